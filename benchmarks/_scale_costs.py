@@ -117,27 +117,30 @@ class Steps:
         self.gt, self.folder = gt, WorkFolder(work)
         self.job = Job(COCO, "bbox", None, None, gt.images, gt.categories.ids, edges_of(len(gt.images), parts))
         self.pieces = open_detections(folder / "detections.parquet", gt, piece_rows=1, batch_rows=10**6).pieces
-        self.objects = GroundTruthParts(gt, self.job.edges)
+        self.objects = GroundTruthParts(gt)
 
     def split(self, number: int) -> int:
-        rows = batches = 0
+        rows, checksums = 0, list[int]()
+        of_parts = np.zeros(self.job.parts, np.int64)
         for batch in self.pieces[number].read():
-            self.folder.add_batch(number, batches, split(self.job, batch, rows, narrow=True))
-            batches, rows = batches + 1, rows + len(batch)
-        self.folder.finish_piece(number, {"batches": batches, "rows": rows})
+            parts = split(self.job, batch, rows, narrow=True)
+            checksums.append(self.folder.add_batch(number, len(checksums), parts))
+            rows += len(batch)
+            of_parts += [part.num_rows for part in parts]
+        self.folder.finish_piece(number, {"checksums": checksums, "rows": rows, "parts": of_parts.tolist()})
         return rows
 
     def match(self, part: int) -> int:
         known = [self.folder.finished_piece(number) for number in range(len(self.pieces))]
         total = sum(piece["rows"] for piece in known)
         batches = self.folder.batches(part, known)
-        objects = self.objects.part(part), self.objects.rows(part)
-        table = match_part(self.job, part, *objects, batches, sources=(len(self.gt), total))
-        write_table(table, self.folder.table(part).folder)
+        first, end = self.job.images_of(part)
+        table = match_part(self.job, first, self.objects.between(first, end), batches, sources=(len(self.gt), total))
+        write_table(table, self.folder.table(first, end).folder)
         return len(table)
 
     def draw(self, category: int) -> int:
-        tables = [self.folder.table(part) for part in range(self.job.parts)]
+        tables = [self.folder.table(*self.job.images_of(part)) for part in range(self.job.parts)]
         draw(COCO, category, tables)
         return sum(table.header["num_detections"][category] for table in tables)
 

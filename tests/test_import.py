@@ -57,7 +57,7 @@ ROOMS = (
 PACKAGES = (
     *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
     *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "gate", "influence", "labels", "operating", "scale", "slices", "statistics"),
+    *("comparison", "gate", "influence", "labels", "operating", "scale", "slices", "statistics", "viewer"),
 )
 
 

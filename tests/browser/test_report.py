@@ -50,8 +50,9 @@ def test_axe_finds_nothing_serious(
     case: str, *, dark: bool, open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]
 ) -> None:
     page = open_page(written[case][1], dark=dark)
-    for fold in page.locator("details").all():
-        fold.locator("summary").click()
+    folded = page.locator("details:not([open]) > summary")
+    while folded.count():
+        folded.first.click()
     assert serious_violations(page) == []
     if case == "three classes":
         page.locator("#gallery button").first.click()

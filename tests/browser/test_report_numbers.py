@@ -77,6 +77,7 @@ def test_the_curves_follow_the_slider_and_can_be_pulled(
     page.keyboard.press("ArrowLeft")
     assert score_of(slider) < curve.scores[0]
     before = page.locator("#f1-chart svg").get_attribute("aria-label")
+    page.locator("#f1-chart").scroll_into_view_if_needed()
     area = page.locator("#f1-chart .pick").bounding_box()
     assert area is not None
     page.mouse.click(area["x"] + area["width"] * 0.6, area["y"] + 20)

@@ -22,6 +22,7 @@ from ioukit.report._thumbnails import thumbnail
 from ioukit.report.data import report_data
 from support.data_rows import outcomes_in_data
 from support.report_cases import CASES, coco, drawn, photographed
+from support.report_marks import cell_images, kinds_at, matrix_at, rows_at
 
 image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
 
@@ -35,8 +36,9 @@ def test_every_case_can_be_shown_and_sent(case: str) -> None:
     data = report_data(CASES[case]())
     assert json.loads(json.dumps(data.drawn, allow_nan=False)) == data.drawn
     assert data.lead.endswith(".")
-    for part in ("curves", "matrix", "images"):
-        assert bool(data.drawn["worst" if part == "images" else part]) != (part in data.missing), part
+    for part in ("curves", "matrix", "reliability"):
+        assert bool(data.drawn[part]) != (part in data.missing), part
+    assert any("boxes" in image for image in data.drawn["images"]) != ("images" in data.missing)
 
 
 def test_endless_names_are_cut() -> None:
@@ -90,18 +92,15 @@ def test_the_cells_hold_the_matrix_and_lead_to_its_images() -> None:
     evaluation = photographed()
     data = report_data(evaluation, score_threshold=0.3)
     confusion = evaluation.confusion(score_threshold=0.3)
-    counts = np.zeros_like(confusion.counts)
+    start, matrix = data.drawn["start"], data.drawn["matrix"]
+    assert (matrix_at(matrix, start) == confusion.counts).all()
     names = evaluation.ground_truth.images.names if evaluation.ground_truth is not None else ()
-    for cell in data.drawn["matrix"]["cells"]:
-        truth, predicted = cell["true"], cell["predicted"]
-        counts[truth, predicted] = cell["count"]
-        rows = confusion.cell(truth, predicted)
-        listed = {data.drawn["images"][image]["name"]: times for image, times in cell["images"]}
+    for cell in matrix["cells"]:
+        rows = confusion.cell(cell["true"], cell["predicted"])
+        found = cell_images(cell, len(confusion.categories), start)
+        listed = {data.drawn["images"][image]["name"]: times for image, times in found.items()}
         expected = np.unique(confusion.image[rows], return_counts=True)
         assert listed == {names[image]: times for image, times in zip(*(e.tolist() for e in expected), strict=True)}
-        assert cell["total"] == len(listed)
-        assert [times for _, times in cell["images"]] == sorted(listed.values(), reverse=True)
-    assert (counts == confusion.counts).all()
 
 
 def test_the_worst_images_come_first_with_all_their_boxes() -> None:
@@ -122,7 +121,7 @@ def test_the_worst_images_come_first_with_all_their_boxes() -> None:
             results.false_positives[image],
             results.false_negatives[image],
         )
-        boxes = np.array(shown["boxes"]).reshape(-1, 7)
+        boxes, kinds = rows_at(shown)[0], kinds_at(shown, data.drawn["start"])
         gt, dt = became.ground_truth[gt_rows], became.detections[dt_rows]
         of = [
             (gt == Outcome.TRUE_POSITIVE),
@@ -132,8 +131,8 @@ def test_the_worst_images_come_first_with_all_their_boxes() -> None:
             (gt == Outcome.IGNORED),
             (dt == Outcome.IGNORED),
         ]
-        assert np.bincount(boxes[:, 0], minlength=6).tolist() == [int(kind.sum()) for kind in of]
-        false = boxes[boxes[:, 0] == 2]
+        assert np.bincount(kinds[kinds >= 0], minlength=6).tolist() == [int(kind.sum()) for kind in of]
+        false = boxes[kinds == 2]
         expected = evaluation.detections.boxes[dt_rows[of[2]]]
         assert np.abs(false[:, 3:] / 10 - expected).max() <= 0.05 + 1e-9
         assert np.abs(false[:, 2] / 1000 - evaluation.detections.scores[dt_rows[of[2]]]).max() <= 0.0005 + 1e-9
@@ -246,11 +245,11 @@ def test_a_match_table_alone_shows_all_but_boxes() -> None:
         expected.class_rows,
         expected.errors,
     )
-    ours, theirs = (
-        {(cell["true"], cell["predicted"]): cell["count"] for cell in each.drawn["matrix"]["cells"]}
-        for each in (data, expected)
-    )
-    assert ours == theirs
+    for key in ("steps", "objects", "kinds", "new", "gone"):
+        for part in ("matrix", "errors"):
+            assert data.drawn[part].get(key) == expected.drawn[part].get(key)
+    start = data.drawn["start"]
+    assert (matrix_at(data.drawn["matrix"], start) == matrix_at(expected.drawn["matrix"], start)).all()
     assert data.drawn["worst"] == []
     assert {image["name"] for image in data.drawn["images"]} <= {f"image {k}" for k in evaluation.matches.image_ids}
 

@@ -25,12 +25,16 @@ class OpenPage(Protocol):
     ) -> Page: ...
 
 
-def watch(page: Page, url: str) -> list[str]:
-    """A list that fills with complaints about a page at `url`: errors, warnings, and requests for other addresses."""
+def watch(page: Page, url: str, site: str | None = None) -> list[str]:
+    """A list that fills with complaints about a page at `url`: errors, warnings, and requests for other addresses.
+
+    A page of a server may ask for everything of its own `site`, such as `http://127.0.0.1:8421/`.
+    """
     complaints: list[str] = []
 
     def on_request(request: Request) -> None:
-        if request.url.partition("#")[0] != url and not request.url.startswith("data:"):
+        own = request.url.partition("#")[0] == url or (site is not None and request.url.startswith(site))
+        if not own and not request.url.startswith(("data:", "blob:")):
             complaints.append(f"asked for {request.url}")
 
     def on_console(message: ConsoleMessage) -> None:

@@ -10,7 +10,7 @@ import typer
 
 import ioukit
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, sources_of
+from ioukit.cli._data_files import read_data, sources_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._options import chosen_classes
 from ioukit.evaluation.kinds import find_kind
@@ -64,6 +64,7 @@ def models_of_files(
     *,
     long: bool,
     least: int = 2,
+    attributes: bool = False,
 ) -> tuple[Models, Labels]:
     """The evaluations of files of detections by the names of the models, and the labels of the images.
 
@@ -77,6 +78,7 @@ def models_of_files(
         threads: How many threads; all cores if ``None``.
         long: Whether this may take seconds.
         least: How many models are needed.
+        attributes: Whether further values of images and annotations are read, too.
 
     Raises:
         typer.BadParameter: If an option is wrong.
@@ -94,6 +96,9 @@ def models_of_files(
         read_from = sources_of(
             [sources[0], path], (options.gt_format, options.dt_format), (options.gt_option, options.dt_option)
         )
+        if attributes:
+            with bad_input():
+                read_from[0] = with_attributes(read_from[0])
         gt, dt = read_data(read_from, options.on_invalid, threads, talk, long=long, known=gt)
         detections.append(dt)
     assert gt is not None  # there is at least one model

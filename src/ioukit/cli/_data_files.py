@@ -29,6 +29,7 @@ __all__ = [
     "repaired",
     "size_of",
     "sources_of",
+    "with_attributes",
 ]
 
 
@@ -70,6 +71,18 @@ def sources_of(
         Source(path, name, given, f"--{side}-format", f"--{side}-option")
         for path, name, given, side in zip(paths, formats, words, sides, strict=False)
     ]
+
+
+def with_attributes(source: Source) -> Source:
+    """The source; of a file of COCO, further values of images and annotations are read, too."""
+    from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
+
+    words = list(source.words or ())
+    found_by_looking = source.path != STANDARD_INPUT and source.path.exists()
+    name = source.format or (datasets.find_format(source.path, None).name if found_by_looking else None)
+    if name != "coco" or any(word.startswith("attributes=") for word in words):
+        return source
+    return source._replace(words=[*words, "attributes=true"])
 
 
 def size_of(paths: Sequence[Path]) -> int:

@@ -23,7 +23,7 @@ from ioukit.cli._arguments import (
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import Source, read_data, read_side, size_of, sources_of
+from ioukit.cli._data_files import read_data, read_side, size_of, sources_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._output import print_result, printable, write_whole
@@ -144,7 +144,7 @@ def slices(
         with bad_value("--bins"):
             cut = _bins(bins or ())
         _check(by, worst=worst, pairs=pairs, columns=columns, replicates=replicates)
-        sources = _with_attributes(sources_of(files, (gt_format, dt_format), (gt_option, dt_option)))
+        sources = list(map(with_attributes, sources_of(files, (gt_format, dt_format), (gt_option, dt_option))))
     long = size_of(inputs) > _LONG_WORK
     gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long)
     models = [dt]
@@ -212,21 +212,6 @@ def _bins(words: Sequence[str]) -> dict[str, Any]:
         if len(numbers) == 1 and not numbers[0].is_integer():
             raise ValueError(f"one number is how many ranges there are, got {text!r}")
         found[name] = int(numbers[0]) if len(numbers) == 1 else numbers
-    return found
-
-
-def _with_attributes(sources: list[Source]) -> list[Source]:
-    """The sources; of files of COCO, attributes are read, too."""
-    from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` loads no readers
-
-    found = []
-    for source in sources:
-        words = list(source.words or ())
-        is_plain = str(source.path) != "/dev/stdin" and source.path.exists()
-        name = source.format or (datasets.find_format(source.path, None).name if is_plain else None)
-        if name == "coco" and not any(word.startswith("attributes=") for word in words):
-            words.append("attributes=true")
-        found.append(source._replace(words=words or None))
     return found
 
 

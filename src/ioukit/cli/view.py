@@ -1,6 +1,7 @@
 """`ioukit view`: look through a data set, its detections and models side by side, in the browser."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +20,7 @@ from ioukit.cli._arguments import (
     ThreadsOption,
 )
 from ioukit.cli._compared_models import EvaluationOptions, models_of_files
-from ioukit.cli._data_files import Source, read_ground_truth, size_of
+from ioukit.cli._data_files import Source, read_ground_truth, size_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._rule_options import (
@@ -32,6 +33,7 @@ from ioukit.cli._rule_options import (
 )
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
+from ioukit.evaluation.kinds import find_kind
 
 __all__ = ["EXAMPLES", "view"]
 
@@ -74,6 +76,20 @@ def view(
             "repeated.",
         ),
     ] = None,
+    columns: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="CSV or Parquet file with a row per image (id or file name): its columns can be filtered and sorted.",
+        ),
+    ] = None,
+    notes: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="SQLite file of tags and notes. [default: beside the ground truth]"),
+    ] = None,
+    issues: Annotated[
+        bool, typer.Option("--issues", help="Also look for labels that are probably wrong, as `ioukit labels` does.")
+    ] = False,
     port: Annotated[
         int, typer.Option(min=0, max=65535, metavar="N", help="Port; the next one if it is taken.", show_default=True)
     ] = 8421,
@@ -113,12 +129,12 @@ def view(
             raise typer.BadParameter(f"at most {_MOST_MODELS} models can be shown, got {len(sources) - 1}")
         if images is not None and not images.is_dir():
             raise typer.BadParameter(f"expected a folder, got {str(images)!r}", param_hint="--images")
-        wanted = _pairs(filter or ())
+        wanted = _query(filter or ())
     with missing_extra():
         # Imported before the data are read, so that a missing package is said at once.
         from ioukit.viewer.running import check_installed  # noqa: PLC0415 - only this command needs it
 
-        check_installed(photographs=images is not None)
+        check_installed()
     evaluating = EvaluationOptions(
         iou_type=iou_type,
         protocol=protocol,
@@ -134,30 +150,36 @@ def view(
         on_invalid=on_invalid.value,
     )
     long = size_of(sources) > _LONG_WORK
+    options: dict[str, Any] = {"columns": columns, "notes": notes, "issues": issues, "threads": threads}
     shown: Any
     if len(sources) > 1:
-        shown, _ = models_of_files(sources, name, evaluating, {}, None, talk, threads, long=long, least=1)
+        shown, _ = models_of_files(
+            sources, name, evaluating, {}, None, talk, threads, long=long, least=1, attributes=True
+        )
     else:
-        shown = _objects_alone(sources[0], evaluating, talk, threads, long=long)
-    _serve(shown, images, wanted, host, port, talk, clock, browser=browser)
+        source = Source(sources[0], gt_format, gt_option, "--gt-format", "--gt-option")
+        with bad_input():
+            source = with_attributes(source)
+        shown, _ = read_ground_truth(source, on_invalid.value, threads, talk, split=None, long=long)
+        with bad_use(), bad_value("--iou-type"):
+            kind = find_kind(iou_type or "bbox")
+        options |= {"iou_type": kind.name, "protocol": evaluating.rules(kind)}
+    with bad_use(), talk.busy("preparing", long=long):
+        from ioukit.viewer.assembling import app_of  # noqa: PLC0415 - `--help` does not need it
+        from ioukit.viewer.thumbnails import cache_folder  # noqa: PLC0415 - as above
+
+        app, found = app_of(shown, images, cache=cache_folder(), **options)
+    for note in found:
+        talk.say(f"note {printable(note)}")
+    _serve(app, wanted, host, port, talk, clock, browser=browser)
 
 
-def _objects_alone(path: Path, options: EvaluationOptions, talk: Talk, threads: int | None, *, long: bool) -> Any:
-    """The ground truth, without detections."""
-    source = Source(path, options.gt_format, options.gt_option, "--gt-format", "--gt-option")
-    gt, _ = read_ground_truth(source, options.on_invalid, threads, talk, split=None, long=long)
-    return gt
-
-
-def _serve(
-    shown: Any, images: Path | None, wanted: str, host: str, port: int, talk: Talk, clock: float, *, browser: bool
-) -> None:
+def _serve(app: Any, wanted: str, host: str, port: int, talk: Talk, clock: float, *, browser: bool) -> None:
     """Serves until Ctrl-C."""
-    from ioukit.viewer.running import open_browser  # noqa: PLC0415 - `--help` does not need it
-    from ioukit.viewer.viewing import server_of  # noqa: PLC0415 - as above
+    from ioukit.viewer.running import Server, open_browser  # noqa: PLC0415 - `--help` does not need it
 
-    with bad_use(), bad_input():
-        server = server_of(shown, images, host=host, port=port)
+    with bad_use():
+        server = Server(app, host=host, port=port)
     if port not in (0, server.port):
         talk.say(f"port {port} is taken: using {server.port}")
     if not server.is_local:
@@ -172,16 +194,16 @@ def _serve(
     talk.say("ended")
 
 
-def _pairs(words: Any) -> str:
+def _query(words: Sequence[str]) -> str:
     """The filter as the query of an address.
 
     Raises:
-        ValueError: If a word is not KEY=VALUE.
+        typer.BadParameter: If a word is not KEY=VALUE, or a key or value is unknown.
     """
-    from urllib.parse import urlencode  # noqa: PLC0415 - `--help` does not need it
+    from ioukit.viewer.assembling import filter_query  # noqa: PLC0415 - `--help` does not need it
 
-    for word in words:
-        if "=" not in word:
-            with bad_value("--filter"):
+    with bad_value("--filter"):
+        for word in words:
+            if "=" not in word:
                 raise ValueError(f"expected KEY=VALUE, such as outcome=fp, got {printable(word)!r}")
-    return urlencode([tuple(word.split("=", 1)) for word in words])
+        return filter_query(word.partition("=")[::2] for word in words)

@@ -18,7 +18,7 @@ from ioukit.postprocess import OperatingPoints
 from ioukit.postprocess.score_maps import checked_scores
 from ioukit.statistics import Interval
 
-__all__ = ["Judged", "basic_interval", "judged", "matched_anywhere", "measured"]
+__all__ = ["Judged", "basic_interval", "judged", "matched_anywhere", "measured", "pooled_reliability"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.intp]
@@ -195,6 +195,11 @@ def _per_class(first: Judged, anywhere: Judged | None, bins: int) -> dict[int, d
         for at, number in enumerate(scene.categories.ids.tolist())
         if counts[at] and objects[at]
     }
+
+
+def pooled_reliability(first: Judged, bins: int) -> Reliability:
+    """The reliability diagram of all classes pooled, without intervals."""
+    return _reliability(first, _place_of(first.score, bins), bins, np.zeros((0, 0), np.uint16), math.nan)
 
 
 def _reliability(first: Judged, place: Rows, bins: int, weights: npt.NDArray[np.integer], level: float) -> Reliability:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ScoreCurve, ScoreCurves
 
-__all__ = ["MOST_POSITIONS", "slider", "slider_scores"]
+__all__ = ["MOST_POSITIONS", "page_scores", "slider", "slider_scores"]
 
 MOST_POSITIONS = 512
 """More positions would be useless: sliders and charts are not wider than this number of pixels."""
@@ -52,8 +53,18 @@ def slider_scores(curves: ScoreCurves, wanted: float = math.nan) -> npt.NDArray[
     return np.array(sorted(chosen, reverse=True))
 
 
+def page_scores(curves: ScoreCurves, threshold: float) -> npt.NDArray[np.float64]:
+    """(P,) the score thresholds of a page, in descending order: those of a slider and the one of the report."""
+    limit = sys.float_info.max  # JSON has no infinity
+    known = min(max(threshold, -limit), limit)
+    return np.unique(np.append(slider_scores(curves), known))[::-1]
+
+
 def slider(
-    curves: ScoreCurves, classes: Sequence[int] | None = None, wanted: float = math.nan
+    curves: ScoreCurves,
+    classes: Sequence[int] | None = None,
+    wanted: float = math.nan,
+    scores: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, Any] | None:
     """The data for the curves of the page, with counts as differences between scores; ``None`` without scores.
 
@@ -61,10 +72,11 @@ def slider(
         curves: The curves of all classes.
         classes: Positions of the classes that have curves; all if ``None``.
         wanted: A score threshold that must have its own position, see :func:`slider_scores`.
+        scores: (P,) the positions, if they are known.
     """
-    scores = slider_scores(curves, wanted)
-    if not len(scores):
+    if not len(curves.overall.scores):
         return None
+    scores = slider_scores(curves, wanted) if scores is None else scores
     listed = range(len(curves.per_class)) if classes is None else classes
     rows = [_row(curve, scores) for curve in (curves.overall, *(curves.per_class[place] for place in listed))]
     return {"iou": curves.iou_threshold, "scores": scores.tolist(), "rows": rows, "start": max(rows[0]["best"], 0)}

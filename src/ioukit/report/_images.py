@@ -1,4 +1,4 @@
-"""Images and their regions: those of the cells of the confusion matrix, and the worst ones."""
+"""The images of a report with their regions, and what each region is at every position of the score threshold."""
 
 from __future__ import annotations
 
@@ -11,27 +11,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.evaluation import Outcome, per_image
+from ioukit.evaluation import Outcome
 from ioukit.evaluation.kinds import find_kind
 from ioukit.report._names import shown
 from ioukit.report._outlines import FARTHEST, Drawer, picture_size
-from ioukit.report._photographs import numbers_of, picture_notes
-from ioukit.report._thumbnails import thumbnail
+from ioukit.report._photographs import Photographs, numbers_of, picture_notes
 
 if TYPE_CHECKING:
-    from ioukit.evaluation import ConfusionMatrix, Evaluation, Outcomes
+    from ioukit.evaluation import Evaluation, ImageResults, MatchTable
+    from ioukit.report._choice import Choice
+    from ioukit.report._marks import Marks, NearMarks
 
-__all__ = ["Pictures", "matrix_cells", "pictures"]
+__all__ = ["Pictures", "pictures"]
 
 Positions = npt.NDArray[np.int64]
 
-_MOST_IMAGES_OF_A_CELL = 100
-_MOST_NUMBERS = 700_000  # of boxes and outlines: about three megabytes of the page
+_MOST_NUMBERS = 560_000  # of boxes, outlines and marks: about two megabytes of the page
+_MOST_PHOTOGRAPHS = 16  # besides the worst images
+_MOST_CHARACTERS = 8_000_000  # of photographs
 
-# The kinds of boxes on the page: 0 detected object, 1 true positive, 2 false positive, 3 missed object, 4 ignored
-# object, 5 ignored detection.
+# The kinds of regions on the page, with all detections: 0 detected object, 1 true positive, 2 false positive, 3 missed
+# object, 4 ignored object, 5 ignored detection.
 _OF_OBJECT = {Outcome.TRUE_POSITIVE: 0, Outcome.FALSE_NEGATIVE: 3, Outcome.IGNORED: 4}
 _OF_DETECTION = {Outcome.TRUE_POSITIVE: 1, Outcome.FALSE_POSITIVE: 2, Outcome.IGNORED: 5}
+_KIND = 0  # the column of a kind in the boxes of the page, seven numbers for each
+_COLUMNS = 7
+_OF_OBJECTS, _OF_DETECTIONS = 3, 7  # numbers in the marks
 
 
 @dataclass(frozen=True)
@@ -39,66 +44,58 @@ class Pictures:
     """The images of a page."""
 
     images: list[dict[str, Any]]
-    """Name, size, counts and boxes of each image, for the script of the page."""
+    """Name, position in the table, size, counts and boxes of each image, for the script of the page.
+
+    ``marks`` has three numbers for each object (the positions from which it is found, from which it has a match in the
+    matrix, and up to which it is missed) and seven for each detection: the position from which it counts; its true
+    class in the matrix, -1 for the background and -2 if it is not in the matrix; the place of that object among the
+    boxes, -1 for none; its kind of error, -1 for none; the place of the object that it matches or that its error is
+    about, -1 for none; its IoU with that object, and with that of the matrix, in hundredths."""
     place: dict[int, int]
     """From the position of an image in the match table to its position in ``images``."""
-    worst: list[int]
-    """Positions in ``images``, most errors first."""
+    drawn: int
+    """How many of the images have drawings."""
     style: dict[str, Any]
     """How the script draws regions, and a sentence about it for the reader."""
     notes: list[str]
     """Notes for the reader about missing photographs, and about regions that have nothing to draw."""
 
 
-def matrix_cells(confusion: ConfusionMatrix) -> list[dict[str, Any]]:
-    """The cells that are not empty, with the positions of their images in the match table, most entries first."""
-    size, count = len(confusion.counts), max(len(confusion.image_ids), 1)
-    cell = confusion.true * size + confusion.predicted
-    keys, times = np.unique(cell * count + confusion.image, return_counts=True)
-    cells, image = np.divmod(keys, count)
-    order = np.lexsort((image, -times, cells))
-    cells, image, times = cells[order], image[order], times[order]
-    starts = np.flatnonzero(np.diff(cells, prepend=-1))
-    totals = np.diff(np.append(starts, len(cells)))
-    true, predicted = np.divmod(cells[starts], size)
-    rows = np.column_stack([image, times])
-    # Only the listed rows become Python lists: there may be millions of rows.
-    listed = [
-        rows[start : start + min(total, _MOST_IMAGES_OF_A_CELL)].tolist()
-        for start, total in zip(starts.tolist(), totals.tolist(), strict=True)
-    ]
-    counts = np.add.reduceat(times, starts) if len(starts) else times
-    columns = (true.tolist(), predicted.tolist(), counts.tolist(), totals.tolist(), listed)
-    names = ("true", "predicted", "count", "total", "images")
-    return [dict(zip(names, cell, strict=True)) for cell in zip(*columns, strict=True)]
-
-
 def pictures(
-    evaluation: Evaluation, outcomes: Outcomes, cells: list[dict[str, Any]], *, folder: Path | None, worst: int
+    evaluation: Evaluation,
+    table: MatchTable,
+    marks: Marks,
+    near: NearMarks,
+    results: ImageResults,
+    choice: Choice,
+    *,
+    folder: Path | None,
 ) -> Pictures:
-    """Choose the images of a page and their boxes.
+    """Draw images until the page is full.
 
     Args:
         evaluation: The evaluation. Without its data, images have names and counts, but no drawings.
-        outcomes: The outcome of each detection and object at the score threshold of the report.
-        cells: The cells of the confusion matrix. Their images are listed, and drawn up to a limit on the page's size.
-        folder: The folder of the photographs, for the worst images.
-        worst: How many of the images with the most errors to show.
+        table: Its match table with near pairs.
+        marks: The outcomes.
+        near: What the near pairs say.
+        results: The counts of each image at the threshold of the report.
+        choice: The images.
+        folder: The folder of the photographs.
     """
-    table, truth = evaluation.matches, evaluation.ground_truth
-    results = per_image(table, outcomes)
-    gallery = [] if truth is None else results.worst(worst).tolist()
-    mistakes_first = sorted(cells, key=lambda cell: cell["true"] == cell["predicted"])
-    order = list(dict.fromkeys([*gallery, *(image for cell in mistakes_first for image, _ in cell["images"])]))
+    truth = evaluation.ground_truth
     images: list[dict[str, Any]] = []
-    missing: list[str] = []
-    boxes = _boxes(evaluation, outcomes)
-    kind = find_kind(table.iou_type)
+    regions = _Regions(evaluation, table, marks, near)
     detections = () if evaluation.detections is None else (evaluation.detections,)
-    drawer = None if truth is None else Drawer(kind, truth, *detections)
+    drawer = None if truth is None else Drawer(find_kind(table.iou_type), truth, *detections)
     listed: Any = truth.images.positions(table.image_ids) if truth is not None else []
-    room, full = _MOST_NUMBERS, False
-    for image in order:
+    with_photograph = {*choice.worst, *choice.best[: _MOST_PHOTOGRAPHS // 2], *choice.random[: _MOST_PHOTOGRAPHS // 2]}
+    photographs = Photographs(folder, len(with_photograph), _MOST_CHARACTERS)
+    room, full, drawn = _MOST_NUMBERS, False, 0
+    place: dict[int, int] = {}
+    for image in [*choice.order, *choice.more]:
+        named = len(images) < len(choice.order)
+        if full and not named:
+            break
         raw = truth.images.names[int(listed[image])] if truth is not None else ""
         record: dict[str, Any] = {
             "name": shown(raw, f"image {table.image_ids[image]}"),
@@ -107,56 +104,134 @@ def pictures(
             "fn": int(results.false_negatives[image]),
             "f1": None if math.isnan(results.f1[image]) else round(float(results.f1[image]), 4),
         }
-        in_gallery = len(images) < len(gallery)
-        if truth is not None and drawer is not None and (in_gallery or not full):
-            drawing = drawer.drawing(boxes[image], truth.images.sizes[int(listed[image])])
-            needed = len(drawing["boxes"]) + numbers_of(drawing.get("shapes", []))
+        in_gallery = len(images) < len(choice.worst)
+        fits = not full and regions.numbers(image) <= room
+        if truth is not None and drawer is not None and (in_gallery or fits):
+            known = truth.images.sizes[int(listed[image])]
+            rows = regions.of_image(image)
+            drawing = drawer.drawing(rows, known)
+            _add_marks(drawing, regions, image)
+            needed = len(drawing["boxes"]) + len(drawing["marks"]) + numbers_of(drawing.get("shapes", []))
             if needed <= room or in_gallery:
                 room -= needed
-                if folder is not None and in_gallery and not drawer.seen_from_above:
-                    known = truth.images.sizes[int(listed[image])]
-                    photograph = thumbnail(folder, raw, (float(known[0]), float(known[1])))
-                    if isinstance(photograph, str):
-                        missing.append(f"{record['name']} ({photograph})")
-                    else:
+                drawn += 1
+                if image in with_photograph and not drawer.seen_from_above:
+                    photograph = photographs.next(raw, record["name"], (float(known[0]), float(known[1])))
+                    if photograph is not None:
                         record["thumb"], photograph_size = photograph
                         if np.isnan(known).any():
-                            drawing["w"], drawing["h"] = picture_size(photograph_size, boxes[image])
-                record |= drawing
-            elif not drawer.draws_boxes:  # outlines take time: none of the remaining images is tried
+                            drawing["w"], drawing["h"] = picture_size(photograph_size, rows)
+                record |= {"at": image, **drawing}
+            else:  # outlines take time: none of the remaining images is tried
                 full = True
-        images.append(record)
+        if named or "boxes" in record:
+            place[image] = len(images)
+            images.append(record)
     left_out = 0 if drawer is None else drawer.left_out
-    notes = list(picture_notes(missing, len(gallery), left_out))
+    notes = list(picture_notes(photographs.missing, photographs.tried, left_out))
     style = {} if drawer is None else drawer.style()
-    return Pictures(images, {image: k for k, image in enumerate(order)}, list(range(len(gallery))), style, notes)
+    return Pictures(images, place, drawn, style, notes)
 
 
-def _boxes(evaluation: Evaluation, outcomes: Outcomes) -> list[Positions]:
-    """For each image, (B, 9) of its regions, objects first.
+def _add_marks(drawing: dict[str, Any], regions: _Regions, image: int) -> None:
+    """Replace the numbers of the regions by their kinds, and add their marks in the order of the boxes."""
+    order = drawing["boxes"][_KIND::_COLUMNS]
+    kinds, objects, marks = regions.kinds(image), regions.objects(image), regions.marks(image)
+    drawing["boxes"][_KIND::_COLUMNS] = [kinds[number] for number in order]
+    place = {number: k for k, number in enumerate(order)}
+    flat: list[int] = []
+    for number in order:
+        if number < len(objects):
+            flat += objects[number]
+        else:
+            reach, true, pair, error, partner, iou, pair_iou = marks[number - len(objects)]
+            flat += (reach, true, place.get(pair, -1), error, place.get(partner, -1), iou, pair_iou)
+    drawing["marks"] = flat
 
-    Kind, class, score in thousandths; x, y, width and height of the box in tenths of a pixel; 0 for an object, 1 for a
-    detection; its row in the data.
-    """
-    table, truth, detections = evaluation.matches, evaluation.ground_truth, evaluation.detections
-    if truth is None or detections is None:
-        return []
-    parts = []
-    sides: tuple[tuple[Any, ...], ...] = (
-        (table.objects, truth.boxes, outcomes.objects, _OF_OBJECT, np.zeros(len(table.objects))),
-        (table.detections, detections.boxes, outcomes.detections, _OF_DETECTION, table.detections.score),
-    )
-    for side, (rows_of, boxes, became, kinds, scores) in enumerate(sides):
-        names = np.full(len(Outcome), -1)
-        names[list(kinds)] = list(kinds.values())
-        kind = names[became]
-        rows = np.flatnonzero(kind >= 0)
-        rows = rows[np.argsort(rows_of.row[rows], kind="stable")]  # in the order of the data
-        numbers = np.column_stack([scores[rows] * 1000, boxes[rows_of.row[rows]] * 10]).clip(-FARTHEST, FARTHEST)
-        whole = numbers.round().astype(np.int64)
-        origin = np.full(len(rows), side), rows_of.row[rows]
-        parts.append(np.column_stack([rows_of.image[rows], kind[rows], rows_of.category[rows], whole, *origin]))
-    together = np.concatenate(parts)
-    together = together[np.argsort(together[:, 0], kind="stable")]
-    ends = np.searchsorted(together[:, 0], np.arange(len(table.image_ids) + 1))
-    return [together[start:end, 1:] for start, end in itertools.pairwise(ends.tolist())]
+
+class _Regions:
+    """The regions of all images: for each image its objects, then the detections that count at some threshold."""
+
+    def __init__(self, evaluation: Evaluation, table: MatchTable, marks: Marks, near: NearMarks) -> None:
+        truth, detections = evaluation.ground_truth, evaluation.detections
+        if truth is None or detections is None:
+            self._objects_end = self._found_end = [0] * (len(table.image_ids) + 1)
+            return
+        objects, of = table.objects, table.detections
+        rows = np.lexsort((objects.row, objects.image))
+        counted = np.flatnonzero(marks.reach < len(marks.scores))
+        found = counted[np.lexsort((of.row[counted], of.image[counted]))]
+        images = np.arange(len(table.image_ids) + 1)
+        self._objects_end = np.searchsorted(objects.image[rows], images).tolist()
+        self._found_end = np.searchsorted(of.image[found], images).tolist()
+        self._kinds = (
+            _named(marks.outcomes.objects[rows], _OF_OBJECT),
+            _named(marks.outcomes.detections[found], _OF_DETECTION),
+        )
+        self._boxes = (
+            _boxes(objects.category[rows], np.zeros(len(rows)), truth.boxes[objects.row[rows]], objects.row[rows], 0),
+            _boxes(of.category[found], of.score[found], detections.boxes[of.row[found]], of.row[found], 1),
+        )
+        self._objects = np.column_stack([marks.found[rows], near.paired[rows], near.covered[rows]])
+        # The place of each object of the table among the objects of its image.
+        place = np.full(len(rows) + 1, -1)
+        place[rows] = np.arange(len(rows)) - np.array(self._objects_end)[objects.image[rows]]
+        partner = np.where(
+            marks.outcomes.matched_object >= 0, marks.outcomes.matched_object, near.errors.detection_object
+        )[found]
+        pair = near.pair[found]
+        true = np.where(pair >= 0, objects.category[np.maximum(pair, 0)].astype(np.int64) if len(rows) else pair, pair)
+        hundredths = [(100 * iou[found]).clip(0, 100).round().astype(np.int64) for iou in (near.iou, near.pair_iou)]
+        self._marks = np.column_stack(
+            (
+                *(marks.reach[found], true, place[pair.clip(-1)], near.errors.detection_kind[found]),
+                *(place[partner], *hundredths),
+            )
+        )
+
+    def of_image(self, image: int) -> Positions:
+        """(B, 9) its regions, in the form that :meth:`Drawer.drawing` expects, with numbers in the place of kinds."""
+        parts = [
+            boxes[ends[image] : ends[image + 1]]
+            for boxes, ends in zip(self._boxes, (self._objects_end, self._found_end), strict=True)
+        ]
+        together = np.concatenate(parts)
+        return np.column_stack([np.arange(len(together)), together])
+
+    def numbers(self, image: int) -> int:
+        """How many numbers the boxes and the marks of an image need at least."""
+        objects, found = (ends[image + 1] - ends[image] for ends in (self._objects_end, self._found_end))
+        return (_COLUMNS + _OF_OBJECTS) * objects + (_COLUMNS + _OF_DETECTIONS) * found
+
+    def kinds(self, image: int) -> list[int]:
+        """The kind of each region."""
+        ends = (self._objects_end, self._found_end)
+        return list(
+            itertools.chain.from_iterable(
+                kinds[end[image] : end[image + 1]].tolist() for kinds, end in zip(self._kinds, ends, strict=True)
+            )
+        )
+
+    def objects(self, image: int) -> list[list[int]]:
+        """The marks of the objects."""
+        listed: list[list[int]] = self._objects[self._objects_end[image] : self._objects_end[image + 1]].tolist()
+        return listed
+
+    def marks(self, image: int) -> list[list[int]]:
+        """The marks of the detections; objects by their numbers."""
+        listed: list[list[int]] = self._marks[self._found_end[image] : self._found_end[image + 1]].tolist()
+        return listed
+
+
+def _named(became: npt.NDArray[np.int8], kinds: dict[Outcome, int]) -> Positions:
+    names = np.full(len(Outcome), -1)
+    names[list(kinds)] = list(kinds.values())
+    found: Positions = names[became]
+    return found
+
+
+def _boxes(
+    category: npt.NDArray[Any], score: npt.NDArray[Any], boxes: npt.NDArray[Any], row: npt.NDArray[Any], side: int
+) -> Positions:
+    numbers = np.column_stack([score * 1000, boxes * 10]).clip(-FARTHEST, FARTHEST).round().astype(np.int64)
+    return np.column_stack([category.astype(np.int64), numbers, np.full(len(row), side), row])

@@ -20,6 +20,7 @@ from ioukit.report._names import shown
 from ioukit.report._numbers import iou_text, score_text, settings, text
 from ioukit.report._side_by_side import Thresholds, regions, side_by_side
 from ioukit.report._sources import InputFile, input_file, made_with, time_text
+from ioukit.report._view_command import view_command
 from ioukit.report.data import input_paths
 from ioukit.statistics.detectable import alarm
 
@@ -199,6 +200,7 @@ def _drawn(
         "names": names,
         "models": [shown(pair.name_a, "unnamed"), shown(pair.name_b, "unnamed")],
         "iou": pair.changes.iou_threshold,
+        "view": view_command([pair.a, pair.b], folder, names=(pair.name_a, pair.name_b)),
         "parts": parts,
         "curves": {"a": sliders[0], "b": sliders[1], "classes": chosen} if any(sliders) else None,
         "starts": [_start(one, score) for one, score in zip(sliders, pair.changes.score_thresholds, strict=True)],

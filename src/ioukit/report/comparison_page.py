@@ -21,7 +21,13 @@ __all__ = ["comparison_page", "write_comparison"]
 
 _SCRIPTS = (
     *("shared/words.js", "shared/charts.js", "shared/curves.js", "shared/paged.js", "shared/outcomes.js"),
-    *("shared/pictures.js", "comparison/look.js", "comparison/thresholds.js", "comparison/parts.js"),
+    *(
+        "shared/pictures.js",
+        "shared/commands.js",
+        "comparison/look.js",
+        "comparison/thresholds.js",
+        "comparison/parts.js",
+    ),
     *("comparison/changes.js", "comparison/pair.js", "comparison/main.js"),
 )
 
@@ -71,7 +77,9 @@ def comparison_page(data: ComparisonData) -> str:
     """
     return _html.page(
         _html.asset("comparison/comparison.html.j2"),
-        css=_html.style("shared/document.css", "shared/outcomes.css", "comparison/comparison.css"),
+        css=_html.style(
+            "shared/document.css", "shared/outcomes.css", "shared/controls.css", "comparison/comparison.css"
+        ),
         js=_html.program(*_SCRIPTS),
         data=data.drawn,
         needed_by="write_comparison",

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 __all__ = ["report_page"]
 
 _SCRIPTS = (
-    *("shared/words.js", "shared/charts.js", "shared/curves.js", "report/operating.js", "shared/tables.js"),
-    *("report/matrix.js", "shared/outcomes.js", "shared/pictures.js", "report/main.js"),
+    *("shared/words.js", "shared/charts.js", "shared/bars.js", "shared/curves.js", "shared/tables.js"),
+    *("shared/commands.js", "shared/downloads.js", "shared/table_pictures.js", "shared/hints.js", "shared/outcomes.js"),
+    *("shared/pictures.js", "shared/zoom.js", "report/threshold.js", "report/operating.js", "report/by_iou.js"),
+    *("report/regions.js", "report/large.js", "report/lists.js", "report/matrix.js", "report/errors.js"),
+    *("report/sizes.js", "report/histograms.js", "report/gallery.js", "report/main.js"),
 )
+_STYLES = ("shared/document.css", "shared/outcomes.css", "shared/controls.css", "shared/zoom.css", "report/report.css")
 
 
 def report_page(data: ReportData) -> str:
@@ -25,7 +29,7 @@ def report_page(data: ReportData) -> str:
     """
     return _html.page(
         _html.asset("report/report.html.j2"),
-        css=_html.style("shared/document.css", "shared/outcomes.css", "report/report.css"),
+        css=_html.style(*_STYLES),
         js=_html.program(*_SCRIPTS),
         data=data.drawn,
         needed_by="write_report",

@@ -32,6 +32,8 @@ LEAST_BLOCK, MOST_BLOCK = 2_048, 65_536
 """Rows of such a block."""
 MOST_ROWS = 1_000_000
 """Larger parts are no faster."""
+BATCH_ROWS = 262_144
+"""Rows that are read at a time if they are matched at once: more are no faster, and take more memory."""
 
 
 def parsed_memory(memory: int | str) -> int:
@@ -86,6 +88,18 @@ class Budget:
     def drawing_threads(self, parts: int) -> int:
         """Categories that are drawn at a time: fewer than :attr:`threads` if even the least blocks are too many."""
         return max(1, min(self.threads, self.free // (max(1, parts) * LEAST_BLOCK * PER_ROW_DRAW)))
+
+    def in_order(self, rows: int) -> tuple[int, int]:
+        """How many rows of a piece are matched at a time if it is in the order of the images, and how many are read.
+
+        Args:
+            rows: The rows of the piece.
+        """
+        largest = min(self.most_rows, MOST_ROWS)
+        cuts = 1 if rows <= largest else -(-5 * rows // (4 * largest))  # batches do not end where an image does
+        each = max(1, -(-rows // cuts))
+        batch = -(-each // -(-each // BATCH_ROWS))
+        return (rows if cuts == 1 else each + batch // 2), batch
 
     def block_rows(self, parts: int) -> int:
         """Detections of each part that are in memory at a time while the curves of a category are drawn."""

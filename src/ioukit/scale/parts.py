@@ -24,29 +24,28 @@ def edges_of(images: int, parts: int) -> Positions:
 
 
 class GroundTruthParts:
-    """A ground truth that hands out the images of one part after the other, with their objects."""
+    """A ground truth that hands out ranges of its images, with their objects."""
 
-    def __init__(self, ground_truth: GroundTruth, edges: Positions) -> None:
+    def __init__(self, ground_truth: GroundTruth) -> None:
         """Sort the objects by image, once; objects of one image keep their order."""
         self._gt = ground_truth
-        self.edges = edges
         places = np.searchsorted(ground_truth.images.ids, ground_truth.image_ids)
         self._order = np.argsort(places, kind="stable")
-        self._starts = np.searchsorted(places[self._order], edges)
+        self._places = places[self._order].astype(np.uint32)
 
-    def rows(self, part: int) -> Positions:
-        """(G,) the rows of the whole ground truth that :meth:`part` has, in its order."""
-        return self._order[self._starts[part] : self._starts[part + 1]]
+    def between(self, first: int, end: int) -> tuple[GroundTruth, Positions]:
+        """The images from one position to before another one, with their objects in the order of the images.
 
-    def part(self, part: int) -> GroundTruth:
-        """The images of one part, with their objects in the order of the images."""
-        gt, chosen = self._gt, slice(int(self.edges[part]), int(self.edges[part + 1]))
-        images, rows = gt.images.take(chosen), gt.take(self.rows(part))
+        Also (G,) the rows of the whole ground truth that these objects are.
+        """
+        gt, chosen = self._gt, slice(*np.searchsorted(self._places, np.array([first, end], np.uint32)).tolist())
+        images, objects = gt.images.take(slice(first, end)), gt.take(self._order[chosen])
         if images.keys is None:
-            return dataclasses.replace(rows, images=images)
+            return dataclasses.replace(objects, images=images), self._order[chosen]
         ids = np.arange(1, len(images) + 1)  # ids that stand for strings are 1 to I
-        image_ids = ids[np.searchsorted(images.ids, rows.image_ids)]
-        return dataclasses.replace(rows, images=dataclasses.replace(images, ids=ids), image_ids=image_ids)
+        image_ids = ids[np.searchsorted(images.ids, objects.image_ids)]
+        images = dataclasses.replace(images, ids=ids)
+        return dataclasses.replace(objects, images=images, image_ids=image_ids), self._order[chosen]
 
 
 def detections_of_part(

@@ -6,7 +6,7 @@ import dataclasses
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,14 +104,17 @@ def plan(
     gt = ground_truth_of(ground_truth, protocol, threads)
     given = Request(ground_truth, detections, protocol, "bbox", categories, near, parsed_memory(memory), None, parts)
     prepared = prepare(given, gt, ground_truth_bytes=bytes_of(gt), threads=count)
-    source, budget, job = prepared.source, prepared.budget, prepared.job
+    source, budget = prepared.source, prepared.budget
+    job, owned = prepared.cut(prepared.described["parts"], by_piece=prepared.described["by_piece"])
     few = open_detections(detections, source.names, batch_rows=min(budget.batch_rows, SAMPLE_ROWS // 3))
     reading, sample = min((_sample(few) for _ in range(2)), key=lambda timed: timed[0])  # once to load what reads them
     size = sum(len(batch) for batch in sample)
-    seconds, used = min(_units(gt, sample, job) for _ in range(2))
+    seconds, used = min(_units(gt, sample, job, split_to_files=not owned) for _ in range(2))
     rows = source.estimated_rows
     joined = 0 if draws_in_parts(job.protocol) else rows * PER_ROW_JOINED
-    each = max(budget.batch_rows * PER_ROW_SPLIT, -(-rows // job.parts) * PER_ROW_MATCH)
+    largest = max((source.pieces[number].rows or 0 for number in owned), default=-(-rows // job.parts))
+    split_rows = 0 if owned else budget.batch_rows
+    each = max(split_rows * PER_ROW_SPLIT, min(largest, budget.most_rows) * PER_ROW_MATCH)
     return Plan(
         detections=rows,
         estimated=source.rows is None,
@@ -135,7 +138,7 @@ def _sample(source: DetectionSource) -> tuple[float, list[Detections]]:
     return seconds, [batch for batch in batches if batch is not None and len(batch)]
 
 
-def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job) -> tuple[float, float]:
+def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job, *, split_to_files: bool) -> tuple[float, float]:
     """Seconds of one thread, and bytes of disk, per detection of the sample; without the time to read it."""
     size = sum(len(batch) for batch in sample)
     if not size:
@@ -143,17 +146,18 @@ def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job) -> tuple[flo
     small = subset(gt, images=np.unique(np.concatenate([np.unique(batch.image_labels()) for batch in sample])))
     images = dataclasses.replace(small.images, attributes={})
     job = dataclasses.replace(job, images=images, edges=edges_of(len(images), 1))
-    objects = GroundTruthParts(small, job.edges)
+    objects = GroundTruthParts(small).between(0, len(images))
     with tempfile.TemporaryDirectory(prefix="ioukit-") as path:
         folder, start = WorkFolder(Path(path)), time.perf_counter()
-        for number, batch in enumerate(sample):
-            folder.add_batch(0, number, split(job, batch, 0, narrow=True))
-        batches = folder.batches(0, [{"batches": len(sample), "rows": size}])
-        table = match_part(job, 0, objects.part(0), objects.rows(0), batches, sources=(len(small), size))
-        write_table(table, folder.table(0).folder)
+        batches: Iterable[tuple[int, Any]] = [(0, split(job, batch, 0, narrow=split_to_files)[0]) for batch in sample]
+        if split_to_files:
+            checksums = [folder.add_batch(0, number, [batch]) for number, (_, batch) in enumerate(batches)]
+            batches = folder.batches(0, [{"checksums": checksums, "rows": size, "parts": [size]}])
+        table = match_part(job, 0, objects, batches, sources=(len(small), size))
+        write_table(table, folder.table(0, len(images)).folder)
         if draws_in_parts(job.protocol):
             for category in range(len(table.evaluated)):
-                draw(job.protocol, category, [folder.table(0)])
+                draw(job.protocol, category, [folder.table(0, len(images))])
         seconds = time.perf_counter() - start
         used = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
     return seconds / size, used / size

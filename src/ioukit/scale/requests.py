@@ -17,6 +17,7 @@ from ioukit.datasets import Categories, Detections, GroundTruth, IdLists
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near, match
 from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.layout import Layout, layout_of
 from ioukit.scale.memory import Budget, budget_of
 from ioukit.scale.parts import edges_of
 from ioukit.scale.sources import DetectionSource, open_detections
@@ -55,10 +56,19 @@ class Prepared:
     """What a work folder remembers of the run."""
     job: Job
     """The job, with as many parts as ``described`` says."""
+    layout: Layout | None
+    """The parts that pieces have alone, if ``described`` says that these are the parts."""
 
-    def job_of(self, parts: int) -> Job:
-        """The job in another number of parts."""
-        return dataclasses.replace(self.job, edges=edges_of(len(self.job.images), parts))
+    def cut(self, parts: int, *, by_piece: bool) -> tuple[Job, Mapping[int, int]]:
+        """The job with its parts, and the part that a piece has alone, by the number of the piece.
+
+        Args:
+            parts: The number of parts, if they are equal.
+            by_piece: Whether the parts are those that pieces have alone.
+        """
+        if by_piece and self.layout is not None:
+            return dataclasses.replace(self.job, edges=self.layout.edges), self.layout.owned
+        return dataclasses.replace(self.job, edges=edges_of(len(self.job.images), parts)), {}
 
 
 def check_ground_truth(given: Any) -> None:
@@ -104,6 +114,7 @@ def prepare(
     places = None if request.categories is None else np.sort(gt.categories.positions(request.categories))
     categories = gt.categories if places is None else gt.categories.take(places)
     near = checked_near(rules, request.near)
+    layout = None if request.parts is not None else layout_of(source.pieces, gt.images)
     described: dict[str, Any] = {
         "ground_truth": [gt.source, len(gt), len(gt.images), _digest(gt)],
         "detections": source.fingerprint,
@@ -112,6 +123,7 @@ def prepare(
         "categories": None if places is None else categories.ids.tolist(),
         "near": near,
         "parts": max(1, min(parts, len(gt.images))),
+        "by_piece": layout is not None,
     }
     job = Job(
         protocol=rules,
@@ -122,7 +134,7 @@ def prepare(
         known_categories=gt.categories.ids,
         edges=edges_of(len(gt.images), described["parts"]),
     )
-    return Prepared(source, budget, categories, described, job)
+    return Prepared(source, budget, categories, described, job, layout)
 
 
 def _digest(gt: GroundTruth) -> str:

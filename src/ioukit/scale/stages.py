@@ -47,6 +47,11 @@ class Job:
         """How many parts there are."""
         return len(self.edges) - 1
 
+    def images_of(self, part: int) -> tuple[int, int]:
+        """The positions of the first image of a part, and of the one behind its last."""
+        first, end = self.edges[part : part + 2].tolist()
+        return first, end
+
 
 def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = False) -> list[Any]:
     """The detections of each part, as one Arrow record batch per part, in the given order.
@@ -62,9 +67,10 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     dt = detections
-    ids = dt.image_ids_in(job.images)
-    _core.known_detections(dt.source, (ids, dt.category_ids), (job.images.ids, job.known_categories), "error")
-    place = np.searchsorted(job.images.ids, ids)
+    ids, listed = dt.image_ids_in(job.images), job.images.ids
+    place = np.searchsorted(listed, ids)
+    if (place == len(listed)).any() or (listed[place] != ids).any() or not _are_all(dt.category_ids, job):
+        _core.known_detections(dt.source, (ids, dt.category_ids), (listed, job.known_categories), "error")
     part = (np.searchsorted(job.edges, place, side="right") - 1).astype(np.uint16 if job.parts < 65_536 else np.int64)
     order = None if (part[1:] >= part[:-1]).all() else np.argsort(part, kind="stable")
     ends = np.cumsum(np.bincount(part, minlength=job.parts))
@@ -89,32 +95,35 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
     return [batch.slice(first, end - first) for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
 
 
+def _are_all(category_ids: npt.NDArray[np.int64], job: Job) -> bool:
+    """Whether all categories are known. The core says which one is not, but looks at all images first."""
+    return bool(np.isin(category_ids, job.known_categories).all())
+
+
 def match_part(
     job: Job,
-    part: int,
-    ground_truth: GroundTruth,
-    ground_truth_rows: npt.NDArray[np.int64],
+    first: int,
+    objects: tuple[GroundTruth, npt.NDArray[np.int64]],
     batches: Iterable[tuple[int, Any]],
     *,
     sources: tuple[int, int],
     threads: int | None = 1,
 ) -> MatchTable:
-    """The match table of one part; its columns ``row`` are rows of the whole data.
+    """The match table of a range of images; its columns ``row`` are rows of the whole data.
 
     Args:
         job: The job.
-        part: The number of the part.
-        ground_truth: The images of the part, with their objects.
-        ground_truth_rows: (G,) the rows of these objects in the whole ground truth.
-        batches: What :func:`split` gave for this part, in the order of the data, each behind the row of the whole input
-            at which its piece begins.
+        first: The position of the first of the images.
+        objects: The images with their objects, and (G,) the rows of these in the whole ground truth.
+        batches: What :func:`split` gave for these images, in the order of the data, each behind the row of the whole
+            input at which its piece begins.
         sources: The number of rows of the whole ground truth and of all detections.
         threads: How many threads match.
     """
     columns, rows = _columns(list(batches))
-    first = int(job.edges[part])
+    ground_truth, ground_truth_rows = objects
     places = columns.pop("place").astype(np.int64) - first
-    dt = detections_of_part(ground_truth, places, columns, f"detections of part {part}")
+    dt = detections_of_part(ground_truth, places, columns, f"detections of the images behind the first {first:,}")
     table = match(
         ground_truth,
         dt,

@@ -12,7 +12,7 @@ import os
 import typing
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,19 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import COLUMN_TYPES
 
-__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "checksum", "header_of", "write_table"]
+__all__ = [
+    "BLOCK_ROWS",
+    "PartTable",
+    "Run",
+    "Runs",
+    "TableFile",
+    "checked_digest",
+    "checksum",
+    "header_of",
+    "reading",
+    "with_digest",
+    "write_table",
+]
 
 BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
@@ -132,38 +144,47 @@ def write_table(
     present = [name for name in DetectionRows.column_names() if getattr(table.detections, name) is not None]
     header = {**header_of(table), "blocks": [len(of_category) for of_category in blocks], "columns": present}
     with whole_folder(folder) as unfinished:
-        rows = table.detections.take(order)
-        _write(arrow, unfinished / "detections.arrow", rows, [span for each in blocks for span in each])
+        sorted_blocks = [order[start:end] for each in blocks for start, end in each]
+        _write(arrow, unfinished / "detections.arrow", table.detections, sorted_blocks)
         for group in _GROUPS:
             columns = getattr(table, group)
             if columns is not None:
-                _write(arrow, unfinished / f"{group}.arrow", columns, _spans(len(columns)))
+                spans = [slice(start, start + BLOCK_ROWS) for start in range(0, len(columns), BLOCK_ROWS)]
+                _write(arrow, unfinished / f"{group}.arrow", columns, spans)
         arrays = {"ids": table.image_ids, "detections": table.image_detections}
         arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
         header["checksums"] = {path.name: checksum(path) for path in sorted(unfinished.iterdir())}
-        header["digest"] = _digest(header)
-        (unfinished / "header.json").write_text(json.dumps(header), encoding="utf-8")
+        (unfinished / "header.json").write_text(with_digest(header), encoding="utf-8")
         for path in unfinished.iterdir():
             with open(path, "rb+") as file:  # before the folder gets its name
                 os.fsync(file.fileno())
 
 
-def _spans(count: int) -> list[tuple[int, int]]:
-    return [(start, min(start + BLOCK_ROWS, count)) for start in range(0, count, BLOCK_ROWS)]
+def _write(arrow: Any, path: Path, rows: Columns, blocks: Sequence[slice | npt.NDArray[np.int64]]) -> None:
+    """Columns as an Arrow file; bytes of several axes are binary of a fixed size.
 
+    Args:
+        arrow: PyArrow.
+        path: The file.
+        rows: The columns.
+        blocks: The rows of each record batch. They are brought together one batch at a time: a copy of all rows would
+            not fit into the processor's cache.
+    """
+    given = {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
+    columns = {name: column if column.ndim > 1 else narrowed(column) for name, column in given.items()}
 
-def _write(arrow: Any, path: Path, rows: Columns, spans: Sequence[tuple[int, int]]) -> None:
-    """Columns as an Arrow file; bytes of several axes are binary of a fixed size."""
-    columns = {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
-    arrays = {
-        name: arrow_array(arrow, column if column.ndim > 1 else narrowed(column)) for name, column in columns.items()
-    }
-    batch = arrow.record_batch(list(arrays.values()), names=list(arrays))
+    def batch(block: slice | npt.NDArray[np.int64]) -> Any:
+        taken = [
+            column[block] if isinstance(block, slice) else column.take(block, axis=0) for column in columns.values()
+        ]
+        return arrow.record_batch([arrow_array(arrow, column) for column in taken], names=list(columns))
+
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, batch.schema, options=options) as writer:
-        for start, end in spans:
-            writer.write_batch(batch.slice(start, end - start))
+    schema = batch(slice(0, 0)).schema
+    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema, options=options) as writer:
+        for block in blocks:
+            writer.write_batch(batch(block))
 
 
 def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:
@@ -214,9 +235,7 @@ class TableFile:
     def header(self) -> dict[str, Any]:
         """What :func:`write_table` wrote about the table."""
         with self._reading():
-            header = json.loads((self.folder / "header.json").read_text(encoding="utf-8"))
-            if header.pop("digest") != _digest(header):
-                raise ValueError("header.json does not have its digest")
+            header = checked_digest((self.folder / "header.json").read_text(encoding="utf-8"))
         if header["version"] != _VERSION:
             raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
         return dict(header)
@@ -327,8 +346,26 @@ def checksum(path: Path) -> int:
     return found
 
 
-def _digest(header: dict[str, Any]) -> str:
-    return hashlib.blake2b(json.dumps(header, sort_keys=True).encode(), digest_size=8).hexdigest()
+def with_digest(values: Mapping[str, Any]) -> str:
+    """Values as JSON, with a digest of them."""
+    return json.dumps({**values, "digest": _digest(values)})
+
+
+def checked_digest(text: str) -> dict[str, Any]:
+    """The values of :func:`with_digest`.
+
+    Raises:
+        ValueError: If the digest is that of other values.
+        KeyError: If there is none.
+    """
+    values = dict(json.loads(text))
+    if values.pop("digest") != _digest(values):
+        raise ValueError("it does not have its digest")
+    return values
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(values, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 @contextlib.contextmanager

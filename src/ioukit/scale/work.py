@@ -15,7 +15,7 @@ from ioukit import _core
 from ioukit._optional import import_extra
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
-from ioukit.scale.table_files import TableFile, reading
+from ioukit.scale.table_files import TableFile, checked_digest, checksum, reading, with_digest
 
 __all__ = ["WorkFolder", "remove_folder", "work_folder"]
 
@@ -31,7 +31,7 @@ _WORDS = {
     "ioukit": "another version of ioukit",
     "layout": "another version of ioukit's folders",
 }
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 class WorkFolder:
@@ -41,9 +41,16 @@ class WorkFolder:
         """Take a folder that exists."""
         self.path = path
 
-    def table(self, part: int, cut: int = 0, cuts: int = 1) -> TableFile:
-        """The table of a part, or of one of several cuts of it, whether it exists or not."""
-        return TableFile(self.path / "tables" / f"{part:05d}-{cut}-of-{cuts}")
+    def table(self, first: int, end: int) -> TableFile:
+        """The table of the images from one position to before another one, whether it exists or not."""
+        return TableFile(self.path / "tables" / f"{first:09d}-{end:09d}")
+
+    def start_again(self, job: Mapping[str, Any]) -> None:
+        """Forget all steps; the run goes on as described by another job."""
+        if (self.path / _JOB).exists():
+            write_whole(self.path / _JOB, json.dumps(job))
+        for folder in (self._pieces, self.path / "tables"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def has_piece(self, piece: int) -> bool:
         """Whether a piece of the input has been split."""
@@ -56,30 +63,50 @@ class WorkFolder:
             DatasetError: If the file is missing or damaged.
         """
         path = self._pieces / f"{piece:05d}.json"
-        with reading(f"{path}: remove {self.path}, and start again; the file is"):
-            return dict(json.loads(path.read_text(encoding="utf-8")))
+        with self._reading(path):
+            return checked_digest(path.read_text(encoding="utf-8"))
+
+    def check_piece(self, piece: int) -> None:
+        """Compare the files of a piece that an earlier run wrote with their checksums: Arrow files have none.
+
+        Raises:
+            DatasetError: If a file is missing or differs.
+        """
+        for number, expected in enumerate(self.finished_piece(piece)["checksums"]):
+            path = self._batch(piece, number)
+            with self._reading(path):
+                if checksum(path) != expected:
+                    raise ValueError("it does not have its checksum")
 
     @property
     def _pieces(self) -> Path:
         return self.path / "pieces"
 
-    def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> None:
-        """Write the rows of a batch of a piece: one record batch per part."""
+    def _batch(self, piece: int, number: int) -> Path:
+        return self._pieces / f"{piece:05d}-{number:05d}.arrow"
+
+    def _reading(self, path: Path) -> contextlib.AbstractContextManager[None]:
+        return reading(f"{path}: remove {self.path}, and start again; the file is")
+
+    def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> int:
+        """Write the rows of a batch of a piece, one record batch per part: the checksum of the file."""
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
         self._pieces.mkdir(exist_ok=True)
+        path = self._batch(piece, number)
         with (
-            whole_file(self._pieces / f"{piece:05d}-{number:05d}.arrow") as unfinished,
+            whole_file(path) as unfinished,
             arrow.OSFile(str(unfinished), "wb") as file,
             arrow.ipc.new_file(file, parts[0].schema, options=options) as writer,
         ):
             for batch in parts:
                 writer.write_batch(batch)
+        return checksum(path)
 
     def finish_piece(self, piece: int, about: Mapping[str, Any]) -> None:
-        """Say that all batches of a piece are written, and how many: ``batches`` and ``rows``, and anything else."""
+        """Say that all batches of a piece are written: their ``checksums``, how many ``rows``, and anything else."""
         self._pieces.mkdir(exist_ok=True)
-        write_whole(self._pieces / f"{piece:05d}.json", json.dumps(dict(about)))
+        write_whole(self._pieces / f"{piece:05d}.json", with_digest(about))
 
     def batches(
         self, part: int, pieces: Sequence[Mapping[str, Any]], places: tuple[int, int] | None = None
@@ -88,16 +115,16 @@ class WorkFolder:
 
         Args:
             part: The number of the part.
-            pieces: What :meth:`finished_piece` says of each piece.
+            pieces: What :meth:`finished_piece` says of each piece; ``parts`` is how many rows it has of each part.
             places: Positions of images: only rows from the first one to before the second one.
         """
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         start = 0
         for number, piece in enumerate(pieces):
-            for batch in range(piece["batches"]):
-                path = self._pieces / f"{number:05d}-{batch:05d}.arrow"
+            for batch in range(len(piece["checksums"]) if piece["parts"][part] else 0):
+                path = self._batch(number, batch)
                 with (
-                    reading(f"{path}: remove {self.path}, and start again; the file is"),
+                    self._reading(path),
                     arrow.ipc.open_file(arrow.OSFile(str(path), "rb")) as reader,
                 ):
                     rows = reader.get_batch(part)
@@ -133,7 +160,7 @@ def work_folder(
     """A folder to work in, locked against other processes, and the job that it belongs to.
 
     Without ``given``, a temporary folder; after an error it is removed. A folder of an earlier run goes on if the run
-    had the same job; it keeps its number of parts.
+    had the same job; it keeps its parts.
 
     Args:
         given: The folder, new, empty or of an earlier run.
@@ -169,7 +196,7 @@ def work_folder(
                     f"{path}: expected the folder of a run like this one, found that of a run with "
                     f"{' and '.join(others)}; choose another folder, or remove this one"
                 )
-            described["parts"] = found["parts"]
+            described |= {name: found[name] for name in ("parts", "by_piece")}
         else:
             write_whole(known, json.dumps(described))
         yield WorkFolder(path), described

@@ -7,7 +7,7 @@ from ioukit.viewer.filters import Filter
 from ioukit.viewer.marks import Marks, Side, marks_at
 from ioukit.viewer.selecting import Selection, select
 from ioukit.viewer.values import Issues, Value
-from ioukit.viewer.viewing import view
+from ioukit.viewer.viewing import Viewer, view
 
 __all__ = [
     "Answer",
@@ -21,6 +21,7 @@ __all__ = [
     "Side",
     "Tagged",
     "Value",
+    "Viewer",
     "answer",
     "marks_at",
     "select",

@@ -8,14 +8,17 @@ import logging
 import os
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
+from ioukit.errors import DatasetError
 from ioukit.viewer.guard import BodyTooLongError
+from ioukit.viewer.notes import NotesConflictError
 from ioukit.viewer.photographs import MissingPictureError
+from ioukit.viewer.views import entry_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ioukit.viewer.photographs import Photographs
     from ioukit.viewer.views import Views
@@ -27,13 +30,15 @@ _PICTURES_KEPT = b"private, max-age=60"
 _log = logging.getLogger("ioukit.viewer")
 
 Pairs = list[tuple[str, str]]
+Result = TypeVar("Result")
 
 
 class Reply(NamedTuple):
     """An answer: its status, content and headers."""
 
     status: int
-    content: bytes
+    content: bytes | Iterator[bytes]
+    """The whole content, or its parts, which are made when they are sent."""
     headers: Sequence[tuple[bytes, bytes]]
 
 
@@ -71,12 +76,21 @@ class App:
         """Answers a request of the guard."""
         try:
             reply = await self._reply(scope, receive)
+            body, headers = reply.content if scope["method"] != "HEAD" else b"", [*reply.headers]
+            if isinstance(reply.content, bytes) and reply.status != 304:
+                headers.append((b"content-length", str(len(reply.content)).encode()))
+            await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+            if not isinstance(body, bytes):
+                await self._send_parts(body, receive, send)
+                body = b""
+            await send({"type": "http.response.body", "body": body})
         except _GoneError:
             return
-        body = b"" if scope["method"] == "HEAD" or reply.status == 304 else reply.content
-        length = [] if reply.status == 304 else [(b"content-length", str(len(reply.content)).encode())]
-        await send({"type": "http.response.start", "status": reply.status, "headers": [*reply.headers, *length]})
-        await send({"type": "http.response.body", "body": body})
+
+    async def _send_parts(self, parts: Iterator[bytes], receive: Any, send: Any) -> None:
+        """Sends parts as they are made; an error, or a browser that goes away, breaks the answer off."""
+        while part := await _worked(self._questions, receive, next, parts, b""):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
 
     async def _reply(self, scope: Any, receive: Any) -> Reply:
         """The answer, in words if there is something wrong.
@@ -90,6 +104,10 @@ class App:
             return _words(400, str(error))
         except MissingPictureError as error:
             return _words(404, str(error))
+        except NotesConflictError as error:
+            return _json({"words": str(error), "entry": entry_to_json(error.entry)})._replace(status=409)
+        except (DatasetError, OSError) as error:
+            return _words(500, str(error))
         except (_GoneError, BodyTooLongError):
             raise
         except Exception as error:
@@ -136,12 +154,9 @@ class App:
         return _json(self._views.write_note(entry))
 
     def _export(self, pairs: Pairs) -> Reply:
-        name, kind, content = self._views.export(
-            _one(pairs, "as"), _one(pairs, "of", "filtered"), _without(pairs, "as", "of")
-        )
-        safe = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in name)
-        disposition = f'attachment; filename="{safe}"'.encode()
-        return Reply(200, content, [(b"content-type", kind.encode()), (b"content-disposition", disposition)])
+        made = self._views.export(_one(pairs, "as"), _one(pairs, "of", "filtered"), _without(pairs, "as", "of"))
+        disposition = f'attachment; filename="{made.name}"'.encode()
+        return Reply(200, made.chunks, [(b"content-type", made.kind.encode()), (b"content-disposition", disposition)])
 
     def _picture(self, path: str, pairs: Pairs, known: bytes | None) -> Reply:
         at = self._position(_one(pairs, "at"))
@@ -164,7 +179,7 @@ class _GoneError(Exception):
     """Nobody waits for the answer any more."""
 
 
-async def _worked(pool: ThreadPoolExecutor, receive: Any, function: Callable[..., Reply], *arguments: Any) -> Reply:
+async def _worked(pool: ThreadPoolExecutor, receive: Any, function: Callable[..., Result], *arguments: Any) -> Result:
     """The result of a function in a thread; if the browser goes away before its turn, it is not called.
 
     Raises:

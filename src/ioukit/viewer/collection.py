@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Collection", "Model"]
 
+_MOST_MODELS = 3
 _NEAR = 0.1  # the background threshold of TIDE
 _KEPT_LEVELS = 2  # of each model
 
@@ -117,7 +118,8 @@ class Collection:
 
         Args:
             ground_truth: The images and objects.
-            models: The evaluations by the names of the models, up to three; they must hold their data.
+            models: The evaluations by the names of the models, up to three; they must hold their data. Evaluations
+                with ``near=0.1`` need not be matched a second time, which saves memory and time.
             folder: The folder of the photographs, if there is one.
             columns: Further values of images or objects.
             issues: Suspicious labels.
@@ -125,10 +127,14 @@ class Collection:
             protocol: The rules, if there is no model; those of the kind if ``None``.
 
         Raises:
-            ValueError: If the models were not evaluated alike, or if an evaluation holds neither its data nor near
-                pairs.
+            ValueError: If there are more than three models, if they were not evaluated alike or on other data than the
+                ground truth, or if an evaluation holds a match table alone.
         """
+        if len(models) > _MOST_MODELS:
+            raise ValueError(f"expected up to {_MOST_MODELS} models, got {len(models)}")
         named = tuple(Model(name, evaluation) for name, evaluation in models.items())
+        for one in named:
+            _check(one, ground_truth)
         for other in named[1:]:
             check_same_ground_truth(named[0].evaluation, other.evaluation)
         if named:
@@ -137,8 +143,7 @@ class Collection:
             nothing = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])
             scene = Model("", evaluate(ground_truth, nothing, iou_type=iou_type, protocol=protocol))
         collection = cls(ground_truth, named, scene, folder, issues=issues)
-        found = {value.name: value for value in (*collection._values_of_images(), *columns)}
-        object.__setattr__(collection, "values", found)
+        object.__setattr__(collection, "values", _by_name([*collection._values_of_data(), *columns]))
         return collection
 
     @property
@@ -271,21 +276,20 @@ class Collection:
         return names.index(name)
 
     def classes_called(self, name: str) -> list[int]:
-        """The positions of the classes of a name, or of the one with an id if it is ``id:NUMBER``.
+        """The position of the class with an id if it is ``id:NUMBER``, else the positions of the classes of a name.
 
         Raises:
             ValueError: If there is none; the message offers similar names.
         """
         names = self.categories.names
-        found = [at for at, known in enumerate(names) if known == name]
-        if not found and name.startswith("id:"):
-            found = [at for at, number in enumerate(self.categories.ids.tolist()) if name == f"id:{number}"]
+        found = [at for at, number in enumerate(self.categories.ids.tolist()) if name == f"id:{number}"]
+        found = found or [at for at, known in enumerate(names) if known == name]
         if not found:
             close = difflib.get_close_matches(name, names, n=3) or names[:5]
             raise ValueError(f"no class is called {name!r}; there are {', '.join(map(repr, close))}")
         return found
 
-    def _values_of_images(self) -> list[Value]:
+    def _values_of_data(self) -> list[Value]:
         """Width, height and number of objects of each image, and the attributes of the file."""
         images, rows = self.ground_truth.images, self.image_rows
         found = [Value.of_numbers(name, "image", images.sizes[rows, at]) for at, name in enumerate(("width", "height"))]
@@ -298,6 +302,34 @@ class Collection:
             if _fits(values)
         ]
         return found
+
+
+def _check(model: Model, ground_truth: GroundTruth) -> None:
+    """Refuse an evaluation whose rows are not those of the ground truth.
+
+    Raises:
+        ValueError: If it is one.
+    """
+    evaluation = model.evaluation
+    rows = evaluation.matches.sources[0]
+    if evaluation.ground_truth is None or evaluation.detections is None:
+        raise ValueError(f"the evaluation of {model.name!r} holds a match table alone: evaluate the data again")
+    if evaluation.ground_truth is not ground_truth and rows != len(ground_truth):
+        raise ValueError(
+            f"the model {model.name!r} was evaluated on other data: expected {len(ground_truth):,} objects, "
+            f"got {rows:,}"
+        )
+
+
+def _by_name(values: Sequence[Value]) -> dict[str, Value]:
+    """The columns by name. A later one takes the place of an earlier one of images or objects alike."""
+    found: dict[str, Value] = {}
+    for value in values:
+        name = value.name
+        if name in found and found[name].of != value.of:
+            name = f"{name} ({value.of}s)"
+        found[name] = replace(value, name=name) if name != value.name else value
+    return found
 
 
 def _fits(values: Any) -> bool:

@@ -12,12 +12,13 @@ from ioukit.evaluation import ERROR_KINDS
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
+    from ioukit.viewer.noting import Noting
     from ioukit.viewer.values import Value
 
 __all__ = ["described"]
 
 
-def described(collection: Collection) -> dict[str, Any]:
+def described(collection: Collection, noting: Noting) -> dict[str, Any]:
     """The title, the models, classes, images, thresholds and columns of a collection, as JSON holds them."""
     table, protocol = collection.table, collection.protocol
     objects = np.bincount(table.objects.category, minlength=len(collection.categories)).tolist()
@@ -42,6 +43,7 @@ def described(collection: Collection) -> dict[str, Any]:
         "columns": [_column(value) for value in collection.values.values()],
         "issues": None if collection.issues is None else list(collection.issues.kinds),
         "photographs": collection.folder is not None,
+        "notes": noting.notes.name,
     }
 
 

@@ -167,7 +167,8 @@ class Guard:
             name, port = text, "80"
         if port != str(self._port):
             return False
-        name = name.removeprefix("[").removesuffix("]")
+        if name.startswith("[") and name.endswith("]"):
+            name = name[1:-1]
         if self._names is not None:
             return name in self._names
         return name in _names_of_machine() or _is_address(name)

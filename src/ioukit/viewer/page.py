@@ -6,11 +6,12 @@ from ioukit.report import _html
 
 __all__ = ["viewer_page"]
 
-_STYLES = ("shared/document.css", "shared/outcomes.css", "viewer/viewer.css")
+_STYLES = ("shared/document.css", "shared/outcomes.css", "shared/zoom.css", "viewer/viewer.css", "viewer/large.css")
 _SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
     *("viewer/cards.js", "viewer/drawings.js", "viewer/grid.js", "viewer/checklists.js", "viewer/histograms.js"),
-    *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/main.js"),
+    *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "shared/zoom.js", "viewer/stage.js"),
+    *("viewer/details.js", "viewer/large.js", "viewer/main.js"),
 )
 # The page asks its own server for data and pictures, and nothing else.
 _SOURCES = {"connect-src": "'self'", "img-src": "'self' blob:"}

@@ -9,7 +9,7 @@ import hashlib
 import io
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ioukit.report._picture_files import as_rgb, file_within, opened, picture, turned, turns
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["MissingPictureError", "Photographs", "Picture", "Store"]
+    from ioukit.viewer.thumbnails import Thumbnails
+
+__all__ = ["MissingPictureError", "Photographs", "Picture"]
 
 _NEEDED_BY = "ioukit view --images"
 _SIDES = (160, 320, 640, 1280)
@@ -47,18 +49,6 @@ class Picture:
     content: bytes
     kind: str
     """The content type."""
-    size: tuple[int, int]
-    """Width and height of the photograph, after turning."""
-
-
-class Store(Protocol):
-    """What keeps small copies: see :class:`ioukit.viewer.thumbnails.Thumbnails`."""
-
-    def get(self, key: str) -> Picture | None:
-        """The copy with this key."""
-
-    def put(self, key: str, made: Picture) -> None:
-        """Keeps a copy."""
 
 
 class Photographs:
@@ -76,7 +66,7 @@ class Photographs:
         folder: Path | None,
         names: Sequence[str],
         sizes: npt.NDArray[np.float64],
-        store: Store | None = None,
+        store: Thumbnails | None = None,
     ) -> None:
         self._folder = folder
         self._names = names
@@ -117,7 +107,7 @@ class Photographs:
             known = self._made(at, _side(side))
             if self._store is not None:
                 self._store.put(key, known)
-        return known
+        return Picture(known, "image/jpeg")
 
     def full(self, at: int) -> Picture:
         """The photograph: the bytes of its file if every browser shows them as the data set means them.
@@ -138,11 +128,11 @@ class Photographs:
             if kind and image.mode in modes and orientation == 1:
                 image.draft("L", (1, 1))
                 image.load()  # all of it is a picture
-                return Picture(content, kind, size)
+                return Picture(content, kind)
             whole = as_rgb(image)
             if turns(size, orientation, self._expected(at)):
-                whole, size = turned(whole, orientation), size[::-1]
-            return Picture(_jpeg(whole, _FULL_QUALITY), "image/jpeg", size)
+                whole = turned(whole, orientation)
+            return Picture(_jpeg(whole, _FULL_QUALITY), "image/jpeg")
         except MissingPictureError:
             raise
         except Exception as error:  # Pillow raises errors of many kinds
@@ -180,7 +170,7 @@ class Photographs:
         width, height = image.size
         return (height, width) if turns((width, height), orientation, self._expected(at)) else (width, height)
 
-    def _made(self, at: int, side: int) -> Picture:
+    def _made(self, at: int, side: int) -> bytes:
         path = self._path(at)
         try:
             with opened(path) as file:
@@ -190,8 +180,8 @@ class Photographs:
                 small = as_rgb(image)
             small.thumbnail((side, side))
             if turns(size, orientation, self._expected(at)):
-                small, size = turned(small, orientation), size[::-1]
-            return Picture(_jpeg(small, _QUALITY), "image/jpeg", size)
+                small = turned(small, orientation)
+            return _jpeg(small, _QUALITY)
         except Exception as error:
             raise MissingPictureError(_reason(error)) from None
 

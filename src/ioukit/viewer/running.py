@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from ioukit.viewer.app import App
 
-__all__ = ["HOST", "PORT", "Server", "bound", "check_installed", "open_browser"]
+__all__ = ["Server", "bound", "check_installed", "open_browser"]
 
-HOST = "127.0.0.1"
-PORT = 8421
 _PORTS_TRIED = 50
 _SECONDS_TO_END = 1
 
@@ -78,7 +76,7 @@ class Server:
         ModuleNotFoundError: If uvicorn is not installed.
     """
 
-    def __init__(self, app: App, *, host: str = HOST, port: int = PORT, frames: Iterable[str] = ()) -> None:
+    def __init__(self, app: App, *, host: str = "127.0.0.1", port: int = 8421, frames: Iterable[str] = ()) -> None:
         uvicorn = import_extra("uvicorn", extra="view", needed_by="ioukit view")
         self._app = app
         self._socket = bound(host, port)
@@ -122,6 +120,13 @@ class Server:
         while not self._uvicorn.started and self._thread.is_alive():
             time.sleep(0.005)
 
+    def wait(self) -> None:
+        """Waits for Ctrl-C or :meth:`close`, then ends."""
+        with contextlib.suppress(KeyboardInterrupt):
+            while self._thread is not None and self._thread.is_alive():
+                self._thread.join(0.2)
+        self.close()
+
     def close(self) -> None:
         """Ends the thread of :meth:`start`. A second call does nothing."""
         self._uvicorn.should_exit = True
@@ -140,13 +145,13 @@ class Server:
         self.close()
 
 
-def check_installed(*, photographs: bool) -> None:
+def check_installed() -> None:
     """Refuses, before the work, to serve what could not be served after it.
 
     Raises:
         ModuleNotFoundError: If a package that the viewer needs is not installed.
     """
-    for package in ("uvicorn", "jinja2", *(["PIL.Image"] if photographs else [])):
+    for package in ("uvicorn", "jinja2", "PIL.Image"):
         import_extra(package, extra="view", needed_by="ioukit view")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answering import answer
 from ioukit.viewer.describing import described
 from ioukit.viewer.drawing import Surroundings, drawings
 from ioukit.viewer.explaining import explained
+from ioukit.viewer.exporting import Export, export
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.page import viewer_page
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.viewer.collection import Collection
+    from ioukit.viewer.notes import Entry
+    from ioukit.viewer.noting import Noting
     from ioukit.viewer.photographs import Photographs
 
-__all__ = ["Views"]
+__all__ = ["Views", "entry_to_json"]
 
 Pairs = list[tuple[str, str]]
 
@@ -29,12 +31,14 @@ class Views:
     Args:
         collection: The data.
         photographs: The photographs of its images.
+        noting: Its tags and notes.
     """
 
-    def __init__(self, collection: Collection, photographs: Photographs) -> None:
+    def __init__(self, collection: Collection, photographs: Photographs, noting: Noting) -> None:
         self._collection = collection
         self._photographs = photographs
-        self._around = Surroundings(has_photograph=photographs.has, size_of_photograph=photographs.size)
+        self._noting = noting
+        self._around = Surroundings(noting, photographs.has, photographs.size)
         self._page: tuple[str, str] | None = None
 
     def page(self) -> tuple[str, str]:
@@ -44,11 +48,11 @@ class Views:
 
     def data(self) -> Any:
         """What never changes."""
-        return described(self._collection)
+        return described(self._collection, self._noting)
 
     def answer(self, pairs: Pairs) -> Any:
         """The images and the counts of a filter."""
-        return answer(self._collection, Filter.parse(pairs)).to_json()
+        return answer(self._collection, Filter.parse(pairs), self._noting.tagged()).to_json()
 
     def drawings(self, positions: Sequence[int], pairs: Pairs) -> Any:
         """The drawings of images in the grid."""
@@ -61,22 +65,23 @@ class Views:
 
     def notes(self) -> Any:
         """All tags and notes."""
-        return _called("notes", "listed", self._collection)
+        return self._noting.to_json()
 
     def write_note(self, entry: Any) -> Any:
-        """Stores a note and returns it."""
-        return _called("notes", "written", self._collection, entry)
+        """Stores tags and a note, and returns them as they are stored.
 
-    def export(self, form: str, of: str, pairs: Pairs) -> Any:
-        """The name, the content type and the content of a download."""
-        return _called("exporting", "export", self._collection, form, of, Filter.parse(pairs))
+        Raises:
+            ValueError: If the entry is not one.
+            NotesConflictError: If the note was changed elsewhere.
+            DatasetError, OSError: If the file cannot be written.
+        """
+        return entry_to_json(self._noting.write(entry))
+
+    def export(self, form: str, of: str, pairs: Pairs) -> Export:
+        """The name, the content type and the parts of a download."""
+        return export(self._collection, self._noting, Filter.parse(pairs), form, of)
 
 
-def _called(module: str, name: str, *arguments: Any) -> Any:
-    try:
-        found = importlib.import_module(f"ioukit.viewer.{module}")
-    except ModuleNotFoundError as error:
-        if error.name != f"ioukit.viewer.{module}":
-            raise
-        raise ValueError(f"not there yet: ioukit.viewer.{module}.{name}") from None
-    return getattr(found, name)(*arguments) if arguments else getattr(found, name)
+def entry_to_json(entry: Entry) -> dict[str, Any]:
+    """Tags and a note, as JSON holds them."""
+    return {"tags": list(entry.tags), "note": entry.note}

@@ -7,7 +7,8 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from ioukit._optional import import_extra
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import ground_truth_of
+from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
 from ioukit.scale.memory import Budget, bytes_of
 from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.requests import Request, prepare
+from ioukit.scale.ranges import Range, counts_per_image, large_parts, ranges_of_parts
+from ioukit.scale.requests import Prepared, Request, prepare
 from ioukit.scale.sources import Piece
 from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
@@ -42,33 +45,46 @@ def evaluate_here(request: Request, threads: int | None) -> Evaluation:
     count = check_threads(threads) or os.cpu_count() or 1
     prepared = prepare(request, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     with work_folder(request.work, prepared.described) as (folder, run):
-        local = _Run(prepared.job_of(run["parts"]), gt, prepared.source.pieces, folder, prepared.budget)
-        evaluation = local.evaluation(prepared.categories)
+        try:
+            evaluation = _evaluation(prepared, gt, folder, run)
+        except OutOfPlaceError:  # known only now: nothing that was done is of use
+            run["by_piece"] = False
+            folder.start_again(run)
+            evaluation = _evaluation(prepared, gt, folder, run)
         if request.work is None:
             weakref.finalize(evaluation.matches, remove_folder, folder.path, os.getpid())
         return evaluation
 
 
-class _Range(NamedTuple):
-    """A part, or a range of the images of a part that has too many detections to be matched at once."""
-
-    part: int
-    cut: int
-    """Which range of the part."""
-    cuts: int
-    """How many ranges the part has."""
+def _evaluation(prepared: Prepared, gt: GroundTruth, folder: WorkFolder, run: Mapping[str, Any]) -> Evaluation:
+    job, owned = prepared.cut(run["parts"], by_piece=run["by_piece"])
+    return _Run(job, owned, gt, prepared.source.pieces, folder, prepared.budget).evaluation(prepared.categories)
 
 
 class _Run:
     """The three steps. What the folder has is not computed again."""
 
-    def __init__(self, job: Job, gt: GroundTruth, pieces: Sequence[Piece], folder: WorkFolder, budget: Budget) -> None:
-        self._job, self._gt, self._pieces, self._folder, self._budget = job, gt, pieces, folder, budget
+    def __init__(
+        self,
+        job: Job,
+        owned: Mapping[int, int],
+        gt: GroundTruth,
+        pieces: Sequence[Piece],
+        folder: WorkFolder,
+        budget: Budget,
+    ) -> None:
+        self._job, self._owned, self._gt, self._pieces, self._folder = job, owned, gt, pieces, folder
+        self._budget = budget
+        self._objects = GroundTruthParts(gt)
+        self._written = set[Path]()  # what was there before is checked once
+        rows = [piece.rows or 0 for piece in pieces]
+        self._starts = np.cumsum([0, *rows]).tolist()  # if pieces own parts, they know their rows
+        self._block_rows = budget.block_rows(job.parts + self._starts[-1] // budget.part_rows * bool(owned))
 
     def evaluation(self, categories: Categories) -> Evaluation:
         """Split, match and draw."""
         gt, protocol, threads = self._gt, self._job.protocol, self._budget.threads
-        _each(self._split, range(len(self._pieces)), threads)
+        _each(self._read, range(len(self._pieces)), threads)
         pieces = [self._folder.finished_piece(number) for number in range(len(self._pieces))]
         tables = self._match(pieces)
         sources = (len(gt), sum(piece["rows"] for piece in pieces))
@@ -85,52 +101,100 @@ class _Run:
         dropped = gt.dropped + sum(piece["dropped"] for piece in pieces)
         return dataclasses.replace(evaluation, notes=tuple(notes), dropped=dropped)
 
-    def _split(self, number: int) -> None:
-        """Write the rows of one piece of the input, by part."""
+    def _read(self, number: int) -> None:
+        """Write the rows of one piece of the input, by part; match those of the part that it has alone."""
         if self._folder.has_piece(number):
+            self._folder.check_piece(number)
             return
-        rows = batches = dropped = 0
+        piece, own = self._pieces[number], self._owned.get(number)
+        in_order = None
+        if own is not None:
+            most_rows, batch_rows = self._budget.in_order(piece.rows or 0)
+            in_order = RowsInOrder(self._job.images_of(own), most_rows, self._matching(number))
+            piece = dataclasses.replace(piece, batch_rows=batch_rows)
+        others = [part for part in self._owned.values() if part != own]
+        rows = dropped = 0
+        checksums: list[int] = []
         notes = dict[str, None]()
         of_parts = np.zeros(self._job.parts, np.int64)
-        for batch in self._pieces[number].read():
-            parts = split(self._job, batch, rows, narrow=True)
-            self._folder.add_batch(number, batches, parts)
-            of_parts += [part.num_rows for part in parts]
-            batches, rows, dropped = batches + 1, rows + len(batch), dropped + batch.dropped
+        for batch in piece.read():
+            parts = split(self._job, batch, rows, narrow=in_order is None)
+            if in_order is not None and own is not None:
+                in_order.add(parts[own])
+                parts[own] = parts[own].slice(0, 0)
+            counts = np.array([part.num_rows for part in parts], np.int64)
+            if counts[others].any():
+                raise OutOfPlaceError
+            if counts.any():
+                checksums.append(self._folder.add_batch(number, len(checksums), parts))
+            of_parts += counts
+            rows, dropped = rows + len(batch), dropped + batch.dropped
             notes |= dict.fromkeys(batch.notes)
-        about = {"batches": batches, "rows": rows, "dropped": dropped, "notes": list(notes)}
+        if self._owned and rows != piece.rows:
+            raise OutOfPlaceError
+        about = {"checksums": checksums, "rows": rows, "dropped": dropped, "notes": list(notes)}
+        if in_order is not None:
+            in_order.finish()
+            about["matched"] = in_order.matched
         self._folder.finish_piece(number, {**about, "parts": of_parts.tolist()})
 
+    def _matching(self, number: int) -> Callable[[int, int, Sequence[Any]], None]:
+        """What writes the table of a range of images from the rows of a piece."""
+        start, sources = self._starts[number], (len(self._gt), self._starts[-1])
+
+        def match_rows(first: int, end: int, batches: Sequence[Any]) -> None:
+            self._write(first, end, [(start, batch) for batch in batches], sources, 1)
+
+        return match_rows
+
     def _match(self, pieces: Sequence[Mapping[str, Any]]) -> list[TableFile]:
-        """Match each part, or each of its ranges."""
-        cuts, job = self._cuts(pieces)
-        objects = GroundTruthParts(self._gt, job.edges)
+        """Match each part that no piece has alone, or each of its ranges."""
+        ranges = self._ranges(pieces)
         sources = (len(self._gt), sum(piece["rows"] for piece in pieces))
-        inner = 1 if job.parts >= self._budget.threads else self._budget.threads
+        inner = 1 if len(ranges) >= self._budget.threads else self._budget.threads
 
         def match(place: int) -> TableFile:
-            cut = cuts[place]
-            table = self._folder.table(*cut)
-            if not table.folder.is_dir():
-                ends = None if cut.cuts == 1 else (int(job.edges[place]), int(job.edges[place + 1]))
-                batches = self._folder.batches(cut.part, pieces, ends)
-                of_part, rows = objects.part(place), objects.rows(place)
-                matched = match_part(job, place, of_part, rows, batches, sources=sources, threads=inner)
-                write_table(matched, table.folder, block_rows=self._budget.block_rows(job.parts))
+            part, first, end = ranges[place]
+            whole = (first, end) == self._job.images_of(part)
+            batches = self._folder.batches(part, pieces, None if whole else (first, end))
+            return self._write(first, end, batches, sources, inner)
+
+        return _each(match, range(len(ranges)), self._budget.threads)
+
+    def _write(
+        self, first: int, end: int, batches: Iterable[tuple[int, Any]], sources: tuple[int, int], threads: int
+    ) -> TableFile:
+        """The table of a range of images, matched if it is not there, else checked."""
+        table = self._folder.table(first, end)
+        if table.folder in self._written:
             return table
+        if table.folder.is_dir():
+            table.check()
+        else:
+            objects = self._objects.between(first, end)
+            matched = match_part(self._job, first, objects, batches, sources=sources, threads=threads)
+            write_table(matched, table.folder, block_rows=self._block_rows)
+        self._written.add(table.folder)
+        return table
 
-        return _each(match, range(job.parts), self._budget.threads)
+    def _ranges(self, pieces: Sequence[Mapping[str, Any]]) -> list[Range]:
+        """All parts, large ones in several ranges of images."""
+        job, most_rows = self._job, self._budget.most_rows
+        sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(job.parts, np.int64)
 
-    def _cuts(self, pieces: Sequence[Mapping[str, Any]]) -> tuple[list[_Range], Job]:
-        """The parts, large ones in several ranges of images, and the job with these ranges as its parts."""
-        sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(self._job.parts, np.int64)
-        cuts, edges = [], [0]
-        for part, size in enumerate(sizes.tolist()):
-            first, end = self._job.edges[part : part + 2].tolist()
-            count = max(1, min(-(-size // self._budget.most_rows), end - first))
-            cuts += [_Range(part, number, count) for number in range(count)]
-            edges += np.linspace(first, end, count + 1).astype(np.int64)[1:].tolist()
-        return cuts, dataclasses.replace(self._job, edges=np.array(edges, np.int64))
+        def count(part: int) -> Any:
+            return sum(counts_per_image(job, part, rows) for _, rows in self._folder.batches(part, pieces))
+
+        large = large_parts(sizes.tolist(), most_rows)
+        counts = dict(zip(large, _each(count, large, self._budget.threads), strict=True))
+        owners = {part: piece for piece, part in self._owned.items()}
+        ranges: list[Range] = []
+        for one in ranges_of_parts(job, counts, most_rows):
+            if one.part in owners:
+                ranges += [Range(one.part, *images) for images in pieces[owners[one.part]]["matched"]]
+            else:
+                ranges.append(one)
+        return ranges
 
 
 def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> list[R]:

@@ -34,7 +34,7 @@ from ioukit.scale.engines.ray_steps import (
 )
 from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, value_of
 from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.ranges import Range, large_parts, ranges_of_parts
+from ioukit.scale.ranges import large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, check_ground_truth, prepare
 from ioukit.scale.stages import Job, draws_in_parts
 from ioukit.scale.table_files import TableFile
@@ -115,7 +115,7 @@ def conduct(request: Request, temporary: Path | None, seconds: float | None) -> 
     gt = ground_truth_of(request.ground_truth, request.protocol, None)
     prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores_of(ray), holds_pieces=True)
     with _folder(request.work, temporary, prepared.described) as (folder, parts):
-        run = _Run(ray, tasks, gt, prepared, prepared.job_of(parts), folder)
+        run = _Run(ray, tasks, gt, prepared, prepared.cut(parts, by_piece=False)[0], folder)
         return [], run.outcome(prepared.categories)
 
 
@@ -133,11 +133,6 @@ def _folder(
         finally:
             for left in (folder.path / "tables").glob(".ioukit-*"):  # of workers that were killed
                 shutil.rmtree(left, ignore_errors=True)
-
-
-def _table_of(folder: WorkFolder, job: Job, one: Range) -> TableFile:
-    whole = (one.first, one.end) == tuple(job.edges[one.part : one.part + 2].tolist())
-    return folder.table(one.part) if whole else folder.table(*one)
 
 
 class PartRows(NamedTuple):
@@ -164,7 +159,7 @@ class _Run:
 
     def outcome(self, categories: Categories) -> Outcome:
         """Split, match and draw."""
-        gt, job, folder = self._gt, self._job, self._folder
+        gt, folder = self._gt, self._folder
         record = None if folder is None else read_record(folder.path)
         if record is not None and record.most_rows > self._most_rows:
             record = None  # the memory was larger then: parts may have to be cut
@@ -173,7 +168,8 @@ class _Run:
             record, parts = self._split(record)
         if folder is not None:
             write_record(folder.path, record)
-            self._check([table for one in record.ranges if (table := _table_of(folder, job, one)).folder.is_dir()])
+            tables_of_ranges = [folder.table(one.first, one.end) for one in record.ranges]
+            self._check([table for table in tables_of_ranges if table.folder.is_dir()])
         matches = self._match(record, parts) if parts else []
         del parts
         headers = self._tasks.receipts(matches)
@@ -183,7 +179,7 @@ class _Run:
                 Kept(header, task.results[0], self._job.protocol) for header, task in zip(headers, matches, strict=True)
             ]
         else:
-            tables = [_table_of(folder, job, one) for one in record.ranges]
+            tables = [folder.table(one.first, one.end) for one in record.ranges]
         sources = (len(gt), record.rows)
         return Outcome(
             tables=tuple(tables),
@@ -203,7 +199,7 @@ class _Run:
     def _missing(self, record: InputRecord) -> list[int]:
         """The ranges without a table."""
         folder, ranges = self._folder, enumerate(record.ranges)
-        return [at for at, one in ranges if folder is None or not _table_of(folder, self._job, one).folder.is_dir()]
+        return [at for at, one in ranges if folder is None or not folder.table(one.first, one.end).folder.is_dir()]
 
     def _split(self, record: InputRecord | None) -> tuple[InputRecord, list[PartRows]]:
         """Read all pieces: what is known then, and the rows of each range, by reference."""
@@ -268,7 +264,7 @@ class _Run:
 
     def _match(self, record: InputRecord, parts: Sequence[PartRows]) -> list[Task]:
         job = dataclasses.replace(self._job, edges=record.edges)
-        objects, shared = GroundTruthParts(self._gt, job.edges), self._ray.put(job)
+        objects, shared = GroundTruthParts(self._gt), self._ray.put(job)
         folder = self._folder
         return [
             self._tasks.submit(
@@ -276,10 +272,10 @@ class _Run:
                 match_step,
                 shared,
                 place,
-                self._ray.put((objects.part(place), objects.rows(place))),
+                self._ray.put(objects.between(*job.images_of(place))),
                 parts[place].starts,
                 (len(self._gt), record.rows),
-                None if folder is None else _table_of(folder, self._job, record.ranges[place]).folder,
+                None if folder is None else folder.table(*job.images_of(place)).folder,
                 self._groups,
                 *parts[place].packed,
                 results=1 + len(self._groups) if folder is None else 0,

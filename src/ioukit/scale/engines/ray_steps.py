@@ -174,7 +174,7 @@ class GroupRuns:
 def match_step(
     job: Job,
     part: int,
-    ground_truth: tuple[GroundTruth, npt.NDArray[np.int64]],
+    objects: tuple[GroundTruth, npt.NDArray[np.int64]],
     starts: Sequence[int],
     sources: tuple[int, int],
     folder: Path | None,
@@ -185,9 +185,8 @@ def match_step(
 
     If it is kept, the results are the table, then the runs of each group of categories; the receipt is its header.
     """
-    objects, rows = ground_truth
     batches = _unpacked(packed, starts, named_part(job, part))
-    table = match_part(job, part, objects, rows, batches, sources=sources, threads=1)
+    table = match_part(job, job.images_of(part)[0], objects, batches, sources=sources, threads=1)
     if folder is None:
         header = header_of(table)
         return [table, *_runs(table, header, groups)], header

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ioukit._optional import import_extra
+from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_sources import Table, arrow_columns
 from ioukit.scale.sources.arrow_types import check_same_kinds, kinds_of, reading_arrow
 from ioukit.scale.sources.source import Piece
@@ -72,6 +73,7 @@ def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: Known
     first: dict[str, str] = {}
     wanted: list[str] = []
     folders: Mapping[str, bool] = {}
+    image_column: str | None = None
     for file in files:
         with reading_arrow(file.path, "a Parquet file"), _opened(file) as parquet:
             about, schema = parquet.metadata, parquet.schema_arrow
@@ -80,6 +82,8 @@ def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: Known
             folders = folder_columns(files, schema.names)
             names = [*schema.names, *folders]
             wanted = columns_to_read(names, file.path, reading, known)
+            roles = choose_columns(names, file.path, columns=reading.columns, boxes=reading.boxes).roles
+            image_column = roles.get("image_id")
             first = kinds
         columns = tuple(name for name in wanted if name not in folders)
         check_same_kinds(file.path, files[0].path, {name: kinds.get(name) for name in columns}, first)
@@ -98,6 +102,7 @@ def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: Known
                 name=name,
                 bytes=share,
                 rows=count,
+                image_ids=_image_ids(about, image_column, range(start, end)),
                 batch_rows=cut.batch_rows,
                 file=file,
                 groups=(start, end),
@@ -115,6 +120,20 @@ def pieces_of_parquet(files: Sequence[FilePlace], reading: Reading, known: Known
 
     done = settled(reading, wanted, whole.__getitem__, known, files[0].path, tables_of)
     return [dataclasses.replace(piece, reading=done) for piece in pieces]
+
+
+def _image_ids(about: Any, column: str | None, groups: range) -> tuple[int, int] | None:
+    """The least and the greatest image id of some row groups, by the statistics of the file."""
+    found: list[tuple[int, int]] = []
+    for group in groups:
+        one = about.row_group(group)
+        at = next((at for at in range(one.num_columns) if one.column(at).path_in_schema == column), None)
+        statistics = None if at is None else one.column(at).statistics
+        if one.num_rows:
+            if statistics is None or not statistics.has_min_max or not isinstance(statistics.min, int):
+                return None
+            found.append((max(statistics.min, -(2**63)), min(statistics.max, 2**63 - 1)))
+    return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
 
 @contextlib.contextmanager

@@ -34,6 +34,8 @@ class Piece:
     """How many rows it has, rows that are left out included; ``None`` if that takes reading it."""
     batch_rows: int
     """The most rows of a batch, where the file allows it."""
+    image_ids: tuple[int, int] | None = None
+    """The least and the greatest id of an image in it, if the file says so; it may be wrong."""
     row_bytes: int = 60
     """About how many bytes of the file a row has."""
     names: KnownNames | None = dataclasses.field(default=None, repr=False)

@@ -53,6 +53,15 @@ function startChanges() {
   const select = byId("changes-class");
   select.append(element("option", { value: -1 }, "All classes"), ...used.map((label) => element("option", { value: label }, DATA.names[label])));
   select.addEventListener("change", () => { state.label = Number(select.value); show(); });
+  // The viewer knows objects that one model finds and the other does not.
+  const filters = () => {
+    const shownKinds = new Set([...state.kinds].map((kind) => CHANGES.kinds[kind].name));
+    const changed = [["found", "won"], ["lost", "lost"]].filter(([name]) => shownKinds.has(name));
+    return [...(changed.length ? changed : [["", "won"], ["", "lost"]]).map(([, change]) => ["change", change]),
+      ...(state.label >= 0 ? [["class", classFilter(state.label)]] : []), ["at_iou", String(DATA.iou)]];
+  };
+  const button = commandButton(filters, "", "objects found or lost");
+  if (button) byId("changes-command").append(button);
   byId("changes-filter").addEventListener("input", (event) => {
     state.wanted = event.target.value.trim().toLowerCase();
     show();

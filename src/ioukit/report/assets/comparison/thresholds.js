@@ -20,6 +20,11 @@ const scoreAt = (side) => (CURVES[side] ? CURVES[side].scores[chosen.positions[s
 const pointAt = (side, row = chosen.row) => (CURVES[side] ? CURVES[side].point(row, chosen.positions[side]) : null);
 const rowName = () => (chosen.row === 0 ? "all classes together" : `class ${DATA.curves.classes[chosen.row - 1]}`);
 
+// The filters of the viewer that choose what a number of a side counts, at its score threshold.
+const sideFilters = (side, outcome) => [["model", MODELS[side]], ["outcome", outcome],
+  ...(chosen.row ? [["class", classFilter(DATA.names.indexOf(DATA.curves.classes[chosen.row - 1]))]] : []),
+  ["at_score", String(scoreAt(side))], ["at_iou", String(DATA.iou)]];
+
 // Every slider of a side shows the same threshold.
 function startSlider(slider, output, side) {
   const curves = CURVES[side];
@@ -59,6 +64,12 @@ function startThresholds() {
   select.append(element("option", { value: 0 }, "All classes"),
     ...DATA.curves.classes.map((name, k) => element("option", { value: k + 1 }, name)));
   select.addEventListener("change", () => choose({ row: Number(select.value) }));
+
+  const OUTCOMES = { tp: "true positives", fp: "false positives", fn: "missed objects" };
+  SIDES.forEach((_, side) => Object.entries(OUTCOMES).forEach(([outcome, words]) => {
+    const button = commandButton(() => sideFilters(side, outcome), "", `${words} of ${LETTERS[side]}`);
+    if (button) byId("curve-commands").append(button);
+  }));
 
   const KEYS = ["precision", "recall", "f1", "tp", "fp", "fn"];
   function numbers() {

@@ -2,6 +2,13 @@
 
 const LOOK = outcomesLook(DATA.images.some(({ boxes = [] }) => boxes.some((kind, k) => k % 7 === 0 && kind >= 4)));
 
+// The filters of the viewer that say at which thresholds a number was counted.
+function thresholdFilters() {
+  return [["at_score", String(SCORES[chosen.position])], ["at_iou", String(DATA.iou)]];
+}
+
+startFolds();
+startThreshold();
 startOperating();
 startByIou();
 startClassTable(CURVES && ((position) => {
@@ -9,7 +16,13 @@ startClassTable(CURVES && ((position) => {
   byId("curves").scrollIntoView();
   byId("class").focus({ preventScroll: true });
 }));
-startViewer();
+startLarge();
 startMatrix();
-startGallery(DATA.worst);
+startErrors();
+startSizes();
+startHistograms();
+startImages();
+downloads(byId("numbers-downloads"), "summary", "all numbers", { rows: () => tableRows(byId("numbers-table")) });
+if (byId("class-table")) downloads(byId("class-downloads"), "classes", "table of the classes", { rows: () => tableRows(byId("class-table")) });
+startHints();
 document.documentElement.setAttribute("data-ready", "");

@@ -13,18 +13,40 @@ function startMatrix() {
   const panel = byId("cell-images");
   const count = source.classes.length;
   const cells = new Map(source.cells.map((cell) => [cell.true * (count + 1) + cell.predicted, cell]));
-  const at = (truth, predicted) => cells.get(truth * (count + 1) + predicted);
-  const trueSums = new Array(count + 1).fill(0);
-  const predictedSums = new Array(count + 1).fill(0);
-  const confused = new Array(count).fill(0);
-  for (const cell of source.cells) {
-    trueSums[cell.true] += cell.count;
-    predictedSums[cell.predicted] += cell.count;
-    if (cell.true !== cell.predicted && cell.true < count && cell.predicted < count) {
-      confused[cell.true] += cell.count;
-      confused[cell.predicted] += cell.count;
+  // The counts of the cells at the score threshold, and their sums by row and by column.
+  const counts = new Map();
+  const trueSums = new Array(count + 1), predictedSums = new Array(count + 1), confused = new Array(count);
+  const at = (truth, predicted) => counts.get(truth * (count + 1) + predicted) || 0;
+
+  function recount() {
+    const last = Math.min(chosen.position, source.floor);
+    for (const sums of [trueSums, predictedSums, confused]) sums.fill(0);
+    counts.clear();
+    const found = new Array(count).fill(0);
+    const add = (truth, predicted, number) => {
+      if (!number) return;
+      counts.set(truth * (count + 1) + predicted, number);
+      trueSums[truth] += number;
+      predictedSums[predicted] += number;
+      if (truth === predicted || truth === count || predicted === count) return;
+      confused[truth] += number;
+      confused[predicted] += number;
+    };
+    for (const cell of source.cells) {
+      if (!cell.steps) continue;
+      let total = 0;
+      for (let k = 0, position = 0; k < cell.steps.length; k += 2) {
+        position += cell.steps[k];
+        if (position > last) break;
+        total += cell.steps[k + 1];
+      }
+      if (cell.true < count) found[cell.true] += total;
+      add(cell.true, cell.predicted, total);
     }
+    // Objects that nothing matches.
+    source.objects.forEach((number, truth) => add(truth, count, number - found[truth]));
   }
+  recount();
   const ranked = Array.from({ length: count }, (_, k) => k)
     .sort((a, b) => confused[b] - confused[a] || trueSums[b] - trueSums[a] || a - b);
   const everything = ranked.slice(0, MOST_SHOWN).sort((a, b) => a - b);
@@ -35,8 +57,8 @@ function startMatrix() {
 
   const truthName = (k) => (k === count ? "background" : source.classes[k]);
   const predictedName = (k) => (k === count ? "missed" : source.classes[k]);
-  const sentence = (cell, truth, predicted) => {
-    const times = plural(cell ? cell.count : 0, "time");
+  const sentence = (number, truth, predicted) => {
+    const times = plural(number, "time");
     if (truth === predicted) return [named(truthName(truth)), ` detected as such: ${times}`];
     if (predicted === count) return [named(truthName(truth)), ` missed: ${times}`];
     if (truth === count) return [named(predictedName(predicted)), ` detected on background: ${times}`];
@@ -50,14 +72,14 @@ function startMatrix() {
     return `${right ? "h" : "w"}${step}`;
   }
 
+  function value(truth, predicted) {
+    const number = at(truth, predicted);
+    if (!number || state.values === "counts") return number;
+    return number / (state.values === "truth" ? trueSums[truth] : predictedSums[predicted]);
+  }
+
   function draw() {
     const shown = [...(state.scope === "confused" ? worst : everything), count];
-    const value = (truth, predicted) => {
-      const cell = at(truth, predicted);
-      if (!cell) return 0;
-      if (state.values === "counts") return cell.count;
-      return cell.count / (state.values === "truth" ? trueSums[truth] : predictedSums[predicted]);
-    };
     let mostRight = 0, mostWrong = 0;
     for (const a of shown) {
       for (const b of shown) {
@@ -89,31 +111,33 @@ function startMatrix() {
       body.append(row);
     }
     table.append(body);
+    // A key moved the slider, or the focus is in the table that is replaced.
+    const focused = holder.contains(document.activeElement);
     holder.replaceChildren(table);
     holder.classList.toggle("few", shown.length <= 9);
     holder.classList.toggle("some", shown.length > 9 && shown.length <= 15);
     const chosenCell = state.cell && holder.querySelector(`td[data-true="${state.cell[0]}"][data-predicted="${state.cell[1]}"]`);
     if (chosenCell) chosenCell.setAttribute("aria-selected", "true");
-    (chosenCell || holder.querySelector("td")).tabIndex = 0;
+    const stop = chosenCell || holder.querySelector("td");
+    stop.tabIndex = 0;
+    if (focused) stop.focus();
     byId("matrix-said").textContent = shown.length - 1 < count
       ? `${whole(shown.length - 1)} of ${whole(count)} classes: those most often confused with another. Shares count the others too.` : "";
   }
 
   function open(td) {
-    const truth = Number(td.dataset.true), predicted = Number(td.dataset.predicted);
-    state.cell = [truth, predicted];
+    state.cell = [Number(td.dataset.true), Number(td.dataset.predicted)];
     for (const other of holder.querySelectorAll('td[aria-selected="true"]')) other.setAttribute("aria-selected", "false");
     td.setAttribute("aria-selected", "true");
-    const cell = at(truth, predicted);
-    panel.classList.remove("screen-only"); // the panel now has content to print
-    const list = cell ? cell.images.map(([image]) => image) : [];
-    const more = cell ? cell.total - list.length : 0;
-    const words = cell ? `On ${plural(cell.total, "image")}${more ? `; the ${whole(list.length)} with the most:` : ":"}` : "No image to show.";
-    // The list itself is not announced to screen readers, because it may be long.
-    panel.querySelector('[role="status"]').replaceChildren(element("h3", {}, sentence(cell, truth, predicted)),
-      element("p", { class: "soft small" }, words));
-    panel.querySelector("ul").replaceChildren(...(cell ? cell.images : []).map(([image, times]) =>
-      element("li", {}, imageButton(image, list, times > 1 ? `${whole(times)} ×` : ""))));
+    list();
+  }
+
+  function list() {
+    const [truth, predicted] = state.cell, cell = cells.get(truth * (count + 1) + predicted), number = at(truth, predicted);
+    showList(panel, { heading: sentence(number, truth, predicted), count: number, entries: cell ? cell.images : [],
+      missed: predicted === count, focus: cellFocus(truth, predicted),
+      filters: () => [["true", truth === count ? "background" : classFilter(truth)],
+        ["predicted", predicted === count ? "background" : classFilter(predicted)], ...thresholdFilters()] });
   }
 
   const walk = (td, event) => {
@@ -161,4 +185,15 @@ function startMatrix() {
     button.setAttribute("aria-pressed", String(button.value === state.scope));
   }
   draw();
+  slowListeners.push(() => {
+    recount();
+    draw();
+    if (state.cell) list();
+  });
+  // Every class and exact numbers, whatever the table shows.
+  const rows = () => {
+    const all = Array.from({ length: count + 1 }, (_, k) => k);
+    return [["true class", ...all.map(predictedName)], ...all.map((a) => [truthName(a), ...all.map((b) => value(a, b))])];
+  };
+  downloads(byId("matrix-downloads"), "confusion_matrix", "confusion matrix", { rows, drawing: () => tablePicture(holder.querySelector("table")) });
 }

@@ -1,37 +1,18 @@
-// Curves with a slider.
-
-const CURVES = makeCurves(DATA.curves);
-// row 0: all classes together, row k + 1: class k. position: that of the score; 0 is the highest score.
-const chosen = { row: 0, position: CURVES ? CURVES.start : 0 };
-const listeners = [];
-
-function choose(change) {
-  const rowChanged = change.row !== undefined && change.row !== chosen.row;
-  Object.assign(chosen, change);
-  for (const listener of listeners) listener(rowChanged);
-}
-
-const rowName = (row) => (row === 0 ? "All classes" : DATA.classes[row - 1]);
-const rowLabel = (row) => (row === 0 ? "all classes together" : `class ${DATA.classes[row - 1]}`);
+// The curves of precision and recall, and the numbers at the score threshold.
 
 function startOperating() {
   if (!CURVES) return;
-  const slider = byId("score");
-  const count = CURVES.scores.length;
-  // The score threshold rises to the right.
-  const across = (position) => count - 1 - position;
-  slider.max = String(count - 1);
+  const slider = byId("score"), count = SCORES.length;
   for (const select of document.querySelectorAll("select.class-choice")) {
     select.append(element("option", { value: 0 }, "All classes"),
       ...DATA.classes.map((name, k) => element("option", { value: k + 1 }, name)));
     select.addEventListener("change", () => choose({ row: Number(select.value) }));
   }
-  slider.addEventListener("input", () => choose({ position: across(Number(slider.value)) }));
   byId("best").addEventListener("click", () => choose({ position: CURVES.rows[chosen.row].best }));
 
   const all = () => CURVES.scores.map((_, position) => CURVES.point(chosen.row, position));
   let points = all();
-  const scores = CURVES.scores;
+  const scores = SCORES;
   const inside = scores[count - 1] >= 0 && scores[0] <= 1;
   const range = inside ? [0, 1] : [scores[count - 1], scores[0]];
   const nearest = (distance) => {
@@ -42,11 +23,8 @@ function startOperating() {
 
   function numbers() {
     const now = points[chosen.position];
-    slider.value = String(across(chosen.position));
     slider.setAttribute("aria-valuetext", `score ${score(now.score)}: precision ${spoken(now.precision)}, `
       + `recall ${spoken(now.recall)}, F1 ${spoken(now.f1)}`);
-    slider.dataset.score = String(now.score);
-    byId("score-now").textContent = score(now.score);
     const shown = { precision: fixed(now.precision, 4), recall: fixed(now.recall, 4), f1: fixed(now.f1, 4),
       tp: whole(now.tp), fp: whole(now.fp), fn: whole(now.fn) };
     for (const [key, text] of Object.entries(shown)) byId(`now-${key}`).textContent = text;
@@ -106,32 +84,15 @@ function startOperating() {
   });
   numbers();
   drawnToFit(byId("pr-chart"), curvesNow);
-}
-
-function startByIou() {
-  const holder = byId("iou-chart");
-  if (!holder) return;
-  const { thresholds, mean, classes } = DATA.byIou;
-  const draw = () => {
-    const row = chosen.row;
-    const series = row === 0 ? [["mean over classes", mean, ""]]
-      : [[named(rowName(row)), classes[row - 1], ""], ["mean over classes", mean, "s-mean"]];
-    const numbers = series[0][1].map((value) => (value === null ? NaN : value));
-    const first = numbers[0], last = numbers[numbers.length - 1];
-    const only = thresholds.length === 1;
-    legend(byId("iou-legend"), series.map(([text, , style]) => [text, style]));
-    lineChart(holder, {
-      label: `AP of ${row === 0 ? "the mean over classes" : rowLabel(row)} over the IoU threshold: ${spoken(first)} at `
-        + `${fixed(thresholds[0], 2)}${only ? "" : `, ${spoken(last)} at ${fixed(thresholds[thresholds.length - 1], 2)}`}.`,
-      x: { title: "IoU threshold", low: only ? thresholds[0] - 0.05 : thresholds[0],
-        high: only ? thresholds[0] + 0.05 : thresholds[thresholds.length - 1] },
-      y: { title: "AP", low: 0, high: 1 },
-      series: series.map(([, values, style]) => ({ style, dots: true,
-        points: values.map((value, k) => [thresholds[k], value === null ? NaN : value]) })),
-    });
-    chartTable(byId("iou-table"), "AP by IoU threshold", ["IoU", ...series.map(([text]) => (typeof text === "string" ? text : text.cloneNode(true)))],
-      thresholds.map((threshold, k) => [fixed(threshold, 2), ...series.map(([, values]) => (values[k] === null ? "–" : fixed(values[k])))]));
-  };
-  listeners.push((rowChanged) => { if (rowChanged) draw(); });
-  drawnToFit(holder, draw);
+  const rows = () => [["score threshold", "precision", "recall", "F1", "TP", "FP", "FN"],
+    ...points.map((point) => [point.score, point.precision, point.recall, point.f1, point.tp, point.fp, point.fn])];
+  downloads(byId("pr-downloads"), "precision_recall", "precision over recall", { rows, drawing: () => byId("pr-chart").querySelector("svg") });
+  downloads(byId("f1-downloads"), "scores", "precision, recall and F1 over the score threshold", { rows, drawing: () => byId("f1-chart").querySelector("svg") });
+  // With a class-agnostic protocol the curves have one class, which is none of the names.
+  const rowFilters = () => (chosen.row && DATA.classes.length === DATA.names.length ? [["class", classFilter(chosen.row - 1)]] : []);
+  const command = (outcome) => () => [...rowFilters(), ["outcome", outcome], ...thresholdFilters()];
+  for (const outcome of ["tp", "fp", "fn"]) {
+    const button = commandButton(command(outcome), OUTCOME_WORDS[outcome]);
+    if (button) byId(`command-${outcome}`).append(button);
+  }
 }

@@ -33,6 +33,31 @@ function linesOf({ x, y, w, h, outline }) {
   return { edge, area, points: full, hollow };
 }
 
+// Marks as elements: those of one look are one path. Each mark has its `lines`, and says whether it is of an `other` model.
+function markGroups(marks) {
+  const groups = new Map();
+  for (const mark of marks) {
+    const key = [mark.kind, mark.label, mark.chosen, mark.other ? mark.side : 0].join();
+    if (!groups.has(key)) groups.set(key, { ...mark, edges: [], areas: [], points: [], hollow: [] });
+    const group = groups.get(key), { edge, area, points, hollow } = mark.lines;
+    group.edges.push(edge);
+    group.points.push(points);
+    group.hollow.push(hollow);
+    if (DATA.drawing.filled && mark.kind !== "gt") group.areas.push(area);
+  }
+  const order = (group) => LOOK.order.indexOf(group.kind) + (group.chosen ? 10 : 0);
+  const path = (name, texts) => {
+    const d = texts.join("");
+    return d ? shape("path", { class: name, d }) : null;
+  };
+  return [...groups.values()].sort((a, b) => order(a) - order(b)).map((group) => {
+    const names = [`k-${group.kind}`, group.chosen ? null : "other-mark", group.other && `layer layer-${group.side}`];
+    const parts = shape("g", { class: names.filter(Boolean).join(" ") }, path("area", group.areas), path("halo", group.edges),
+      path("box", group.edges), path("dots", group.points), path("dots hollow", group.hollow));
+    return group.other ? parts : inClassColour(parts, group.label);
+  });
+}
+
 // model: the number of the chosen one. layers: whether the detections of the other models are drawn, too.
 function overlay(image, { model, layers, labels, across }) {
   const drawing = shape("svg", { class: "picture fine", viewBox: `0 0 ${image.w * 10} ${image.h * 10}`,
@@ -42,33 +67,25 @@ function overlay(image, { model, layers, labels, across }) {
     grid.setAttribute("transform", "scale(10)");
     drawing.append(grid);
   }
-  const groups = new Map(), texts = [];
+  const marks = [], texts = [];
   for (const mark of marksOf(image)) {
-    const other = mark.side > 0 && mark.side !== model + 1;
-    if (other && !layers) continue;
-    const key = [mark.kind, mark.label, mark.chosen, other ? mark.side : 0].join();
-    if (!groups.has(key)) groups.set(key, { ...mark, other, edges: "", areas: "", points: "", hollow: "" });
-    const group = groups.get(key), { edge, area, points, hollow } = linesOf(mark);
-    group.edges += edge;
-    group.points += points;
-    group.hollow += hollow;
-    if (DATA.drawing.filled && mark.kind !== "gt") group.areas += area;
-    if (labels && mark.chosen && !other && mark.kind !== "gt") texts.push(mark);
+    mark.other = mark.side > 0 && mark.side !== model + 1;
+    if (mark.other && !layers) continue;
+    mark.lines = linesOf(mark);
+    marks.push(mark);
+    if (labels && mark.chosen && !mark.other && mark.kind !== "gt") texts.push(mark);
   }
-  const order = (group) => LOOK.order.indexOf(group.kind) + (group.chosen ? 10 : 0);
-  for (const group of [...groups.values()].sort((a, b) => order(a) - order(b))) {
-    const parts = shape("g", { class: [`k-${group.kind}`, group.chosen ? null : "other-mark", group.other && `layer layer-${group.side}`].filter(Boolean).join(" ") },
-      group.areas ? shape("path", { class: "area", d: group.areas }) : null,
-      group.edges ? shape("path", { class: "halo", d: group.edges }) : null,
-      group.edges ? shape("path", { class: "box", d: group.edges }) : null,
-      group.points ? shape("path", { class: "dots", d: group.points }) : null,
-      group.hollow ? shape("path", { class: "dots hollow", d: group.hollow }) : null);
-    if (!group.other) inClassColour(parts, group.label);
-    drawing.append(parts);
-  }
+  drawing.append(...markGroups(marks));
   if (texts.length) drawing.append(cardLabels(image, texts, across));
   return drawing;
 }
+
+// A label at a place, in the colour of its mark. stretched: its text gets this width if its own is not known.
+const labelOf = (mark, text, spot, size, stretched = text.length > 3 ? (spot.w - size * 0.7).toFixed(1) : null) => inClassColour(shape("g", { class: `k-${mark.kind}` },
+  shape("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h }),
+  shape("rect", { class: "label-mark", x: spot.x, y: spot.y, width: size * 0.22, height: spot.h }),
+  shape("text", { class: "label", x: spot.x + size * 0.45, y: spot.y + size * 0.95, "font-size": size,
+    textLength: stretched, lengthAdjust: stretched && "spacingAndGlyphs" }, text)), mark.label);
 
 // The classes and scores of the marks, as many as have room.
 function cardLabels(image, marks, across) {
@@ -78,11 +95,7 @@ function cardLabels(image, marks, across) {
     const spot = labelSpot({ x: mark.x / 10, y: mark.y / 10, w: mark.w / 10, h: mark.h / 10 }, text, size, image, taken);
     if (!spot) continue;
     taken.push(spot);
-    holder.append(inClassColour(shape("g", { class: `k-${mark.kind}` },
-      shape("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h }),
-      shape("rect", { class: "label-mark", x: spot.x, y: spot.y, width: size * 0.22, height: spot.h }),
-      shape("text", { class: "label", x: spot.x + size * 0.45, y: spot.y + size * 0.95, "font-size": size,
-        textLength: text.length > 3 ? (spot.w - size * 0.7).toFixed(1) : null, lengthAdjust: "spacingAndGlyphs" }, text)), mark.label));
+    holder.append(labelOf(mark, text, spot, size));
   }
   return holder;
 }

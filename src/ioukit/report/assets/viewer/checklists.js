@@ -50,7 +50,7 @@ function checks(key, items, label) {
 // The classes: one list for keys, whose arrows walk through it, and a search above it.
 function classList(classes) {
   const state = { active: 0, shown: [], by: "name", typed: "" };
-  const search = element("input", { type: "search", placeholder: `Search ${plural(classes.length, "class", "classes")}`, "aria-label": "Search classes",
+  const search = element("input", { type: "search", placeholder: "Search classes", "aria-label": "Search classes",
     "aria-controls": "class-options", autocomplete: "off", spellcheck: "false" });
   const list = element("div", { class: "options", id: "class-options", role: "listbox", tabindex: 0, "aria-label": "Classes",
     "aria-multiselectable": "true" });

@@ -38,11 +38,12 @@ const SCORE_STEPS = 100;
 function startThresholds() {
   const [low, high] = DATA.score_range, inside = low >= 0 && high <= 1;
   const first = inside ? 0 : low, last = inside ? 1 : high, step = (last - first) / SCORE_STEPS || 0.01;
-  const start = DATA.default.at_score;
+  // Each model has its own start: the score with the best F1.
+  const start = () => DATA.default.at_scores?.[DATA.models.indexOf(STATE.one("model", DATA.models[0]))] ?? DATA.default.at_score;
   const slider = byId("at-score"), exact = byId("at-score-exact"), back = byId("thresholds-reset");
   slider.max = String(SCORE_STEPS);
   const digits = digitsOf(first, last);
-  const now = () => Number(STATE.one("at_score", String(start ?? first)));
+  const now = () => Number(STATE.one("at_score", String(start() ?? first)));
   slider.addEventListener("input", () => STATE.set({ at_score: (first + Number(slider.value) * step).toFixed(digits) }, { soft: true }));
   exact.addEventListener("change", () => {
     const value = Number(exact.value);

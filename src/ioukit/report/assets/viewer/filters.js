@@ -1,10 +1,10 @@
 // The panel with all filters, and the chips of those that are on.
 
 const CHANGE_WORDS = {
-  won: (a, b) => `Won: found by ${b}, missed by ${a}`,
-  lost: (a, b) => `Lost: found by ${a}, missed by ${b}`,
-  both: () => "Found by both",
-  neither: () => "Missed by both",
+  won: (a, b) => `Won: only ${b} finds it`,
+  lost: (a, b) => `Lost: only ${a} finds it`,
+  both: () => "Both find it",
+  neither: () => "Both miss it",
 };
 const ERROR_WORDS = {
   classification: ["Wrong class", "The place is right, the class is not."],

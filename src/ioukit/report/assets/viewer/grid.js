@@ -7,7 +7,7 @@ const GAP = 12, CAPTION = 46;
 function makeGrid(holder, { open, failed }) {
   const state = { order: [], marks: [], columns: 1, cardWidth: 200, rowHeight: 200, active: 0, model: 0, motion: 1 };
   const rows = new Map(); // row of the grid -> its element
-  const drawings = makeDrawings({ wanted, arrived: (images) => { for (const image of images) redraw(image.at); }, failed });
+  const drawings = makeDrawings({ wanted, arrived, failed });
   let scheduled = false, lastTop = 0;
 
   const rowCount = () => Math.ceil(state.order.length / state.columns);
@@ -53,7 +53,8 @@ function makeGrid(holder, { open, failed }) {
     }
     const [frame, words] = card.children;
     const counts = countsOn(image, state.model), chosen = state.marks[Number(card.dataset.place)];
-    const inside = frame.clientWidth ? frame.clientWidth / frame.clientHeight : 4 / 3;
+    // Within the border of the frame. The page is not asked, because it would have to be laid out for each card.
+    const inside = (state.cardWidth - 2) / (Math.round(state.cardWidth * 0.75) - 2);
     const ratio = image.w / image.h, wide = ratio >= inside;
     let sheet = frame.querySelector(".sheet-of");
     if (!sheet) {
@@ -72,13 +73,13 @@ function makeGrid(holder, { open, failed }) {
     words.children[0].title = image.name;
     const parts = [["fp", "FP"], ["fn", "FN"], ["tp", "TP"]];
     words.children[1].replaceChildren(...parts.map(([kind, text]) => element("span", { class: `count k-${kind}${counts[kind] ? "" : " none"}` },
-      element("b", {}, whole(counts[kind])), ` ${text}`)),
+      element("b", {}, String(counts[kind])), ` ${text}`)),
       ...(image.tags || []).slice(0, 2).map((tag) => element("span", { class: "tag" }, tag)),
       ...(image.noted ? [element("span", { class: "tag", title: "has a note" }, "note")] : []));
     card.setAttribute("aria-label", `${image.name}: ${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}`
       + (image.chosen && image.chosen.includes(0) ? `; ${plural(chosen, "region")} selected` : "")
       + ((image.tags || []).length ? `; tagged ${image.tags.join(", ")}` : "") + (DATA.photographs && !image.photo ? "; no photograph" : ""));
-    card.dataset.drawn = "";
+    card.dataset.drawn = drawings.filterOf(at);
     if (image.photo) photograph(sheet, at, image);
     else if (DATA.photographs) missing(sheet, "no photograph");
   }
@@ -103,13 +104,10 @@ function makeGrid(holder, { open, failed }) {
     else setTimeout(ask, 120);
   }
 
-  const cardOf = (at) => {
-    for (const row of rows.values()) for (const card of row.children) if (Number(card.dataset.at) === at) return card;
-    return null;
-  };
-  function redraw(at) {
-    const card = cardOf(at);
-    if (card) fill(card, at);
+  const eachCard = (act) => { for (const row of rows.values()) for (const card of row.children) act(card, Number(card.dataset.at)); };
+  function arrived(images) {
+    const these = new Set(images.map(({ at }) => at));
+    eachCard((card, at) => { if (these.has(at)) fill(card, at); });
   }
 
   let speed = 0, lastTime = 0; // pixels of a millisecond
@@ -132,7 +130,7 @@ function makeGrid(holder, { open, failed }) {
     }
     const missingRows = [];
     for (let row = first; row <= last; row += 1) if (!rows.has(row)) missingRows.push(row);
-    if (activeRow >= 0 && !rows.has(activeRow)) missingRows.push(activeRow);
+    if (activeRow >= 0 && !rows.has(activeRow) && !missingRows.includes(activeRow)) missingRows.push(activeRow);
     for (const row of missingRows.sort((a, b) => a - b)) {
       const made = element("div", { class: "row", role: "row", "aria-rowindex": row + 1 });
       for (let place = row * state.columns; place < Math.min(state.order.length, (row + 1) * state.columns); place += 1) made.append(cell(place));
@@ -141,7 +139,6 @@ function makeGrid(holder, { open, failed }) {
       const after = [...holder.children].find((other) => Number(other.getAttribute("aria-rowindex")) > row + 1);
       holder.insertBefore(made, after || null);
       rows.set(row, made);
-      for (const card of made.children) if (drawings.get(Number(card.dataset.at))) fill(card, Number(card.dataset.at));
     }
     drawings.more();
   }
@@ -271,7 +268,7 @@ function makeGrid(holder, { open, failed }) {
     },
     // Draws the cards again, after another look was chosen.
     redraw() {
-      for (const row of rows.values()) for (const card of row.children) fill(card, Number(card.dataset.at));
+      eachCard(fill);
     },
     // After the tags of an image changed.
     refresh() {

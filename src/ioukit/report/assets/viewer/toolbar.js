@@ -40,15 +40,16 @@ function menu(holder) {
   holder.addEventListener("focusout", (event) => { if (event.relatedTarget && !holder.contains(event.relatedTarget)) holder.open = false; });
 }
 
+// The kinds of regions that are switched off. Detected objects are, if there are detections: those say where they are.
+const usuallyHidden = () => (DATA.models.length ? "gt" : "");
+const hiddenKinds = () => VIEW.one("hide", usuallyHidden()).split(",").filter(Boolean);
+const hideKinds = (kinds) => VIEW.set({ hide: kinds.join() === usuallyHidden() ? null : kinds.join() });
+
 // What the look changes in the style of the grid; what the cards draw themselves follows by `redraw`.
 function startLook(grid) {
   const holder = byId("grid"), shown = byId("look-kinds");
-  const hidden = () => VIEW.one("hide", "gt").split(",").filter(Boolean);
   const boxes = OUTCOMES.map(({ kind, text }) => {
-    const box = element("input", { type: "checkbox", value: kind, onchange: () => {
-      const now = toggled(hidden(), kind).join();
-      VIEW.set({ hide: now === "gt" ? null : now });
-    } });
+    const box = element("input", { type: "checkbox", value: kind, onchange: () => hideKinds(toggled(hiddenKinds(), kind)) });
     shown.append(element("label", { class: "check line" }, box, outcomeKey(kind), element("span", { class: "line-text" }, text)));
     return box;
   });
@@ -60,7 +61,7 @@ function startLook(grid) {
   byId("look-photos-line").hidden = !DATA.photographs;
   byId("look-layers-line").hidden = DATA.models.length < 2;
   function follow() {
-    const gone = hidden();
+    const gone = hiddenKinds();
     for (const box of boxes) {
       box.checked = !gone.includes(box.value);
       holder.classList.toggle(`hide-${box.value}`, !box.checked);

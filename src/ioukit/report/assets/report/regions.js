@@ -1,0 +1,113 @@
+// The regions of an image at the score threshold: what each is there, and the words about it.
+
+const ERROR_WORDS = { classification: "wrong class", localisation: "wrong place", both: "wrong class and place",
+  duplicate: "found twice", background: "no object there", missed: "missed" };
+const OUTCOME_WORDS = { tp: "true positive", fp: "false positive", fn: "missed object", gt: "detected object", ignored: "ignored" };
+const OF_OBJECTS = [0, 3, 4]; // kinds in the data
+
+// One for each box of the image, see report/_images.py. Read once for each image.
+function regionsOf(image) {
+  if (image.regions) return image.regions;
+  const { boxes, marks } = image;
+  let at = 0;
+  image.regions = Array.from({ length: boxes.length / 7 }, (_, k) => {
+    const [kind, label, points] = boxes.slice(k * 7, k * 7 + 3);
+    if (OF_OBJECTS.includes(kind)) {
+      const [found, paired, missed] = marks.slice(at, at += 3);
+      return { object: true, kind, label, found, paired, missed };
+    }
+    const [reach, truth, pair, error, partner, iou, pairIou] = marks.slice(at, at += 7);
+    return { object: false, kind, label, score: points / 1000, reach, truth, pair, error, partner, iou: iou / 100, pairIou: pairIou / 100 };
+  });
+  return image.regions;
+}
+
+// "tp", "fp", "fn", "gt" or "ignored"; null for a detection with a lower score.
+function kindAt(region, position = chosen.position) {
+  if (region.object) return region.kind === 4 ? "ignored" : region.found <= position ? "gt" : "fn";
+  return region.reach > position ? null : LOOK.kinds[region.kind];
+}
+
+function countsOf(image) {
+  const counts = { tp: 0, fp: 0, fn: 0 };
+  for (const region of regionsOf(image)) {
+    const kind = kindAt(region);
+    if (kind in counts) counts[kind] += 1;
+  }
+  const all = 2 * counts.tp + counts.fp + counts.fn;
+  return { ...counts, f1: all ? (2 * counts.tp) / all : NaN };
+}
+
+const iouText = (iou) => (iou ? `IoU ${iou.toFixed(2)}` : "IoU below 0.1");
+const errorName = (region) => (region.error >= 0 ? ERROR_WORDS[DATA.errors.kinds[region.error]] : "");
+
+// Behind the name and score of a detection in a large picture.
+function noteOf(region, ofMatrix) {
+  if (region.object) return "";
+  if (ofMatrix) return region.pair >= 0 ? `, ${iouText(region.pairIou)}` : "";
+  const kind = LOOK.kinds[region.kind];
+  return kind === "tp" ? `, ${iouText(region.iou)}` : kind === "fp" ? `: ${errorName(region)}${region.iou ? `, ${iouText(region.iou)}` : ""}` : "";
+}
+
+// The whole story of a region, for a reader who points at it.
+function storyOf(image, region) {
+  const regions = regionsOf(image), kind = kindAt(region);
+  const name = (other) => DATA.names[other.label];
+  if (region.object) {
+    const match = regions.find((other) => !other.object && other.kind === 1 && other.partner >= 0 && regions[other.partner] === region);
+    const end = kind === "gt" && match ? `, found by a detection of score ${match.score.toFixed(3)}, ${iouText(match.iou)}`
+      : kind === "fn" && match ? `: its detection has a score of ${match.score.toFixed(3)} only` : "";
+    return `Object ${name(region)}: ${OUTCOME_WORDS[kind]}${end}.`;
+  }
+  const partner = region.partner >= 0 ? regions[region.partner] : null;
+  const about = kind === "fp" ? `, ${errorName(region)}` : "";
+  const where = partner ? `; ${iouText(region.iou)} with an object ${name(partner)}` : kind === "fp" ? `; highest ${iouText(region.iou)}` : "";
+  return `Detection ${name(region)}, score ${region.score.toFixed(3)}: ${OUTCOME_WORDS[kind]}${about}${where}.`;
+}
+
+// What picture() draws. focus: {has(region, regions), matrix}, the regions to emphasise, or null.
+function boxesAt(image, focus, notes) {
+  const regions = regionsOf(image), boxes = [];
+  const about = focus ? new Set(regions.filter((region) => focus.has(region, regions))) : null;
+  regions.forEach((region, k) => {
+    const kind = kindAt(region) || (about && about.has(region) ? "ignored" : null);
+    if (!kind) return;
+    const [x, y, w, h] = image.boxes.slice(k * 7 + 3, k * 7 + 7).map((number) => number / 10);
+    boxes.push({ kind, label: DATA.names[region.label], score: region.object ? null : region.score, x, y, w, h, region,
+      outline: image.shapes && image.shapes[k], look: about && (about.has(region) ? "marked" : "dim"),
+      note: notes && kind !== "ignored" ? noteOf(region, focus && focus.matrix) : "" });
+  });
+  return boxes;
+}
+
+// The regions that a cell of the matrix counts: [true, predicted], the number of classes for the background.
+function cellFocus(truth, predicted) {
+  const background = DATA.matrix.classes.length;
+  return { matrix: true, has(region, regions) {
+    if (predicted === background) return region.object && region.label === truth && region.paired > chosen.position;
+    const counts = (other) => !other.object && other.reach <= chosen.position && other.label === predicted
+      && (truth === background ? other.truth === -1 : other.truth === truth);
+    return region.object ? regions.some((other) => counts(other) && other.pair >= 0 && regions[other.pair] === region) : counts(region);
+  } };
+}
+
+// The regions of a kind of error, by its number.
+function errorFocus(number) {
+  const missed = DATA.errors.kinds.length - 1;
+  return { matrix: false, has(region, regions) {
+    if (number === missed) return region.object && region.missed > chosen.position;
+    const counts = (other) => !other.object && other.reach <= chosen.position && other.error === number;
+    return region.object ? regions.some((other) => counts(other) && other.partner >= 0 && regions[other.partner] === region) : counts(region);
+  } };
+}
+
+// The part of an image around the regions of a focus, with a margin; null if there are none.
+function partAround(image, focus) {
+  let low = [Infinity, Infinity], high = [-Infinity, -Infinity];
+  for (const { x, y, w, h, look } of boxesAt(image, focus, false)) {
+    if (look !== "marked") continue;
+    low = [Math.min(low[0], x), Math.min(low[1], y)];
+    high = [Math.max(high[0], x + w), Math.max(high[1], y + h)];
+  }
+  return Number.isFinite(low[0]) ? [low[0], low[1], high[0] - low[0], high[1] - low[1]] : null;
+}

@@ -1,0 +1,61 @@
+// The score threshold of the whole page, and the chosen class of the curves. Positions are those of DATA.scores: 0 is the
+// highest threshold.
+
+const CURVES = makeCurves(DATA.curves);
+const SCORES = DATA.scores;
+// row 0: all classes together, row k + 1: class k.
+const chosen = { row: 0, position: DATA.start };
+const listeners = [];
+const slowListeners = []; // what draws more than a few elements: once for each frame of the screen
+
+function choose(change) {
+  const rowChanged = change.row !== undefined && change.row !== chosen.row;
+  const moved = change.position !== undefined && change.position !== chosen.position;
+  Object.assign(chosen, change);
+  for (const listener of listeners) listener(rowChanged);
+  if (moved) soon();
+}
+
+let waiting = false;
+function soon() {
+  if (waiting) return;
+  waiting = true;
+  document.documentElement.removeAttribute("data-ready");
+  requestAnimationFrame(() => setTimeout(() => {
+    waiting = false;
+    for (const listener of slowListeners) listener();
+    document.documentElement.setAttribute("data-ready", "");
+  }));
+}
+
+const rowName = (row) => (row === 0 ? "All classes" : DATA.classes[row - 1]);
+const rowLabel = (row) => (row === 0 ? "all classes together" : `class ${DATA.classes[row - 1]}`);
+
+// How many of a list of new ones at each position there are at the chosen one.
+function upTo(steps, position = chosen.position) {
+  let total = 0;
+  for (let k = 0; k <= position; k += 1) total += steps[k];
+  return total;
+}
+
+function startThreshold() {
+  const slider = byId("score");
+  if (!slider) return;
+  const count = SCORES.length;
+  // The score threshold rises to the right.
+  const across = (position) => count - 1 - position;
+  slider.max = String(count - 1);
+  slider.addEventListener("input", () => choose({ position: across(Number(slider.value)) }));
+  byId("start").addEventListener("click", () => choose({ position: DATA.start }));
+  function show() {
+    const now = SCORES[chosen.position];
+    slider.value = String(across(chosen.position));
+    slider.dataset.score = String(now);
+    if (!CURVES) slider.setAttribute("aria-valuetext", `score ${score(now)}`);
+    byId("score-now").textContent = score(now);
+    for (const place of document.querySelectorAll(".now-score")) place.textContent = score(now);
+    byId("start").disabled = chosen.position === DATA.start;
+  }
+  listeners.push(show);
+  show();
+}

@@ -1,0 +1,109 @@
+"""From data to an app: the collection, its photographs, its notes and its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from ioukit.datasets import GroundTruth
+from ioukit.viewer.app import App
+from ioukit.viewer.collection import Collection
+from ioukit.viewer.columns import user_columns
+from ioukit.viewer.filters import Filter
+from ioukit.viewer.notes import Notes, notes_file
+from ioukit.viewer.noting import Noting
+from ioukit.viewer.photographs import Photographs
+from ioukit.viewer.thumbnails import Thumbnails
+from ioukit.viewer.views import Views
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from ioukit.evaluation import Evaluation, Protocol
+
+__all__ = ["app_of", "filter_query"]
+
+MOST_MODELS = 3
+
+
+def app_of(
+    data: GroundTruth | Evaluation | Mapping[str, Evaluation],
+    folder: Path | None = None,
+    *,
+    columns: Any = None,
+    notes: str | os.PathLike[str] | None = None,
+    issues: bool = False,
+    iou_type: str = "bbox",
+    protocol: Protocol | None = None,
+    cache: Path | None = None,
+    threads: int | None = None,
+) -> tuple[App, tuple[str, ...]]:
+    """What :func:`ioukit.view` serves, and notes about the columns that a user should know.
+
+    Args:
+        data: As for :func:`ioukit.view`.
+        folder: The folder of the photographs.
+        columns: As for :func:`ioukit.view`.
+        notes: As for :func:`ioukit.view`.
+        issues: As for :func:`ioukit.view`.
+        iou_type: The kind of region of ground truth alone.
+        protocol: The rules of ground truth alone; those of the kind if ``None``.
+        cache: The folder that keeps small copies of photographs; they are kept in memory alone if ``None``.
+        threads: How many threads; all cores if ``None``.
+
+    Raises:
+        ValueError, DatasetError: As :func:`ioukit.view`.
+    """
+    truth, models = _sides(data)
+    if len(models) > MOST_MODELS:
+        raise ValueError(f"at most {MOST_MODELS} models can be shown, got {len(models)}")
+    ids = next(iter(models.values())).matches.image_ids if models else None
+    further = None if columns is None else user_columns(columns, truth, ids)
+    suspicions = None
+    if issues and models:
+        from ioukit.viewer.issues import label_issues  # noqa: PLC0415 - for those who look for wrong labels
+
+        suspicions = label_issues(list(models.values()), threads=threads)
+    collection = Collection.of(
+        truth,
+        models,
+        folder=folder,
+        columns=() if further is None else further.values,
+        issues=suspicions,
+        iou_type=iou_type,
+        protocol=protocol,
+    )
+    rows = collection.image_rows
+    photographs = Photographs(folder, truth.images.names.take(rows), truth.images.sizes[rows], Thumbnails(cache))
+    noting = Noting(collection, Notes(notes_file(truth.source) if notes is None else notes))
+    return App(Views(collection, photographs, noting), photographs), () if further is None else further.notes
+
+
+def filter_query(pairs: Iterable[tuple[str, Any]]) -> str:
+    """The keys and values of a filter as the query of an address.
+
+    Raises:
+        ValueError: If a key or a value is unknown.
+    """
+    return urlencode(Filter.parse([(key, str(value)) for key, value in pairs]).items())
+
+
+def _sides(data: Any) -> tuple[GroundTruth, dict[str, Evaluation]]:
+    """The ground truth, and the evaluations by the names of the models."""
+    if isinstance(data, GroundTruth):
+        return data, {}
+    models = dict(data) if isinstance(data, Mapping) else {_name(data): data}
+    if not models:
+        raise ValueError("expected at least one model, got none: give the ground truth to look at it alone")
+    truth = next(iter(models.values())).ground_truth
+    if truth is None or any(one.detections is None for one in models.values()):
+        raise ValueError("an evaluation holds a match table alone, without its data: keep the data to look at them")
+    return truth, models
+
+
+def _name(evaluation: Evaluation) -> str:
+    source = "" if evaluation.detections is None else evaluation.detections.source
+    return Path(source).stem or "detections"

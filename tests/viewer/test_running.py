@@ -1,0 +1,333 @@
+"""The server as a process: its ports, its end, and what stands in the terminal."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import ioukit
+from support.command import run_here
+from support.paths import DATA
+from support.viewing import Client, evaluation_of, served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
+pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
+
+VAL2014 = DATA / "coco_val2014_100"
+GT, DT = VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json"
+posix = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+
+
+@contextmanager
+def running(*words: str | Path, cache: Path, seconds: float = 60) -> Iterator[tuple[Any, str]]:
+    """A process of `ioukit view`, and the address that it prints."""
+    command = [sys.executable, "-m", "ioukit", "view", *map(str, words), "--no-browser"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    with subprocess.Popen(command, **options) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline().strip()
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait(seconds)
+
+
+def ended(process: Any, number: int) -> tuple[int, str]:
+    """The exit code and the rest of stderr after a signal, which ends the process within seconds."""
+    start = time.monotonic()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert time.monotonic() - start < 10
+    return process.returncode, err
+
+
+def connection_to(address: str) -> tuple[http.client.HTTPConnection, str]:
+    host, rest = address.removeprefix("http://").split("/", 1)
+    return http.client.HTTPConnection(host, timeout=30), f"/{rest}"
+
+
+@posix
+def test_ctrl_c_ends_it_with_open_connections(tmp_path: Path) -> None:
+    with running(GT, DT, "--port", "0", cache=tmp_path) as (process, address):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}", address)
+        connection, target = connection_to(address)
+        connection.request("GET", target)
+        answer = connection.getresponse()
+        cookie = str(answer.getheader("set-cookie")).partition(";")[0]
+        answer.read()
+        connection.request("GET", "/api/data", headers={"Cookie": cookie})
+        assert json.loads(connection.getresponse().read())["images"] == 100
+        port = connection.port
+        half = socket.create_connection(("127.0.0.1", port))
+        half.sendall(b"GET /api/answer HTTP/1.1\r\nHost: ")
+        idle = socket.create_connection(("127.0.0.1", port))
+        code, err = ended(process, signal.SIGINT)
+        for one in (connection, half, idle):
+            one.close()
+        assert code == 0
+        assert "Traceback" not in err
+        assert re.findall(r"^read .*100 images", err, re.MULTILINE)
+        assert err.splitlines()[-1] == "ended"
+        assert address.partition("token=")[2] not in err
+
+
+@posix
+def test_a_signal_to_stop_ends_it_as_other_commands(tmp_path: Path) -> None:
+    with running(GT, "--port", "0", "--quiet", cache=tmp_path) as (process, address):
+        assert address.startswith("http://127.0.0.1:")
+        code, err = ended(process, signal.SIGTERM)
+        assert (code, err) == (128 + signal.SIGTERM, "")
+
+
+@posix
+def test_the_next_port_is_taken_and_said(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with running(GT, "--port", str(port), cache=tmp_path) as (process, address):
+            other = int(re.findall(r":(\d+)/", address)[0])
+            assert port < other <= port + 49
+            assert f"port {port} is taken: using {other}\n" in ended(process, signal.SIGINT)[1]
+
+
+def test_the_address_opens_with_the_filter(tmp_path: Path) -> None:
+    words = ("--filter", "outcome=fp", "--filter", "class=person", "--filter", "score=0.7..")
+    with running(GT, DT, "--port", "0", *words, cache=tmp_path) as (_, address):
+        connection, target = connection_to(address)
+        connection.request("GET", target)
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("location")) == (303, "/?class=person&outcome=fp&score=0.7..")
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((GT, DT, DT, DT, DT), "at most 3 models"),
+        ((GT, DT, "--images", "missing"), "expected a folder, got 'missing'"),
+        ((GT, DT, "--filter", "outcome"), "expected KEY=VALUE"),
+        ((GT, DT, "--filter", "colour=red"), "no filter is called 'colour'"),
+        ((GT, DT, "--port", "70000"), "70000"),
+        ((GT, DT, "--host", "no.such.name.invalid"), "no address is known"),
+        ((GT, DT, "--columns", "missing.csv"), "missing.csv"),
+        ((GT, "--iou-type", "colour"), "colour"),
+        (("missing.json",), "missing.json"),
+        ((GT, DT, "--host", "192.0.2.1"), "cannot listen at 192.0.2.1"),
+    ],
+)
+def test_what_is_wrong_is_one_line(words: tuple[Any, ...], said: str) -> None:
+    done = run_here("view", *words, "--no-browser")
+    assert done.code == 2
+    assert done.out == ""
+    assert said in done.err.splitlines()[-1] or said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_taken_port_and_the_privileged_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ioukit.viewer import running as module  # noqa: PLC0415 - after the checks
+
+    with module.bound("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with module.bound("127.0.0.1", port) as second:
+            assert second.getsockname()[1] > port
+        monkeypatch.setattr(module, "_PORTS_TRIED", 1)
+        with pytest.raises(OSError, match=f"no port from {port} to {port} is free"):
+            module.bound("127.0.0.1", port)
+    with module.bound("localhost", 0) as named:
+        assert named.getsockname()[0] in ("127.0.0.1", "::1")
+
+
+# ---- From Python.
+
+
+def test_view_serves_until_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    evaluation = evaluation_of(["a.jpg", "b.jpg"])
+    shown = ioukit.view(evaluation, browser=False, port=0, filter={"outcome": ["fp", "fn"], "score": "0.5.."})
+    assert shown.address.endswith("&outcome=fp&outcome=fn&score=0.5..")
+    assert shown.address in repr(shown)
+    connection, target = connection_to(shown.address)
+    connection.request("GET", target)
+    cookie = str(connection.getresponse().getheader("set-cookie")).partition(";")[0]
+    connection.close()
+    connection.request("GET", "/api/answer?outcome=fp&at_score=0", headers={"Cookie": cookie})
+    assert json.loads(connection.getresponse().read())["total"] == 2
+    connection.close()
+    shown.close()
+    shown.close()
+    with pytest.raises(ConnectionRefusedError):
+        connection.request("GET", "/")
+
+
+def test_view_opens_the_browser_with_an_address_that_works_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    opened: list[str] = []
+
+    def open_it(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setenv("BROWSER", "none")
+    monkeypatch.setattr("webbrowser.open", open_it)
+    truth = evaluation_of(["a.jpg"]).ground_truth
+    assert truth is not None
+    shown = ioukit.view(truth, port=0)
+    (address,) = opened
+    assert address.partition("token=")[2] not in shown.address
+    connection, target = connection_to(address)
+    statuses = []
+    for _ in range(2):
+        connection.request("GET", target)
+        answer = connection.getresponse()
+        answer.read()
+        statuses.append(answer.status)
+    connection.close()
+    assert statuses == [303, 403]
+    shown.close()
+
+
+def test_what_view_refuses(tmp_path: Path) -> None:
+    evaluation = evaluation_of(["a.jpg"])
+    with pytest.raises(ValueError, match="must be a folder"):
+        ioukit.view(evaluation, tmp_path / "missing", browser=False)
+    with pytest.raises(ValueError, match="at most 3 models"):
+        ioukit.view(dict.fromkeys("abcd", evaluation), browser=False)
+    with pytest.raises(ValueError, match="keep the data"):
+        ioukit.view(ioukit.Evaluation.from_table(evaluation.matches), browser=False)
+    with pytest.raises(ValueError, match="at least one model"):
+        ioukit.view({}, browser=False)
+    with pytest.raises(ValueError, match="no filter is called 'colour'"):
+        ioukit.view(evaluation, filter={"colour": "red"}, browser=False)
+
+
+# ---- Answers.
+
+
+def test_pictures_are_asked_for_once(tmp_path: Path) -> None:
+    image_module = pytest.importorskip("PIL.Image")
+    image_module.new("RGB", (80, 60), "red").save(tmp_path / "a.jpg")
+    with served(["a.jpg"], tmp_path) as server:
+        client = Client(server)
+        for address in ("/thumb?at=0&side=320", "/photo?at=0"):
+            first = client.ask(address)
+            tag = str(first.header("etag"))
+            again = client.ask(address, headers=[("If-None-Match", tag)])
+            assert (first.status, again.status, again.body) == (200, 304, b"")
+            assert again.header("etag") == tag
+            assert client.ask(address, headers=[("If-None-Match", '"other"')]).status == 200
+            head = client.ask(address, method="HEAD")
+            assert (head.body, head.header("content-length")) == (b"", str(len(first.body)))
+
+
+def test_notes_are_written_and_a_change_elsewhere_is_said(tmp_path: Path) -> None:
+    with served(["a.jpg", "b.jpg"], notes=tmp_path / "notes.db") as server:
+        client = Client(server)
+        asked = client.post("/api/notes", {"at": 1, "tags": ["blurred"], "note": "first"})
+        assert asked.json == {"tags": ["blurred"], "note": "first"}
+        assert client.ask("/api/answer?tag=blurred").json["order"] == [1]
+        late = {"at": 1, "tags": [], "note": "second", "was": {"tags": [], "note": ""}}
+        asked = client.post("/api/notes", late)
+        assert asked.status == 409
+        assert asked.json["entry"] == {"tags": ["blurred"], "note": "first"}
+        assert client.ask("/api/data").json["notes"] == "notes.db"
+
+
+def test_downloads_have_a_name_and_all_rows() -> None:
+    with served([f"{number}.jpg" for number in range(600)]) as server:
+        client = Client(server)
+        for form, kind in (("csv", "text/csv"), ("coco", "application/json"), ("ids", "text/plain")):
+            asked = client.ask(f"/export?as={form}&of=filtered&outcome=fp&at_score=0")
+            assert asked.status == 200
+            assert str(asked.header("content-type")).startswith(kind)
+            assert re.fullmatch(r'attachment; filename="[\w.-]+"', str(asked.header("content-disposition")))
+            rows = len(json.loads(asked.body)["images"]) if form == "coco" else len(asked.body.splitlines())
+            assert rows == 600 + (form == "csv")
+        assert client.ask("/export?as=exe").status == 400
+
+
+def test_a_defect_is_said_and_does_not_end_the_server(caplog: pytest.LogCaptureFixture) -> None:
+    with served(["a.jpg"]) as server:
+        client = Client(server)
+        views = server._app._views
+
+        def broken(*_: object) -> None:
+            raise RuntimeError("a defect")
+
+        views.answer = broken  # type: ignore[method-assign, assignment]
+        asked = client.ask("/api/answer")
+        assert asked.status == 500
+        assert "RuntimeError" in asked.json["words"]
+        assert "a defect" in caplog.text
+        assert client.ask("/api/data").status == 200
+
+
+def test_what_nobody_waits_for_is_not_begun() -> None:
+    with served([f"{number}.jpg" for number in range(3)]) as server:
+        client = Client(server)
+        views, begun = server._app._views, []
+
+        def slow(pairs: list[tuple[str, str]]) -> dict[str, int]:
+            begun.append(pairs)
+            time.sleep(0.3)
+            return {}
+
+        views.answer = slow  # type: ignore[method-assign]
+        head = f"Host: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
+        for number in range(10):
+            with socket.create_connection(("127.0.0.1", client.port)) as connection:
+                connection.sendall(f"GET /api/answer?score=0.{number}.. HTTP/1.1\r\n{head}".encode())
+                time.sleep(0.02)
+        assert client.ask("/api/data").status == 200  # behind those that are begun
+        assert 1 <= len(begun) <= 3
+
+
+def test_pictures_go_on_while_a_question_is_answered(tmp_path: Path) -> None:
+    image_module = pytest.importorskip("PIL.Image")
+    image_module.new("RGB", (80, 60), "red").save(tmp_path / "a.jpg")
+    with served(["a.jpg"], tmp_path) as server:
+        client = Client(server)
+
+        def slow(_: list[tuple[str, str]]) -> dict[str, int]:
+            time.sleep(2)
+            return {}
+
+        server._app._views.answer = slow  # type: ignore[method-assign, assignment]
+        with socket.create_connection(("127.0.0.1", client.port)) as connection:
+            request = f"GET /api/answer HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
+            connection.sendall(request.encode())
+            time.sleep(0.1)
+            start = time.perf_counter()
+            assert client.ask("/thumb?at=0&side=320").status == 200
+            assert time.perf_counter() - start < 1.5
+
+
+def test_what_data_says_is_what_the_library_says() -> None:
+    evaluation = evaluation_of(["a.jpg", "b.jpg"])
+    with served(["a.jpg", "b.jpg"]) as server:
+        data = Client(server).ask("/api/data").json
+    assert data["iou_thresholds"] == list(evaluation.protocol.iou_thresholds)
+    assert data["classes"] == [{"name": "<b>cat</b>", "objects": 2}]
+    assert data["default"]["at_score"] == evaluation.score_curves().overall.best.score
+    assert np.allclose(data["score_range"], [0.5, 0.9])
+    assert [area["name"] for area in data["areas"]] == ["all", "small", "medium", "large"]
