@@ -32,22 +32,24 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
+# {0}, {1} and {2} are classes of the data.
 FILTERS = (
-    "class=person",
+    "class={0}",
     "outcome=fp",
     "outcome=fp&score=0.7..",
-    "class=car&class=bicycle&outcome=fn",
+    "class={0}&class={1}&outcome=fn",
     "size=..32",
     "error=localisation",
-    "error=classification&class=dog",
+    "error=classification&class={2}",
     "iou=0.5..0.6",
     "sort=f1&order=asc",
     "",
 )
 SCORES = ("0.9", "0.8", "0.6", "0.5", "0.3", "0.2")
 # Waits until every card on the screen has the drawing of the filter of the address, and was painted.
-DRAWN = """(query) => new Promise((done) => {
+DRAWN = """(query) => new Promise((done, fail) => {
   const step = () => {
+    if (!document.getElementById("problem").hidden) fail(document.getElementById("problem-words").textContent);
     const ready = document.documentElement.getAttribute("data-ready") === query;
     const cards = [...document.querySelectorAll(".cell")].filter((card) => {
       const place = card.getBoundingClientRect();
@@ -69,12 +71,11 @@ WATCH = """([kind, seconds]) => new Promise((done) => {
   const grid = document.getElementById("grid"), since = new Map(), start = performance.now();
   const deepest = () => document.documentElement.scrollHeight - innerHeight;
   let longest = 0, blank = 0, frames = 0, slowest = 0, last = start, jumped = start;
-  const step = (now) => {
+  // After the frame, when the page has followed the scroll of the frame before.
+  const step = (now) => setTimeout(() => look(now));
+  const look = (now) => {
     frames += 1;
     slowest = Math.max(slowest, now - last);
-    if (kind === "steady") scrollBy(0, 3 * (now - last));
-    else if (now - jumped > 700) { jumped = now; scrollTo(0, Math.random() * deepest()); }
-    last = now;
     const seen = new Set();
     let covered = 0;
     for (const card of grid.querySelectorAll(".cell")) {
@@ -88,6 +89,9 @@ WATCH = """([kind, seconds]) => new Promise((done) => {
     }
     for (const id of since.keys()) if (!seen.has(id)) since.delete(id);
     if (!covered) blank += 1;
+    if (kind === "steady") scrollBy(0, 3 * (now - last));
+    else if (now - jumped > 700) { jumped = now; scrollTo(0, Math.random() * deepest()); }
+    last = now;
     if (now - start < seconds * 1000) requestAnimationFrame(step);
     else done({ longest, blank, frames, slowest });
   };
@@ -115,7 +119,7 @@ def served(command: list[str]) -> Iterator[tuple[str, float]]:
 
 def answered(page: Page, query: str) -> float:
     """Milliseconds from a change of the address until its cards are drawn."""
-    start = page.evaluate("() => performance.now()")
+    start = float(page.evaluate("() => performance.now()"))
     page.evaluate(CHANGE, query)
     return float(page.evaluate(DRAWN, query)) - start
 
@@ -126,7 +130,8 @@ def measured(page: Page, address: str, printed: float, seconds: float) -> dict[s
     page.locator(".cell[data-drawn]").first.wait_for(timeout=120_000)
     first = (time.perf_counter() - printed) * 1000
     page.evaluate(DRAWN, "")
-    filters = [answered(page, query) for query in FILTERS]
+    classes = page.locator("#class-options .line-text").all_inner_texts()[:3]
+    filters = [answered(page, query.format(*classes)) for query in FILTERS]
     steps = [answered(page, f"at_score={score}") for score in SCORES]
     answered(page, "")
     scrolls = {}

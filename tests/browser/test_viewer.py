@@ -285,6 +285,13 @@ def test_the_grid_by_keyboard(visits: Visits) -> None:
         box = page.locator(".cell:focus").bounding_box()
         assert box
         assert 0 < box["y"] < 900 - box["height"] + 20, key
+    # Enter shows the image large; its card has the focus again afterwards.
+    press(page, "ArrowRight", "Enter")
+    until(page, "() => document.querySelector('dialog[open]') !== null")
+    press(page, "Escape")
+    until(page, "() => document.querySelector('dialog[open]') === null")
+    assert page.evaluate(place) == 1
+    press(page, "ArrowLeft")
     # Rows far from the screen are no elements of the page, and the focus stays.
     page.evaluate("() => scrollTo(0, document.documentElement.scrollHeight)")
     ready(page)
@@ -298,6 +305,8 @@ def test_it_scrolls_through_all_images(visits: Visits) -> None:
     deepest = page.evaluate("() => document.documentElement.scrollHeight")
     for top in range(0, deepest, 700):
         page.evaluate("(top) => scrollTo(0, top)", top)
+        # A frame in which the page follows the scroll, and the one behind it.
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         ready(page)
         found: list[Any] = page.evaluate(
             "() => [...document.querySelectorAll('.cell')].map((card) => [Number(card.dataset.place), card.dataset.at])"

@@ -128,12 +128,15 @@ def test_another_size_than_that_of_the_data_is_said(tmp_path: Path) -> None:
 
 def test_why_there_is_no_photograph_is_said(tmp_path: Path) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
-    found = photographs(tmp_path, ["text.jpg", "missing.jpg", ""])
-    said = [str(found.words(at)) for at in range(3)]
+    image_module.effect_noise((800, 600), 50).save(tmp_path / "whole.jpg")
+    (tmp_path / "half.jpg").write_bytes((tmp_path / "whole.jpg").read_bytes()[:20_000])
+    found = photographs(tmp_path, ["text.jpg", "missing.jpg", "", "half.jpg"], (800, 600))
+    said = [str(found.words(at)) for at in range(4)]
     assert "no picture of a known format" in said[0]
     assert "not in the folder" in said[1]
     assert "not in the folder" in said[2]
-    assert [found.has(at) for at in range(3)] == [True, False, False]
+    assert "cannot be read" in said[3]
+    assert [found.has(at) for at in range(4)] == [True, False, False, True]
     without = photographs(None, ["a.jpg"])
     assert without.words(0) is None
     assert not without.has(0)

@@ -65,6 +65,7 @@ def models_of_files(
     long: bool,
     least: int = 2,
     attributes: bool = False,
+    near: float | None = None,
 ) -> tuple[Models, Labels]:
     """The evaluations of files of detections by the names of the models, and the labels of the images.
 
@@ -79,6 +80,8 @@ def models_of_files(
         long: Whether this may take seconds.
         least: How many models are needed.
         attributes: Whether further values of images and annotations are read, too.
+        near: The lowest IoU of near pairs, if they are needed for certain; the protocol's lowest IoU threshold if that
+            is lower.
 
     Raises:
         typer.BadParameter: If an option is wrong.
@@ -108,9 +111,11 @@ def models_of_files(
     found = _labels(gt, labels)
     _check_iou_threshold(rules, iou_threshold)
     chosen = chosen_classes(options.classes, gt.categories)
+    if near is not None:
+        near = min(near, *rules.iou_thresholds)
     with bad_input(), talk.busy("evaluating", long=long):
         models = {
-            model: ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
+            model: ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, near=near, threads=threads)
             for model, dt in zip(names, detections, strict=True)
         }
     return models, found

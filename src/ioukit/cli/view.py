@@ -40,6 +40,7 @@ __all__ = ["EXAMPLES", "view"]
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
 _MOST_MODELS = 3
+_NEAR = 0.1  # matched at once, which takes less memory than matching again
 
 EXAMPLES = """\b
 Examples:
@@ -154,7 +155,7 @@ def view(
     shown: Any
     if len(sources) > 1:
         shown, _ = models_of_files(
-            sources, name, evaluating, {}, None, talk, threads, long=long, least=1, attributes=True
+            sources, name, evaluating, {}, None, talk, threads, long=long, least=1, attributes=True, near=_NEAR
         )
     else:
         source = Source(sources[0], gt_format, gt_option, "--gt-format", "--gt-option")

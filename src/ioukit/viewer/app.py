@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -66,6 +67,12 @@ class App:
             "/api/image": self._image,
             "/export": self._export,
         }
+
+    def prepare(self) -> None:
+        """Prepares the first answers while the browser starts."""
+        for first in (self._views.page, self._views.data, lambda: self._views.answer([])):
+            with contextlib.suppress(RuntimeError):  # it is closed already
+                self._questions.submit(first)
 
     def close(self) -> None:
         """Ends the threads; what is not begun is dropped."""

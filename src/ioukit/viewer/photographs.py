@@ -126,8 +126,7 @@ class Photographs:
             image, orientation = picture(io.BytesIO(content), needed_by=_NEEDED_BY)
             size, (kind, modes) = image.size, _SHOWN.get(image.format, ("", ()))
             if kind and image.mode in modes and orientation == 1:
-                image.draft("L", (1, 1))
-                image.load()  # all of it is a picture
+                _check(image)
                 return Picture(content, kind)
             whole = as_rgb(image)
             if turns(size, orientation, self._expected(at)):
@@ -145,11 +144,12 @@ class Photographs:
         try:
             with opened(self._path(at)) as file:
                 image, orientation = picture(file, needed_by=_NEEDED_BY)
+                width, height = image.size
+                _check(image)
         except MissingPictureError as error:
             return f"No photograph: {error}."
         except Exception as error:
             return f"No photograph: {_reason(error)}."
-        width, height = image.size
         expected = self._expected(at)
         if math.isnan(expected[0]) or math.isnan(expected[1]) or (width, height) == expected:
             return None
@@ -200,6 +200,16 @@ class Photographs:
 
 def _side(side: int) -> int:
     return next((known for known in _SIDES if known >= side), _SIDES[-1])
+
+
+def _check(image: Any) -> None:
+    """Reads all pixels, those of a JPEG at an eighth of its size.
+
+    Raises:
+        Exception: Of any kind, if a part is missing or broken.
+    """
+    image.draft("L", (1, 1))
+    image.load()
 
 
 def _jpeg(image: Any, quality: int) -> bytes:

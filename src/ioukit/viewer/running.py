@@ -108,6 +108,7 @@ class Server:
         """Serves until Ctrl-C."""
         with contextlib.suppress(KeyboardInterrupt):
             try:
+                self._app.prepare()
                 self._uvicorn.run(sockets=[self._socket])
             finally:
                 self._app.close()

@@ -40,6 +40,7 @@ class Views:
         self._noting = noting
         self._around = Surroundings(noting, photographs.has, photographs.size)
         self._page: tuple[str, str] | None = None
+        self._data: dict[str, Any] | None = None
 
     def page(self) -> tuple[str, str]:
         """The page and its policy."""
@@ -48,7 +49,8 @@ class Views:
 
     def data(self) -> Any:
         """What never changes."""
-        return described(self._collection, self._noting)
+        self._data = self._data or described(self._collection, self._noting)
+        return self._data
 
     def answer(self, pairs: Pairs) -> Any:
         """The images and the counts of a filter."""

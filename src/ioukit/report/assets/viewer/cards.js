@@ -100,12 +100,13 @@ function cardLabels(image, marks, across) {
   return holder;
 }
 
-// How many marks of the chosen model an image has, by outcome.
+// How many marks of the chosen model an image has, by outcome; of those that the filter chooses, if it says something
+// about marks.
 function countsOn(image, model) {
   const counts = { tp: 0, fp: 0, fn: 0, gt: 0, ignored: 0 };
   for (let k = 0; k * 9 < image.boxes.length; k += 1) {
     const side = image.boxes[k * 9 + 7];
-    if (side > 0 && side !== model + 1) continue;
+    if ((side > 0 && side !== model + 1) || (image.chosen && !image.chosen[k])) continue;
     counts[KINDS[image.boxes[k * 9]]] += 1;
   }
   return counts;

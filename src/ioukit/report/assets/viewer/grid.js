@@ -5,7 +5,7 @@ const GAP = 12, CAPTION = 46;
 
 // open(at, place): shows an image large. failed(error).
 function makeGrid(holder, { open, failed }) {
-  const state = { order: [], marks: [], columns: 1, cardWidth: 200, rowHeight: 200, active: 0, model: 0, motion: 1 };
+  const state = { order: [], columns: 1, cardWidth: 200, rowHeight: 200, active: 0, model: 0, motion: 1 };
   const rows = new Map(); // row of the grid -> its element
   const drawings = makeDrawings({ wanted, arrived, failed });
   let scheduled = false, lastTop = 0;
@@ -52,7 +52,7 @@ function makeGrid(holder, { open, failed }) {
       return;
     }
     const [frame, words] = card.children;
-    const counts = countsOn(image, state.model), chosen = state.marks[Number(card.dataset.place)];
+    const counts = countsOn(image, state.model);
     // Within the border of the frame. The page is not asked, because it would have to be laid out for each card.
     const inside = (state.cardWidth - 2) / (Math.round(state.cardWidth * 0.75) - 2);
     const ratio = image.w / image.h, wide = ratio >= inside;
@@ -77,7 +77,6 @@ function makeGrid(holder, { open, failed }) {
       ...(image.tags || []).slice(0, 2).map((tag) => element("span", { class: "tag" }, tag)),
       ...(image.noted ? [element("span", { class: "tag", title: "has a note" }, "note")] : []));
     card.setAttribute("aria-label", `${image.name}: ${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}`
-      + (image.chosen && image.chosen.includes(0) ? `; ${plural(chosen, "region")} selected` : "")
       + ((image.tags || []).length ? `; tagged ${image.tags.join(", ")}` : "") + (DATA.photographs && !image.photo ? "; no photograph" : ""));
     card.dataset.drawn = drawings.filterOf(at);
     if (image.photo) photograph(sheet, at, image);
@@ -253,7 +252,7 @@ function makeGrid(holder, { open, failed }) {
     show(answer, query) {
       const same = answer.order.length === state.order.length && answer.order.every((at, place) => at === state.order[place]);
       const hadFocus = holder.contains(document.activeElement), at = state.order[state.active];
-      Object.assign(state, { order: answer.order, marks: answer.marks, model: Math.max(0, DATA.models.indexOf(STATE.one("model"))) });
+      Object.assign(state, { order: answer.order, model: Math.max(0, DATA.models.indexOf(STATE.one("model"))) });
       drawings.restart(query);
       if (!same) {
         state.active = Math.max(0, answer.order.indexOf(at));
