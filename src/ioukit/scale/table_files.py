@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import errno
-import hashlib
 import itertools
-import json
 import os
 import typing
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,27 +24,14 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import COLUMN_TYPES
+from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
 
-__all__ = [
-    "BLOCK_ROWS",
-    "PartTable",
-    "Run",
-    "Runs",
-    "TableFile",
-    "checked_digest",
-    "checksum",
-    "header_of",
-    "reading",
-    "with_digest",
-    "write_table",
-]
+__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
 
 BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
 _GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
 _VERSION = 2
-_CHECKED_BYTES = 1 << 20
-"""Bytes of a file that are read at a time for its checksum."""
 
 
 class Run(NamedTuple):
@@ -335,55 +317,3 @@ class TableFile:
 
     def _reading(self) -> contextlib.AbstractContextManager[None]:
         return reading(f"{self.folder}: the match table of this part is")
-
-
-def checksum(path: Path) -> int:
-    """The CRC-32 of the bytes of a file."""
-    found = 0
-    with open(path, "rb", buffering=0) as file:
-        while part := file.read(_CHECKED_BYTES):
-            found = zlib.crc32(part, found)
-    return found
-
-
-def with_digest(values: Mapping[str, Any]) -> str:
-    """Values as JSON, with a digest of them."""
-    return json.dumps({**values, "digest": _digest(values)})
-
-
-def checked_digest(text: str) -> dict[str, Any]:
-    """The values of :func:`with_digest`.
-
-    Raises:
-        ValueError: If the digest is that of other values.
-        KeyError: If there is none.
-    """
-    values = dict(json.loads(text))
-    if values.pop("digest") != _digest(values):
-        raise ValueError("it does not have its digest")
-    return values
-
-
-def _digest(values: Mapping[str, Any]) -> str:
-    return hashlib.blake2b(json.dumps(values, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-@contextlib.contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Says that a file is missing, cut or damaged, if the block cannot read it.
-
-    Raises:
-        DatasetError: If so. An error of the machine, such as no memory or too many open files, stays as it is.
-    """
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-    try:
-        yield
-    except MemoryError:
-        raise
-    except (arrow.ArrowException, OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, DatasetError) or getattr(error, "errno", None) in _OF_THE_MACHINE:
-            raise
-        raise DatasetError(f"{what} missing, cut or damaged: {error}") from None
-
-
-_OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)

@@ -15,7 +15,8 @@ from ioukit import _core
 from ioukit._optional import import_extra
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
-from ioukit.scale.table_files import TableFile, checked_digest, checksum, reading, with_digest
+from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
+from ioukit.scale.table_files import TableFile
 
 __all__ = ["WorkFolder", "remove_folder", "work_folder"]
 

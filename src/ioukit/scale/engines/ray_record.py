@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._output import write_whole
+from ioukit.scale.kept_files import checked_digest, reading, with_digest
 from ioukit.scale.ranges import Range
-from ioukit.scale.table_files import checked_digest, reading, with_digest
 
 __all__ = ["InputRecord", "read_record", "write_record"]
 
