@@ -1,4 +1,4 @@
-"""Takes the pictures of the viewer, for docs/view.md, with the system's Chromium: python docs/build/photograph_viewer.py."""
+"""Takes the pictures of docs/view.md, with the system's Chromium: python docs/build/photograph_viewer.py."""
 
 from __future__ import annotations
 
