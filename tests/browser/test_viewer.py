@@ -383,8 +383,8 @@ def test_nothing_fits_and_errors_are_said_in_words(visits: Visits) -> None:
     until(page, "() => !document.getElementById('problem').hidden")
     assert "nobody" in page.locator("#problem-words").inner_text()
     page.get_by_role("button", name="Reset all", exact=True).click()
-    ready(page)
-    assert page.locator("#problem").is_hidden()
+    until(page, "() => document.getElementById('problem').hidden")
+    assert page.locator("#said").inner_text() == "60 images"
 
     server.close()
     page.locator("label", has_text="False positives").first.click()

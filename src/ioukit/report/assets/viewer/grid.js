@@ -96,7 +96,7 @@ function makeGrid(holder, { open, failed }) {
       const img = element("img", { alt: "", decoding: "async", fetchpriority: "low", draggable: "false" });
       img.addEventListener("load", () => { sheet.classList.add("photo"); img.classList.add("there"); });
       img.addEventListener("error", () => { img.remove(); missing(sheet, "not readable"); });
-      img.src = `/thumb?at=${at}&side=${side}`;
+      img.src = `thumb?at=${at}&side=${side}`;
       sheet.prepend(img);
     };
     if (Math.abs(speed) < 1.5) ask();
@@ -262,6 +262,7 @@ function makeGrid(holder, { open, failed }) {
         const top = holder.getBoundingClientRect().top;
         if (top < 0 && !hadFocus) window.scrollBy({ top: top - covered(), behavior: "instant" });
       }
+      layout();
       paint();
       if (hadFocus && !same) focusPlace(state.active);
     },

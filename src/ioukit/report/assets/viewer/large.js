@@ -32,7 +32,7 @@ function makeImages() {
 function largeDialog() {
   const button = (id, words, sign) => element("button", { type: "button", class: "button", id, "aria-label": words, title: words }, sign);
   const keys = [["← →  or  k j", "image before, after"], ["↑ ↓", "region before, after"], ["Enter", "shows the region larger"], ["+  −  0", "zoom in, out, whole image"],
-    ["Shift with arrows", "moves the image"], ["l", "labels"], ["c", "colours of classes or outcomes"], ["Escape", "back to the images"]];
+    ["Shift with arrows", "moves the image"], ["t", "writes a tag"], ["n", "writes a note"], ["l", "labels"], ["c", "colours of classes or outcomes"], ["Escape", "back to the images"]];
   return element("dialog", { id: "large", "aria-labelledby": "large-title" },
     element("div", { class: "large" },
       element("div", { class: "large-head" },
@@ -147,7 +147,7 @@ function startLarge(grid) {
       // The next images are ready when they are asked for.
       for (const next of [order()[place() + 1], order()[place() - 1]]) {
         if (next === undefined) continue;
-        for (const [, query] of wanted) images(next, query).then((image) => { if (image.photo) new Image().src = `/photo?at=${next}`; }, () => {});
+        for (const [, query] of wanted) images(next, query).then((image) => { if (image.photo) new Image().src = `photo?at=${next}`; }, () => {});
       }
     } catch (error) {
       if (turn !== state.turn) return;

@@ -74,6 +74,7 @@ async function start() {
   startCounts();
   startSort();
   startLook(grid);
+  startExporting(byId("exporting"));
 
   function found(answer, query) {
     for (const part of parts) part(answer);
@@ -88,7 +89,6 @@ async function start() {
     byId("nothing-reset").hidden = !all || !filterPairs().length;
     byId("grid").hidden = number === 0;
     byId("grid").setAttribute("aria-label", `Images: ${byId("said").textContent}`);
-    for (const id of ["said-marks", "nothing"]) byId(id).classList.remove("waiting");
     grid.show(answer, query);
     document.documentElement.setAttribute("data-ready", query);
   }
@@ -98,15 +98,26 @@ async function start() {
     for (const part of parts) part(null);
     follow();
   });
+  // While an image is large, the images before and after it stay: what a tag or note changes is seen when it is closed.
+  let later = false;
+  document.addEventListener("notes-changed", () => {
+    if (!byId("large")?.open) follow();
+    else if (!later) {
+      later = true;
+      byId("large").addEventListener("close", () => { later = false; follow(); }, { once: true });
+    }
+  });
   byId("again").addEventListener("click", follow);
   byId("nothing-reset").addEventListener("click", resetFilters);
   for (const part of parts) part(null);
   const answer = await early;
-  if (answer instanceof Error) say(answer);
-  else if (STATE.text() === first) found(answer, first);
+  if (answer instanceof Error) {
+    say(answer);
+    byId("said").textContent = "No images";
+  } else if (STATE.text() === first) found(answer, first);
   else follow();
   if (typeof startLarge === "function") startLarge(grid);
-  if (typeof startExporting === "function") startExporting(byId("exporting"));
+  startNotes();
   const image = Number(VIEW.one("image", ""));
   if (VIEW.has("image") && Number.isInteger(image)) open(image);
 }
