@@ -244,3 +244,37 @@ def test_words_about_keys_are_not_on_touch(open_page: OpenPage, written: Written
         assert page.locator("#matrix-help .with-keys").is_visible() != coarse
         if touch and not coarse:
             pytest.skip("this browser does not say that it has no mouse")
+
+
+def test_a_list_has_the_words_about_every_region(open_page: OpenPage, written: Written) -> None:
+    evaluation, path = written["three classes"]
+    best = score_curves(evaluation.matches).overall.best.score
+    page = open_page(path)
+    page.locator("#gallery button").first.click()
+    page.locator("#viewer-list summary").click()
+    lines = page.locator("#viewer-list li").all_inner_texts()
+    results = evaluation.per_image(score_threshold=best)
+    at = results.worst(1)[0]
+    assert sum("false positive" in line for line in lines) == results.false_positives[at]
+    assert sum("true positive" in line for line in lines) == results.true_positives[at]
+    assert sum("missed object" in line for line in lines) == results.false_negatives[at]
+    assert all("IoU" in line for line in lines if "Detection" in line)
+    assert serious_violations(page) == []
+
+
+def test_bars_and_sizes_have_commands(open_page: OpenPage, written: Written) -> None:
+    page = open_page(written["80 classes"][1])
+
+    def filters() -> list[str]:
+        words = shlex.split(page.locator("dialog.command-panel textarea").input_value())
+        page.keyboard.press("Escape")
+        return words[5::2]
+
+    page.locator("#score-bins .column.c-tp").first.click()
+    first = filters()
+    assert first[0] == "outcome=tp"
+    assert first[1].startswith("score=0.0")
+    page.locator("#iou-bins .column.c-fp").nth(2).click()
+    assert filters()[:2] == ["outcome=fp", "iou=0.15..0.2"]
+    page.locator("#size-table .command-button").nth(1).click()
+    assert filters()[:3] == ["area=small", "outcome=fp", "outcome=fn"]

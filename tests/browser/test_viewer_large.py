@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ioukit.viewer import Collection, Filter
-from ioukit.viewer.explaining import explained
 from support import region_cases
 from support.browsing import pictured, serious_violations, until
+from support.large_images import details, large, opened, point_on, rows, said, spots, title
 from support.viewer_pages import CASES, Visits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
-    from ioukit import Evaluation
 
 pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
 pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
@@ -32,63 +30,6 @@ def visits(browser: Browser) -> Iterator[Visits]:
     made = Visits(browser)
     yield made
     made.close()
-
-
-def opened(page: Page) -> None:
-    """Waits until the large image is there."""
-    until(
-        page,
-        "() => document.querySelector('#large[open] #large-stage svg') && !document.querySelector('#large.waiting')",
-    )
-    until(page, "() => document.querySelector('#large-title').textContent !== ''")
-
-
-def large(visits: Visits, case: str, at: int = 0, query: str = "", look: str = "", **options: Any) -> Page:
-    page = visits.visit(case, f"{query}#image={at}{look}", **options)
-    opened(page)
-    return page
-
-
-def said(evaluation: Evaluation, at: int, *pairs: tuple[str, str]) -> dict[str, Any]:
-    """What the library says about an image."""
-    assert evaluation.ground_truth is not None
-    collection = Collection.of(evaluation.ground_truth, {"model": evaluation})
-    return explained(collection, Filter.parse(pairs), at)
-
-
-def title(page: Page) -> str:
-    return page.locator("#large-title").inner_text()
-
-
-def rows(page: Page) -> list[str]:
-    options = page.locator(".mark-list .option")
-    labels: list[str] = options.evaluate_all("rows => rows.map((row) => row.getAttribute('aria-label'))")
-    return labels
-
-
-def details(page: Page) -> str:
-    return page.locator("#large-details").inner_text()
-
-
-def spots(page: Page) -> list[list[float]]:
-    """The boxes around the highlighted marks, in pixels of the image: the chosen one last."""
-    boxes: list[list[float]] = page.locator(".spot .box").evaluate_all(
-        "lines => lines.map((line) => line.getBBox()).map(({x, y, width, height}) => [x, y, width, height])"
-    )
-    return [[number / 10 for number in box] for box in boxes]
-
-
-def point_on(page: Page, x: float, y: float, pane: int = 0) -> tuple[float, float]:
-    """The point of the screen where a point of the image is."""
-    point = (
-        page.locator("#large-stage svg")
-        .nth(pane)
-        .evaluate(
-            "(svg, [x, y]) => { const p = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM()); return [p.x, p.y]; }",
-            [x, y],
-        )
-    )
-    return point[0], point[1]
 
 
 def test_a_click_on_a_card_opens_it_and_escape_goes_back(visits: Visits) -> None:

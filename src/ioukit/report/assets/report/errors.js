@@ -25,7 +25,7 @@ function startErrors() {
     for (const { row, number } of rows) row.querySelector(".now").textContent = whole(count(number));
     if (open !== null) list();
   };
-  slowListeners.push(draw);
+  slowly(table, draw);
   draw();
   downloads(byId("error-downloads"), "errors", "errors by kind", { rows: () => tableRows(table) });
 }

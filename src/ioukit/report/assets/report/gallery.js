@@ -13,11 +13,11 @@ function startImages() {
   // Regions of the chosen class and outcome; "wrong" stands for false positives and missed objects.
   function passes(position) {
     if (state.label < 0 && !state.outcome) return true;
-    return regionsOf(DATA.images[position]).some((region) => {
-      const kind = kindAt(region);
-      if (!kind || (state.label >= 0 && region.label !== state.label)) return false;
-      return !state.outcome || kind === state.outcome;
+    let found = false;
+    eachKind(DATA.images[position], (kind, label) => {
+      found = found || ((state.label < 0 || label === state.label) && (!state.outcome || kind === state.outcome));
     });
+    return found;
   }
 
   function ordered() {
@@ -58,7 +58,7 @@ function startImages() {
   byId("gallery-outcome").addEventListener("change", (event) => { state.outcome = event.target.value; first(); });
   byId("gallery-more").addEventListener("click", () => { state.pages += 1; draw(); });
   narrow.addEventListener("change", first);
-  slowListeners.push(draw);
+  slowly(gallery, draw);
   draw();
   const button = commandButton(() => [...(state.label >= 0 ? [["class", classFilter(state.label)]] : []),
     ...(state.outcome ? [["outcome", { gt: "detected" }[state.outcome] || state.outcome]] : []), ...thresholdFilters(),

@@ -6,6 +6,10 @@ function startHistograms() {
   if (byId("reliability-chart")) startReliability();
 }
 
+// A part of a bar shows the command that opens its images.
+const outcomeOf = (style) => ["outcome", style === "c-tp" ? "tp" : "fp"];
+const picked = (filters) => (DATA.view ? (bar, style) => showCommand(viewCommand(filters(bar, style))) : undefined);
+
 const bothKinds = (tp, fp) => [["c-tp", tp], ["c-fp", fp]];
 
 function startScoreBins() {
@@ -16,7 +20,8 @@ function startScoreBins() {
     return { from, to, tp, fp, parts: bothKinds(tp, fp), words: `scores from ${score(from)} to ${score(to)}: ${whole(tp)} true, ${whole(fp)} false` };
   });
   const draw = () => barChart(holder, { label: `Histogram of the scores of ${rowLabel(chosen.row)}`, x: { title: "score", low, high },
-    y: { title: "detections" }, bars: bars(), cursor: SCORES[chosen.position] });
+    y: { title: "detections" }, bars: bars(), cursor: SCORES[chosen.position],
+    pick: picked(({ from, to }, style) => [outcomeOf(style), ["score", `${from}..${to}`], ["at_score", String(SCORES[SCORES.length - 1])], ["at_iou", String(DATA.iou)], ...rowFilters()]) });
   listeners.push(draw);
   drawnToFit(holder, draw);
   downloads(byId("score-bins-downloads"), "score_histogram", "histogram of scores", { drawing: () => holder.querySelector("svg"),
@@ -29,9 +34,10 @@ function startIouBins() {
   const draw = () => {
     found = tp.map((steps, k) => ({ from: edges[k], to: edges[k + 1], tp: upTo(steps), fp: upTo(fp[k]) }));
     barChart(holder, { label: "Histogram of the IoU of detections with their objects", x: { title: "IoU", low: 0, high: 1 }, y: { title: "detections" },
+      pick: picked(({ from, to }, style) => [outcomeOf(style), ["iou", `${from}..${to}`], ...thresholdFilters()]),
       bars: found.map((bar) => ({ ...bar, parts: bothKinds(bar.tp, bar.fp), words: `IoU from ${bar.from} to ${bar.to}: ${whole(bar.tp)} true, ${whole(bar.fp)} false` })) });
   };
-  slowListeners.push(draw);
+  slowly(holder, draw);
   drawnToFit(holder, draw);
   downloads(byId("iou-bins-downloads"), "iou_histogram", "histogram of IoU", { drawing: () => holder.querySelector("svg"),
     rows: () => [["from", "to", "true positives", "false positives"], ...found.map((bar) => [bar.from, bar.to, bar.tp, bar.fp])] });

@@ -20,10 +20,11 @@ function startLarge() {
     byId("viewer-words").replaceChildren(...(state.focus ? [...state.focus.words().map((part) => (part.cloneNode ? part.cloneNode(true) : part)), ". "] : []),
       `${LOOK.words(counts)}${LOOK.more(counts)} (${state.at + 1} of ${state.list.length})`);
     // The number of units that are a pixel on the screen, at the later size of the image.
-    const across = stage.clientWidth || 800, down = window.innerHeight * 0.7;
+    const across = stage.clientWidth || 800, down = window.innerHeight * 0.58;
     boxes = boxesAt(now, state.focus, true);
     about.textContent = "";
     draw(1 / Math.min(across / now.w, down / now.h), false);
+    list();
     const part = state.focus && partAround(now, state.focus);
     byId("viewer-near").hidden = !part;
     if (part && state.near) zoom.to(part);
@@ -34,6 +35,18 @@ function startLarge() {
       byId(id).disabled = end;
     }
   }
+  // For those who cannot point: every region in words, those that one came for first.
+  const fold = byId("viewer-list");
+  function list() {
+    if (!fold.open) return;
+    const first = (box) => (box.look === "marked" ? 0 : 1);
+    const items = [...boxes].sort((a, b) => first(a) - first(b) || (b.score || 0) - (a.score || 0));
+    fold.querySelector("ul").replaceChildren(...items.map((box) => element("li", { class: box.look === "marked" && "chosen" }, storyOf(image(), box.region))));
+  }
+  fold.addEventListener("toggle", list);
+  const command = commandButton(() => [["text", image().name], ...thresholdFilters()], "this image");
+  if (command) byId("viewer-command").append(command);
+
   function draw(unit, keep = true) {
     const now = image(), drawing = picture({ ...now, ...countsOf(now) }, 13 * unit, boxes);
     drawnUnit = unit;

@@ -7,6 +7,11 @@ function thresholdFilters() {
   return [["at_score", String(SCORES[chosen.position])], ["at_iou", String(DATA.iou)]];
 }
 
+// With a class-agnostic protocol the curves have one class, which is none of the names.
+function rowFilters() {
+  return chosen.row && DATA.classes.length === DATA.names.length ? [["class", classFilter(chosen.row - 1)]] : [];
+}
+
 startFolds();
 startThreshold();
 startOperating();

@@ -78,8 +78,10 @@ function startMatrix() {
     return number / (state.values === "truth" ? trueSums[truth] : predictedSums[predicted]);
   }
 
-  function draw() {
-    const shown = [...(state.scope === "confused" ? worst : everything), count];
+  let shown = [];
+
+  // The numbers and colours of the cells that are there.
+  function refill() {
     let mostRight = 0, mostWrong = 0;
     for (const a of shown) {
       for (const b of shown) {
@@ -87,6 +89,19 @@ function startMatrix() {
         else mostWrong = Math.max(mostWrong, value(a, b));
       }
     }
+    for (const td of holder.querySelectorAll("td")) {
+      const a = Number(td.dataset.true), b = Number(td.dataset.predicted), number = value(a, b);
+      if (td.number === number && !number) continue;
+      td.number = number;
+      const text = !number ? "" : state.values === "counts" ? short(number) : number.toFixed(2);
+      if (td.textContent !== text) td.textContent = text;
+      td.className = `${shade(number, a === b ? mostRight : mostWrong, a === b)}${b === count ? " edge" : ""}`;
+      td.setAttribute("aria-label", `${truthName(a)}, predicted ${predictedName(b)}: ${state.values === "counts" ? whole(number) : text || "0"}`);
+    }
+  }
+
+  function draw() {
+    shown = [...(state.scope === "confused" ? worst : everything), count];
     const table = element("table", { role: "grid", "aria-label": "Confusion matrix: rows are true classes, columns predicted ones",
       "aria-describedby": "matrix-help" });
     const head = element("tr", { role: "row" }, element("th", { role: "columnheader", scope: "col", class: "corner" }, "predicted →", element("br"), "true ↓"));
@@ -100,10 +115,7 @@ function startMatrix() {
       const row = element("tr", { role: "row", class: a === count && "edge-row" },
         element("th", { role: "rowheader", scope: "row", title: truthName(a) }, named(a === count ? "background" : truthName(a))));
       for (const b of shown) {
-        const number = value(a, b);
-        const text = !number ? "" : state.values === "counts" ? short(number) : number.toFixed(2);
-        const td = element("td", { role: "gridcell", tabindex: -1, class: `${shade(number, a === b ? mostRight : mostWrong, a === b)}${b === count ? " edge" : ""}`,
-          "aria-label": `${truthName(a)}, predicted ${predictedName(b)}: ${state.values === "counts" ? whole(number) : text || "0"}`, "aria-selected": "false" }, text);
+        const td = element("td", { role: "gridcell", tabindex: -1, "aria-selected": "false" });
         td.dataset.true = a;
         td.dataset.predicted = b;
         row.append(td);
@@ -111,16 +123,13 @@ function startMatrix() {
       body.append(row);
     }
     table.append(body);
-    // A key moved the slider, or the focus is in the table that is replaced.
-    const focused = holder.contains(document.activeElement);
     holder.replaceChildren(table);
+    refill();
     holder.classList.toggle("few", shown.length <= 9);
     holder.classList.toggle("some", shown.length > 9 && shown.length <= 15);
     const chosenCell = state.cell && holder.querySelector(`td[data-true="${state.cell[0]}"][data-predicted="${state.cell[1]}"]`);
     if (chosenCell) chosenCell.setAttribute("aria-selected", "true");
-    const stop = chosenCell || holder.querySelector("td");
-    stop.tabIndex = 0;
-    if (focused) stop.focus();
+    (chosenCell || holder.querySelector("td")).tabIndex = 0;
     byId("matrix-said").textContent = shown.length - 1 < count
       ? `${whole(shown.length - 1)} of ${whole(count)} classes: those most often confused with another. Shares count the others too.` : "";
   }
@@ -185,9 +194,9 @@ function startMatrix() {
     button.setAttribute("aria-pressed", String(button.value === state.scope));
   }
   draw();
-  slowListeners.push(() => {
+  slowly(holder, () => {
     recount();
-    draw();
+    refill();
     if (state.cell) list();
   });
   // Every class and exact numbers, whatever the table shows.

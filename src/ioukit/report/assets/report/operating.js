@@ -88,8 +88,6 @@ function startOperating() {
     ...points.map((point) => [point.score, point.precision, point.recall, point.f1, point.tp, point.fp, point.fn])];
   downloads(byId("pr-downloads"), "precision_recall", "precision over recall", { rows, drawing: () => byId("pr-chart").querySelector("svg") });
   downloads(byId("f1-downloads"), "scores", "precision, recall and F1 over the score threshold", { rows, drawing: () => byId("f1-chart").querySelector("svg") });
-  // With a class-agnostic protocol the curves have one class, which is none of the names.
-  const rowFilters = () => (chosen.row && DATA.classes.length === DATA.names.length ? [["class", classFilter(chosen.row - 1)]] : []);
   const command = (outcome) => () => [...rowFilters(), ["outcome", outcome], ...thresholdFilters()];
   for (const outcome of ["tp", "fp", "fn"]) {
     const button = commandButton(command(outcome), OUTCOME_WORDS[outcome]);

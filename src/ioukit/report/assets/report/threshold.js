@@ -6,7 +6,7 @@ const SCORES = DATA.scores;
 // row 0: all classes together, row k + 1: class k.
 const chosen = { row: 0, position: DATA.start };
 const listeners = [];
-const slowListeners = []; // what draws more than a few elements: once for each frame of the screen
+const slowListeners = []; // [element, function]: what draws more than a few elements
 
 function choose(change) {
   const rowChanged = change.row !== undefined && change.row !== chosen.row;
@@ -16,17 +16,37 @@ function choose(change) {
   if (moved) soon();
 }
 
-let waiting = false;
+// Parts that are in sight are drawn in the next frame, the others after it, unless the slider moves on.
+let waiting = false, turn = 0;
 function soon() {
+  turn += 1;
+  document.documentElement.removeAttribute("data-ready");
   if (waiting) return;
   waiting = true;
-  document.documentElement.removeAttribute("data-ready");
-  requestAnimationFrame(() => setTimeout(() => {
+  requestAnimationFrame(() => {
     waiting = false;
-    for (const listener of slowListeners) listener();
-    document.documentElement.setAttribute("data-ready", "");
-  }));
+    const now = turn;
+    const later = slowListeners.filter(([holder, draw]) => {
+      const { top, bottom } = holder.getBoundingClientRect(), seen = bottom > 0 && top < window.innerHeight;
+      if (seen) draw();
+      return !seen;
+    });
+    const next = () => {
+      if (now !== turn) return; // another round has begun
+      const one = later.shift();
+      if (!one) {
+        document.documentElement.setAttribute("data-ready", "");
+        return;
+      }
+      one[1]();
+      setTimeout(next);
+    };
+    setTimeout(next, later.length ? 40 : 0);
+  });
 }
+
+// holder: the element that shows it.
+const slowly = (holder, draw) => slowListeners.push([holder, draw]);
 
 const rowName = (row) => (row === 0 ? "All classes" : DATA.classes[row - 1]);
 const rowLabel = (row) => (row === 0 ? "all classes together" : `class ${DATA.classes[row - 1]}`);

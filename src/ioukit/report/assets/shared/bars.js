@@ -1,7 +1,7 @@
 // Bar charts: a histogram of two kinds of counts, one on top of the other.
 
-// spec: {label, x: {title, low, high}, y: {title}, bars: [{from, to, parts: [[style, count], ...], words}], cursor, edge: the text
-// below the first bar, if it stands for more}.
+// spec: {label, x: {title, low, high}, y: {title}, bars: [{from, to, parts: [[style, count], ...], words}], cursor, pick(bar,
+// style): called for a part of a bar that is chosen, if there is one}.
 function barChart(holder, spec) {
   const width = Math.max(240, Math.round(holder.clientWidth || 520)), height = Math.round(Math.min(300, Math.max(200, width * 0.5)));
   const left = 52, right = 14, top = 10, bottom = 42;
@@ -18,11 +18,12 @@ function barChart(holder, spec) {
   for (const tick of ticks(spec.x.low, spec.x.high, width < 360 ? 4 : 6)) {
     drawing.append(shape("text", { x: place(x(tick.value)), y: height - bottom + 18, "text-anchor": "middle" }, tick.text));
   }
-  for (const { from, to, parts, words } of spec.bars) {
+  for (const bar of spec.bars) {
+    const { from, to, parts, words } = bar;
     let total = 0;
     for (const [style, count] of parts) {
       if (count) {
-        drawing.append(shape("rect", { class: `column ${style}`, x: place(x(from) + 0.5), width: place(Math.max(1, x(to) - x(from) - 1)),
+        drawing.append(shape("rect", { class: `column ${style}${spec.pick ? " opens" : ""}`, onclick: spec.pick && (() => spec.pick(bar, style)), x: place(x(from) + 0.5), width: place(Math.max(1, x(to) - x(from) - 1)),
           y: place(y(total + count)), height: place(Math.max(0.5, y(total) - y(total + count))) }, shape("title", {}, words)));
       }
       total += count;

@@ -27,11 +27,11 @@ let commandPanel = null;
 function showCommand(words) {
   if (!commandPanel) {
     const said = element("span", { class: "small soft", role: "status" });
-    const text = element("textarea", { class: "command", readonly: true, rows: 3, spellcheck: "false", "aria-label": "The command" });
+    const text = element("textarea", { class: "command", readonly: true, rows: 4, spellcheck: "false", "aria-label": "The command" });
     const panel = element("dialog", { class: "command-panel", "aria-label": "The command that opens these images" },
       element("p", { class: "small" }, "This command opens these images in the viewer, an app on your own machine:"),
       text, element("div", { class: "command-line" },
-        element("button", { type: "button", class: "button", onclick: () => copied(text, said) }, "Copy"),
+        element("button", { type: "button", class: "button", autofocus: true, onclick: () => copied(text, said) }, "Copy"),
         element("button", { type: "button", class: "button", onclick: () => panel.close() }, "Close"), said));
     panel.addEventListener("click", (event) => { if (event.target === panel) panel.close(); });
     document.body.append(panel);

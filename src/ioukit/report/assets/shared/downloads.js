@@ -14,7 +14,10 @@ const csvText = (rows) => rows.map((row) => `${row.map(csvCell).join(",")}\r\n`)
 function tableRows(table) {
   const value = (cell) => {
     if (cell.dataset.v !== undefined) return cell.dataset.v === "" ? null : Number(cell.dataset.v);
-    const text = (cell.innerText || cell.textContent).trim().replace(/\s+/g, " ");
+    const words = cell.cloneNode(true);
+    for (const button of words.querySelectorAll(".command-button")) button.remove();
+    for (const end of words.querySelectorAll("br")) end.replaceWith(" ");
+    const text = words.textContent.trim().replace(/\s+/g, " ");
     return text === "–" ? null : cell.tagName === "TD" && /^-?[\d,]*\.?\d+$/.test(text) ? Number(text.replaceAll(",", "")) : text;
   };
   return [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].filter((cell) => !cell.classList.contains("bar-cell")).map(value));
