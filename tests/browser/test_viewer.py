@@ -132,7 +132,7 @@ def test_a_step_of_the_slider_changes_the_numbers(visits: Visits) -> None:
     assert counts(page) == expected(evaluation)
     page.go_forward()
     ready(page)
-    page.get_by_role("button", name="Back to the start").click()
+    page.get_by_role("button", name="Reset thresholds").click()
     ready(page)
     assert counts(page) == expected(evaluation)
 

@@ -183,16 +183,21 @@ def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:
     return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
 
 
+_INTEGERS = (np.uint8, np.uint16, np.uint32, np.int32)
+
+
 def narrowed(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers in four bytes, where these hold all of them exactly."""
-    if column.itemsize == 8 and column.size:
-        if column.dtype.kind == "f":
-            with np.errstate(over="ignore"):
-                small = column.astype(np.float32)
-            return small if (small == column).all() else column
-        limits = np.iinfo(np.int32)
-        if limits.min <= column.min() and column.max() <= limits.max:
-            return column.astype(np.int32)
+    """The same numbers in fewer bytes, where these hold all of them exactly."""
+    if not column.size:
+        return column
+    if column.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            small = column.astype(np.float32)
+        return small if (small == column).all() else column
+    if column.dtype.kind in "iu":
+        low, high = column.min(), column.max()
+        fitting = (kind for kind in _INTEGERS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+        return column.astype(next(fitting, column.dtype), copy=False)
     return column
 
 

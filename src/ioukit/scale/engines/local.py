@@ -141,9 +141,11 @@ class _Run:
     def _matching(self, number: int) -> Callable[[int, int, Sequence[Any]], None]:
         """What writes the table of a range of images from the rows of a piece."""
         start, sources = self._starts[number], (len(self._gt), self._starts[-1])
+        count, threads = len(self._pieces), self._budget.threads
+        inner = 1 if number < count - count % threads else threads  # the last ones have cores to spare
 
         def match_rows(first: int, end: int, batches: Sequence[Any]) -> None:
-            self._write(first, end, [(start, batch) for batch in batches], sources, 1)
+            self._write(first, end, [(start, batch) for batch in batches], sources, inner)
 
         return match_rows
 
