@@ -13,7 +13,7 @@ from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.engines.local import evaluate_here
 from ioukit.scale.memory import parsed_memory
-from ioukit.scale.requests import Request
+from ioukit.scale.requests import Request, check_ground_truth
 
 __all__ = ["evaluate"]
 
@@ -90,4 +90,5 @@ def evaluate(
         return evaluate_on_ray(request, address=address, threads=threads, timeout=timeout)
     if address is not None or timeout is not None:
         raise ValueError("address and timeout need on='ray'")
+    check_ground_truth(ground_truth)
     return evaluate_here(request, threads)

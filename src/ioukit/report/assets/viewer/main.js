@@ -41,13 +41,17 @@ function makeAsking(found) {
 
 // The panel stands beside the images; on a narrow screen it is a drawer.
 function startPanel() {
-  const narrow = matchMedia("(max-width: 60rem)"), panel = byId("panel"), aside = byId("aside"), drawer = byId("drawer");
+  const phone = matchMedia("(max-width: 40rem)"), narrow = matchMedia("(max-width: 60rem)"), panel = byId("panel"), aside = byId("aside"), drawer = byId("drawer");
   const place = () => {
     if (drawer.open) drawer.close();
     (narrow.matches ? byId("drawer-inside") : aside).append(panel);
     aside.hidden = narrow.matches;
   };
   narrow.addEventListener("change", place);
+  // On a phone, the bar has room for the name of the data.
+  const theme = () => byId(phone.matches ? "look-theme" : "bar-tools").append(byId("theme"));
+  phone.addEventListener("change", theme);
+  theme();
   place();
   byId("open-panel").addEventListener("click", () => drawer.showModal());
   for (const id of ["drawer-close", "drawer-done"]) byId(id).addEventListener("click", () => drawer.close());

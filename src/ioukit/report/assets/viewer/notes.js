@@ -37,6 +37,7 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
   const about = { at: entry.at, side: entry.side ?? null, row: entry.row ?? null };
   let stored = { tags: [...(entry.tags || [])], note: entry.note || "" };
   let tags = [...stored.tags], waiting = null, saving = false, failed = false, closed = false;
+  let theirs = null; // what another window stored meanwhile, until the reader has chosen
   const listId = `tags-known-${(notesEditor.count = (notesEditor.count || 0) + 1)}`;
 
   const chips = element("ul", { class: "tag-list", role: "list", "aria-label": `Tags of ${title}` });
@@ -80,7 +81,7 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
   async function save() {
     clearTimeout(waiting);
     waiting = null;
-    if (saving || !isChanged()) return;
+    if (saving || theirs || !isChanged()) return;
     saving = true;
     said.textContent = "Saving …";
     const sent = { tags: [...tags], note: note.value };
@@ -111,21 +112,23 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
     said.textContent = "Not saved";
     const again = (words, after) => element("button", { type: "button", class: "button small-button", onclick: after }, words);
     if (error instanceof NoteConflict) {
-      const theirs = error.stored;
+      theirs = error.stored;
+      if (closed) {
+        keepBoth();
+        return;
+      }
+      const chosen = (words, after) => again(words, () => {
+        stored = { tags: [...theirs.tags], note: theirs.note };
+        if (after) note.value = theirs.note;
+        theirs = null;
+        problem.hidden = true;
+        said.textContent = "";
+        save();
+        note.focus();
+      });
       problem.replaceChildren(element("p", {}, "This note was changed in another window since you opened it. It says now:"),
-        element("blockquote", { class: "note-theirs" }, theirs.note || "(nothing)"), element("div", { class: "button-row" }, again("Keep mine", () => {
-          stored = { tags: [...theirs.tags], note: theirs.note };
-          problem.hidden = true;
-          save();
-          note.focus();
-        }), again("Take the other", () => {
-          stored = { tags: [...theirs.tags], note: theirs.note };
-          note.value = theirs.note;
-          problem.hidden = true;
-          said.textContent = "";
-          if (isChanged()) save();
-          note.focus();
-        })));
+        element("blockquote", { class: "note-theirs" }, theirs.note || "(nothing)"),
+        element("div", { class: "button-row" }, chosen("Keep mine", false), chosen("Take the other", true)));
     } else {
       const words = error instanceof Refusal ? error.message : `Something failed: ${error.message}`;
       problem.replaceChildren(element("p", {}, words), element("div", { class: "button-row" }, again("Try again", save), again("Undo", () => {
@@ -139,6 +142,15 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
     }
     problem.hidden = false;
     if (closed) say(error);
+  }
+
+  // Who leaves without a choice loses neither note.
+  function keepBoth() {
+    note.value = [theirs.note, note.value].filter(Boolean).join("\n").slice(0, NOTE_LENGTH);
+    stored = { tags: [...theirs.tags], note: theirs.note };
+    theirs = null;
+    saving = false;
+    save();
   }
 
   form.addEventListener("submit", (event) => {
@@ -184,7 +196,8 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
     close() {
       closed = true;
       NOTES.editors.delete(editor);
-      if (isChanged()) save();
+      if (theirs) keepBoth();
+      else save();
     },
   };
   for (const other of [...NOTES.editors]) if (!other.holder.isConnected) other.close();
