@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     print(f"{described('ioukit')}\n")
-    print("| data | files to tables | with the report | more | peak memory | page | usable after | slider | all parts |")
+    print("| data | to tables | with the report | more | peak memory | page | usable after | slider | all parts |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for size in arguments.sizes.split(","):
         gt, dt, words = SIZES[size]
