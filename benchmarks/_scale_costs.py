@@ -120,14 +120,14 @@ class Steps:
         self.objects = GroundTruthParts(gt)
 
     def split(self, number: int) -> int:
-        rows = batches = 0
+        rows, checksums = 0, list[int]()
         of_parts = np.zeros(self.job.parts, np.int64)
         for batch in self.pieces[number].read():
             parts = split(self.job, batch, rows, narrow=True)
-            self.folder.add_batch(number, batches, parts)
-            batches, rows = batches + 1, rows + len(batch)
+            checksums.append(self.folder.add_batch(number, len(checksums), parts))
+            rows += len(batch)
             of_parts += [part.num_rows for part in parts]
-        self.folder.finish_piece(number, {"batches": batches, "rows": rows, "parts": of_parts.tolist()})
+        self.folder.finish_piece(number, {"checksums": checksums, "rows": rows, "parts": of_parts.tolist()})
         return rows
 
     def match(self, part: int) -> int:

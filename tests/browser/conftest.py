@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ioukit import Evaluation
     from support.browsing import OpenPage
+    from support.viewer_pages import Visits
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -83,3 +84,15 @@ def opened(open_page: OpenPage, tmp_path: Path) -> Callable[..., Page]:
     path = tmp_path / "playground.html"
     path.write_text(playground_page(), encoding="utf-8")
     return lambda **options: open_page(path, **options)
+
+
+@pytest.fixture
+def visits(browser: Browser) -> Iterator[Visits]:
+    """Starts servers of the viewer and opens their pages, which must not complain."""
+    for module in ("jinja2", "uvicorn"):
+        pytest.importorskip(module, reason=f"needs {module}: pip install 'ioukit[view]'")
+    from support.viewer_pages import Visits  # noqa: PLC0415 - after the checks
+
+    made = Visits(browser)
+    yield made
+    made.close()

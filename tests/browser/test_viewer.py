@@ -132,7 +132,7 @@ def test_a_step_of_the_slider_changes_the_numbers(visits: Visits) -> None:
     assert counts(page) == expected(evaluation)
     page.go_forward()
     ready(page)
-    page.get_by_role("button", name="Back to the start").click()
+    page.get_by_role("button", name="Reset thresholds").click()
     ready(page)
     assert counts(page) == expected(evaluation)
 
@@ -383,8 +383,8 @@ def test_nothing_fits_and_errors_are_said_in_words(visits: Visits) -> None:
     until(page, "() => !document.getElementById('problem').hidden")
     assert "nobody" in page.locator("#problem-words").inner_text()
     page.get_by_role("button", name="Reset all", exact=True).click()
-    ready(page)
-    assert page.locator("#problem").is_hidden()
+    until(page, "() => document.getElementById('problem').hidden")
+    assert page.locator("#said").inner_text() == "60 images"
 
     server.close()
     page.locator("label", has_text="False positives").first.click()

@@ -110,3 +110,16 @@ def test_folders_that_are_none(parquet: Path, tmp_path: Path) -> None:
     done = run_here("eval", GT, parquet, "--work", tmp_path)
     assert done.code == 2
     assert "expected an empty folder" in done.err
+
+
+def test_a_folder_of_tables_hints_at_memory(parquet: Path, tmp_path: Path) -> None:
+    folder = parquet if parquet.is_dir() else parquet.parent
+    done = run_here("eval", GT, folder)
+    assert done.code == 2
+    assert (
+        done.err.splitlines()[-1] == f"Error: {folder}: a folder with Parquet files is read in parts: add --memory 2GB"
+    )
+    assert run_here("eval", GT, folder, "--memory", "400MB").code == 0
+    done = run_here("eval", tmp_path / "nothing.json", folder, "--memory", "400MB")
+    assert done.code == 2
+    assert f"the ground truth is not there: '{tmp_path / 'nothing.json'}'" in done.err

@@ -187,15 +187,40 @@ class TestWorkFolder:
         assert_same_evaluation(scale.evaluate(*real, parts=2, work=tmp_path), evaluate(*real))
         assert not list(tmp_path.rglob(".ioukit-*"))
 
+    @pytest.mark.parametrize("damage", ["cut", "flipped"])
     @pytest.mark.parametrize("name", ["detections.arrow", "header.json", "images.npz", "pairs.arrow"])
-    def test_a_cut_part_is_named(self, real: Scene, tmp_path: Path, name: str) -> None:
+    def test_a_damaged_part_is_named(self, real: Scene, tmp_path: Path, name: str, damage: str) -> None:
         scale.evaluate(*real, parts=2, work=tmp_path / "work")
         file = tmp_path / "work" / "tables" / "000000050-000000100" / name
-        file.write_bytes(file.read_bytes()[:-40])
-        with pytest.raises(
-            DatasetError, match="000000050-000000100: the match table of this part is missing, cut or damaged"
-        ):
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 16
+        file.write_bytes(content if damage == "flipped" else file.read_bytes()[:-40])
+        message = "000000050-000000100: the match table of this part is missing, cut or damaged"
+        with pytest.raises(DatasetError, match=message):
             scale.evaluate(*real, parts=2, work=tmp_path / "work").matches.pairs  # noqa: B018 - reads all rows
+
+
+@pytest.mark.parametrize("place", ["tables", "pieces"])
+def test_a_bit_that_flipped_is_found_when_a_run_goes_on(real: Scene, tmp_path: Path, place: str) -> None:
+    work = tmp_path / "work"
+    scale.evaluate(*real, parts=3, work=work)
+    chosen = np.random.default_rng(0)
+    files = [path for path in (work / place).rglob("*") if path.is_file()]
+    assert len(files) > 1
+    for file in files:
+        whole = file.read_bytes()
+        content = bytearray(whole)
+        content[int(chosen.integers(len(content)))] ^= 1 << int(chosen.integers(8))
+        file.write_bytes(content)
+        with pytest.raises(DatasetError, match="missing, cut or damaged"):
+            scale.evaluate(*real, work=work)
+        file.write_bytes(whole)
+    assert_same_evaluation(scale.evaluate(*real, work=work), evaluate(*real))
+
+
+def test_a_ground_truth_that_is_missing_is_named(real: Scene) -> None:
+    with pytest.raises(FileNotFoundError, match=r"the ground truth is not there: 'no_truth\.json'"):
+        scale.evaluate("no_truth.json", real[1])
 
 
 @pytest.mark.parametrize(

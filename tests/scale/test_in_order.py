@@ -103,6 +103,7 @@ def test_any_files_give_the_same_bits(
     with tempfile.TemporaryDirectory() as path, pytest.MonkeyPatch.context() as patch:
         folder = write(Path(path) / "detections", columns, in_order(columns, order, sorted(ends), rng))
         expected = expected_of(gt, folder, near=near)
+        patch.setattr("ioukit.scale.layout.LEAST_ROWS", 0)
         patch.setattr("ioukit.scale.memory.MOST_ROWS", most_rows)
         patch.setattr("ioukit.scale.requests.Cut", functools.partial(Cut, piece_rows))
         ours = scale.evaluate(gt, folder, near=near, work=Path(path) / "w", threads=2)
@@ -116,6 +117,7 @@ def test_any_files_give_the_same_bits(
 @pytest.fixture
 def sorted_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[GroundTruth, dict[str, Any], list[Any]]:
     """Four files in the order of the images; the second and the third share an image."""
+    monkeypatch.setattr("ioukit.scale.layout.LEAST_ROWS", 0)
     monkeypatch.setattr("ioukit.scale.memory.MOST_ROWS", 40)
     monkeypatch.setattr("ioukit.scale.memory.BATCH_ROWS", 7)
     rng = np.random.default_rng(3)
@@ -239,7 +241,7 @@ class TestLayout:
     def images(self, count: int = 10) -> Any:
         return scene(np.random.default_rng(0), 0, count)[0].images  # 5, 10, ...
 
-    def pieces(self, *ranges: tuple[int, int] | None, rows: int | None = 9) -> list[Piece]:
+    def pieces(self, *ranges: tuple[int, int] | None, rows: int | None = 100_000) -> list[Piece]:
         return [Piece(name="", bytes=0, rows=rows, batch_rows=9, image_ids=one) for one in ranges]
 
     def test_shared_images_are_parts_of_their_own(self) -> None:
@@ -263,6 +265,10 @@ class TestLayout:
     @pytest.mark.parametrize("ranges", [[(5, 30), (20, 50)], [(5, 50), (25, 25)], [(5, 20), None], [(1, 2)], []])
     def test_none(self, ranges: list[Any]) -> None:
         assert layout_of(self.pieces(*ranges), self.images()) is None
+
+    def test_none_of_small_pieces(self) -> None:
+        assert layout_of(self.pieces((5, 20), (25, 50), rows=99_999), self.images()) is None
+        assert layout_of([*self.pieces((5, 20), (25, 50)), *self.pieces(None, rows=0)], self.images()) is not None
 
     def test_none_if_images_are_names_or_rows_are_not_known(self) -> None:
         named = dataclasses.replace(self.images(), keys=np.array(list("abcdefghij")))

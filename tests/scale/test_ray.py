@@ -153,7 +153,7 @@ def test_a_file_that_is_missing_or_cut_is_named(files: Path, real: Scene, tmp_pa
         scale.evaluate(real[0], broken, on="ray", timeout=60)
     with pytest.raises(DatasetError, match=r"nowhere: expected a file, a folder or a pattern"):
         scale.evaluate(real[0], tmp_path / "nowhere", on="ray", timeout=60)
-    with pytest.raises(FileNotFoundError, match=r"no_truth\.json"):
+    with pytest.raises(FileNotFoundError, match=r"the ground truth is not there: .*no_truth\.json"):
         scale.evaluate(tmp_path / "no_truth.json", broken, on="ray", timeout=60)
 
 
@@ -236,3 +236,31 @@ def test_joins_by_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert ray.is_initialized()
     with pytest.raises(ValueError, match="within the with statement"):
         run(abs, [1])
+
+
+@pytest.mark.usefixtures("cluster")
+def test_joins_on_ray_read_files_in_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("joining", "suppressing"):  # many cells
+        room = Room(boxes=400, chunk=160, pairs=500, sample=2000)
+        monkeypatch.setattr(f"ioukit.scale.boxes.{module}.room_of", lambda *_, room=room, **__: room)
+    rng = np.random.default_rng(1)
+    corners = rng.uniform(0, 300, (2000, 2))
+    boxes = np.concatenate([corners, corners + rng.uniform(1, 20, (2000, 2))], axis=1)
+    scores = rng.uniform(size=2000)
+    columns = {**dict(zip(("x1", "y1", "x2", "y2"), boxes.T, strict=True)), "score": scores}
+    pq.write_table(pa.table(columns), tmp_path / "boxes.parquet", row_group_size=150)
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("rows in this process"))
+    monkeypatch.chdir(tmp_path)
+    kept = scale.nms("boxes.parquet", iou_threshold=0.3, on="ray", folder="work", timeout=60).read()
+    np.testing.assert_array_equal(kept, nms(boxes, scores, iou_threshold=0.3))
+    found = scale.overlap_join(tmp_path / "boxes.parquet", min_iou=0.3, on="ray", timeout=60).read()
+    expected = overlap_join(boxes, min_iou=0.3)
+    for name in ("rows", "columns", "values"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert not list(work.iterdir())
+    assert ray.is_initialized()
+    monkeypatch.setattr(scale.RayMap, "machines", 3)
+    with pytest.raises(ValueError, match=r"expected folder=, a folder that all nodes see, because .* has 3"):
+        scale.nms("boxes.parquet", iou_threshold=0.3, on="ray").read()

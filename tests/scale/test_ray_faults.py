@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ioukit import Detections, Evaluation, GroundTruth, evaluate, scale
+from ioukit import DatasetError, Detections, Evaluation, GroundTruth, evaluate, scale
 from support import ray_faults
 from support.same_columns import assert_same_evaluation
 
@@ -114,6 +114,17 @@ def test_a_fault_that_stays_is_named(real: Scene, fault: str, error: type[Except
     ray_faults.plant("match_step", fault, 1000)
     with pytest.raises(error, match=message):
         scale.evaluate(*real, parts=1, on="ray", timeout=60)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_bit_that_flipped_is_found(real: Scene, tmp_path: Path) -> None:
+    scale.evaluate(*real, parts=2, work=tmp_path / "work", on="ray", timeout=60)
+    file = sorted((tmp_path / "work" / "tables").iterdir())[0] / "detections.arrow"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(DatasetError, match=r"tables/000000000-.*: detections\.arrow does not have its checksum"):
+        scale.evaluate(*real, parts=2, work=tmp_path / "work", on="ray", timeout=60)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -59,9 +59,9 @@ class Visits:
         self.expected: tuple[str, ...] = ()
         """Parts of complaints that a test expects."""
 
-    def serve(self, data: Any, images: Path | None = None) -> Server:
+    def serve(self, data: Any, images: Path | None = None, *, frames: tuple[str, ...] = (), **options: Any) -> Server:
         """A server of data, which runs until the end of the test."""
-        server = Server(app_of(data, images)[0], port=0)
+        server = Server(app_of(data, images, **options)[0], port=0, frames=frames)
         server.start()
         self._servers.append(server)
         return server

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import support.strategies  # noqa: F401 - the profile
@@ -17,7 +17,7 @@ from ioukit.comparison import changes
 from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome
 from ioukit.viewer import Collection, Filter, Tagged, Value, answer, select
 from ioukit.viewer.best_score import best_score
-from ioukit.viewer.filters import CHANGES, OUTCOMES, SORT_KEYS
+from ioukit.viewer.filters import CHANGES, OUTCOMES, SORT_KEYS, Range
 from support import region_cases
 from viewer.plain_answers import plain_answer
 from viewer.shown_collections import COLLECTIONS, collection, tagged
@@ -256,6 +256,14 @@ def test_a_filter_comes_back_from_an_address(data: st.DataObject) -> None:
     assert again == chosen
     assert hash(again) == hash(chosen)
     assert again.items() == chosen.items()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False), st.floats(allow_nan=False))
+def test_numbers_of_a_filter_come_back_to_the_last_bit(score: float, low: float, high: float) -> None:
+    ends = Range(*sorted([low, high]))
+    assume(ends.low < np.inf and ends.high > -np.inf)
+    chosen = Filter(at_score=score, score=(ends,), size=(Range(score, score),))
+    assert Filter.parse(chosen.items()) == chosen
 
 
 @pytest.mark.parametrize(

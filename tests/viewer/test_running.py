@@ -156,6 +156,24 @@ def test_a_taken_port_and_the_privileged_ones(monkeypatch: pytest.MonkeyPatch) -
         assert named.getsockname()[0] in ("127.0.0.1", "::1")
 
 
+@pytest.mark.skipif(not socket.has_ipv6, reason="needs IPv6")
+def test_the_address_of_ipv6() -> None:
+    try:
+        server = served(["a.jpg"], host="::1")
+    except (ValueError, OSError):
+        pytest.skip("needs IPv6")
+    with server:
+        assert server.is_local
+        assert server.address().startswith(f"http://[::1]:{server.port}/")
+        for host, status in (("[::1]", 200), ("localhost", 200), ("::1", 403), ("[::2]", 403), ("127.0.0.1", 403)):
+            request = f"GET /api/data HTTP/1.1\r\nHost: {host}:{server.port}\r\nConnection: close\r\n"
+            token = server.address().partition("token=")[2]
+            request += f"Cookie: ioukit-{server.port}={token}\r\n\r\n"
+            with socket.create_connection(("::1", server.port), 10) as connection:
+                connection.sendall(request.encode())
+                assert int(connection.recv(100).split()[1]) == status, host
+
+
 # ---- From Python.
 
 
@@ -244,12 +262,14 @@ def test_notes_are_written_and_a_change_elsewhere_is_said(tmp_path: Path) -> Non
     with served(["a.jpg", "b.jpg"], notes=tmp_path / "notes.db") as server:
         client = Client(server)
         asked = client.post("/api/notes", {"at": 1, "tags": ["blurred"], "note": "first"})
-        assert asked.json == {"tags": ["blurred"], "note": "first"}
+        written = asked.json
+        assert (written["tags"], written["note"]) == (["blurred"], "first")
+        assert written["all"]["tags"] == [{"name": "blurred", "count": 1, "images": 1}]
         assert client.ask("/api/answer?tag=blurred").json["order"] == [1]
         late = {"at": 1, "tags": [], "note": "second", "was": {"tags": [], "note": ""}}
         asked = client.post("/api/notes", late)
         assert asked.status == 409
-        assert asked.json["entry"] == {"tags": ["blurred"], "note": "first"}
+        assert asked.json["entry"] == {name: written[name] for name in ("tags", "note", "changed")}
         assert client.ask("/api/data").json["notes"] == "notes.db"
 
 
@@ -269,7 +289,7 @@ def test_downloads_have_a_name_and_all_rows() -> None:
 def test_a_defect_is_said_and_does_not_end_the_server(caplog: pytest.LogCaptureFixture) -> None:
     with served(["a.jpg"]) as server:
         client = Client(server)
-        views = server._app._views
+        views = server.app.views
 
         def broken(*_: object) -> None:
             raise RuntimeError("a defect")
@@ -285,7 +305,7 @@ def test_a_defect_is_said_and_does_not_end_the_server(caplog: pytest.LogCaptureF
 def test_what_nobody_waits_for_is_not_begun() -> None:
     with served([f"{number}.jpg" for number in range(3)]) as server:
         client = Client(server)
-        views, begun = server._app._views, []
+        views, begun = server.app.views, []
 
         def slow(pairs: list[tuple[str, str]]) -> dict[str, int]:
             begun.append(pairs)
@@ -312,7 +332,7 @@ def test_pictures_go_on_while_a_question_is_answered(tmp_path: Path) -> None:
             time.sleep(2)
             return {}
 
-        server._app._views.answer = slow  # type: ignore[method-assign, assignment]
+        server.app.views.answer = slow  # type: ignore[method-assign, assignment]
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
             request = f"GET /api/answer HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
             connection.sendall(request.encode())

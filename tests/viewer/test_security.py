@@ -318,14 +318,6 @@ def test_the_page_allows_its_own_script_and_its_own_server_alone(client: Client)
     }
 
 
-def test_frames_are_allowed_where_they_are_asked_for(folder: Path) -> None:
-    with served(["red.jpg"], folder, frames=("http://localhost:*",)) as server:
-        asked = Client(server).ask("/")
-        assert "frame-ancestors http://localhost:*" in str(asked.header("content-security-policy"))
-        assert asked.header("x-frame-options") is None
-        assert_protected(Client(server).ask("/api/data"))
-
-
 def test_the_token_is_in_no_log(
     client: Client, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

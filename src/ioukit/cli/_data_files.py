@@ -13,7 +13,7 @@ from ioukit.cli._standard_input import STANDARD_INPUT
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from ioukit.cli._talk import Talk
@@ -43,6 +43,8 @@ class Source(NamedTuple):
     """Arguments of the reader, each as ``name=value``."""
     format_option: str = "--format"
     words_option: str = "--option"
+    hint: Callable[[Path], str | None] = lambda _: None
+    """What to say instead, if no format recognises the path."""
 
 
 class _Opened(NamedTuple):
@@ -264,7 +266,13 @@ def _opened(source: Source, *, detections: bool = False) -> _Opened:
     # The format of standard input, which has no name to recognise, is COCO's JSON.
     name = source.format or ("coco" if source.path == STANDARD_INPUT else None)
     with bad_input(), bad_argument(source.format_option):
-        found = datasets.find_format(source.path, name)
+        try:
+            found = datasets.find_format(source.path, name)
+        except DatasetError:
+            hint = source.hint(source.path)
+            if hint is None:
+                raise
+            raise DatasetError(hint) from None
     reader = found.read_detections if detections else found.read
     if reader is None or not source.words:
         return _Opened(source, found, {})

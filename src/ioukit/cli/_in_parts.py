@@ -32,6 +32,7 @@ __all__ = [
     "TimeoutOption",
     "WorkOption",
     "asked_for_parts",
+    "with_hint",
 ]
 
 
@@ -142,7 +143,10 @@ class InParts:
             typer.Exit: If data is invalid or a file cannot be read or written, after a message; or after the plan.
         """
         from ioukit import scale  # noqa: PLC0415 - only runs in parts need it
+        from ioukit.scale.requests import check_ground_truth  # noqa: PLC0415 - as above
 
+        with bad_input():
+            check_ground_truth(sources[0].path)
         gt = read_ground_truth(sources[0], "error", threads, talk, split=None, long=True)[0]
         read, detections = time.perf_counter(), _address(sources[1].path)
         options: dict[str, Any] = {
@@ -179,3 +183,18 @@ def asked_for_parts(
     asked = InParts(memory, work, cluster, plan=plan)
     asked.check(kind, others)
     return asked
+
+
+_TABLES = {"Parquet": (".parquet", ".parq", ".pq"), "Arrow": (".arrow", ".feather", ".ipc"), "CSV": (".csv", ".tsv")}
+
+
+def with_hint(sources: Sequence[Source]) -> list[Source]:
+    """Ground truth and detections: a folder of tables, which only an evaluation in parts reads, is told so."""
+    ground_truth, detections = sources
+    return [ground_truth, detections._replace(hint=_hint_at_parts)]
+
+
+def _hint_at_parts(path: Path) -> str | None:
+    ends = {file.suffix.lower() for file in path.rglob("*")} if path.is_dir() else set()
+    kind = next((name for name, of_kind in _TABLES.items() if ends & set(of_kind)), None)
+    return kind and f"{path}: a folder with {kind} files is read in parts: add --memory 2GB"

@@ -35,6 +35,7 @@ from ioukit.cli._in_parts import (
     TimeoutOption,
     WorkOption,
     asked_for_parts,
+    with_hint,
 )
 from ioukit.cli._json import JsonOutput, file_of, json_option
 from ioukit.cli._options import chosen_classes
@@ -238,7 +239,7 @@ def eval_files(
 
     read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
     if in_parts is None:
-        gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, repairs=repair or ())
+        gt, dt = read_data(with_hint(read_from), on_invalid.value, threads, talk, long=long, repairs=repair or ())
         read = time.perf_counter()
         if iou_type is None and dt.regions:
             kind = _chosen_kind(gt, dt, rules, talk)

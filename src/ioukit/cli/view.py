@@ -73,8 +73,8 @@ def view(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Open with this filter, as in the address of the page: outcome=fp, class=person, score=0.7... Can be "
-            "repeated.",
+            help="Open with this filter, as in the address of the page: outcome=fp, class=person or score=0.7.. for "
+            "example. Can be repeated.",
         ),
     ] = None,
     columns: Annotated[

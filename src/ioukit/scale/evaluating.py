@@ -13,7 +13,7 @@ from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.engines.local import evaluate_here
 from ioukit.scale.memory import parsed_memory
-from ioukit.scale.requests import Request
+from ioukit.scale.requests import Request, check_ground_truth
 
 __all__ = ["evaluate"]
 
@@ -36,10 +36,10 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate detections in parts, in bounded memory: the same numbers as :func:`ioukit.evaluate`, to the last bit.
 
-    The detections are read once and cut by image into files; each part is matched on its own; the curves of each
-    category are drawn from a merge of the parts. The ground truth is read as a whole. Protocols whose numbers need all
-    detections of a category at once (miss rates, the Jaccard index, KITTI's rules, caps over all images) are computed
-    from the joined table, which takes about 130 bytes per detection.
+    The detections are read once and cut by image into files, unless Parquet files are in the order of the images; each
+    part is matched on its own; the curves of each category are drawn from a merge of the parts. The ground truth is
+    read as a whole. Protocols whose numbers need all detections of a category at once (miss rates, the Jaccard index,
+    KITTI's rules, caps over all images) are computed from the joined table, which takes about 130 bytes per detection.
 
     Args:
         ground_truth: The objects, as for :func:`ioukit.evaluate`.
@@ -90,4 +90,5 @@ def evaluate(
         return evaluate_on_ray(request, address=address, threads=threads, timeout=timeout)
     if address is not None or timeout is not None:
         raise ValueError("address and timeout need on='ray'")
+    check_ground_truth(ground_truth)
     return evaluate_here(request, threads)

@@ -15,6 +15,8 @@ __all__ = ["Layout", "layout_of"]
 
 _MOST_SHARED = 0.1
 """Part of the images that several pieces may have, if there is a layout."""
+LEAST_ROWS = 100_000
+"""Detections of a piece, on average: a table of its own costs as much as splitting about so many."""
 
 
 class Layout(NamedTuple):
@@ -27,7 +29,9 @@ class Layout(NamedTuple):
 
 
 def layout_of(pieces: Sequence[Piece], images: Images) -> Layout | None:
-    """The layout of pieces that say which images they have; ``None`` if most images are in several of them.
+    """The layout of pieces that say which images they have; ``None`` if splitting them is better.
+
+    That is so if many images are in several pieces, or if the pieces are small.
 
     What pieces say is not checked here: whoever reads them must look whether a row is in its place.
 
@@ -37,7 +41,10 @@ def layout_of(pieces: Sequence[Piece], images: Images) -> Layout | None:
     """
     ids, count = images.ids, len(images)
     said = {number: piece.image_ids for number, piece in enumerate(pieces) if piece.rows != 0}
-    if images.keys is not None or not said or None in said.values() or any(piece.rows is None for piece in pieces):
+    rows = [piece.rows for piece in pieces]
+    if images.keys is not None or not said or None in said.values() or None in rows:
+        return None
+    if sum(row for row in rows if row is not None) < LEAST_ROWS * len(said):
         return None
     limits = np.array(list(said.values()), np.int64)
     firsts, ends = np.searchsorted(ids, limits[:, 0]), np.searchsorted(ids, limits[:, 1], side="right")

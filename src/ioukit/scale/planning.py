@@ -151,9 +151,8 @@ def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job, *, split_to_
         folder, start = WorkFolder(Path(path)), time.perf_counter()
         batches: Iterable[tuple[int, Any]] = [(0, split(job, batch, 0, narrow=split_to_files)[0]) for batch in sample]
         if split_to_files:
-            for number, (_, batch) in enumerate(batches):
-                folder.add_batch(0, number, [batch])
-            batches = folder.batches(0, [{"batches": len(sample), "rows": size, "parts": [size]}])
+            checksums = [folder.add_batch(0, number, [batch]) for number, (_, batch) in enumerate(batches)]
+            batches = folder.batches(0, [{"checksums": checksums, "rows": size, "parts": [size]}])
         table = match_part(job, 0, objects, batches, sources=(len(small), size))
         write_table(table, folder.table(0, len(images)).folder)
         if draws_in_parts(job.protocol):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from ioukit.scale.sources import DetectionSource, open_detections
 from ioukit.scale.sources.source import Cut
 from ioukit.scale.stages import Job
 
-__all__ = ["Prepared", "Request", "prepare"]
+__all__ = ["Prepared", "Request", "check_ground_truth", "prepare"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,16 @@ class Prepared:
         if by_piece and self.layout is not None:
             return dataclasses.replace(self.job, edges=self.layout.edges), self.layout.owned
         return dataclasses.replace(self.job, edges=edges_of(len(self.job.images), parts)), {}
+
+
+def check_ground_truth(given: Any) -> None:
+    """Say that the ground truth is missing, if its path is: a run has other paths, too.
+
+    Raises:
+        FileNotFoundError: If nothing is at the path.
+    """
+    if isinstance(given, str | os.PathLike) and not os.path.exists(given):
+        raise FileNotFoundError(errno.ENOENT, "the ground truth is not there", os.fspath(given))
 
 
 def prepare(

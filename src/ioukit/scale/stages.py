@@ -68,7 +68,8 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     dt = detections
     ids, listed = dt.image_ids_in(job.images), job.images.ids
-    place = np.searchsorted(listed, ids)
+    starts = np.flatnonzero(np.append(len(ids) > 0, ids[1:] != ids[:-1]))  # rows of one image often follow one another
+    place = np.repeat(np.searchsorted(listed, ids[starts]), np.diff(np.append(starts, len(ids))))
     if (place == len(listed)).any() or (listed[place] != ids).any() or not _are_all(dt.category_ids, job):
         _core.known_detections(dt.source, (ids, dt.category_ids), (listed, job.known_categories), "error")
     part = (np.searchsorted(job.edges, place, side="right") - 1).astype(np.uint16 if job.parts < 65_536 else np.int64)
@@ -156,7 +157,7 @@ def _columns(batches: Sequence[tuple[int, Any]]) -> tuple[dict[str, npt.NDArray[
         found = [numpy_column(batch.column(name), dtype, shape) for _, batch in given]
         if name == "row":
             found = [rows + start for rows, (start, _) in zip(found, given, strict=True)]
-        columns[name] = np.concatenate(found) if found else np.zeros((0, *shape), dtype)
+        columns[name] = np.concatenate(found) if len(found) > 1 else (found or [np.zeros((0, *shape), dtype)])[0]
     rows = columns.pop("row")
     return columns, rows
 

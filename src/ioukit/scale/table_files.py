@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import errno
-import hashlib
 import itertools
-import json
 import os
 import typing
-import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,13 +24,14 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.evaluation.table_file import COLUMN_TYPES
+from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
 
 __all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
 
 BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
 _GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
-_VERSION = 1
+_VERSION = 2
 
 
 class Run(NamedTuple):
@@ -139,8 +136,8 @@ def write_table(
         arrays = {"ids": table.image_ids, "detections": table.image_detections}
         arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
-        header["digest"] = _digest(header)
-        (unfinished / "header.json").write_text(json.dumps(header), encoding="utf-8")
+        header["checksums"] = {path.name: checksum(path) for path in sorted(unfinished.iterdir())}
+        (unfinished / "header.json").write_text(with_digest(header), encoding="utf-8")
         for path in unfinished.iterdir():
             with open(path, "rb+") as file:  # before the folder gets its name
                 os.fsync(file.fileno())
@@ -186,16 +183,21 @@ def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:
     return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
 
 
+_INTEGERS = (np.uint8, np.uint16, np.uint32, np.int32)
+
+
 def narrowed(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers in four bytes, where these hold all of them exactly."""
-    if column.itemsize == 8 and column.size:
-        if column.dtype.kind == "f":
-            with np.errstate(over="ignore"):
-                small = column.astype(np.float32)
-            return small if (small == column).all() else column
-        limits = np.iinfo(np.int32)
-        if limits.min <= column.min() and column.max() <= limits.max:
-            return column.astype(np.int32)
+    """The same numbers in fewer bytes, where these hold all of them exactly."""
+    if not column.size:
+        return column
+    if column.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            small = column.astype(np.float32)
+        return small if (small == column).all() else column
+    if column.dtype.kind in "iu":
+        low, high = column.min(), column.max()
+        fitting = (kind for kind in _INTEGERS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+        return column.astype(next(fitting, column.dtype), copy=False)
     return column
 
 
@@ -220,12 +222,22 @@ class TableFile:
     def header(self) -> dict[str, Any]:
         """What :func:`write_table` wrote about the table."""
         with self._reading():
-            header = json.loads((self.folder / "header.json").read_text(encoding="utf-8"))
-            if header.pop("digest") != _digest(header):
-                raise ValueError("header.json does not have its digest")
+            header = checked_digest((self.folder / "header.json").read_text(encoding="utf-8"))
         if header["version"] != _VERSION:
             raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
         return dict(header)
+
+    def check(self) -> None:
+        """Compare each file with the checksum that it had when it was written. Arrow files have none themselves.
+
+        Raises:
+            DatasetError: If a file is missing or differs: names it.
+        """
+        checksums = self.header["checksums"]
+        with self._reading():
+            for name, expected in checksums.items():
+                if checksum(self.folder / name) != expected:
+                    raise ValueError(f"{name} does not have its checksum: remove the folder, and start again")
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -257,6 +269,7 @@ class TableFile:
 
     def read(self) -> MatchTable:
         """The whole table, as it was."""
+        self.check()
         header, protocol = self.header, self.protocol
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
@@ -309,28 +322,3 @@ class TableFile:
 
     def _reading(self) -> contextlib.AbstractContextManager[None]:
         return reading(f"{self.folder}: the match table of this part is")
-
-
-def _digest(header: dict[str, Any]) -> str:
-    return hashlib.blake2b(json.dumps(header, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-@contextlib.contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Says that a file is missing, cut or damaged, if the block cannot read it.
-
-    Raises:
-        DatasetError: If so. An error of the machine, such as no memory or too many open files, stays as it is.
-    """
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-    try:
-        yield
-    except MemoryError:
-        raise
-    except (arrow.ArrowException, OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, DatasetError) or getattr(error, "errno", None) in _OF_THE_MACHINE:
-            raise
-        raise DatasetError(f"{what} missing, cut or damaged: {error}") from None
-
-
-_OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)

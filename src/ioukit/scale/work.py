@@ -15,7 +15,8 @@ from ioukit import _core
 from ioukit._optional import import_extra
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
-from ioukit.scale.table_files import TableFile, reading
+from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
+from ioukit.scale.table_files import TableFile
 
 __all__ = ["WorkFolder", "remove_folder", "work_folder"]
 
@@ -63,30 +64,50 @@ class WorkFolder:
             DatasetError: If the file is missing or damaged.
         """
         path = self._pieces / f"{piece:05d}.json"
-        with reading(f"{path}: remove {self.path}, and start again; the file is"):
-            return dict(json.loads(path.read_text(encoding="utf-8")))
+        with self._reading(path):
+            return checked_digest(path.read_text(encoding="utf-8"))
+
+    def check_piece(self, piece: int) -> None:
+        """Compare the files of a piece that an earlier run wrote with their checksums: Arrow files have none.
+
+        Raises:
+            DatasetError: If a file is missing or differs.
+        """
+        for number, expected in enumerate(self.finished_piece(piece)["checksums"]):
+            path = self._batch(piece, number)
+            with self._reading(path):
+                if checksum(path) != expected:
+                    raise ValueError("it does not have its checksum")
 
     @property
     def _pieces(self) -> Path:
         return self.path / "pieces"
 
-    def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> None:
-        """Write the rows of a batch of a piece: one record batch per part."""
+    def _batch(self, piece: int, number: int) -> Path:
+        return self._pieces / f"{piece:05d}-{number:05d}.arrow"
+
+    def _reading(self, path: Path) -> contextlib.AbstractContextManager[None]:
+        return reading(f"{path}: remove {self.path}, and start again; the file is")
+
+    def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> int:
+        """Write the rows of a batch of a piece, one record batch per part: the checksum of the file."""
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
         self._pieces.mkdir(exist_ok=True)
+        path = self._batch(piece, number)
         with (
-            whole_file(self._pieces / f"{piece:05d}-{number:05d}.arrow") as unfinished,
+            whole_file(path) as unfinished,
             arrow.OSFile(str(unfinished), "wb") as file,
             arrow.ipc.new_file(file, parts[0].schema, options=options) as writer,
         ):
             for batch in parts:
                 writer.write_batch(batch)
+        return checksum(path)
 
     def finish_piece(self, piece: int, about: Mapping[str, Any]) -> None:
-        """Say that all batches of a piece are written, and how many: ``batches`` and ``rows``, and anything else."""
+        """Say that all batches of a piece are written: their ``checksums``, how many ``rows``, and anything else."""
         self._pieces.mkdir(exist_ok=True)
-        write_whole(self._pieces / f"{piece:05d}.json", json.dumps(dict(about)))
+        write_whole(self._pieces / f"{piece:05d}.json", with_digest(about))
 
     def batches(
         self, part: int, pieces: Sequence[Mapping[str, Any]], places: tuple[int, int] | None = None
@@ -101,10 +122,10 @@ class WorkFolder:
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         start = 0
         for number, piece in enumerate(pieces):
-            for batch in range(piece["batches"] if piece["parts"][part] else 0):
-                path = self._pieces / f"{number:05d}-{batch:05d}.arrow"
+            for batch in range(len(piece["checksums"]) if piece["parts"][part] else 0):
+                path = self._batch(number, batch)
                 with (
-                    reading(f"{path}: remove {self.path}, and start again; the file is"),
+                    self._reading(path),
                     arrow.ipc.open_file(arrow.OSFile(str(path), "rb")) as reader,
                 ):
                     rows = reader.get_batch(part)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.viewer.bins import even_edges
 from ioukit.viewer.conditions import Tagged
-from ioukit.viewer.counting import Histogram, facets_and_histograms, histogram_of
+from ioukit.viewer.counting import Histogram, facets_and_histograms
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import NOT_COUNTED
 from ioukit.viewer.selecting import Selection, select
@@ -157,12 +156,11 @@ def _count_images(
         if value.of != "image":
             continue
         key = f"column.{value.name}"
-        rows = value.values[without(key)]
+        counts = np.bincount(value.codes[without(key)], minlength=len(value.edges))[:-1]
         if value.texts is None:
-            histograms[key] = histogram_of(rows, even_edges(*value.ends()))
+            histograms[key] = Histogram(value.edges, counts)
         else:
-            listed = np.bincount(rows[rows >= 0], minlength=len(value.texts)).tolist()
-            facets[key] = dict(zip(value.texts, listed, strict=True))
+            facets[key] = dict(zip(value.texts, counts.tolist(), strict=True))
 
 
 def _counts(selection: Selection, model: int) -> Counts:

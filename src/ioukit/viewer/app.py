@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 from ioukit.errors import DatasetError
 from ioukit.viewer.guard import BodyTooLongError
-from ioukit.viewer.notes import NotesConflictError
+from ioukit.viewer.notes import NotesConflictError, error_words
 from ioukit.viewer.photographs import MissingPictureError
 from ioukit.viewer.views import entry_to_json
 
@@ -55,7 +55,8 @@ class App:
     """
 
     def __init__(self, views: Views, photographs: Photographs) -> None:
-        self._views = views
+        self.views = views
+        """Answers the questions about the data."""
         self._photographs = photographs
         self._questions = ThreadPoolExecutor(1, "ioukit questions")
         self._pictures = ThreadPoolExecutor(max(2, min(4, os.cpu_count() or 1)), "ioukit photographs")
@@ -65,12 +66,13 @@ class App:
             "/api/answer": lambda pairs: _json(views.answer(pairs)),
             "/api/drawings": self._drawings,
             "/api/image": self._image,
+            "/api/column": lambda pairs: _json(views.column(_one(pairs, "name"))),
             "/export": self._export,
         }
 
     def prepare(self) -> None:
         """Prepares the first answers while the browser starts."""
-        for first in (self._views.page, self._views.data, lambda: self._views.answer([])):
+        for first in (self.views.page, self.views.data, lambda: self.views.answer([])):
             with contextlib.suppress(RuntimeError):  # it is closed already
                 self._questions.submit(first)
 
@@ -114,7 +116,7 @@ class App:
         except NotesConflictError as error:
             return _json({"words": str(error), "entry": entry_to_json(error.entry)})._replace(status=409)
         except (DatasetError, OSError) as error:
-            return _words(500, str(error))
+            return _words(500, error_words(error))
         except (_GoneError, BodyTooLongError):
             raise
         except Exception as error:
@@ -137,7 +139,7 @@ class App:
         return _words(404, "There is no such page.")
 
     def _page(self, _: Pairs) -> Reply:
-        page, policy = self._views.page()
+        page, policy = self.views.page()
         headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", policy.encode())]
         return Reply(200, page.encode(), headers)
 
@@ -146,22 +148,22 @@ class App:
         positions = [self._position(word) for word in words.split(",") if word]
         if len(positions) > _MOST_DRAWINGS:
             raise ValueError(f"at most {_MOST_DRAWINGS} images at once, got {len(positions):,}")
-        return _json(self._views.drawings(positions, _without(pairs, "at")))
+        return _json(self.views.drawings(positions, _without(pairs, "at")))
 
     def _image(self, pairs: Pairs) -> Reply:
-        return _json(self._views.image(self._position(_one(pairs, "at")), _without(pairs, "at")))
+        return _json(self.views.image(self._position(_one(pairs, "at")), _without(pairs, "at")))
 
     def _notes(self, body: bytes | None) -> Reply:
         if body is None:
-            return _json(self._views.notes())
+            return _json(self.views.notes())
         try:
             entry = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"expected JSON: {error}") from None
-        return _json(self._views.write_note(entry))
+        return _json(self.views.write_note(entry))
 
     def _export(self, pairs: Pairs) -> Reply:
-        made = self._views.export(_one(pairs, "as"), _one(pairs, "of", "filtered"), _without(pairs, "as", "of"))
+        made = self.views.export(_one(pairs, "as"), _one(pairs, "of", "filtered"), _without(pairs, "as", "of"))
         disposition = f'attachment; filename="{made.name}"'.encode()
         return Reply(200, made.chunks, [(b"content-type", made.kind.encode()), (b"content-disposition", disposition)])
 

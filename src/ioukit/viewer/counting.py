@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.viewer.bins import IOU_EDGES, bins_of, even_edges
+from ioukit.viewer.bins import IOU_EDGES
 from ioukit.viewer.conditions import change_codes, flag_bits, issue_bits
 from ioukit.viewer.filters import CHANGES, OUTCOMES
 from ioukit.viewer.marks import Side
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
     from ioukit.viewer.values import Value
 
-__all__ = ["Histogram", "facets_and_histograms", "histogram_of"]
+__all__ = ["Histogram", "facets_and_histograms"]
 
 _ROWS = 1 << 16  # at once, so that what is computed of them stays in the cache
 
@@ -81,7 +81,7 @@ def facets_and_histograms(selection: Selection) -> tuple[dict[str, Any], dict[st
         if value.of != "object":
             continue
         if value.texts is None:
-            histograms[key] = Histogram(even_edges(*value.ends()), counted[key][:-1])
+            histograms[key] = Histogram(value.edges, counted[key][:-1])
         else:
             facets[key] = _named(value.texts, counted[key])
     return facets, histograms
@@ -111,17 +111,12 @@ def _keys_of_objects(collection: Collection, selection: Selection) -> list[_Key]
     for value in collection.values.values():
         name = f"column.{value.name}"
         if value.of == "object":
-            keys.append(_Key(name, _size(value), functools.partial(_codes_of_value, value)))
+            keys.append(_Key(name, len(value.edges), functools.partial(_codes_of_value, value)))
     return keys
 
 
-def _size(value: Value) -> int:
-    return len(even_edges(*value.ends())) if value.texts is None else len(value.texts) + 1
-
-
 def _codes_of_value(value: Value, _: Side) -> Codes:
-    """The bin of each number, or the position of each text; the last code for none."""
-    return bins_of(value.values, even_edges(*value.ends())) if value.texts is None else value.values % _size(value)
+    return value.codes
 
 
 def _tally(failed: Failures, keys: Sequence[_Key]) -> dict[str, Counts]:
@@ -181,8 +176,3 @@ def _of_bits(names: Sequence[str], counts: Counts) -> dict[str, int]:
     """How many marks have each bit, of the counts of all 256 numbers."""
     numbers = np.arange(len(counts))
     return {name: int(counts[(numbers >> at & 1).astype(np.bool_)].sum()) for at, name in enumerate(names)}
-
-
-def histogram_of(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> Histogram:
-    """How many of the values are within each bin; NaN and values beyond the edges are not counted."""
-    return Histogram(edges, np.bincount(bins_of(values, edges), minlength=len(edges))[:-1])

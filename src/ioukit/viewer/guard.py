@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BodyTooLongError", "Guard", "host_names"]
 
 _MOST_BODY = 1_000_000  # bytes: a note or a few thousand tags
+_IN_FRAME = "/~"
 _TICKET_SECONDS = 120.0
 _METHODS = ("GET", "HEAD", "POST")
 _STRANGER = (
@@ -62,13 +63,14 @@ class Guard:
     - the browser says that it comes from this server's own page (``Origin`` and ``Sec-Fetch-Site``), or from the
       address bar,
     - it has the cookie with the token. Only the first page may have the token in its address: it gets the cookie, and
-      is sent on to the address without it.
+      is sent on to the address without it. In a frame, the address begins with the token instead: browsers send no
+      strict cookie from a frame on another site, and ``localhost`` and ``127.0.0.1`` are two sites.
 
     Args:
         app: The application.
         port: The port of the server.
         names: What :func:`host_names` returns.
-        frames: Who may put the page in a frame: sources of a content security policy, such as
+        frames: Who may put the page in a frame, at ``/~TOKEN/``: sources of a content security policy, such as
             ``("http://localhost:*",)``. Nobody by default.
     """
 
@@ -108,8 +110,11 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = _headers(scope)
+        framed = bool(self._frames) and scope["path"].startswith(_IN_FRAME)
+        if framed:
+            scope, framed = self._without_token(scope)
         at_page = scope["path"] == "/"
-        sending = self._protected(send, at_page=at_page)
+        sending = self._protected(send, in_frame=at_page and framed)
         refused = self._refused(scope, headers)
         if refused is not None:
             await _reply(sending, scope, refused, _REPLIES[refused])
@@ -119,7 +124,7 @@ class Guard:
             if len(given) == 1 and self._opens(given[0]):
                 await self._let_in(sending, scope, headers, query)
                 return
-        if not self._knows(headers.get(b"cookie", [])):
+        if not framed and not self._knows(headers.get(b"cookie", [])):
             await _reply(sending, scope, 403, _STRANGER)
             return
         try:
@@ -167,7 +172,9 @@ class Guard:
             name, port = text, "80"
         if port != str(self._port):
             return False
-        if name.startswith("[") and name.endswith("]"):
+        if ":" in name:  # an address of IPv6 stands in brackets
+            if not (name.startswith("[") and name.endswith("]")):
+                return False
             name = name[1:-1]
         if self._names is not None:
             return name in self._names
@@ -202,9 +209,16 @@ class Guard:
         sent += [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", b"default-src 'none'")]
         await _send(send, scope, 200, page.encode(), sent)
 
-    def _protected(self, send: Any, *, at_page: bool) -> Any:
+    def _without_token(self, scope: Any) -> tuple[Any, bool]:
+        """A request from a frame at the address without the token, and whether the token is right."""
+        token, _, rest = scope["path"].removeprefix(_IN_FRAME).partition("/")
+        if not hmac.compare_digest(_digest(token), _digest(self.token)):
+            return scope, False
+        return {**scope, "path": f"/{rest}"}, True
+
+    def _protected(self, send: Any, *, in_frame: bool) -> Any:
         """The sender that adds what every answer says to the browser."""
-        ancestors = self._frames if at_page and self._frames else "'none'"
+        ancestors = self._frames if in_frame else "'none'"
         policy = f"default-src 'none'; frame-ancestors {ancestors}"
 
         async def sending(message: Any) -> None:

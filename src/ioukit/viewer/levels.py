@@ -186,10 +186,6 @@ class Level:
         same_object, other_object = overlaps.same_object[false], overlaps.other_object[false]
         none = np.full(len(false), -1, np.int32)
         target = np.select(tests, [same_object, other_object, same_object, none], other_object)
-        self.error_row: Places = row
-        """(E,) the false positives that overlap an object that counts."""
-        self.error_target: Places = target
-        """(E,) row of the object of each error; -1 for none."""
         blamed = (kinds == _LOCALISATION) | (kinds == _CLASSIFICATION)
         self.missed: Flags = ~self.ignored & np.isneginf(self.score)
         """(G,) whether each object is an error of the kind "missed"."""
@@ -201,13 +197,6 @@ class Level:
         partner = np.full(len(self.kind), -1, np.int32)
         partner[self.matched_detection] = self.matched_object
         return partner
-
-    @cached_property
-    def error_object(self) -> Places:
-        """(N,) row of the object of each error; -1 for none."""
-        found = np.full(len(self.kind), -1, np.int32)
-        found[self.error_row] = self.error_target
-        return found
 
     @cached_property
     def iou(self) -> Singles:

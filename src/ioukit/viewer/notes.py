@@ -33,6 +33,7 @@ __all__ = [
     "NotesConflictError",
     "Stored",
     "Subject",
+    "error_words",
     "notes_file",
 ]
 
@@ -153,7 +154,7 @@ class Notes:
         try:
             check_writable(SCHEMA, self.path, self.timeout)
         except (DatasetError, OSError) as error:
-            return _words(error)
+            return error_words(error)
         return None
 
     def read(self) -> Stored:
@@ -178,7 +179,7 @@ class Notes:
                     self._read_at = changes_of(self.path)
                 self._stored, self._unread = Stored(MappingProxyType(entries)), None
             except (DatasetError, OSError) as error:
-                self._unread = _words(error)
+                self._unread = error_words(error)
             return self._stored
 
     def unread(self) -> str | None:
@@ -321,7 +322,7 @@ def _store(db: sqlite3.Connection, subject: Subject, number: int | None, entry: 
     return entry._replace(changed=changed)
 
 
-def _words(error: Exception) -> str:
+def error_words(error: Exception) -> str:
     """What is wrong with the file, for a reader who did not name it on a command line."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

@@ -78,7 +78,8 @@ class Server:
 
     def __init__(self, app: App, *, host: str = "127.0.0.1", port: int = 8421, frames: Iterable[str] = ()) -> None:
         uvicorn = import_extra("uvicorn", extra="view", needed_by="ioukit view")
-        self._app = app
+        self.app = app
+        """What it serves."""
         self._socket = bound(host, port)
         address = self._socket.getsockname()
         self.port: int = address[1]
@@ -100,18 +101,26 @@ class Server:
             query: What the page shows, as the query of an address.
             ticket: Whether it opens the page once only, see :meth:`ioukit.viewer.guard.Guard.ticket`.
         """
-        host = f"[{self._host}]" if ":" in self._host else self._host
         token = self._guard.ticket() if ticket else self._guard.token
-        return f"http://{host}:{self.port}/?token={token}{'&' if query else ''}{query}"
+        return f"{self._origin}/?token={token}{'&' if query else ''}{query}"
+
+    def frame_address(self, query: str = "") -> str:
+        """The address for a frame on a page that `frames` allows."""
+        return f"{self._origin}/~{self._guard.token}/{'?' if query else ''}{query}"
+
+    @property
+    def _origin(self) -> str:
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self.port}"
 
     def run(self) -> None:
         """Serves until Ctrl-C."""
         with contextlib.suppress(KeyboardInterrupt):
             try:
-                self._app.prepare()
+                self.app.prepare()
                 self._uvicorn.run(sockets=[self._socket])
             finally:
-                self._app.close()
+                self.app.close()
                 self._socket.close()
 
     def start(self) -> None:
@@ -128,12 +137,17 @@ class Server:
                 self._thread.join(0.2)
         self.close()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread of :meth:`start` serves."""
+        return self._thread is not None and self._thread.is_alive() and not self._uvicorn.should_exit
+
     def close(self) -> None:
         """Ends the thread of :meth:`start`. A second call does nothing."""
         self._uvicorn.should_exit = True
         if self._thread is not None:
             self._thread.join(_SECONDS_TO_END + 5)
-        self._app.close()
+        self.app.close()
         self._socket.close()
 
     def __enter__(self) -> Server:

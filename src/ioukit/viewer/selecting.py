@@ -18,12 +18,12 @@ from ioukit.viewer.conditions import (
 )
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import NOT_COUNTED
-from ioukit.viewer.marks import OUTCOME_OF_KIND, Detections, Marks, Side, marks_at
+from ioukit.viewer.marks import Detections, Marks, Side, marks_at
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
 
-__all__ = ["OUTCOME_OF_KIND", "Failures", "Selection", "Tagged", "failures", "marks_of", "per_image", "select"]
+__all__ = ["Failures", "Selection", "Tagged", "per_image", "select"]
 
 _KEPT = 2  # the last selections
 
@@ -85,7 +85,7 @@ class Selection:
             ValueError: If the filter names what is not in the collection.
         """
         self.collection, self.filter, self.tagged = collection, chosen, tagged
-        self.marks = marks_of(collection, chosen)
+        self.marks = _marks_of(collection, chosen)
         """The marks of all models; those of the scene if there is no model."""
         self.model = collection.model_at(chosen.model)
         """The position of the chosen model."""
@@ -165,7 +165,7 @@ class Selection:
         return found
 
 
-def marks_of(collection: Collection, chosen: Filter) -> list[Marks]:
+def _marks_of(collection: Collection, chosen: Filter) -> list[Marks]:
     """The marks of all models at the filter's thresholds; those of the scene if there is no model.
 
     Raises:
@@ -173,15 +173,6 @@ def marks_of(collection: Collection, chosen: Filter) -> list[Marks]:
     """
     models = collection.models or (collection.scene,)
     return [marks_at(collection, model, chosen.at_iou, chosen.at_score) for model in models]
-
-
-def failures(collection: Collection, chosen: Filter, of_model: Marks, side: Side) -> Failures:
-    """Which conditions of a filter each mark of the objects or detections of any model fails.
-
-    Raises:
-        ValueError: If the filter names what is not in the collection.
-    """
-    return Failures(select(collection, chosen), of_model, side)
 
 
 def per_image(side: Side, chosen: Flags) -> npt.NDArray[np.int64]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._columns import Frozen, record
+from ioukit.viewer.bins import bins_of, even_edges
 
 __all__ = ["Issues", "Value"]
 
@@ -45,6 +47,18 @@ class Value(Frozen):
     def numeric(self) -> bool:
         """Whether the values are numbers."""
         return self.texts is None
+
+    @cached_property
+    def edges(self) -> npt.NDArray[np.float64]:
+        """The edges of the histogram of numbers; of texts, one edge more than there are texts."""
+        return even_edges(*self.ends()) if self.texts is None else np.arange(len(self.texts) + 1.0)
+
+    @cached_property
+    def codes(self) -> npt.NDArray[Any]:
+        """The bin of each number, or the position of each text; the number of bins or texts for none."""
+        if self.texts is None:
+            return bins_of(self.values, self.edges)
+        return np.where(self.values < 0, len(self.texts), self.values)
 
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest number; NaN if there is none."""

@@ -2,48 +2,79 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
+    from ioukit.viewer.app import App
     from ioukit.viewer.running import Server
 
 __all__ = ["Viewer", "view"]
 
 
 class Viewer:
-    """A running viewer. It ends with the program, or by :meth:`close`.
+    """A viewer: a page of a server within this program, which runs until :meth:`close` or the end of the program.
+
+    A notebook shows it as the page in a frame, or as a cut-out of some images if there is no server.
 
     Args:
-        server: The server, which has started.
+        app: What is served.
+        server: The server, which has started; ``None`` for a cut-out alone.
         query: What the page shows at first, as the query of an address.
     """
 
-    def __init__(self, server: Server, query: str = "") -> None:
+    def __init__(self, app: App, server: Server | None, query: str = "") -> None:
+        self._app = app
         self._server = server
         self._query = query
 
     @property
     def address(self) -> str:
-        """The address to open. It has the token: who knows it sees the data."""
-        return self._server.address(self._query)
+        """The address to open. It has the token: who knows it sees the data. Empty without a server."""
+        return "" if self._server is None else self._server.address(self._query)
 
     def wait(self) -> None:
-        """Waits until Ctrl-C, then closes the viewer."""
-        self._server.wait()
+        """Waits until Ctrl-C, then closes the viewer. Returns at once if there is no server."""
+        if self._server is not None:
+            self._server.wait()
 
     def close(self) -> None:
-        """Ends the server. A second call does nothing."""
-        self._server.close()
+        """Ends the server, also for other viewers of the same data. A second call does nothing."""
+        if self._server is not None:
+            self._server.close()
+
+    def to_html(self, images: int = 24) -> str:
+        """A cut-out: one page with the first images of the filter and all that it needs, for a file or a mail.
+
+        Args:
+            images: How many images at most. Each adds a photograph of up to 640 pixels.
+        """
+        from ioukit.viewer.page import static_page  # noqa: PLC0415 - as in `view`
+
+        return static_page(self._app.views.cut_out(parse_qsl(self._query, keep_blank_values=True), images))
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
-        return f"Viewer at {self.address}"
+        running = self._server is not None and self._server.is_running
+        return f"Viewer at {self.address}" if running else "Viewer without a server"
+
+    def _repr_html_(self) -> str:
+        from ioukit.viewer.notebooks import frame, static_frame  # noqa: PLC0415 - as in `view`
+
+        if self._server is None or not self._server.is_running:
+            return static_frame(self.to_html())
+        return frame(self._server.frame_address(self._query), self._server.address(self._query))
 
 
 def view(
@@ -54,13 +85,15 @@ def view(
     columns: Any = None,
     notes: str | os.PathLike[str] | None = None,
     issues: bool = False,
-    browser: bool = True,
+    browser: bool | None = None,
+    static: bool | None = None,
     host: str = "127.0.0.1",
     port: int = 8421,
 ) -> Viewer:
     """Look through a data set, its detections and models side by side in the browser. Needs the extra ``view``.
 
-    In a script, the page is there until the program ends: call :meth:`Viewer.wait` at its end.
+    In a notebook, the viewer is shown in a frame if it is the last line of a cell. The same data have one server, which
+    is started once. In a script, the page is there until the program ends: call :meth:`Viewer.wait` at its end.
 
     Args:
         data: Ground truth, an evaluation with its data, or evaluations of up to three models on the same ground truth
@@ -72,7 +105,9 @@ def view(
         notes: The SQLite file of tags and notes; ``GT.view.db`` beside the file of the ground truth if ``None``. It is
             made by the first note.
         issues: Whether to look for labels that are probably wrong, see :func:`ioukit.labels.find_label_errors`.
-        browser: Whether to open the browser.
+        browser: Whether to open the browser; by default unless in a notebook.
+        static: Whether to start no server and to show a cut-out, a page with the first images of the filter; by default
+            in a notebook whose browser cannot reach this machine, such as Colab, Kaggle, a JupyterHub or over SSH.
         host: The address to listen at. With others than ``127.0.0.1``, other machines can reach the page.
         port: The port to listen at; the next free one if it is taken.
 
@@ -85,7 +120,9 @@ def view(
     """
     # Servers need modules that `from ioukit import *` should not load.
     from ioukit.viewer.assembling import app_of, filter_query  # noqa: PLC0415
+    from ioukit.viewer.notebooks import FRAMES, in_notebook, is_elsewhere  # noqa: PLC0415
     from ioukit.viewer.running import Server, check_installed, open_browser  # noqa: PLC0415
+    from ioukit.viewer.sharing import share_server, shared_server  # noqa: PLC0415
     from ioukit.viewer.thumbnails import cache_folder  # noqa: PLC0415
 
     folder = None if images is None else Path(images)
@@ -94,15 +131,34 @@ def view(
     check_installed()
     pairs = (filter or {}).items()
     query = filter_query((key, one) for key, value in pairs for one in (value if _is_list(value) else [value]))
-    app, found = app_of(data, folder, columns=columns, notes=notes, issues=issues, cache=cache_folder())
-    for note in found:
-        warnings.warn(note, stacklevel=2)
-    server = Server(app, host=host, port=port)
-    server.start()
-    if browser:
+    key = _key(data, folder, columns, notes, issues, host, port)
+    server = shared_server(key)
+    if server is None:
+        app, found = app_of(data, folder, columns=columns, notes=notes, issues=issues, cache=cache_folder())
+        for note in found:
+            warnings.warn(note, stacklevel=2)
+        if (in_notebook() and is_elsewhere()) if static is None else static:
+            return Viewer(app, None, query)
+        server = Server(app, host=host, port=port, frames=FRAMES)
+        server.start()
+        share_server(key, server)
+    elif static:
+        return Viewer(server.app, None, query)
+    if browser or (browser is None and not in_notebook()):
         open_browser(server.address(query, ticket=True))
-    return Viewer(server, query)
+    return Viewer(server.app, server, query)
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, set))
+
+
+def _key(data: Any, folder: Path | None, columns: Any, *rest: Any) -> tuple[Any, ...] | None:
+    """What is equal for data that one server can show; ``None`` if that is not known.
+
+    The server keeps the data, so that their ids stay theirs.
+    """
+    if not (columns is None or isinstance(columns, str | os.PathLike)):
+        return None
+    named = data.items() if isinstance(data, Mapping) else [("", data)]
+    return (*((name, id(one)) for name, one in named), folder, columns, *rest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import math
 from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answering import answer
@@ -11,6 +13,7 @@ from ioukit.viewer.explaining import explained
 from ioukit.viewer.exporting import Export, export
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.page import viewer_page
+from ioukit.viewer.photographs import MissingPictureError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Views", "entry_to_json"]
 
 Pairs = list[tuple[str, str]]
+
+_STATIC_SIDE = 640
 
 
 class Views:
@@ -65,6 +70,36 @@ class Views:
         made = explained(self._collection, Filter.parse(pairs), at, self._around)
         return {**made, "photo_words": self._photographs.words(at)}
 
+    def cut_out(self, pairs: Pairs, most: int = 24) -> dict[str, Any]:
+        """The first images of a filter, their drawings and photographs, and what is counted.
+
+        Raises:
+            ValueError: If the filter is unknown.
+        """
+        data, found = self.data(), self.answer(pairs)
+        at = found["order"][:most]
+        drawn = self.drawings(at, pairs)
+        return {
+            "title": data["title"],
+            "models": data["models"],
+            "model": self._collection.model_at(Filter.parse(pairs).model),
+            "names": [one["name"] for one in data["classes"]],
+            "drawing": drawn["style"],
+            "images": drawn["images"],
+            "photos": {image: photo for image in at if (photo := self._photo(image)) is not None},
+            "counts": found["counts"],
+            "total": found["total"],
+            "filter": bool(pairs),
+        }
+
+    def _photo(self, at: int) -> str | None:
+        """A small copy of a photograph as an address that holds it."""
+        try:
+            picture = self._photographs.small(at, _STATIC_SIDE)
+        except MissingPictureError:
+            return None
+        return f"data:{picture.kind};base64,{base64.b64encode(picture.content).decode('ascii')}"
+
     def notes(self) -> Any:
         """All tags and notes."""
         return self._noting.to_json()
@@ -77,7 +112,19 @@ class Views:
             NotesConflictError: If the note was changed elsewhere.
             DatasetError, OSError: If the file cannot be written.
         """
-        return entry_to_json(self._noting.write(entry))
+        written = self._noting.write(entry)
+        return {**entry_to_json(written), "all": self._noting.to_json()}
+
+    def column(self, name: str) -> Any:
+        """The values of a column of images, in the order of the images; ``None`` for none.
+
+        Raises:
+            ValueError: If there is no such column of numbers of images.
+        """
+        value = self._collection.values.get(name)
+        if value is None or value.of != "image" or not value.numeric:
+            raise ValueError(f"no column of numbers of images is called {name!r}")
+        return {"values": [None if math.isnan(one) else one for one in value.values.tolist()]}
 
     def export(self, form: str, of: str, pairs: Pairs) -> Export:
         """The name, the content type and the parts of a download."""
@@ -86,4 +133,4 @@ class Views:
 
 def entry_to_json(entry: Entry) -> dict[str, Any]:
     """Tags and a note, as JSON holds them."""
-    return {"tags": list(entry.tags), "note": entry.note}
+    return {"tags": list(entry.tags), "note": entry.note, "changed": entry.changed}

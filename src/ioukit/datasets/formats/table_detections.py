@@ -41,7 +41,8 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     rows = ChosenRows(table, reading)
     roles = rows.chosen.roles
     if "score" not in roles:
-        raise DatasetError(f"{table.source}: expected a column of scores, such as score or confidence, found none")
+        found = f"the columns {', '.join(table.names)}" if table.names else "none"
+        raise DatasetError(f"{table.source}: expected a column of scores, such as score or confidence, found {found}")
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     key, keys = rows.keys()
     sizes = rows.sizes()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +23,16 @@ if TYPE_CHECKING:
 
     from ioukit.typing import BoxFormat
 
-__all__ = ["ChunkReader", "Columns", "Records", "columns_of", "order_keys", "record_dtype", "scores_of_keys"]
+__all__ = [
+    "ChunkReader",
+    "Columns",
+    "FilePiece",
+    "Records",
+    "columns_of",
+    "order_keys",
+    "record_dtype",
+    "scores_of_keys",
+]
 
 Records = Any  # a structured NumPy array with the fields of `record_dtype`
 
@@ -79,6 +90,16 @@ def scores_of_keys(keys: NDArray[np.int64]) -> NDArray[np.float64]:
     return scores
 
 
+class FilePiece(NamedTuple):
+    """Some row groups of a Parquet file."""
+
+    file: Path
+    groups: range
+    first_row: int
+    """The row of the first box, counted over all files."""
+    rows: int
+
+
 class ChunkReader:
     """Reads the chunks of one set of boxes. It can be used once.
 
@@ -104,7 +125,7 @@ class ChunkReader:
         self._source, self.name, self._scored, self._format = source, name, scored, format
         self._columns, self._score_threshold = columns, score_threshold
         self.rows = 0
-        """The rows that were read so far."""
+        """The row behind the last one that was read."""
         self.boxes_dtype: np.dtype[Any] | None = None
         """The dtype of the boxes as they came, once a chunk was read."""
         self.labelled: bool | None = None
@@ -112,16 +133,63 @@ class ChunkReader:
         self.normalized: bool | None = None
         """Whether boxes are relative to the image, once a chunk was read; None for plain arrays."""
 
+    @property
+    def is_scored(self) -> bool:
+        """Whether each chunk has scores."""
+        return self._scored
+
     def __iter__(self) -> Iterator[Records]:
         for number, chunk in enumerate(_chunks(self._source, self.name, self._columns, self._scored)):
             yield self._records(chunk, f"chunk {number} of {self.name}")
+
+    def pieces(self, most: int) -> list[FilePiece] | None:
+        """The Parquet files of the source in pieces of about ``most`` rows; None if it has chunks in memory."""
+        given = [self._source] if isinstance(self._source, (str, os.PathLike)) else self._source
+        if not isinstance(given, (list, tuple)) or not all(isinstance(one, (str, os.PathLike)) for one in given):
+            return None
+        pieces: list[FilePiece] = []
+        row = 0
+        for file in (file for one in given for file in _parquet_files(Path(one), self.name)):
+            with _opened_parquet(file, self.name) as opened:
+                rows = [opened.metadata.row_group(group).num_rows for group in range(opened.num_row_groups)]
+            first = count = 0
+            for group, of_group in enumerate(rows):
+                count += of_group
+                if group == len(rows) - 1 or count + rows[group + 1] > most:
+                    pieces.append(FilePiece(file.absolute(), range(first, group + 1), row, count))
+                    row, first, count = row + count, group + 1, 0
+        return pieces
+
+    def of_piece(self, piece: FilePiece) -> ChunkReader:
+        """A reader of one of the pieces."""
+        batches = _parquet_batches(piece.file, self.name, self._columns, self._scored, piece.groups)
+        reader = self.like(batches)
+        reader.name, reader.rows = f"{self.name} ({piece.file}, from row group {piece.groups.start})", piece.first_row
+        return reader
+
+    def like(self, source: Any) -> ChunkReader:
+        """The same reader of another source; None for one that only says how to read, and what was read."""
+        reader = copy.copy(self)
+        reader._source = source
+        return reader
+
+    def add(self, where: str, read: ChunkReader) -> None:
+        """Count what another reader has read, which must be of the same kind.
+
+        Raises:
+            ValueError: If it is not: says where.
+        """
+        if read.boxes_dtype is not None:
+            self._check_alike(where, read.boxes_dtype, read.normalized, bool(read.labelled))
+        self.rows = read.rows
 
     def _records(self, chunk: Any, where: str) -> Records:
         boxes, scores, labels = self._parts(chunk, where)
         corners, dtype = single_set(f"the boxes of {where}", boxes, self._format, True)
         if corners.ndim != 2:
             raise ValueError(f"the boxes of {where} must have shape (N, 4), got {corners.shape}")
-        self._check_alike(where, boxes, dtype, labels is not None)
+        normalized = boxes.normalized if isinstance(boxes, Boxes) else None
+        self._check_alike(where, dtype, normalized, labels is not None)
         records = np.empty(len(corners), record_dtype(corners.dtype, labelled=labels is not None, scored=self._scored))
         records["box"] = corners
         records["row"] = np.arange(self.rows, self.rows + len(corners))
@@ -162,9 +230,8 @@ class ChunkReader:
             return chunk[0], chunk[1], chunk[2] if len(chunk) == 3 else None
         return chunk[0], None, chunk[1]
 
-    def _check_alike(self, where: str, boxes: Any, dtype: np.dtype[Any], labelled: bool) -> None:
+    def _check_alike(self, where: str, dtype: np.dtype[Any], normalized: bool | None, labelled: bool) -> None:
         """Raises `ValueError` unless the chunk is of the same kind as those before it."""
-        normalized = boxes.normalized if isinstance(boxes, Boxes) else None
         if self.boxes_dtype is None or self.labelled is None:
             self.boxes_dtype, self.labelled, self.normalized = dtype, labelled, normalized
             return
@@ -210,14 +277,24 @@ def _parquet_files(path: Path, name: str) -> list[Path]:
     return [path]
 
 
-def _parquet_batches(file: Path, name: str, columns: Columns, scored: bool) -> Iterator[Any]:
+def _parquet_batches(
+    file: Path, name: str, columns: Columns, scored: bool, groups: Iterable[int] | None = None
+) -> Iterator[Any]:
+    """The rows of a file, or of some of its row groups."""
+    with _opened_parquet(file, name) as opened:
+        names = opened.schema_arrow.names
+        used = _used_columns(names, columns, scored, f"{name}: {file}")
+        chosen = None if groups is None else list(groups)
+        yield from opened.iter_batches(batch_size=_BATCH_ROWS, row_groups=chosen, columns=used)
+
+
+@contextlib.contextmanager
+def _opened_parquet(file: Path, name: str) -> Iterator[Any]:
     parquet = import_extra("pyarrow.parquet", extra="tables", needed_by="ioukit.scale")
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     try:
         with parquet.ParquetFile(file) as opened:
-            names = opened.schema_arrow.names
-            used = _used_columns(names, columns, scored, f"{name}: {file}")
-            yield from opened.iter_batches(batch_size=_BATCH_ROWS, columns=used)
+            yield opened
     except arrow.ArrowInvalid as error:
         raise ValueError(f"{name}: {file} cannot be read as Parquet: {error}") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -10,15 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ioukit._arrays import computing_dtype
-from ioukit._checks import check_format, check_one_unit, check_threads
+from ioukit._checks import check_format, check_one_unit
 from ioukit.overlap.join import OverlapPairs, join_measure, join_threshold, least_computed
-from ioukit.scale.boxes.box_records import ChunkReader, columns_of, record_dtype
+from ioukit.scale.boxes.box_records import ChunkReader, columns_of
 from ioukit.scale.boxes.box_room import Room, room_of
 from ioukit.scale.boxes.cutting import cut_stored, guests_of, plan_cells
 from ioukit.scale.boxes.pair_tasks import Block, JoinRule, PairTask, find_pairs
 from ioukit.scale.boxes.reach import reach_of
+from ioukit.scale.boxes.running import Place, place_of
 from ioukit.scale.boxes.sorted_runs import merged, read_run
-from ioukit.scale.boxes.spilling import Stored, store, temporary_folder
+from ioukit.scale.boxes.spilling import temporary_folder
+from ioukit.scale.boxes.storing import stored_boxes
 from ioukit.scale.boxes.written_chunks import write_table
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.overlap._measure import Measure, OverlapMetric
-    from ioukit.scale.boxes.box_records import Records
     from ioukit.scale.boxes.cutting import Runner
+    from ioukit.scale.boxes.spilling import Stored
     from ioukit.typing import BoxFormat, FloatArray
 
 __all__ = ["JoinJob", "JoinedPairs", "PairChunk", "overlap_join"]
@@ -105,6 +106,9 @@ def overlap_join(
     folder: str | os.PathLike[str] | None = None,
     map: Runner | None = None,
     threads: int | None = None,
+    on: str = "local",
+    address: str | None = None,
+    timeout: float | None = None,
 ) -> JoinedPairs:
     """The pairs of boxes whose overlap is at least ``min_iou``, for sets of boxes that are larger than memory.
 
@@ -134,8 +138,14 @@ def overlap_join(
         map: Runs the tasks: called as ``map(function, tasks)``, it returns the results in the order of the tasks.
             Function and tasks can be pickled, and depend on nothing but the files in ``folder``. Examples are
             ``executor.map`` of `concurrent.futures`, or of a cluster whose workers share ``folder``. Each process then
-            takes about ``memory``. By default, one task runs at a time, with ``threads`` threads.
-        threads: How many threads each task uses; by default one per core. It does not change a bit.
+            takes about ``memory``. By default, one task runs at a time, with ``threads`` threads. With it, Parquet
+            files are read by the tasks, too, unless they come one by one from an iterator.
+        threads: How many threads each task uses; by default one per core. It does not change a bit. On a Ray cluster
+            that is started for the call: how many tasks run at a time.
+        on: ``"ray"`` runs the tasks on a Ray cluster, with one thread each, instead of ``map``. If it has several
+            machines, ``folder`` is one that all of them see.
+        address: The address of the cluster, as for `ioukit.scale.evaluate`.
+        timeout: Seconds after which a step on Ray ends with an error; no limit if None.
 
     Returns:
         The pairs, which are found while they are read.
@@ -166,9 +176,7 @@ def overlap_join(
             least=join_threshold(min_iou),
             room=room_of(memory, ranked=False),
             sort=sort,
-            folder=folder,
-            run=map or builtins.map,
-            threads=check_threads(threads),
+            place=place_of(map, on, address, timeout, threads, folder),
             format=format,
         )
     )
@@ -188,9 +196,7 @@ class JoinJob:
     least: float
     room: Room
     sort: bool
-    folder: str | os.PathLike[str] | None
-    run: Runner
-    threads: int
+    place: Place
     format: BoxFormat | None = None
 
     @property
@@ -206,20 +212,16 @@ class JoinJob:
 
     def chunks(self) -> Iterator[PairChunk]:
         """The pairs; the temporary files are removed at the end."""
-        with temporary_folder(self.folder) as folder:
-            sets = [self._stored(reader, folder) for reader in self.readers]
+        with temporary_folder(self.place.folder) as folder, self.place.running() as run:
+            sets = [stored_boxes(reader, folder, self.room, run).stored for reader in self.readers]
             self._check_sets()
-            runs = (run for found in self.run(find_pairs, self._tasks(sets, folder)) for run in found)
+            runs = (pairs for found in run(find_pairs, self._tasks(sets, folder, run)) for pairs in found)
             if self.sort:
                 yield from (PairChunk(*rows) for rows in merged(list(runs), self.room.pairs))
                 return
-            for run in runs:
-                yield PairChunk(*read_run(run))
-                os.unlink(run.path)
-
-    def _stored(self, reader: ChunkReader, folder: Path) -> Stored:
-        kind = record_dtype(np.dtype(np.float64), labelled=False, scored=False)
-        return store(map(_with_area, reader), kind, folder, reader.name, self.room.chunk, self.room.sample)
+            for pairs in runs:
+                yield PairChunk(*read_run(pairs))
+                os.unlink(pairs.path)
 
     def _check_sets(self) -> None:
         first, second = self.readers[0], self.readers[-1]
@@ -234,7 +236,7 @@ class JoinJob:
                 f"a is {first.boxes_dtype} and b is {second.boxes_dtype}, both in {self.format!r}: use one dtype"
             )
 
-    def _tasks(self, sets: list[Stored], folder: Path) -> Iterator[PairTask]:
+    def _tasks(self, sets: list[Stored], folder: Path, run: Runner) -> Iterator[PairTask]:
         """One task per cell, or per pair of blocks of a cell that has too many boxes."""
         first, second = sets[0], sets[1] if len(sets) > 1 else None
         if not first.size or (second is not None and not second.size):
@@ -242,20 +244,19 @@ class JoinJob:
         rule = JoinRule(self.measure, self.least, self.values_dtype)
         dtypes = first.dtype, (second or first).dtype
         number = 0
-        for blocks, others in self._cells(first, second, folder):
+        for blocks, others in self._cells(first, second, folder, run):
             pairs = (
                 [(block, other) for block in blocks for other in others]
                 if others is not None
                 else [(block, other) for place, block in enumerate(blocks) for other in [None, *blocks[place + 1 :]]]
             )
             for block, other in pairs:
-                yield PairTask(
-                    rule, block, other, dtypes, self.room.pairs, self.threads, str(folder / f"pairs-{number:06}")
-                )
+                path = str(folder / f"pairs-{number:06}")
+                yield PairTask(rule, block, other, dtypes, self.room.pairs, self.place.threads_of_task, path)
                 number += 1
 
     def _cells(
-        self, first: Stored, second: Stored | None, folder: Path
+        self, first: Stored, second: Stored | None, folder: Path, run: Runner
     ) -> Iterator[tuple[list[Block], list[Block] | None]]:
         """The boxes of both sets in each cell; None for the second set if it is the first."""
         most = self.room.boxes
@@ -272,9 +273,9 @@ class JoinJob:
         )
         guests_sample, guests_share = (None, first.share) if second is None else (second.sample, second.share)
         cells = plan_cells(first.sample, first.share, guests_sample, guests_share, reach, most)
-        files = cut_stored(first, cells, folder, "a", self.run)
+        files = cut_stored(first, cells, folder, "a", run)
         if second is None:
-            guests = guests_of(files, first.dtype, files, cells, reach, "lower", self.run)
+            guests = guests_of(files, first.dtype, files, cells, reach, "lower", run)
             for cell in range(cells.number):
                 blocks = [
                     Block((file.slice_of(cell),), (guest.slice_of(cell),))
@@ -282,17 +283,11 @@ class JoinJob:
                 ]
                 yield _few(blocks, most), None
             return
-        others = cut_stored(second, cells, folder, "b", self.run)
-        guests = guests_of(others, second.dtype, files, cells, reach, "all", self.run)
+        others = cut_stored(second, cells, folder, "b", run)
+        guests = guests_of(others, second.dtype, files, cells, reach, "all", run)
         for cell in range(cells.number):
             own = [Block((file.slice_of(cell),)) for file in files]
             yield _few(own, most), _few([Block((guest.slice_of(cell),)) for guest in guests], most)
-
-
-def _with_area(records: Records) -> Records:
-    """The boxes that can have an overlap."""
-    box = records["box"]
-    return np.compress((box[:, 2] > box[:, 0]) & (box[:, 3] > box[:, 1]), records)
 
 
 def _few(blocks: Iterable[Block], most: int) -> list[Block]:

@@ -14,13 +14,13 @@ from ioukit.scale.boxes.record_files import Slice, concatenated, total, write_ar
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from ioukit.scale.boxes.box_records import Records
 
-__all__ = ["Sampler", "Stored", "grouped", "mixed", "slice_files", "store", "temporary_folder"]
+__all__ = ["Sampler", "Stored", "grouped", "joined_samples", "mixed", "slice_files", "store", "temporary_folder"]
 
 
 @contextlib.contextmanager
@@ -42,9 +42,17 @@ def temporary_folder(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
 class Sampler:
     """A sample of rows, by their numbers: the same rows whatever the chunks are."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._limit = most, 1 << 24
+    def __init__(self, most: int, limit: int = 1 << 24) -> None:
+        self._most, self._limit = most, limit
         self._parts: list[Records] = []
+
+    @classmethod
+    def for_rows(cls, most: int, rows: int) -> Sampler:
+        """A sampler of one of several parts of a set with ``rows`` rows: together, they sample about ``most``."""
+        limit = 1 << 24
+        while limit > 1 and rows * limit > most << 24:
+            limit //= 2
+        return cls(most, limit)
 
     def add(self, records: Records) -> None:
         """Looks at more records."""
@@ -86,8 +94,18 @@ class Stored(NamedTuple):
         return sum(map(total, self.chunks))
 
 
+def joined_samples(parts: Sequence[Stored], most: int) -> Sampler:
+    """The sample of a set from those of its parts."""
+    limits = [round(part.share * (1 << 24)) for part in parts]
+    sampler = Sampler(most, min(limits, default=1 << 24))
+    for part in parts:
+        if len(part.sample):
+            sampler.add(part.sample)
+    return sampler
+
+
 def store(
-    chunks: Iterable[Records], without_chunks: np.dtype[Any], folder: Path, name: str, most: int, sample: int
+    chunks: Iterable[Records], without_chunks: np.dtype[Any], folder: Path, name: str, most: int, sampler: Sampler
 ) -> Stored:
     """Writes chunks as files of about ``most`` boxes.
 
@@ -97,9 +115,8 @@ def store(
         folder: Where the files go.
         name: How the names of the files begin.
         most: Boxes per file.
-        sample: Boxes of the sample.
+        sampler: Takes the sample.
     """
-    sampler = Sampler(sample)
     slices: list[Slice] = []
     waiting: list[Records] = []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 import os
 from dataclasses import dataclass
@@ -10,17 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ioukit._checks import check_format, check_threads
+from ioukit._checks import check_format
 from ioukit.postprocess._options import limits_of
 from ioukit.postprocess._rule import least_reaching, rule_of
-from ioukit.scale.boxes.box_records import ChunkReader, columns_of, record_dtype, scores_of_keys
+from ioukit.scale.boxes.box_records import ChunkReader, columns_of, scores_of_keys
 from ioukit.scale.boxes.box_room import Room, room_of
 from ioukit.scale.boxes.cutting import cut_stored, guests_of, plan_cells
 from ioukit.scale.boxes.reach import reach_of
 from ioukit.scale.boxes.record_files import read_slices
+from ioukit.scale.boxes.running import Place, place_of
 from ioukit.scale.boxes.settling import FateTask, Settled, settle
-from ioukit.scale.boxes.sorted_runs import merged, write_run
-from ioukit.scale.boxes.spilling import Stored, grouped, store, temporary_folder
+from ioukit.scale.boxes.sorted_runs import merged
+from ioukit.scale.boxes.spilling import Sampler, Stored, grouped, store, temporary_folder
+from ioukit.scale.boxes.storing import stored_boxes
 from ioukit.scale.boxes.written_chunks import write_table
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ioukit.overlap._measure import OverlapMetric
     from ioukit.postprocess._options import Limits
     from ioukit.postprocess._rule import Rule, Suppress
-    from ioukit.scale.boxes.box_records import Records
     from ioukit.scale.boxes.cutting import Runner
     from ioukit.scale.boxes.record_files import Slice
     from ioukit.scale.boxes.sorted_runs import Run
@@ -103,6 +103,9 @@ def nms(
     folder: str | os.PathLike[str] | None = None,
     map: Runner | None = None,
     threads: int | None = None,
+    on: str = "local",
+    address: str | None = None,
+    timeout: float | None = None,
 ) -> Survivors:
     """The boxes that survive greedy non-maximum suppression, for sets of boxes that are larger than memory.
 
@@ -130,7 +133,10 @@ def nms(
             are the caller's, and are not counted.
         folder: Where the temporary files go, at most about four times as large as the boxes.
         map: Runs the tasks, as in `overlap_join`.
-        threads: How many threads each task uses; by default one per core. It does not change a bit.
+        threads: How many threads each task uses, as in `overlap_join`. It does not change a bit.
+        on: ``"ray"`` runs the tasks on a Ray cluster, as in `overlap_join`.
+        address: The address of the cluster, as for `ioukit.scale.evaluate`.
+        timeout: Seconds after which a step on Ray ends with an error; no limit if None.
 
     Returns:
         The survivors, which are found when they are read.
@@ -165,7 +171,7 @@ def nms(
     )
     return Survivors(
         SuppressionJob(
-            reader, rule, limits, room_of(memory, ranked=True), folder, map or builtins.map, check_threads(threads)
+            reader, rule, limits, room_of(memory, ranked=True), place_of(map, on, address, timeout, threads, folder)
         )
     )
 
@@ -178,64 +184,48 @@ class SuppressionJob:
     rule: Rule
     limits: Limits
     room: Room
-    folder: str | os.PathLike[str] | None
-    run: Runner
-    threads: int
+    place: Place
 
     def chunks(self) -> Iterator[SurvivorChunk]:
         """The survivors; the temporary files are removed at the end."""
-        with temporary_folder(self.folder) as folder:
+        with temporary_folder(self.place.folder) as folder, self.place.running() as run:
             left = self.limits.max_keep
-            for keys, rows, _ in merged(self._survivors(folder), self.room.pairs):
+            for keys, rows, _ in merged(self._survivors(folder, run), self.room.pairs):
                 if not left:
                     return
                 yield SurvivorChunk(rows[:left], scores_of_keys(keys[:left]))
                 left = max(left - len(rows), 0)
 
-    def _survivors(self, folder: Path) -> list[Run]:
-        runs: list[Run] = []
-        kind = record_dtype(np.dtype(np.float64), labelled=False, scored=True)
-        chunks = self._overlapping(folder, runs)
-        stored = store(chunks, kind, folder, "boxes", self.room.chunk, self.room.sample)
+    def _survivors(self, folder: Path, run: Runner) -> list[Run]:
+        stored, flat = stored_boxes(self.reader, folder, self.room, run)
+        runs: list[Run] = [*flat]
         cuts = True
         for number in itertools.count():
             count = stored.size
             if not count:
                 return runs
-            settled = list(self.run(settle, self._tasks(stored, folder, f"round-{number:03}", cuts)))
-            runs += [run for cell in settled for run in cell.kept]
+            settled = list(run(settle, self._tasks(stored, folder, f"round-{number:03}", cuts, run)))
+            runs += [kept for cell in settled for kept in cell.kept]
             cuts = sum(cell.waiting for cell in settled) < (1 - _LEAST_PROGRESS) * count
             stored = self._next(stored.dtype, settled, folder, f"left-{number:03}")
         raise AssertionError("the rounds end when every box is decided")
 
-    def _overlapping(self, folder: Path, runs: list[Run]) -> Iterator[Records]:
-        """The boxes that have an area. The others have no overlap and survive."""
-        for number, records in enumerate(self.reader):
-            box = records["box"]
-            empty = ~((box[:, 2] > box[:, 0]) & (box[:, 3] > box[:, 1]))
-            if empty.any():
-                flat = np.compress(empty, records)
-                flat = flat[np.argsort(flat["key"], kind="stable")]
-                nothing = np.zeros(len(flat), np.uint8)
-                runs.append(write_run(str(folder / f"flat-{number:06}"), flat["key"], flat["row"], nothing))
-            yield np.compress(~empty, records)
-
-    def _tasks(self, stored: Stored, folder: Path, name: str, cuts: bool) -> list[FateTask]:
+    def _tasks(self, stored: Stored, folder: Path, name: str, cuts: bool, run: Runner) -> list[FateTask]:
         """One task per cell; one for all if they fit in memory, or if cutting space does not help."""
         kind = stored.dtype["box"].base
         variant, least = self.rule.measure.variant, least_reaching(self.rule, kind)
 
         def task(number: int, own: Sequence[Slice], border: Sequence[Slice], guests: Sequence[Slice]) -> FateTask:
             path = str(folder / f"{name}-{number:05}")
-            sizes = self.room.boxes, self.room.pairs, self.threads
+            sizes = self.room.boxes, self.room.pairs, self.place.threads_of_task
             return FateTask(variant, least, tuple(own), tuple(border), tuple(guests), stored.dtype, *sizes, path)
 
         if stored.size <= self.room.boxes or not cuts:
             return [task(0, [part for slices in stored.chunks for part in slices], (), ())]
         reach = reach_of(variant, least, kind, either_order=True)
         cells = plan_cells(stored.sample, stored.share, None, stored.share, reach, self.room.boxes)
-        files = cut_stored(stored, cells, folder, name, self.run)
-        guests = guests_of(files, stored.dtype, files, cells, reach, "others", self.run)
+        files = cut_stored(stored, cells, folder, name, run)
+        guests = guests_of(files, stored.dtype, files, cells, reach, "others", run)
         tasks = []
         for cell in range(cells.number):
             own = [file.slice_of(cell) for file in files]
@@ -249,4 +239,4 @@ class SuppressionJob:
             return Stored(dtype, (), np.zeros(0, dtype), 1.0)
         left = grouped((part for cell in settled for part in cell.left), self.room.chunk)
         records = (read_slices(slices, dtype) for slices in left)
-        return store(records, dtype, folder, name, self.room.chunk, self.room.sample)
+        return store(records, dtype, folder, name, self.room.chunk, Sampler(self.room.sample))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
 from ioukit.scale.memory import Budget, bytes_of
 from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.ranges import Range
+from ioukit.scale.ranges import Range, counts_per_image, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, prepare
 from ioukit.scale.sources import Piece
 from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
@@ -76,6 +76,7 @@ class _Run:
         self._job, self._owned, self._gt, self._pieces, self._folder = job, owned, gt, pieces, folder
         self._budget = budget
         self._objects = GroundTruthParts(gt)
+        self._written = set[Path]()  # what was there before is checked once
         rows = [piece.rows or 0 for piece in pieces]
         self._starts = np.cumsum([0, *rows]).tolist()  # if pieces own parts, they know their rows
         self._block_rows = budget.block_rows(job.parts + self._starts[-1] // budget.part_rows * bool(owned))
@@ -103,6 +104,7 @@ class _Run:
     def _read(self, number: int) -> None:
         """Write the rows of one piece of the input, by part; match those of the part that it has alone."""
         if self._folder.has_piece(number):
+            self._folder.check_piece(number)
             return
         piece, own = self._pieces[number], self._owned.get(number)
         in_order = None
@@ -111,7 +113,8 @@ class _Run:
             in_order = RowsInOrder(self._job.images_of(own), most_rows, self._matching(number))
             piece = dataclasses.replace(piece, batch_rows=batch_rows)
         others = [part for part in self._owned.values() if part != own]
-        rows = batches = dropped = 0
+        rows = dropped = 0
+        checksums: list[int] = []
         notes = dict[str, None]()
         of_parts = np.zeros(self._job.parts, np.int64)
         for batch in piece.read():
@@ -123,14 +126,13 @@ class _Run:
             if counts[others].any():
                 raise OutOfPlaceError
             if counts.any():
-                self._folder.add_batch(number, batches, parts)
-                batches += 1
+                checksums.append(self._folder.add_batch(number, len(checksums), parts))
             of_parts += counts
             rows, dropped = rows + len(batch), dropped + batch.dropped
             notes |= dict.fromkeys(batch.notes)
         if self._owned and rows != piece.rows:
             raise OutOfPlaceError
-        about = {"batches": batches, "rows": rows, "dropped": dropped, "notes": list(notes)}
+        about = {"checksums": checksums, "rows": rows, "dropped": dropped, "notes": list(notes)}
         if in_order is not None:
             in_order.finish()
             about["matched"] = in_order.matched
@@ -139,9 +141,11 @@ class _Run:
     def _matching(self, number: int) -> Callable[[int, int, Sequence[Any]], None]:
         """What writes the table of a range of images from the rows of a piece."""
         start, sources = self._starts[number], (len(self._gt), self._starts[-1])
+        count, threads = len(self._pieces), self._budget.threads
+        inner = 1 if number < count - count % threads else threads  # the last ones have cores to spare
 
         def match_rows(first: int, end: int, batches: Sequence[Any]) -> None:
-            self._write(first, end, [(start, batch) for batch in batches], sources, 1)
+            self._write(first, end, [(start, batch) for batch in batches], sources, inner)
 
         return match_rows
 
@@ -162,27 +166,36 @@ class _Run:
     def _write(
         self, first: int, end: int, batches: Iterable[tuple[int, Any]], sources: tuple[int, int], threads: int
     ) -> TableFile:
-        """The table of a range of images, matched if it is not there."""
+        """The table of a range of images, matched if it is not there, else checked."""
         table = self._folder.table(first, end)
-        if not table.folder.is_dir():
+        if table.folder in self._written:
+            return table
+        if table.folder.is_dir():
+            table.check()
+        else:
             objects = self._objects.between(first, end)
             matched = match_part(self._job, first, objects, batches, sources=sources, threads=threads)
             write_table(matched, table.folder, block_rows=self._block_rows)
+        self._written.add(table.folder)
         return table
 
     def _ranges(self, pieces: Sequence[Mapping[str, Any]]) -> list[Range]:
         """All parts, large ones in several ranges of images."""
-        sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(self._job.parts, np.int64)
+        job, most_rows = self._job, self._budget.most_rows
+        sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(job.parts, np.int64)
+
+        def count(part: int) -> Any:
+            return sum(counts_per_image(job, part, rows) for _, rows in self._folder.batches(part, pieces))
+
+        large = large_parts(sizes.tolist(), most_rows)
+        counts = dict(zip(large, _each(count, large, self._budget.threads), strict=True))
         owners = {part: piece for piece, part in self._owned.items()}
-        ranges = []
-        for part, size in enumerate(sizes.tolist()):
-            if part in owners:
-                ranges += [Range(part, *images) for images in pieces[owners[part]]["matched"]]
-                continue
-            first, end = self._job.images_of(part)
-            count = max(1, min(-(-size // self._budget.most_rows), end - first))
-            edges = np.linspace(first, end, count + 1).astype(np.int64).tolist()
-            ranges += [Range(part, *images) for images in itertools.pairwise(edges)]
+        ranges: list[Range] = []
+        for one in ranges_of_parts(job, counts, most_rows):
+            if one.part in owners:
+                ranges += [Range(one.part, *images) for images in pieces[owners[one.part]]["matched"]]
+            else:
+                ranges.append(one)
         return ranges
 
 

@@ -21,6 +21,7 @@ from ioukit.scale.engines.ray_record import InputRecord, read_record, write_reco
 from ioukit.scale.engines.ray_steps import (
     SplitRows,
     add_counts,
+    check_tables,
     combine_runs,
     count_step,
     cut_step,
@@ -34,7 +35,7 @@ from ioukit.scale.engines.ray_steps import (
 from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, value_of
 from ioukit.scale.parts import GroundTruthParts
 from ioukit.scale.ranges import large_parts, ranges_of_parts
-from ioukit.scale.requests import Prepared, Request, prepare
+from ioukit.scale.requests import Prepared, Request, check_ground_truth, prepare
 from ioukit.scale.stages import Job, draws_in_parts
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, work_folder
@@ -110,6 +111,7 @@ def conduct(request: Request, temporary: Path | None, seconds: float | None) -> 
     """
     ray = import_extra("ray", extra="ray", needed_by="on='ray'")
     tasks = Tasks(ray, Deadline(seconds))
+    check_ground_truth(request.ground_truth)
     gt = ground_truth_of(request.ground_truth, request.protocol, None)
     prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores_of(ray), holds_pieces=True)
     with _folder(request.work, temporary, prepared.described) as (folder, parts):
@@ -161,14 +163,16 @@ class _Run:
         record = None if folder is None else read_record(folder.path)
         if record is not None and record.most_rows > self._most_rows:
             record = None  # the memory was larger then: parts may have to be cut
-        matches: list[Task] = []
+        parts: Sequence[PartRows] = ()
         if record is None or self._missing(record):
             record, parts = self._split(record)
-            if folder is not None:
-                write_record(folder.path, record)
-            matches = self._match(record, parts)
-            del parts
-            headers = self._tasks.receipts(matches)
+        if folder is not None:
+            write_record(folder.path, record)
+            tables_of_ranges = [folder.table(one.first, one.end) for one in record.ranges]
+            self._check([table for table in tables_of_ranges if table.folder.is_dir()])
+        matches = self._match(record, parts) if parts else []
+        del parts
+        headers = self._tasks.receipts(matches)
         tables: list[TableFile | Kept]
         if folder is None:
             tables = [
@@ -186,6 +190,11 @@ class _Run:
             dropped=gt.dropped + record.dropped,
             notes=tuple(dict.fromkeys((*gt.notes, *record.notes, *(() if record.rows else _NONE.notes)))),
         )
+
+    def _check(self, tables: Sequence[TableFile]) -> None:
+        """Read the tables of an earlier run once, in tasks, and compare their checksums."""
+        groups = [tables[first : first + FAN_IN] for first in range(0, len(tables), FAN_IN)]
+        self._tasks.receipts([self._tasks.submit("the check of tables", check_tables, group) for group in groups])
 
     def _missing(self, record: InputRecord) -> list[int]:
         """The ranges without a table."""

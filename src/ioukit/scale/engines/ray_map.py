@@ -36,6 +36,16 @@ class RayMap:
         self._address, self._threads, self._timeout = address, threads, timeout
         self._connection: Connection | None = None
 
+    @property
+    def machines(self) -> int:
+        """How many machines the cluster has.
+
+        Raises:
+            ValueError: If it is asked for outside of the ``with`` statement.
+        """
+        nodes = self._connected().ray.nodes()
+        return len({node["NodeManagerHostname"] for node in nodes if node["Alive"]})
+
     def __enter__(self) -> Self:
         self._connection = Connection(self._address, self._threads)
         return self
@@ -57,9 +67,12 @@ class RayMap:
             TimeoutError: If the time is over, or no task ends for half an hour.
             Exception: What the function raises.
         """
+        return self._results(self._connected().ray, function, items)
+
+    def _connected(self) -> Connection:
         if self._connection is None:
             raise ValueError("expected a call within the with statement of this RayMap")
-        return self._results(self._connection.ray, function, items)
+        return self._connection
 
     def _results(self, ray: Any, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         tasks = Tasks(ray, Deadline(self._timeout))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._output import write_whole
+from ioukit.scale.kept_files import checked_digest, reading, with_digest
 from ioukit.scale.ranges import Range
-from ioukit.scale.table_files import reading
 
 __all__ = ["InputRecord", "read_record", "write_record"]
 
@@ -41,7 +40,7 @@ class InputRecord:
 
 def write_record(folder: Path, record: InputRecord) -> None:
     """Keep a record in the folder of a run."""
-    write_whole(folder / _NAME, json.dumps(dataclasses.asdict(record)))
+    write_whole(folder / _NAME, with_digest(dataclasses.asdict(record)))
 
 
 def read_record(folder: Path) -> InputRecord | None:
@@ -54,7 +53,7 @@ def read_record(folder: Path) -> InputRecord | None:
     if not path.exists():
         return None
     with reading(f"{path}: remove {folder}, and start again; the file is"):
-        given = json.loads(path.read_text(encoding="utf-8"))
+        given = checked_digest(path.read_text(encoding="utf-8"))
         return InputRecord(
             rows=given["rows"],
             dropped=given["dropped"],

@@ -26,6 +26,7 @@ __all__ = [
     "GroupRuns",
     "SplitRows",
     "add_counts",
+    "check_tables",
     "combine_runs",
     "count_step",
     "cut_step",
@@ -39,6 +40,13 @@ __all__ = [
 
 Bytes = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64]
+
+
+def check_tables(tables: Sequence[TableFile]) -> tuple[list[Any], None]:
+    """Compare the files of tables with their checksums."""
+    for table in tables:
+        table.check()
+    return [], None
 
 
 class SplitRows(NamedTuple):

@@ -19,6 +19,12 @@ const OUTCOMES = [
   { value: "detected", kind: "gt", text: "Detected objects", short: "found", words: ["detected object", "detected objects"] },
   { value: "ignored", kind: "ignored", text: "Ignored", short: "ignored", words: ["ignored region", "ignored regions"] },
 ];
+// Without a model there are objects, and nothing finds or misses them.
+const outcomesHere = () => (DATA.models.length ? OUTCOMES : [{ ...OUTCOMES[3], text: "Objects" }, OUTCOMES[4]]);
+// What colours say: the outcome, or the class.
+const usualColour = () => (DATA.models.length ? "outcome" : "class");
+const colourNow = () => VIEW.one("colour", usualColour());
+const chooseColour = (colour) => VIEW.set({ colour: colour === usualColour() ? null : colour });
 // The names of the kinds of marks by their numbers, as in the report.
 const KINDS = ["gt", "tp", "fp", "fn", "ignored", "ignored"];
 

@@ -7,8 +7,7 @@ const countText = (counts, key) => (["tp", "fp", "fn"].includes(key) ? whole(cou
 function startCounts() {
   const holder = byId("numbers");
   if (!DATA.models.length) {
-    holder.hidden = true;
-    byId("thresholds").hidden = true;
+    holder.parentElement.hidden = true;
     return;
   }
   const cells = DATA.models.map(() => COUNT_TITLES.map(([key]) => element("span", { class: `value v-${key}` }, "–")));

@@ -31,8 +31,8 @@ function makeMarkList(holder, { picked, pointed, opened }) {
   const list = element("div", { class: "options mark-list", role: "listbox", tabindex: 0, "aria-label": "Regions of this image" });
   const said = element("p", { class: "small soft mark-said" });
   holder.replaceChildren(said, list);
-  let rows = [], current = null;
-  const rowOf = (k) => rows.find((row) => Number(row.dataset.k) === k);
+  let rows = [], places = new Map(), current = null;
+  const rowOf = (k) => rows[places.get(k)];
 
   function mark(k, scroll = true) {
     const before = current === null ? null : rowOf(current), now = k === null ? null : rowOf(k);
@@ -47,7 +47,7 @@ function makeMarkList(holder, { picked, pointed, opened }) {
     if (scroll) now.scrollIntoView({ block: "nearest" });
   }
   function step(by) {
-    const at = rows.indexOf(rowOf(current)), next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, at + by));
+    const at = places.get(current) ?? -1, next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, at + by));
     if (rows[next]) picked(Number(rows[next].dataset.k));
   }
   list.addEventListener("click", (event) => {
@@ -81,6 +81,7 @@ function makeMarkList(holder, { picked, pointed, opened }) {
         row.dataset.k = one.k;
         return row;
       });
+      places = new Map(sorted.map(({ k }, at) => [k, at]));
       list.replaceChildren(...rows);
       list.hidden = !rows.length;
       mark(current);

@@ -112,7 +112,7 @@ function changeFields() {
 // Tags come and go, so their list follows the answers.
 function tagChecks() {
   const holder = element("div", {});
-  let made = null, shown = "";
+  let made = null, shown = null;
   return {
     holder,
     follow(answer) {
@@ -155,8 +155,11 @@ function startFilters(panel) {
       ? { value: issue, text: columnTitle(issue) } : { value: issue.name, text: issue.words || columnTitle(issue.name) })), "Label issues")]);
   }
   addFold(panel, "Tags and notes", ["tag", "noted"], [tagChecks(), checks("noted", [{ value: "yes", text: "With a note" }, { value: "no", text: "Without a note" }], "Notes")]);
+  addScatter(panel);
   for (const column of DATA.columns) {
     const key = `column.${column.name}`;
+    // A column in which all values are the same chooses nothing.
+    if ((column.numeric ? column.low === column.high : (column.values || []).length < 2) && !STATE.has(key)) continue;
     const part = column.numeric ? histogram(key, columnTitle(column.name), { integers: false })
       : checks(key, (column.values || []).map((value) => ({ value: String(value), text: named(String(value)) })), columnTitle(column.name));
     addFold(panel, columnTitle(column.name), [key], [part]);

@@ -71,12 +71,14 @@ function makeGrid(holder, { open, failed }) {
     sheet.classList.toggle("filtered", Boolean(image.chosen) && image.chosen.includes(0));
     words.children[0].replaceChildren(named(image.name));
     words.children[0].title = image.name;
-    const parts = [["fp", "FP"], ["fn", "FN"], ["tp", "TP"]];
-    words.children[1].replaceChildren(...parts.map(([kind, text]) => element("span", { class: `count k-${kind}${counts[kind] ? "" : " none"}` },
-      element("b", {}, String(counts[kind])), ` ${text}`)),
+    // With a filter of marks, what it chooses; otherwise all errors, and how many are right.
+    const parts = image.chosen || !DATA.models.length ? outcomesHere().filter(({ kind }) => counts[kind]) : OUTCOMES.slice(0, 3);
+    words.children[1].replaceChildren(...parts.map(({ kind, short }) => element("span", { class: `count k-${kind}${counts[kind] ? "" : " none"}` },
+      element("b", {}, String(counts[kind])), ` ${DATA.models.length || kind !== "gt" ? short : counts.gt === 1 ? "object" : "objects"}`)),
       ...(image.tags || []).slice(0, 2).map((tag) => element("span", { class: "tag" }, tag)),
       ...(image.noted ? [element("span", { class: "tag", title: "has a note" }, "note")] : []));
-    card.setAttribute("aria-label", `${image.name}: ${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}`
+    const said = DATA.models.length ? `${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}` : plural(counts.gt, "object");
+    card.setAttribute("aria-label", `${image.name}: ${said}`
       + ((image.tags || []).length ? `; tagged ${image.tags.join(", ")}` : "") + (DATA.photographs && !image.photo ? "; no photograph" : ""));
     card.dataset.drawn = drawings.filterOf(at);
     if (image.photo) photograph(sheet, at, image);
@@ -96,7 +98,7 @@ function makeGrid(holder, { open, failed }) {
       const img = element("img", { alt: "", decoding: "async", fetchpriority: "low", draggable: "false" });
       img.addEventListener("load", () => { sheet.classList.add("photo"); img.classList.add("there"); });
       img.addEventListener("error", () => { img.remove(); missing(sheet, "not readable"); });
-      img.src = `/thumb?at=${at}&side=${side}`;
+      img.src = `thumb?at=${at}&side=${side}`;
       sheet.prepend(img);
     };
     if (Math.abs(speed) < 1.5) ask();
@@ -262,6 +264,7 @@ function makeGrid(holder, { open, failed }) {
         const top = holder.getBoundingClientRect().top;
         if (top < 0 && !hadFocus) window.scrollBy({ top: top - covered(), behavior: "instant" });
       }
+      layout();
       paint();
       if (hadFocus && !same) focusPlace(state.active);
     },

@@ -8,7 +8,7 @@ function digitsOf(low, high) {
   return Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(span))));
 }
 
-const readable = (value) => (Math.abs(value) >= 1e5 ? value.toExponential(1) : value.toLocaleString("en-US", { maximumFractionDigits: Math.abs(value) >= 100 ? 0 : 2 }));
+const readable = (value) => (Math.abs(value) >= 1e5 ? value.toExponential(1) : value.toLocaleString("en-US", { maximumFractionDigits: Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2 }));
 
 // key: that of the filter and of the histogram in the answer. whole: whether the values are whole numbers.
 function histogram(key, title, { unit = "", integers = false } = {}) {

@@ -32,7 +32,7 @@ function makeImages() {
 function largeDialog() {
   const button = (id, words, sign) => element("button", { type: "button", class: "button", id, "aria-label": words, title: words }, sign);
   const keys = [["← →  or  k j", "image before, after"], ["↑ ↓", "region before, after"], ["Enter", "shows the region larger"], ["+  −  0", "zoom in, out, whole image"],
-    ["Shift with arrows", "moves the image"], ["l", "labels"], ["c", "colours of classes or outcomes"], ["Escape", "back to the images"]];
+    ["Shift with arrows", "moves the image"], ["t", "writes a tag"], ["n", "writes a note"], ["l", "labels"], ["c", "colours of classes or outcomes"], ["Escape", "back to the images"]];
   return element("dialog", { id: "large", "aria-labelledby": "large-title" },
     element("div", { class: "large" },
       element("div", { class: "large-head" },
@@ -147,7 +147,7 @@ function startLarge(grid) {
       // The next images are ready when they are asked for.
       for (const next of [order()[place() + 1], order()[place() - 1]]) {
         if (next === undefined) continue;
-        for (const [, query] of wanted) images(next, query).then((image) => { if (image.photo) new Image().src = `/photo?at=${next}`; }, () => {});
+        for (const [, query] of wanted) images(next, query).then((image) => { if (image.photo) new Image().src = `photo?at=${next}`; }, () => {});
       }
     } catch (error) {
       if (turn !== state.turn) return;
@@ -186,7 +186,7 @@ function startLarge(grid) {
     closeLarge();
   });
   const acts = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), k: () => move(-1), j: () => move(1), ArrowDown: () => list.step(1), ArrowUp: () => list.step(-1),
-    l: () => switchLabels(), c: () => VIEW.set({ colour: VIEW.one("colour") === "class" ? null : "class" }) };
+    l: () => switchLabels(), c: () => chooseColour(colourNow() === "class" ? "outcome" : "class") };
   dialog.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     if (event.target.matches("input:not([type=checkbox]), textarea, select")) return;
@@ -203,7 +203,7 @@ function startLarge(grid) {
   const followTools = startLargeTools(byId("large-tools"), stage, { switchLabels });
   function look(changed) {
     followTools();
-    holder.classList.toggle("by-class", VIEW.one("colour") === "class");
+    holder.classList.toggle("by-class", colourNow() === "class");
     if (!state.image || !dialog.open) return;
     if (!changed || changed.some((key) => ["hide", "others", "layers", "photos"].includes(key))) show();
     if (!changed || changed.includes("names")) stage.labels(VIEW.one("names") !== "off");
@@ -262,7 +262,7 @@ function startLargeTools(holder, stage, { switchLabels }) {
   const others = box("not selected", () => VIEW.set({ others: others.checked ? null : "off" }));
   others.setAttribute("aria-label", "Regions that the filters leave out");
   const labels = box("labels", switchLabels);
-  const colour = group("Colour", [["outcome", "Outcome"], ["class", "Class"]], (value) => VIEW.set({ colour: value === "outcome" ? null : value }));
+  const colour = group("Colour", [["outcome", "Outcome"], ["class", "Class"]], chooseColour);
   let models = () => {}, layers = () => {};
   if (DATA.models.length > 1) {
     models = group("Model", DATA.models.map((name) => [name, name]), (value) => STATE.set({ model: value === DATA.models[0] ? null : value }));
@@ -275,7 +275,7 @@ function startLargeTools(holder, stage, { switchLabels }) {
     others.checked = VIEW.one("others") !== "off";
     others.parentNode.hidden = !filterPairs().length;
     labels.checked = VIEW.one("names") !== "off";
-    colour(VIEW.one("colour", "outcome"));
+    colour(colourNow());
     models(STATE.one("model", DATA.models[0]));
     layers(VIEW.one("layers", "one"));
   };

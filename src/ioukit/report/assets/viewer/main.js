@@ -41,13 +41,17 @@ function makeAsking(found) {
 
 // The panel stands beside the images; on a narrow screen it is a drawer.
 function startPanel() {
-  const narrow = matchMedia("(max-width: 60rem)"), panel = byId("panel"), aside = byId("aside"), drawer = byId("drawer");
+  const phone = matchMedia("(max-width: 40rem)"), narrow = matchMedia("(max-width: 60rem)"), panel = byId("panel"), aside = byId("aside"), drawer = byId("drawer");
   const place = () => {
     if (drawer.open) drawer.close();
     (narrow.matches ? byId("drawer-inside") : aside).append(panel);
     aside.hidden = narrow.matches;
   };
   narrow.addEventListener("change", place);
+  // On a phone, the bar has room for the name of the data.
+  const theme = () => byId(phone.matches ? "look-theme" : "bar-tools").append(byId("theme"));
+  phone.addEventListener("change", theme);
+  theme();
   place();
   byId("open-panel").addEventListener("click", () => drawer.showModal());
   for (const id of ["drawer-close", "drawer-done"]) byId(id).addEventListener("click", () => drawer.close());
@@ -74,6 +78,7 @@ async function start() {
   startCounts();
   startSort();
   startLook(grid);
+  startExporting(byId("exporting"));
 
   function found(answer, query) {
     for (const part of parts) part(answer);
@@ -88,7 +93,6 @@ async function start() {
     byId("nothing-reset").hidden = !all || !filterPairs().length;
     byId("grid").hidden = number === 0;
     byId("grid").setAttribute("aria-label", `Images: ${byId("said").textContent}`);
-    for (const id of ["said-marks", "nothing"]) byId(id).classList.remove("waiting");
     grid.show(answer, query);
     document.documentElement.setAttribute("data-ready", query);
   }
@@ -98,15 +102,26 @@ async function start() {
     for (const part of parts) part(null);
     follow();
   });
+  // While an image is large, the images before and after it stay: what a tag or note changes is seen when it is closed.
+  let later = false;
+  document.addEventListener("notes-changed", () => {
+    if (!byId("large")?.open) follow();
+    else if (!later) {
+      later = true;
+      byId("large").addEventListener("close", () => { later = false; follow(); }, { once: true });
+    }
+  });
   byId("again").addEventListener("click", follow);
   byId("nothing-reset").addEventListener("click", resetFilters);
   for (const part of parts) part(null);
   const answer = await early;
-  if (answer instanceof Error) say(answer);
-  else if (STATE.text() === first) found(answer, first);
+  if (answer instanceof Error) {
+    say(answer);
+    byId("said").textContent = "No images";
+  } else if (STATE.text() === first) found(answer, first);
   else follow();
   if (typeof startLarge === "function") startLarge(grid);
-  if (typeof startExporting === "function") startExporting(byId("exporting"));
+  startNotes();
   const image = Number(VIEW.one("image", ""));
   if (VIEW.has("image") && Number.isInteger(image)) open(image);
 }

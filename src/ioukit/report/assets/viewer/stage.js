@@ -1,8 +1,10 @@
-// The pictures of one large image: one, or one per model beside each other, which zoom together. Marks of one look are one
-// path, so that thousands of them move at once; what lies under the pointer is found here and not by the browser.
+// The pictures of one large image: one, or one per model beside each other, which zoom together. What lies under the
+// pointer is found here and not by the browser. A dashed line takes the browser ten times as long as a plain one, so where
+// thousands of marks are in sight, all lines are plain.
 
 const LABEL = 12.5; // height of letters in pixels of the screen
 const MOST_LABELS = 300;
+const MANY = 500; // marks in sight
 const NEAR = 5; // pixels: an edge that is as near as this is meant, even if a smaller mark is around the pointer
 
 // hovered(k, pane), picked(k, pane): k is the place of a mark in the image of a pane, or null.
@@ -39,7 +41,7 @@ function makeStage(holder, keys, { hovered, picked }) {
     const inside = shape("g", { transform: "scale(.1)" });
     pane.grid = image.grid ? shape("g", {}) : null;
     if (pane.grid) drawing.append(pane.grid);
-    inside.append(...markGroups(pane.marks));
+    inside.append(...markElements(pane.marks));
     pane.spots = shape("g", { transform: "scale(.1)" });
     pane.labels = shape("g", { class: "labels" });
     pane.names = shape("g", { class: "labels" });
@@ -50,8 +52,8 @@ function makeStage(holder, keys, { hovered, picked }) {
   // The small copy of the grid stands until the photograph is there.
   function photograph({ image, drawing, figure }) {
     const place = { width: image.w, height: image.h, preserveAspectRatio: "none" };
-    const small = shape("image", { href: `/thumb?at=${image.at}&side=320`, ...place });
-    const full = shape("image", { href: `/photo?at=${image.at}`, ...place });
+    const small = shape("image", { href: `thumb?at=${image.at}&side=320`, ...place });
+    const full = shape("image", { href: `photo?at=${image.at}`, ...place });
     const there = () => figure.classList.add("photo");
     small.addEventListener("load", there);
     full.addEventListener("load", () => { there(); small.remove(); });
@@ -68,11 +70,12 @@ function makeStage(holder, keys, { hovered, picked }) {
   function label(pane) {
     const { image, marks } = pane, size = LABEL * zoom.unit();
     if (pane.grid) pane.grid.replaceChildren(gridLines(image, 11 * zoom.unit()));
+    const [left, top, across, down] = zoom.part(), right = left + across, bottom = top + down;
+    const inSight = marks.filter(({ x, y, w, h }) => x / 10 < right && (x + w) / 10 > left && y / 10 < bottom && (y + h) / 10 > top);
+    pane.figure.classList.toggle("many", inSight.length > MANY);
     pane.labels.replaceChildren();
     if (!labelsOn) return;
-    const [left, top, across, down] = zoom.part(), right = left + across, bottom = top + down;
-    const seen = marks.filter(({ kind, chosen, x, y, w, h }) => chosen && kind !== "gt"
-      && x / 10 < right && (x + w) / 10 > left && y / 10 < bottom && (y + h) / 10 > top);
+    const seen = inSight.filter(({ kind, chosen }) => chosen && kind !== "gt");
     const rank = ({ kind }) => (kind === "fp" || kind === "fn" ? 0 : kind === "tp" ? 1 : 2);
     seen.sort((a, b) => rank(a) - rank(b) || b.score - a.score);
     // The visible part of the image, within which labels stand.
@@ -196,6 +199,28 @@ function makeStage(holder, keys, { hovered, picked }) {
       else if (zoom.times > 1 && (x < left || y < top || x + w > left + across || y + h > top + down)) zoom.to([x, y, w, h], Math.max(1.2, across / Math.max(w, 1e-6), down / Math.max(h, 1e-6)));
     },
   };
+}
+
+// Marks as elements, those of one look in a group: their edges, and on a photograph dark lines around these.
+function markElements(marks) {
+  const groups = new Map(), halos = marks.length <= MANY;
+  for (const mark of marks) {
+    const key = [mark.kind, mark.label, mark.chosen, mark.other ? mark.side : 0].join();
+    if (!groups.has(key)) groups.set(key, { ...mark, parts: [] });
+    const { parts } = groups.get(key), { edge, area, points, hollow } = mark.lines;
+    const line = (name) => (mark.outline ? shape("path", { class: name, d: edge }) : shape("rect", { class: name, x: mark.x, y: mark.y, width: mark.w, height: mark.h }));
+    if (area && DATA.drawing.filled && mark.kind !== "gt") parts.push(shape("path", { class: "area", d: area }));
+    if (edge && halos) parts.push(line("halo"));
+    if (edge) parts.push(line("box"));
+    if (points) parts.push(shape("path", { class: "dots", d: points }));
+    if (hollow) parts.push(shape("path", { class: "dots hollow", d: hollow }));
+  }
+  const order = (group) => LOOK.order.indexOf(group.kind) + (group.chosen ? 10 : 0);
+  return [...groups.values()].sort((a, b) => order(a) - order(b)).map((group) => {
+    const names = [`k-${group.kind}`, group.chosen ? null : "other-mark", group.other && `layer layer-${group.side}`];
+    const made = shape("g", { class: names.filter(Boolean).join(" ") }, group.parts);
+    return group.other ? made : inClassColour(made, group.label);
+  });
 }
 
 // The width of a label, in heights of its letters.

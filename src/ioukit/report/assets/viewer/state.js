@@ -72,10 +72,11 @@ const rangeText = (low, high) => (low === null && high === null ? null : `${low 
 // A sentence for the reader.
 class Refusal extends Error {}
 
-// What the server answers. query: the filter, if it is not the one of the address.
-async function ask(path, { more = {}, query = STATE.text(), ...options } = {}) {
+// What the server answers, at an address beside the one of the page. query: the filter, if it is not the one of the address.
+// refused(status, answer) may throw an error of its own.
+async function ask(path, { more = {}, query = STATE.text(), refused = null, ...options } = {}) {
   const first = new URLSearchParams(more).toString();
-  const address = `/api/${path}${first || query ? "?" : ""}${[first, query].filter(Boolean).join("&")}`;
+  const address = `api/${path}${first || query ? "?" : ""}${[first, query].filter(Boolean).join("&")}`;
   let response;
   try {
     response = await fetch(address, options);
@@ -84,12 +85,14 @@ async function ask(path, { more = {}, query = STATE.text(), ...options } = {}) {
     throw new Refusal("The viewer does not answer. It may have been ended in its terminal: start the command again there, and open the address that it prints.");
   }
   if (response.ok) return response.json();
-  let words = null;
+  let told = {};
   try {
-    ({ words } = await response.json());
+    told = await response.json();
   } catch {
     // The answer is no JSON: its status says all.
   }
+  refused?.(response.status, told);
+  let { words } = told;
   if (response.status === 401 || response.status === 403) {
     words = "The viewer was started again, or this address is of another one. Open the address that the command printed in its terminal.";
   }

@@ -48,12 +48,12 @@ const hideKinds = (kinds) => VIEW.set({ hide: kinds.join() === usuallyHidden() ?
 // What the look changes in the style of the grid; what the cards draw themselves follows by `redraw`.
 function startLook(grid) {
   const holder = byId("grid"), shown = byId("look-kinds");
-  const boxes = OUTCOMES.map(({ kind, text }) => {
+  const boxes = outcomesHere().map(({ kind, text }) => {
     const box = element("input", { type: "checkbox", value: kind, onchange: () => hideKinds(toggled(hiddenKinds(), kind)) });
     shown.append(element("label", { class: "check line" }, box, outcomeKey(kind), element("span", { class: "line-text" }, text)));
     return box;
   });
-  const choices = { colour: "outcome", cards: "medium" };
+  const choices = { colour: usualColour(), cards: "medium" };
   for (const [key, usual] of Object.entries(choices)) choice(byId(`look-${key}`), (value) => VIEW.set({ [key]: value === usual ? null : value }));
   // id of the checkbox: [key of the address, its value when the box is not as usual, whether the box is usually checked]
   const switches = { "look-labels": ["labels", "on", false], "look-photos": ["photos", "off", true], "look-others": ["others", "off", true], "look-layers": ["layers", "all", false] };
@@ -70,7 +70,7 @@ function startLook(grid) {
       for (const button of byId(`look-${key}`).querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === VIEW.one(key, usual)));
     }
     for (const [id, [key, value, usual]] of Object.entries(switches)) byId(id).checked = (VIEW.one(key) === value) !== usual;
-    holder.classList.toggle("by-class", VIEW.one("colour") === "class");
+    holder.classList.toggle("by-class", colourNow() === "class");
     holder.classList.toggle("without-photos", VIEW.one("photos") === "off");
     holder.classList.toggle("without-others", VIEW.one("others") === "off");
   }

@@ -1,0 +1,71 @@
+"""Files that a run keeps: how damage is found, and what is said of it. Arrow files have no checksum of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ioukit._optional import import_extra
+from ioukit.errors import DatasetError
+
+__all__ = ["checked_digest", "checksum", "reading", "with_digest"]
+
+_CHECKED_BYTES = 1 << 20
+"""Bytes of a file that are read at a time for its checksum."""
+_OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of the bytes of a file."""
+    found = 0
+    with open(path, "rb", buffering=0) as file:
+        while part := file.read(_CHECKED_BYTES):
+            found = zlib.crc32(part, found)
+    return found
+
+
+def with_digest(values: Mapping[str, Any]) -> str:
+    """Values as JSON, with a digest of them."""
+    return json.dumps({**values, "digest": _digest(values)})
+
+
+def checked_digest(text: str) -> dict[str, Any]:
+    """The values of :func:`with_digest`.
+
+    Raises:
+        ValueError: If the digest is that of other values.
+        KeyError: If there is none.
+    """
+    values = dict(json.loads(text))
+    if values.pop("digest") != _digest(values):
+        raise ValueError("it does not have its digest")
+    return values
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(values, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+@contextlib.contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Says that a file is missing, cut or damaged, if the block cannot read it.
+
+    Raises:
+        DatasetError: If so. An error of the machine, such as no memory or too many open files, stays as it is.
+    """
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, DatasetError) or getattr(error, "errno", None) in _OF_THE_MACHINE:
+            raise
+        raise DatasetError(f"{what} missing, cut or damaged: {error}") from None
