@@ -55,7 +55,7 @@ function textField(key, label, placeholder) {
 function confusionFields() {
   const names = [...DATA.names, "background"];
   const selects = [["true", "Object", "no object"], ["predicted", "Detected as", "not detected"]].map(([key, label, nothing]) => {
-    const select = element("select", { onchange: () => STATE.set({ [key]: select.value || null }) }, element("option", { value: "" }, "any"),
+    const select = element("select", { "aria-label": label, onchange: () => STATE.set({ [key]: select.value || null }) }, element("option", { value: "" }, "any"),
       element("option", { value: "background" }, nothing));
     // The names of many classes are made when they are needed.
     const fill = () => {
