@@ -397,7 +397,7 @@ def test_nothing_fits_and_errors_are_said_in_words(visits: Visits) -> None:
     assert page.locator("#said").inner_text() == "60 images"
 
     visits.expected = ("status of 400", "ERR_CONNECTION")
-    page.evaluate("() => history.pushState(null, '', '/?class=nobody')")
+    page.evaluate("() => history.pushState(null, '', '?class=nobody')")
     page.evaluate("() => dispatchEvent(new PopStateEvent('popstate'))")
     until(page, "() => !document.getElementById('problem').hidden")
     assert "nobody" in page.locator("#problem-words").inner_text()
