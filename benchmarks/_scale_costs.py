@@ -56,7 +56,7 @@ class Costs:
     table_bytes: float
     """Bytes per detection in the files of the tables."""
     run_bytes: float
-    """Bytes per detection that drawing reads."""
+    """Bytes per detection of the columns that the curves need."""
     column_bytes: float
     """Bytes per detection as columns in memory."""
     memory_bytes: float

@@ -63,7 +63,7 @@ DRAWN = """(query) => new Promise((done, fail) => {
   step();
 })"""
 CHANGE = """(query) => {
-  history.pushState(null, "", `/${query && `?${query}`}`);
+  history.pushState(null, "", `${location.pathname}${query && `?${query}`}`);
   dispatchEvent(new PopStateEvent("popstate"));
 }"""
 # How long cards are on the screen without a drawing while the page is scrolled, and how many frames have no card.

@@ -159,7 +159,7 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
                 ("match table in memory", f"{costs.memory_bytes:.0f}"),
                 ("match table as bytes (`pack_table`)", f"{costs.packed_bytes:.0f}"),
                 ("match table in the files of `ioukit.scale`", f"{costs.table_bytes:.0f}"),
-                ("what drawing reads of it", f"{costs.run_bytes:.0f}"),
+                ("columns of the table that the curves need, in memory", f"{costs.run_bytes:.0f}"),
             ],
         ),
         "costs": _table(

@@ -285,7 +285,10 @@ def test_missing_photographs_are_said(visits: Visits, tmp_path: Path) -> None:
     page = visits.open(visits.serve(CASES["photographs"](), tmp_path), "#image=0")
     opened(page)
     assert "No photograph" in details(page)
-    assert page.locator("#large-stage rect.frame").is_visible()
+    plate = page.locator("#large-stage rect.plate")
+    assert plate.is_visible()
+    height = plate.evaluate("rect => rect.getBBox().height / rect.ownerSVGElement.viewBox.baseVal.height")
+    assert height == pytest.approx(1)
 
 
 def test_an_address_of_no_image_opens_none(visits: Visits) -> None:

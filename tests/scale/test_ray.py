@@ -57,6 +57,10 @@ def test_ray_is_started_and_ended(real: Scene, expected: Evaluation, tmp_path: P
     with pytest.raises(DatasetError, match="nowhere"):
         scale.evaluate(real[0], tmp_path / "nowhere", threads=2, on="ray")
     assert not ray.is_initialized()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ray, "init", lambda **options: pytest.fail(f"the address is {options['address']}"))
+        with pytest.raises(pytest.fail.Exception, match="the address is local"):  # None may be that of another program
+            scale.evaluate(*real, threads=2, on="ray")
     with pytest.raises(ConnectionError, match=r"expected a Ray cluster at the address '127\.0\.0\.1:9'"):
         scale.evaluate(*real, on="ray", address="127.0.0.1:9")
     with pytest.raises(ValueError, match="address and timeout need on='ray'"):

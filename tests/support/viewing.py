@@ -46,17 +46,26 @@ class Asked:
 
 
 class Client:
-    """Sends requests to a server."""
+    """Sends requests to a server that runs.
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
-        self.port = server.port
-        self.token = re.findall(r"token=([\w-]+)", server.address())[0]
+    Args:
+        address: Its address with the token.
+    """
+
+    def __init__(self, address: str) -> None:
+        found = re.fullmatch(r"http://(\[?[\w.:-]+\]?):(\d+)/\?token=([\w-]+)(&.*)?", address)
+        assert found is not None, address
+        self.host, self.port, self.token = found[1], int(found[2]), found[3]
         self.cookie = f"ioukit-{self.port}={self.token}"
+        target = address.removeprefix(f"http://{self.host}:{self.port}")
+        self.folder = ""
+        self.start = str(self.ask(target, cookie=None, at_root=True).header("location"))
+        """Where the address leads to: the page with its filter."""
+        self.folder = self.start.partition("?")[0].removesuffix("/")
 
     def raw(self, request: bytes, *, seconds: float = 10) -> Asked:
         """The answer to bytes."""
-        with socket.create_connection(("127.0.0.1", self.port), seconds) as connection:
+        with socket.create_connection((self.host.strip("[]"), self.port), seconds) as connection:
             connection.sendall(request)
             answer = http.client.HTTPResponse(connection, method=request[:4].strip().decode("latin-1"))
             answer.begin()
@@ -71,9 +80,14 @@ class Client:
         cookie: str | None = "",
         headers: Sequence[tuple[str, str]] = (),
         body: bytes = b"",
+        at_root: bool = False,
     ) -> Asked:
-        """The answer to a request as a browser sends it, with the cookie, unless something else is asked for."""
-        lines = [f"{method} {target} HTTP/1.1", f"Host: {host or f'127.0.0.1:{self.port}'}", "Connection: close"]
+        """The answer to a request as a browser sends it, with the cookie, unless something else is asked for.
+
+        The target is within the folder of the app; with `at_root`, it is that of the request.
+        """
+        lines = [f"{method} {'' if at_root else self.folder}{target} HTTP/1.1", "Connection: close"]
+        lines.append(f"Host: {host or f'{self.host}:{self.port}'}")
         if cookie is not None:
             lines.append(f"Cookie: {cookie or self.cookie}")
         lines += [f"{name}: {value}" for name, value in headers]
@@ -81,11 +95,17 @@ class Client:
             lines.append(f"Content-Length: {len(body)}")
         return self.raw("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
 
-    def post(self, target: str, value: Any, *, headers: Sequence[tuple[str, str]] | None = None) -> Asked:
+    def post(
+        self, target: str, value: Any, *, headers: Sequence[tuple[str, str]] | None = None, at_root: bool = False
+    ) -> Asked:
         """The answer to JSON that the page posts."""
-        own = [("Origin", f"http://127.0.0.1:{self.port}"), ("Content-Type", "application/json")]
+        own = [("Origin", f"http://{self.host}:{self.port}"), ("Content-Type", "application/json")]
         return self.ask(
-            target, method="POST", headers=own if headers is None else headers, body=json.dumps(value).encode()
+            target,
+            method="POST",
+            headers=own if headers is None else headers,
+            body=json.dumps(value).encode(),
+            at_root=at_root,
         )
 
 

@@ -72,15 +72,15 @@ def assert_closed(asked: Asked) -> None:
 def test_frames_are_allowed_where_they_are_asked_for(folder: Path) -> None:
     """The page is then at an address that begins with the token. Elsewhere nothing changes."""
     with served(["red.jpg"], folder, frames=FRAMES) as server:
-        client = Client(server)
+        client = Client(server.address())
         start = f"/~{client.token}"
-        asked = client.ask(f"{start}/", cookie=None)
+        asked = client.ask(f"{start}/", at_root=True, cookie=None)
         assert asked.status == 200
         assert str(asked.header("content-security-policy")).endswith("; frame-ancestors http://localhost:*")
         assert asked.header("x-frame-options") is None
         assert asked.header("set-cookie") is None
         for other in ("/api/data", "/thumb?at=0", "/api/answer?class=%3Cb%3Ecat%3C/b%3E", "/export?as=ids"):
-            within = client.ask(f"{start}{other}", cookie=None)
+            within = client.ask(f"{start}{other}", at_root=True, cookie=None)
             assert_closed(within)
             assert within.status == 200
             assert within.body == client.ask(other).body
@@ -93,33 +93,34 @@ def test_frames_are_allowed_where_they_are_asked_for(folder: Path) -> None:
 )
 def test_only_the_whole_token_opens_a_frame(folder: Path, start: str) -> None:
     with served(["red.jpg"], folder, frames=FRAMES) as server:
-        client = Client(server)
+        client = Client(server.address())
         start = start.format(token=client.token, short=client.token[:-1], cookie=client.cookie)
         for path in ("/", "/api/data", "/photo?at=0"):
-            assert client.ask(start + path, cookie=None).status == 403
-            assert client.ask(start + path).status in (403, 404)
+            assert client.ask(start + path, at_root=True, cookie=None).status == 403
+            assert client.ask(start + path, at_root=True).status in (403, 404)
 
 
 def test_a_frame_obeys_the_other_rules(folder: Path) -> None:
     with served(["red.jpg"], folder, notes=folder / "notes.db", frames=FRAMES) as server:
-        client = Client(server)
+        client = Client(server.address())
         start = f"/~{client.token}"
-        assert client.ask(f"{start}/api/data", cookie=None, host="evil.example").status == 403
+        assert client.ask(f"{start}/api/data", at_root=True, cookie=None, host="evil.example").status == 403
         foreign = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "cors")]
-        assert client.ask(f"{start}/api/data", cookie=None, headers=foreign).status == 403
+        assert client.ask(f"{start}/api/data", at_root=True, cookie=None, headers=foreign).status == 403
         framed = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")]
-        assert client.ask(f"{start}/", cookie=None, headers=framed).status == 200
-        assert client.ask(f"{start}/api/data", cookie=None, headers=framed).status == 403
+        assert client.ask(f"{start}/", at_root=True, cookie=None, headers=framed).status == 200
+        assert client.ask(f"{start}/api/data", at_root=True, cookie=None, headers=framed).status == 403
         entry = {"at": 0, "tags": ["t"], "note": ""}
-        assert client.post(f"{start}/api/notes", entry).status == 200
+        assert client.post(f"{start}/api/notes", entry, at_root=True).status == 200
         evil = [("Origin", "http://localhost:8888"), ("Content-Type", "application/json")]
-        assert client.post(f"{start}/api/notes", entry, headers=evil).status == 403
+        assert client.post(f"{start}/api/notes", entry, headers=evil, at_root=True).status == 403
 
 
 def test_without_frames_no_address_has_the_token(folder: Path) -> None:
     with served(["red.jpg"], folder) as server:
-        client = Client(server)
-        assert client.ask(f"/~{client.token}/", cookie=None).status == 403
+        client = Client(server.address())
+        for root in (False, True):
+            assert client.ask(f"/~{client.token}/", cookie=None, at_root=root).status == 403
         assert client.ask(f"/~{client.token}/").status == 404
 
 
@@ -132,7 +133,7 @@ def test_a_notebook_shows_the_page_in_a_frame(view: Any) -> None:
     address = source(shown)
     assert address.endswith("/?class=%3Cb%3Ecat%3C%2Fb%3E&outcome=fp&outcome=tp")
     assert "<b>" not in shown
-    asked = Client(viewer._server).ask(address.partition(str(viewer._server.port))[2], cookie=None)
+    asked = Client(viewer.address).ask(address.partition(str(viewer._server.port))[2], cookie=None, at_root=True)
     assert asked.status == 200
     assert b"ioukit view" in asked.body
     policy = str(asked.header("content-security-policy"))

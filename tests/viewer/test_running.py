@@ -59,23 +59,15 @@ def ended(process: Any, number: int) -> tuple[int, str]:
     return process.returncode, err
 
 
-def connection_to(address: str) -> tuple[http.client.HTTPConnection, str]:
-    host, rest = address.removeprefix("http://").split("/", 1)
-    return http.client.HTTPConnection(host, timeout=30), f"/{rest}"
-
-
 @posix
 def test_ctrl_c_ends_it_with_open_connections(tmp_path: Path) -> None:
     with running(GT, DT, "--port", "0", cache=tmp_path) as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}", address)
-        connection, target = connection_to(address)
-        connection.request("GET", target)
-        answer = connection.getresponse()
-        cookie = str(answer.getheader("set-cookie")).partition(";")[0]
-        answer.read()
-        connection.request("GET", "/api/data", headers={"Cookie": cookie})
+        client = Client(address)
+        port = client.port
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)  # it stays open
+        connection.request("GET", f"{client.folder}/api/data", headers={"Cookie": client.cookie})
         assert json.loads(connection.getresponse().read())["images"] == 100
-        port = connection.port
         half = socket.create_connection(("127.0.0.1", port))
         half.sendall(b"GET /api/answer HTTP/1.1\r\nHost: ")
         idle = socket.create_connection(("127.0.0.1", port))
@@ -112,11 +104,8 @@ def test_the_next_port_is_taken_and_said(tmp_path: Path) -> None:
 def test_the_address_opens_with_the_filter(tmp_path: Path) -> None:
     words = ("--filter", "outcome=fp", "--filter", "class=person", "--filter", "score=0.7..")
     with running(GT, DT, "--port", "0", *words, cache=tmp_path) as (_, address):
-        connection, target = connection_to(address)
-        connection.request("GET", target)
-        answer = connection.getresponse()
-        assert (answer.status, answer.getheader("location")) == (303, "/?class=person&outcome=fp&score=0.7..")
-        connection.close()
+        client = Client(address)
+        assert client.start.endswith("/?class=person&outcome=fp&score=0.7..")
 
 
 @pytest.mark.parametrize(
@@ -165,13 +154,9 @@ def test_the_address_of_ipv6() -> None:
     with server:
         assert server.is_local
         assert server.address().startswith(f"http://[::1]:{server.port}/")
+        client = Client(server.address())
         for host, status in (("[::1]", 200), ("localhost", 200), ("::1", 403), ("[::2]", 403), ("127.0.0.1", 403)):
-            request = f"GET /api/data HTTP/1.1\r\nHost: {host}:{server.port}\r\nConnection: close\r\n"
-            token = server.address().partition("token=")[2]
-            request += f"Cookie: ioukit-{server.port}={token}\r\n\r\n"
-            with socket.create_connection(("::1", server.port), 10) as connection:
-                connection.sendall(request.encode())
-                assert int(connection.recv(100).split()[1]) == status, host
+            assert client.ask("/api/data", host=f"{host}:{client.port}").status == status, host
 
 
 # ---- From Python.
@@ -183,17 +168,12 @@ def test_view_serves_until_it_is_closed(tmp_path: Path, monkeypatch: pytest.Monk
     shown = ioukit.view(evaluation, browser=False, port=0, filter={"outcome": ["fp", "fn"], "score": "0.5.."})
     assert shown.address.endswith("&outcome=fp&outcome=fn&score=0.5..")
     assert shown.address in repr(shown)
-    connection, target = connection_to(shown.address)
-    connection.request("GET", target)
-    cookie = str(connection.getresponse().getheader("set-cookie")).partition(";")[0]
-    connection.close()
-    connection.request("GET", "/api/answer?outcome=fp&at_score=0", headers={"Cookie": cookie})
-    assert json.loads(connection.getresponse().read())["total"] == 2
-    connection.close()
+    client = Client(shown.address)
+    assert client.ask("/api/answer?outcome=fp&at_score=0").json["total"] == 2
     shown.close()
     shown.close()
     with pytest.raises(ConnectionRefusedError):
-        connection.request("GET", "/")
+        client.ask("/")
 
 
 def test_view_opens_the_browser_with_an_address_that_works_once(
@@ -213,15 +193,9 @@ def test_view_opens_the_browser_with_an_address_that_works_once(
     shown = ioukit.view(truth, port=0)
     (address,) = opened
     assert address.partition("token=")[2] not in shown.address
-    connection, target = connection_to(address)
-    statuses = []
-    for _ in range(2):
-        connection.request("GET", target)
-        answer = connection.getresponse()
-        answer.read()
-        statuses.append(answer.status)
-    connection.close()
-    assert statuses == [303, 403]
+    client = Client(shown.address)
+    target = address.removeprefix(f"http://127.0.0.1:{client.port}")
+    assert [client.ask(target, cookie=None, at_root=True).status for _ in range(2)] == [303, 403]
     shown.close()
 
 
@@ -246,7 +220,7 @@ def test_pictures_are_asked_for_once(tmp_path: Path) -> None:
     image_module = pytest.importorskip("PIL.Image")
     image_module.new("RGB", (80, 60), "red").save(tmp_path / "a.jpg")
     with served(["a.jpg"], tmp_path) as server:
-        client = Client(server)
+        client = Client(server.address())
         for address in ("/thumb?at=0&side=320", "/photo?at=0"):
             first = client.ask(address)
             tag = str(first.header("etag"))
@@ -260,7 +234,7 @@ def test_pictures_are_asked_for_once(tmp_path: Path) -> None:
 
 def test_notes_are_written_and_a_change_elsewhere_is_said(tmp_path: Path) -> None:
     with served(["a.jpg", "b.jpg"], notes=tmp_path / "notes.db") as server:
-        client = Client(server)
+        client = Client(server.address())
         asked = client.post("/api/notes", {"at": 1, "tags": ["blurred"], "note": "first"})
         written = asked.json
         assert (written["tags"], written["note"]) == (["blurred"], "first")
@@ -275,7 +249,7 @@ def test_notes_are_written_and_a_change_elsewhere_is_said(tmp_path: Path) -> Non
 
 def test_downloads_have_a_name_and_all_rows() -> None:
     with served([f"{number}.jpg" for number in range(600)]) as server:
-        client = Client(server)
+        client = Client(server.address())
         for form, kind in (("csv", "text/csv"), ("coco", "application/json"), ("ids", "text/plain")):
             asked = client.ask(f"/export?as={form}&of=filtered&outcome=fp&at_score=0")
             assert asked.status == 200
@@ -288,7 +262,7 @@ def test_downloads_have_a_name_and_all_rows() -> None:
 
 def test_a_defect_is_said_and_does_not_end_the_server(caplog: pytest.LogCaptureFixture) -> None:
     with served(["a.jpg"]) as server:
-        client = Client(server)
+        client = Client(server.address())
         views = server.app.views
 
         def broken(*_: object) -> None:
@@ -304,7 +278,7 @@ def test_a_defect_is_said_and_does_not_end_the_server(caplog: pytest.LogCaptureF
 
 def test_what_nobody_waits_for_is_not_begun() -> None:
     with served([f"{number}.jpg" for number in range(3)]) as server:
-        client = Client(server)
+        client = Client(server.address())
         views, begun = server.app.views, []
 
         def slow(pairs: list[tuple[str, str]]) -> dict[str, int]:
@@ -316,7 +290,7 @@ def test_what_nobody_waits_for_is_not_begun() -> None:
         head = f"Host: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
         for number in range(10):
             with socket.create_connection(("127.0.0.1", client.port)) as connection:
-                connection.sendall(f"GET /api/answer?score=0.{number}.. HTTP/1.1\r\n{head}".encode())
+                connection.sendall(f"GET {client.folder}/api/answer?score=0.{number}.. HTTP/1.1\r\n{head}".encode())
                 time.sleep(0.02)
         assert client.ask("/api/data").status == 200  # behind those that are begun
         assert 1 <= len(begun) <= 3
@@ -326,7 +300,7 @@ def test_pictures_go_on_while_a_question_is_answered(tmp_path: Path) -> None:
     image_module = pytest.importorskip("PIL.Image")
     image_module.new("RGB", (80, 60), "red").save(tmp_path / "a.jpg")
     with served(["a.jpg"], tmp_path) as server:
-        client = Client(server)
+        client = Client(server.address())
 
         def slow(_: list[tuple[str, str]]) -> dict[str, int]:
             time.sleep(2)
@@ -334,8 +308,8 @@ def test_pictures_go_on_while_a_question_is_answered(tmp_path: Path) -> None:
 
         server.app.views.answer = slow  # type: ignore[method-assign, assignment]
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
-            request = f"GET /api/answer HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
-            connection.sendall(request.encode())
+            head = f"Host: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
+            connection.sendall(f"GET {client.folder}/api/answer HTTP/1.1\r\n{head}".encode())
             time.sleep(0.1)
             start = time.perf_counter()
             assert client.ask("/thumb?at=0&side=320").status == 200
@@ -345,7 +319,7 @@ def test_pictures_go_on_while_a_question_is_answered(tmp_path: Path) -> None:
 def test_what_data_says_is_what_the_library_says() -> None:
     evaluation = evaluation_of(["a.jpg", "b.jpg"])
     with served(["a.jpg", "b.jpg"]) as server:
-        data = Client(server).ask("/api/data").json
+        data = Client(server.address()).ask("/api/data").json
     assert data["iou_thresholds"] == list(evaluation.protocol.iou_thresholds)
     assert data["classes"] == [{"name": "<b>cat</b>", "objects": 2}]
     assert data["default"]["at_score"] == evaluation.score_curves().overall.best.score

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ioukit.viewer.running import Server
     from support.viewing import Asked
 
 image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[view]'")
@@ -41,9 +42,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def client(folder: Path) -> Iterator[Client]:
-    with served(["red.jpg"], folder, notes=folder.parent / "notes.db") as server:
-        yield Client(server)
+def server(folder: Path) -> Iterator[Server]:
+    with served(["red.jpg"], folder, notes=folder.parent / "notes.db") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> Client:
+    return Client(server.address())
 
 
 # ---- Who may ask.
@@ -78,50 +84,64 @@ def test_without_the_cookie_there_is_no_answer(client: Client, address: str, met
 
 
 def test_the_token_is_taken_from_the_address_of_the_page_alone(client: Client) -> None:
-    asked = client.ask(f"/?token={client.token}&class=%3Cb%3Ecat%3C/b%3E&score=0.5..", cookie=None)
-    assert (asked.status, asked.header("location")) == (303, "/?class=%3Cb%3Ecat%3C%2Fb%3E&score=0.5..")
+    asked = client.ask(f"/?token={client.token}&class=%3Cb%3Ecat%3C/b%3E&score=0.5..", cookie=None, at_root=True)
+    assert (asked.status, asked.header("location")) == (303, f"{client.folder}/?class=%3Cb%3Ecat%3C%2Fb%3E&score=0.5..")
     cookie = asked.header("set-cookie")
-    assert cookie == f"{client.cookie}; HttpOnly; SameSite=Strict; Path=/"
+    assert cookie == f"{client.cookie}; HttpOnly; SameSite=Strict; Path={client.folder}/"
     assert client.token not in str(asked.header("location"))
-    for address in ADDRESSES[1:]:
+    for address in ADDRESSES:
         separator = "&" if "?" in address else "?"
         assert client.ask(f"{address}{separator}token={client.token}", cookie=None).status == 403, address
     for wrong in ("", client.token[:-1], client.token + "A", "%00", f"{client.token}&token={client.token}", "é"):
-        assert client.ask(f"/?token={wrong}".replace("é", "%C3%A9"), cookie=None).status == 403, wrong
-    assert client.ask("/?" + "a=b&" * 5000 + f"token={client.token}", cookie=None).status in (400, 403)
+        address = f"/?token={wrong}".replace("é", "%C3%A9")
+        assert client.ask(address, cookie=None, at_root=True).status == 403, wrong
+    long = "/?" + "a=b&" * 5000 + f"token={client.token}"
+    assert client.ask(long, cookie=None, at_root=True).status in (400, 403)
+
+
+def test_the_app_stands_in_a_secret_folder(client: Client, folder: Path) -> None:
+    """Browsers send cookies to all ports of a machine, but only to the folder that they are for."""
+    assert len(client.folder) > 12
+    for address in ADDRESSES:
+        assert client.ask(address, at_root=True).status == 403, address
+        for other in ("/other", client.folder[:-1], f"{client.folder}x", "/", f"/.{client.folder}", client.folder * 2):
+            assert client.ask(f"{other}{address}", at_root=True).status in (403, 404), other
+    assert client.ask("", at_root=False).status == 403  # without the slash at its end
+    with served(["red.jpg"], folder) as server:
+        assert Client(server.address()).folder != client.folder
 
 
 def test_what_follows_the_token_cannot_lead_to_another_site(client: Client) -> None:
     for query in ("//evil.example/", "\\\\evil", "%0d%0aSet-Cookie:%20x=y", "a=%0d%0aX:y", "url=https://evil.example"):
-        asked = client.ask(f"/?token={client.token}&{query}", cookie=None)
+        asked = client.ask(f"/?token={client.token}&{query}", cookie=None, at_root=True)
         assert asked.status == 303
-        assert str(asked.header("location")).startswith("/?")
+        assert str(asked.header("location")).startswith(f"{client.folder}/?")
         assert asked.header("x") is None
         assert "evil=" not in str(asked.header("set-cookie"))
 
 
 def test_every_server_has_its_own_token_and_cookie(client: Client, folder: Path) -> None:
     with served(["red.jpg"], folder) as server:
-        other = Client(server)
+        other = Client(server.address())
         assert other.token != client.token
         assert len(other.token) >= 40
         assert other.ask("/", cookie=client.cookie).status == 403
         assert other.ask("/", cookie=f"{client.cookie}; {other.cookie}").status == 200
 
 
-def test_a_ticket_opens_the_page_once(client: Client) -> None:
-    address = client.server.address("outcome=fp", ticket=True)
+def test_a_ticket_opens_the_page_once(client: Client, server: Server) -> None:
+    address = server.address("outcome=fp", ticket=True)
     target = address.removeprefix(f"http://127.0.0.1:{client.port}")
     assert client.token not in address
-    first, second = (client.ask(target, cookie=None) for _ in range(2))
+    first, second = (client.ask(target, cookie=None, at_root=True) for _ in range(2))
     assert (first.status, second.status) == (303, 403)
     assert client.ask("/", cookie=str(first.header("set-cookie")).partition(";")[0]).status == 200
 
 
-def test_a_ticket_is_void_after_two_minutes(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ticket_is_void_after_two_minutes(client: Client, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ioukit.viewer.guard._TICKET_SECONDS", -1.0)
-    target = client.server.address(ticket=True).removeprefix(f"http://127.0.0.1:{client.port}")
-    assert client.ask(target, cookie=None).status == 403
+    target = server.address(ticket=True).removeprefix(f"http://127.0.0.1:{client.port}")
+    assert client.ask(target, cookie=None, at_root=True).status == 403
 
 
 @pytest.mark.parametrize(
@@ -144,7 +164,9 @@ def test_a_ticket_is_void_after_two_minutes(client: Client, monkeypatch: pytest.
 def test_a_name_that_points_here_is_refused(client: Client, host: str) -> None:
     """DNS rebinding: the browser asks this machine under a name of another site, and has no cookie for it, or has."""
     for cookie in (None, client.cookie):
-        lines = f"GET /api/data HTTP/1.1\r\nHost: {host.format(port=client.port)}\r\nConnection: close\r\n"
+        lines = (
+            f"GET {client.folder}/api/data HTTP/1.1\r\nHost: {host.format(port=client.port)}\r\nConnection: close\r\n"
+        )
         lines += f"Cookie: {cookie}\r\n" if cookie else ""
         asked = client.raw(f"{lines}\r\n".encode())
         assert asked.status in (400, 403), cookie
@@ -160,13 +182,13 @@ def test_a_request_has_one_host(client: Client) -> None:
     own = f"127.0.0.1:{client.port}"
     cookie = f"Cookie: {client.cookie}\r\nConnection: close\r\n\r\n"
     for lines in (
-        f"GET /api/data HTTP/1.1\r\nHost: {own}\r\nHost: evil.example\r\n",
-        f"GET /api/data HTTP/1.1\r\nHost: {own}\r\nHost: {own}\r\n",
-        "GET /api/data HTTP/1.1\r\n",
-        "GET /api/data HTTP/1.0\r\n",
+        f"GET {client.folder}/api/data HTTP/1.1\r\nHost: {own}\r\nHost: evil.example\r\n",
+        f"GET {client.folder}/api/data HTTP/1.1\r\nHost: {own}\r\nHost: {own}\r\n",
+        f"GET {client.folder}/api/data HTTP/1.1\r\n",
+        f"GET {client.folder}/api/data HTTP/1.0\r\n",
     ):
         assert client.raw((lines + cookie).encode()).status == 400, lines
-    absolute = f"GET http://evil.example/api/data HTTP/1.1\r\nHost: evil.example\r\n{cookie}"
+    absolute = f"GET http://evil.example{client.folder}/api/data HTTP/1.1\r\nHost: evil.example\r\n{cookie}"
     assert client.raw(absolute.encode()).status in (400, 403)
 
 
@@ -202,12 +224,12 @@ def test_other_sites_get_nothing(client: Client, headers: list[tuple[str, str]],
 def test_a_link_of_another_site_may_open_the_page_but_a_frame_or_a_script_may_not(client: Client) -> None:
     def opened(kind: str, mode: str, target: str = "/", cookie: str | None = "") -> Asked:
         headers = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", kind)]
-        return client.ask(target, headers=headers, cookie=cookie)
+        return client.ask(target, headers=headers, cookie=cookie, at_root="token=" in target)
 
     # A browser sends no strict cookie after such a redirect: a page that leads on is sent instead.
     asked = opened("document", "navigate", f'/?token={client.token}&class="><script>', cookie=None)
     assert asked.status == 200
-    assert b'content="0;url=/?class=%22%3E%3Cscript%3E"' in asked.body
+    assert b'content="0;url=' + client.folder.encode() + b'/?class=%22%3E%3Cscript%3E"' in asked.body
     assert client.token.encode() not in asked.body
     assert "default-src 'none'" in str(asked.header("content-security-policy"))
     assert opened("document", "navigate", cookie=None).status == 403
@@ -251,10 +273,8 @@ def test_a_form_of_another_page_writes_nothing(client: Client) -> None:
 
 
 def test_a_large_or_broken_body_is_refused(client: Client) -> None:
-    own = (
-        f"POST /api/notes HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\nConnection: close\r\n"
-    )
-    own += f"Origin: http://127.0.0.1:{client.port}\r\nContent-Type: application/json\r\n"
+    own = f"POST {client.folder}/api/notes HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nConnection: close\r\n"
+    own += f"Cookie: {client.cookie}\r\nOrigin: http://127.0.0.1:{client.port}\r\nContent-Type: application/json\r\n"
     assert client.raw(f"{own}Content-Length: 99999999999\r\n\r\n".encode()).status == 413
     for length in ("-1", "1e3", "0x10", "5, 5000"):
         assert client.raw(f"{own}Content-Length: {length}\r\n\r\n".encode()).status in (400, 413), length
@@ -322,7 +342,7 @@ def test_the_token_is_in_no_log(
     client: Client, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        client.ask(f"/?token={client.token}", cookie=None)
+        client.ask(f"/?token={client.token}", cookie=None, at_root=True)
         client.ask("/")
         with socket.create_connection(("127.0.0.1", client.port)) as connection:
             connection.sendall(f"GET /?token={client.token} HTTP/1.1\r\nbroken\r\n\r\n".encode())
@@ -331,9 +351,9 @@ def test_the_token_is_in_no_log(
     assert client.token not in caplog.text + printed.out + printed.err
 
 
-def test_it_listens_at_this_machine_alone(client: Client) -> None:
-    assert client.server.is_local
-    assert client.server.address().startswith("http://127.0.0.1:")
+def test_it_listens_at_this_machine_alone(client: Client, server: Server) -> None:
+    assert server.is_local
+    assert server.address().startswith("http://127.0.0.1:")
     others = {address[4][0] for address in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
     for other in others - {"127.0.0.1", "127.0.1.1"}:
         with pytest.raises(OSError), socket.create_connection((str(other), client.port), 2):
@@ -342,7 +362,7 @@ def test_it_listens_at_this_machine_alone(client: Client) -> None:
 
 def test_on_all_addresses_numbers_and_own_names_are_hosts_and_other_names_are_not(folder: Path) -> None:
     with served(["red.jpg"], folder, host="0.0.0.0") as server:
-        client = Client(server)
+        client = Client(server.address())
         assert not server.is_local
         for host in ("127.0.0.1", "192.0.2.7", "localhost", socket.gethostname(), "[2001:db8::1]"):
             assert client.ask("/api/data", host=f"{host}:{client.port}").status == 200, host

@@ -72,7 +72,7 @@ def test_nothing_outside_of_the_folder_is_served(tmp_path: Path) -> None:
         listening.bind(str(images / "socket.png"))
     names = names_that_lead_out(tmp_path)
     with served([*names, "inside.png"], images) as server:
-        client = Client(server)
+        client = Client(server.address())
         image_module.new("RGB", (80, 60), "blue").save(images / "inside.png")
         assert client.ask(f"/photo?at={len(names)}").status == 200
         for at, name in enumerate(names):
@@ -90,7 +90,7 @@ def test_a_link_within_the_folder_is_followed(tmp_path: Path) -> None:
     image_module.new("RGB", (80, 60), "red").save(images / "deeper" / "red.png")
     (images / "link.png").symlink_to(images / "deeper" / "red.png")
     with served(["link.png", "deeper/red.png", "/elsewhere/red.png"], images) as server:
-        assert [Client(server).ask(f"/photo?at={at}").status for at in range(3)] == [200, 200, 404]
+        assert [Client(server.address()).ask(f"/photo?at={at}").status for at in range(3)] == [200, 200, 404]
 
 
 def test_the_folder_may_be_a_link_itself(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_folder_may_be_a_link_itself(tmp_path: Path) -> None:
     image_module.new("RGB", (80, 60), "red").save(tmp_path / "real" / "red.png")
     (tmp_path / "images").symlink_to(tmp_path / "real")
     with served(["red.png"], tmp_path / "images") as server:
-        assert Client(server).ask("/photo?at=0").status == 200
+        assert Client(server.address()).ask("/photo?at=0").status == 200
 
 
 @posix
@@ -145,7 +145,7 @@ def test_files_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     with served([*files, "whole.jpg"], tmp_path) as server:
-        client = Client(server)
+        client = Client(server.address())
         for at, name in enumerate(files):
             for address in (f"/photo?at={at}", f"/thumb?at={at}&side=320"):
                 asked = client.ask(address)
@@ -162,7 +162,7 @@ def test_the_content_type_is_that_of_the_pixels_and_not_of_the_name(tmp_path: Pa
     with (tmp_path / "png.svg").open("ab") as file:
         file.write(b"<script>alert(1)</script>")  # a picture and a page in one file
     with served(["page.html", "png.svg"], tmp_path) as server:
-        client = Client(server)
+        client = Client(server.address())
         for at, kind in enumerate(("image/png", "image/jpeg")):
             asked = client.ask(f"/photo?at={at}")
             assert asked.header("content-type") == kind

@@ -66,6 +66,9 @@ class Guard:
       is sent on to the address without it. In a frame, the address begins with the token instead: browsers send no
       strict cookie from a frame on another site, and ``localhost`` and ``127.0.0.1`` are two sites.
 
+    The app stands in a folder with a secret name, and the cookie is for this folder: browsers send cookies to all ports
+    of a machine, so to the servers of its other users, too.
+
     Args:
         app: The application.
         port: The port of the server.
@@ -86,6 +89,7 @@ class Guard:
         self._app = app
         self._names = names
         self._port = port
+        self._folder = f"/{secrets.token_urlsafe(12)}/"
         self._frames = " ".join(frames)
         self._cookie = f"ioukit-{port}"
         self._tickets: dict[bytes, float] = {}
@@ -113,20 +117,23 @@ class Guard:
         framed = bool(self._frames) and scope["path"].startswith(_IN_FRAME)
         if framed:
             scope, framed = self._without_token(scope)
-        at_page = scope["path"] == "/"
+        path = scope["path"]
+        at_page = path in ("/", self._folder)
         sending = self._protected(send, in_frame=at_page and framed)
         refused = self._refused(scope, headers)
         if refused is not None:
-            await _reply(sending, scope, refused, _REPLIES[refused])
+            await _reply(sending, scope, refused, _REPLIES[refused], as_page=at_page)
             return
-        if at_page and (query := _query(scope)) and "token" in dict(query):
+        if path == "/" and (query := _query(scope)) and "token" in dict(query):
             given = [value for name, value in query if name == "token"]
             if len(given) == 1 and self._opens(given[0]):
                 await self._let_in(sending, scope, headers, query)
                 return
-        if not framed and not self._knows(headers.get(b"cookie", [])):
-            await _reply(sending, scope, 403, _STRANGER)
-            return
+        if not framed:
+            if not path.startswith(self._folder) or not self._knows(headers.get(b"cookie", [])):
+                await _reply(sending, scope, 403, _STRANGER, as_page=at_page)
+                return
+            scope = {**scope, "path": path[len(self._folder) - 1 :]}
         try:
             await self._app(scope, _limited(receive, _MOST_BODY), sending)
         except BodyTooLongError:
@@ -147,7 +154,7 @@ class Guard:
         if any(origin.lower() != b"http://" + host.lower() for origin in origins):
             return 403
         site = b",".join(headers.get(b"sec-fetch-site", []))
-        opens_page = scope["path"] == "/" and scope["method"] == "GET" and _is_navigation(headers)
+        opens_page = scope["path"] in ("/", self._folder) and scope["method"] == "GET" and _is_navigation(headers)
         if site not in (b"", b"none", b"same-origin") and not opens_page:
             return 403
         if scope["method"] == "POST":
@@ -196,8 +203,8 @@ class Guard:
 
     async def _let_in(self, send: Any, scope: Any, headers: dict[bytes, list[bytes]], query: Any) -> None:
         rest = urlencode([(name, value) for name, value in query if name != "token"])
-        target = f"/?{rest}" if rest else "/"
-        cookie = f"{self._cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+        target = f"{self._folder}?{rest}" if rest else self._folder
+        cookie = f"{self._cookie}={self.token}; HttpOnly; SameSite=Strict; Path={self._folder}"
         sent: list[tuple[bytes, bytes]] = [(b"set-cookie", cookie.encode())]
         if b",".join(headers.get(b"sec-fetch-site", [])) in (b"", b"none", b"same-origin"):
             await _send(send, scope, 303, b"", [*sent, (b"location", target.encode())])
@@ -309,9 +316,9 @@ def _limited(receive: Any, most: int) -> Any:
     return receiving
 
 
-async def _reply(send: Any, scope: Any, status: int, words: str) -> None:
+async def _reply(send: Any, scope: Any, status: int, words: str, *, as_page: bool = False) -> None:
     """A refusal in words: JSON for scripts and pictures, a page for people."""
-    if scope["path"] == "/":
+    if as_page:
         page = (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>ioukit</title>'
             f'<meta name="viewport" content="width=device-width"><h1>ioukit view</h1><p>{words}</p></html>'

@@ -10,9 +10,13 @@ import numpy as np
 from ioukit.evaluation.table import threshold_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
 
     from ioukit.evaluation import MatchTable
+
+    Rows = npt.NDArray[np.int64]
 
 __all__ = ["Found", "Neighbours", "Pair", "Thing"]
 
@@ -63,6 +67,30 @@ class Pair(NamedTuple):
     iou: float
 
 
+class _Sorted(NamedTuple):
+    """Pairs by one of their sides."""
+
+    first: int
+    """The first row of that side."""
+    starts: list[int]
+    """For each row of it, the first of its pairs; and the number of all."""
+    partner: list[int]
+    """Rows of the other side."""
+    iou: list[float]
+
+    @classmethod
+    def of(cls, rows: Rows, listed: slice, partner: Rows, iou: npt.NDArray[np.float64]) -> _Sorted:
+        """The pairs of some rows, which are sorted."""
+        starts = np.searchsorted(rows, np.arange(listed.start, listed.stop + 1)).tolist()
+        return cls(listed.start, starts, partner.tolist(), iou.tolist())
+
+    def partners(self, row: int) -> Iterator[tuple[int, float]]:
+        """The other side and the overlap of each pair of a row."""
+        at = row - self.first
+        for place in range(self.starts[at], self.starts[at + 1]):
+            yield self.partner[place], self.iou[place]
+
+
 class Neighbours:
     """The marks of one image at an IoU threshold and a score threshold.
 
@@ -103,11 +131,7 @@ class Neighbours:
         """By their rows in the table."""
         self.detections = self._read_detections(detections)
         """By their rows in the table."""
-        self.near_of: defaultdict[int, list[Pair]] = defaultdict(list)
-        """By row of the detection: what overlaps it, in the order of preference."""
-        self.near_to: defaultdict[int, list[Pair]] = defaultdict(list)
-        """By row of the object: what overlaps it, the highest overlap first."""
-        self._read_near(detections)
+        self._read_near(objects, detections)
         self.match: dict[int, Pair] = {}
         """By row of the detection: what it takes, whatever its score, and whether or not that counts."""
         self.takers: defaultdict[int, list[Pair]] = defaultdict(list)
@@ -124,23 +148,29 @@ class Neighbours:
         """Whether a match with an object needs more than the threshold, and not just as much."""
         return self._table.protocol.threshold == "more_than" or bool(one.special & _MORE_THAN)
 
-    def alike(self, one: Found) -> list[Pair]:
+    def near_of(self, one: Found) -> Iterator[Pair]:
+        """The objects that overlap a detection, in the order of preference."""
+        for place, iou in self._of.partners(one.row):
+            yield Pair(one, self.objects[place], iou)
+
+    def near_to(self, one: Thing) -> Iterator[Pair]:
+        """The detections that overlap an object, the highest overlap first, then the best score of a class."""
+        for detection, iou in self._to.partners(one.row):
+            yield Pair(self.detections[detection], one, iou)
+
+    def alike(self, one: Found) -> Iterator[Pair]:
         """The objects of the class of a detection that overlap it, in the order of preference."""
-        return [pair for pair in self.near_of[one.row] if pair.object.category == one.category]
+        return (pair for pair in self.near_of(one) if pair.object.category == one.category)
 
-    def wanted(self, pairs: Sequence[Pair]) -> Pair | None:
-        """The object of a detection without a match that others have taken.
-
-        Args:
-            pairs: Those of :meth:`alike`.
-        """
+    def wanted(self, one: Found) -> Pair | None:
+        """The object that a detection without a match would take if others had not taken it; ``None`` for none."""
         choice = self._table.protocol.choice
         if choice == "best_free":
-            return next(filter(self.reaches, pairs), None)
-        tiers = [pairs]
+            return next(filter(self.reaches, self.alike(one)), None)
+        tiers = [self.alike(one)]
         if choice == "best_of_all_then_groups":
-            tiers = [[pair for pair in pairs if pair.object.is_area is area] for area in (False, True)]
-        return next((tier[0] for tier in tiers if tier and self.reaches(tier[0])), None)
+            tiers = [filter(area, self.alike(one)) for area in (_is_no_area, _is_area)]
+        return next((pair for tier in tiers if (pair := next(tier, None)) is not None and self.reaches(pair)), None)
 
     def _read_objects(self, rows: slice) -> dict[int, Thing]:
         table, columns = self._table, self._table.objects
@@ -173,21 +203,17 @@ class Neighbours:
         )
         return {values[0]: Found(*values) for values in listed}
 
-    def _read_near(self, rows: slice) -> None:
+    def _read_near(self, objects: slice, rows: slice) -> None:
+        """The near pairs of the image, sorted for detections and for objects."""
         near = self._table.near
         assert near is not None
         first, last = np.searchsorted(near.detection, [rows.start, rows.stop]).tolist()
-        columns = (near.detection[first:last], near.object[first:last], near.iou[first:last])
-        pairs = [
-            Pair(self.detections[detection], self.objects[place], iou)
-            for detection, place, iou in zip(*(column.tolist() for column in columns), strict=True)
-        ]
+        detection, place, iou = near.detection[first:last], near.object[first:last], near.iou[first:last]
         later = -1 if self._table.protocol.ties == "last" else 1
-        order = self._table.objects.row
-        pairs.sort(key=lambda pair: (-pair.iou, later * int(order[pair.object.row])))
-        for pair in pairs:
-            self.near_of[pair.detection.row].append(pair)
-            self.near_to[pair.object.row].append(pair)
+        order = np.lexsort((later * self._table.objects.row[place], -iou, detection))
+        self._of = _Sorted.of(detection[order], rows, place[order], iou[order])
+        order = np.lexsort((detection, -iou, place))
+        self._to = _Sorted.of(place[order], objects, detection[order], iou[order])
 
     def _read_matches(self, rows: slice) -> None:
         pairs = self._table.pairs
@@ -201,3 +227,11 @@ class Neighbours:
                 self.takers[place].append(pair)
         for takers in self.takers.values():
             takers.sort(key=lambda pair: -pair.detection.score)
+
+
+def _is_area(pair: Pair) -> bool:
+    return pair.object.is_area
+
+
+def _is_no_area(pair: Pair) -> bool:
+    return not pair.object.is_area

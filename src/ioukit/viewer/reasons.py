@@ -120,7 +120,9 @@ class Explainer:
     def _true_positive(self, match: Pair) -> Reason:
         words = f"It matches {self._named(match)}: {self._measured(match)}, and {self._needed(match.object)}."
         for better in self._all.alike(match.detection):
-            if better.iou <= match.iou or not self._all.reaches(better):
+            if better.iou <= match.iou:
+                break
+            if not self._all.reaches(better):
                 continue
             if better.object.ignored:
                 why = "it is ignored, and objects that count come first"
@@ -156,7 +158,7 @@ class Explainer:
                 "outside", f"It matches no object, and does not count: {rule or 'it is outside of the range'}."
             )
         own = self._class(self._table.detections.category[one.row])
-        for pair in self._all.near_of[one.row]:
+        for pair in self._all.near_of(one):
             other = self._class(self._table.objects.category[pair.object.row])
             if pair.iou > self._all.threshold and (pair.object.is_area or choice.neighbour_of(other) == own):
                 why = "nothing counts there" if pair.object.is_area else f"a {other} is not counted against a {own}"
@@ -165,34 +167,33 @@ class Explainer:
         return Reason("excused", "It matches no object, and does not count.")
 
     def _false_positive(self, one: Found) -> Reason:
-        alike = self._all.alike(one)
-        wanted = self._all.wanted(alike)
+        wanted = self._all.wanted(one)
         if wanted is not None:
             words = f"{self._clause(wanted)}, but {self._taker(wanted)} matches that object."
-            if self._protocol.choice != "best_free" and sum(map(self._all.reaches, alike)) > 1:
+            if self._protocol.choice != "best_free" and sum(map(self._all.reaches, self._all.alike(one))) > 1:
                 words += " By this protocol, a detection matches its best object or none."
             takers = self._all.takers.get(wanted.object.row)
             return Reason("taken", words, wanted.object.row, takers[0].detection.row if takers else -1, wanted.iou)
-        other = next((pair for pair in self._all.near_of[one.row] if pair.object.category != one.category), None)
-        if not alike and other is None:
+        best = next(self._all.alike(one), None)
+        other = next((pair for pair in self._all.near_of(one) if pair.object.category != one.category), None)
+        if best is None and other is None:
             return Reason("background", f"No object has {self._overlap} {self._least()} with it.")
-        if other is not None and (not alike or (self._all.reaches(other) and alike[0].iou < other.iou)):
+        if other is not None and (best is None or (self._all.reaches(other) and best.iou < other.iou)):
             words = (
-                f"It lies on {self._named(other)}, of another class: {self._measured(other)}. {self._best_alike(alike)}"
+                f"It lies on {self._named(other)}, of another class: {self._measured(other)}. {self._best_alike(best)}"
             )
             return Reason("other_class", words, other.object.row, -1, other.iou)
-        best = alike[0]
-        words = f"It matches no object. {self._best_alike(alike)}"
+        assert best is not None
+        words = f"It matches no object. {self._best_alike(best)}"
         if other is not None and self._all.reaches(other):
             words += f" {self._clause(other)}, but is of another class."
         taker = next((pair for pair in self._all.takers.get(best.object.row, []) if pair.detection.counts), None)
         return Reason("below", words, best.object.row, taker.detection.row if taker else -1, best.iou)
 
-    def _best_alike(self, alike: Sequence[Pair]) -> str:
+    def _best_alike(self, best: Pair | None) -> str:
         """A sentence about the best object of the class of a detection that reaches no object of it."""
-        if not alike:
+        if best is None:
             return f"No object of its class has {self._overlap} {self._least()} with it."
-        best = alike[0]
         words = (
             f"The best of its class is {self._named(best)}: {self._measured(best)}, and {self._needed(best.object)}."
         )
@@ -214,22 +215,18 @@ class Explainer:
             best = takers[0]
             words = f"A detection matches it ({self._measured(best)}), but {self._too_low(best.detection)}."
             return Reason("below_score", words, -1, best.detection.row, best.iou)
-        pairs = self._all.near_to[one.row]
-        alike = sorted(
-            (pair for pair in pairs if pair.detection.category == one.category),
-            key=lambda pair: (not self._all.reaches(pair), *_rank(pair)),
-        )
-        others = sorted(
-            (pair for pair in pairs if pair.detection.category != one.category and pair.detection.counts),
-            key=_rank,
-        )
-        if alike and self._all.reaches(alike[0]):
-            return self._went_elsewhere(alike[0])
+        pairs = list(self._all.near_to(one))
+        alike = [pair for pair in pairs if pair.detection.category == one.category]
+        reaching = [pair for pair in alike if self._all.reaches(pair)]
+        if reaching:
+            return self._went_elsewhere(min(reaching, key=_rank))
+        others = (pair for pair in pairs if pair.detection.category != one.category and pair.detection.counts)
+        nearest = min(others, key=_rank, default=None)
         other = ""
-        if others and (self._all.reaches(others[0]) or not alike):
-            found = others[0].detection
+        if nearest is not None and (self._all.reaches(nearest) or not alike):
+            found = nearest.detection
             name, score = self._class(self._table.detections.category[found.row]), _number(found.score)
-            other = f"A detection of another class ({name}, score {score}, {self._measured(others[0])}) lies on it."
+            other = f"A detection of another class ({name}, score {score}, {self._measured(nearest)}) lies on it."
         if alike:
             best = min(alike, key=_rank)
             measured = f"{self._measured(best)}, score {_number(best.detection.score)}"
@@ -240,9 +237,9 @@ class Explainer:
             elif taken:
                 words += f" It matches {self._named(taken)}."
             return Reason("low_iou", f"{words} {other}".rstrip(), -1, best.detection.row, best.iou)
-        if others:
+        if nearest is not None:
             words = f"{other} No detection of its class has {self._overlap} {self._least()} with it."
-            return Reason("other_class", words, -1, others[0].detection.row, others[0].iou)
+            return Reason("other_class", words, -1, nearest.detection.row, nearest.iou)
         return Reason("none", f"No detection has {self._overlap} {self._least()} with it.")
 
     def _why_not(self, one: Found) -> str:
@@ -258,7 +255,7 @@ class Explainer:
         if not one.within:
             code = "left_out" if one.special & _LEFT_OUT else "beyond_cap"
             return Reason(code, f"{start} does not count: {self._why_not(one)}.", -1, one.row, pair.iou)
-        taken = self._all.match.get(one.row) or self._all.alike(one)[0]
+        taken = self._all.match.get(one.row) or next(self._all.alike(one))
         does = "matches" if one.row in self._all.match else "overlaps most with"
         words = f"{start} {does} {self._named(taken)}: {self._measured(taken)}."
         if not one.counts:

@@ -57,6 +57,7 @@ class Connection:
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if self.is_started_here:
             options |= {"num_cpus": threads, "include_dashboard": False}
+            address = "local"  # with None, Ray also looks for a cluster that someone else started on this machine
         try:
             self.ray.init(address=address, **options)
         except (ConnectionError, RuntimeError, ValueError, self.ray.exceptions.RayError) as error:

@@ -103,8 +103,8 @@ function showDetails(holder, image, marks, k, { go, closer }) {
     const facts = [
       object ? null : ["Score", score(mark.score)],
       mark.iou === null || (!DATA.models.length) ? null : [mark.partner === null ? "Highest overlap" : "Overlap (IoU)", mark.iou ? fixed(mark.iou) : "none"],
-      ["Size", `${whole(Math.round(mark.w))} × ${whole(Math.round(mark.h))}`],
-      mark.area === null ? null : ["Area", `${whole(Math.round(mark.area))} square pixels`],
+      DATA.drawing.ground ? null : ["Size", `${whole(Math.round(mark.w))} × ${whole(Math.round(mark.h))}`],
+      mark.area === null ? null : ["Area", DATA.drawing.ground ? `${fixed(mark.area, 1)} square metres` : `${whole(Math.round(mark.area))} square pixels`],
       mark.id === null ? null : ["Id", String(mark.id)],
       mark.flags.length ? ["Flags", mark.flags.join(", ")] : null,
       DATA.models.length > 1 && !object ? ["Model", modelOf(mark.side)] : null,
@@ -114,11 +114,11 @@ function showDetails(holder, image, marks, k, { go, closer }) {
       element("h3", { class: "mark-title" }, classKey(mark.label), named(mark.class)),
       element("p", { class: `mark-outcome k-${KINDS[mark.kind]}` }, outcomeKey(KINDS[mark.kind]), outcome),
       mark.why ? element("p", { class: "why", id: "large-why" }, mark.why) : null,
-      factList(facts),
       element("div", { class: "controls" },
         element("button", { type: "button", class: "button", onclick: closer }, "Show it larger"),
         other === null ? null : element("button", { type: "button", class: "button", onclick: () => go(other) },
           mark.partner === null ? (marks[other].side === 0 ? "Go to that object" : "Go to that detection") : object ? "Go to its detection" : "Go to its object")),
+      factList(facts),
       more);
   }
   for (const part of detailParts) part(more, image, k);

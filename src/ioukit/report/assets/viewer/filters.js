@@ -55,7 +55,7 @@ function textField(key, label, placeholder) {
 function confusionFields() {
   const names = [...DATA.names, "background"];
   const selects = [["true", "Object", "no object"], ["predicted", "Detected as", "not detected"]].map(([key, label, nothing]) => {
-    const select = element("select", { onchange: () => STATE.set({ [key]: select.value || null }) }, element("option", { value: "" }, "any"),
+    const select = element("select", { "aria-label": label, onchange: () => STATE.set({ [key]: select.value || null }) }, element("option", { value: "" }, "any"),
       element("option", { value: "background" }, nothing));
     // The names of many classes are made when they are needed.
     const fill = () => {
@@ -153,6 +153,10 @@ function startFilters(panel) {
   if (DATA.issues?.length) {
     addFold(panel, "Label issues", ["issue"], [checks("issue", DATA.issues.map((issue) => (typeof issue === "string"
       ? { value: issue, text: columnTitle(issue) } : { value: issue.name, text: issue.words || columnTitle(issue.name) })), "Label issues")]);
+  }
+  if (hasModels && !DATA.issues) {
+    addFold(panel, "Label issues", [], [{ holder: element("p", { class: "small soft" }, "Start with ", element("code", {}, "--issues"),
+      " (in Python: ", element("code", {}, "issues=True"), ") to look for labels that are likely wrong. It takes seconds to minutes.") }]);
   }
   addFold(panel, "Tags and notes", ["tag", "noted"], [tagChecks(), checks("noted", [{ value: "yes", text: "With a note" }, { value: "no", text: "Without a note" }], "Notes")]);
   addScatter(panel);

@@ -11,10 +11,8 @@ const NEAR = 5; // pixels: an edge that is as near as this is meant, even if a s
 function makeStage(holder, keys, { hovered, picked }) {
   let panes = [], labelsOn = true, waiting = 0, lastPick = null;
   const zoom = startZoom(holder, { keys, changed: () => {
-    for (const pane of panes) placeSpots(pane);
     clearTimeout(waiting);
-    const many = panes.some(({ marks }) => marks.length > 400);
-    if (many) waiting = setTimeout(labelAll, 90);
+    if (panes.some(({ marks }) => marks.length > MANY)) waiting = setTimeout(labelAll, 90);
     else labelAll();
   } });
 
@@ -36,7 +34,7 @@ function makeStage(holder, keys, { hovered, picked }) {
     const drawing = shape("svg", { class: "picture fine", viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": `${image.name}${title ? `, ${title}` : ""}` });
     const figure = element("figure", { class: "pane" }, title ? element("figcaption", {}, named(title)) : null, drawing);
     const pane = { image, model, title, drawing, figure, marks: marksShown(image, model) };
-    drawing.append(shape("rect", { class: "frame", width: w, height: h }));
+    drawing.append(shape("rect", { class: "plate", width: w, height: h }));
     if (image.photo && VIEW.one("photos") !== "off") photograph(pane);
     const inside = shape("g", { transform: "scale(.1)" });
     pane.grid = image.grid ? shape("g", {}) : null;
@@ -68,33 +66,44 @@ function makeStage(holder, keys, { hovered, picked }) {
 
   // As many names as have room in the visible part. Selected marks and errors come first, then the best scores.
   function label(pane) {
-    const { image, marks } = pane, size = LABEL * zoom.unit();
+    const { image, marks } = pane;
     if (pane.grid) pane.grid.replaceChildren(gridLines(image, 11 * zoom.unit()));
-    const [left, top, across, down] = zoom.part(), right = left + across, bottom = top + down;
+    const sight = sightOf(pane), left = sight.ox, top = sight.oy, right = left + sight.frame.w, bottom = top + sight.frame.h;
     const inSight = marks.filter(({ x, y, w, h }) => x / 10 < right && (x + w) / 10 > left && y / 10 < bottom && (y + h) / 10 > top);
     pane.figure.classList.toggle("many", inSight.length > MANY);
     pane.labels.replaceChildren();
+    pane.names.replaceChildren();
     if (!labelsOn) return;
     const seen = inSight.filter(({ kind, chosen }) => chosen && kind !== "gt");
     const rank = ({ kind }) => (kind === "fp" || kind === "fn" ? 0 : kind === "tp" ? 1 : 2);
     seen.sort((a, b) => rank(a) - rank(b) || b.score - a.score);
-    // The visible part of the image, within which labels stand.
-    const ox = Math.max(0, left), oy = Math.max(0, top), frame = { w: Math.min(image.w, right) - ox, h: Math.min(image.h, bottom) - oy };
     const taken = [];
-    for (const mark of seen.slice(0, 1500)) {
+    for (const mark of [...(pane.named || [])].reverse()) nameOn(pane.labels, mark, sight, taken);
+    const looked = new Set((pane.named || []).map(({ k }) => k));
+    for (const mark of seen.filter(({ k }) => !looked.has(k)).slice(0, 1500)) {
       if (taken.length === MOST_LABELS) break;
-      const text = nameOf(mark), x = Math.max(mark.x / 10 - ox, 0), y = Math.max(mark.y / 10 - oy, 0);
-      const spot = roomFor({ x, y, h: (mark.y + mark.h) / 10 - oy - y }, widthOf(text) * size, size, frame, taken);
-      if (!spot) continue;
-      taken.push(spot);
-      pane.labels.append(labelOf(mark, text, { ...spot, x: spot.x + ox, y: spot.y + oy }, size, null));
+      nameOn(pane.labels, mark, sight, taken);
     }
+  }
+  // The visible part of an image, and the size of letters on it. It is measured once for all labels: that is slow.
+  function sightOf({ image }) {
+    const size = LABEL * zoom.unit(), [left, top, across, down] = zoom.part();
+    const ox = Math.max(0, left), oy = Math.max(0, top);
+    return { size, ox, oy, frame: { w: Math.min(image.w, left + across) - ox, h: Math.min(image.h, top + down) - oy } };
+  }
+  // Writes the name of a mark where there is room.
+  function nameOn(target, mark, { size, ox, oy, frame }, taken) {
+    const text = nameOf(mark), x = Math.max(mark.x / 10 - ox, 0), y = Math.max(mark.y / 10 - oy, 0);
+    const spot = roomFor({ x, y, h: (mark.y + mark.h) / 10 - oy - y }, widthOf(text) * size, size, frame, taken);
+    if (!spot) return;
+    taken.push(spot);
+    target.append(labelOf(mark, text, { ...spot, x: spot.x + ox, y: spot.y + oy }, size, null));
   }
   const nameOf = (mark) => labelText({ ...mark, label: DATA.names[mark.label] }, 28);
 
   // The marks that are looked at, on top of all others and with a wider line. spots: [[place of the mark, class], ...].
   function placeSpots(pane) {
-    const made = [], names = [], size = LABEL * zoom.unit();
+    const made = [], names = [];
     for (const [k, look] of pane.chosen || []) {
       const mark = pane.all.get(k);
       if (!mark) continue;
@@ -103,12 +112,17 @@ function makeStage(holder, keys, { hovered, picked }) {
       made.push(inClassColour(shape("g", { class: `spot ${look} k-${kind}` }, area && DATA.drawing.filled ? shape("path", { class: "area", d: area }) : null,
         edge ? shape("path", { class: "around", d: edge }) : null, edge ? shape("path", { class: "box", d: edge }) : null,
         points ? shape("path", { class: "dots", d: points }) : null), mark.label));
-      const text = nameOf(mark), w = widthOf(text) * size, { image } = pane;
-      const spot = roomFor({ x: mark.x / 10, y: mark.y / 10, h: mark.h / 10 }, w, size, image, []);
-      if (spot) names.push(labelOf(mark, text, spot, size, null));
+      names.push(mark);
     }
     pane.spots.replaceChildren(...made);
-    pane.names.replaceChildren(...names);
+    pane.named = names;
+    pane.names.replaceChildren();
+    // Few labels are placed again around those of the marks that are looked at; of many, some may lie below them.
+    if (labelsOn && pane.marks.length <= MANY) label(pane);
+    else if (names.length) {
+      const sight = sightOf(pane);
+      for (const mark of names) nameOn(pane.names, mark, sight, []);
+    }
   }
 
   // The marks at a point of the image, the most likely one first: an edge nearby, then the smallest around the point.
