@@ -169,7 +169,8 @@ def test_goes_on_where_it_stopped(sorted_files: Sorted, tmp_path: Path, monkeypa
     )
     assert len(done) == 4 + len(list((work / "tables").iterdir())) - kept  # tables that were there are not made again
     monkeypatch.setattr(stages, "match", lambda *_, **__: pytest.fail("matched again"))
-    scale.evaluate(gt, tmp_path / "detections", work=work, threads=2)
+    ours = scale.evaluate(gt, tmp_path / "detections", work=work, threads=2, parts=2)  # it keeps its parts
+    assert_same_evaluation(ours, expected_of(gt, tmp_path / "detections"))
 
 
 def with_pieces(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:

@@ -57,7 +57,7 @@ class Prepared:
     job: Job
     """The job, with as many parts as ``described`` says."""
     layout: Layout | None
-    """The parts that pieces have alone, if ``described`` says that these are the parts."""
+    """The parts that pieces have alone, if there are such."""
 
     def cut(self, parts: int, *, by_piece: bool) -> tuple[Job, Mapping[int, int]]:
         """The job with its parts, and the part that a piece has alone, by the number of the piece.
@@ -114,7 +114,7 @@ def prepare(
     places = None if request.categories is None else np.sort(gt.categories.positions(request.categories))
     categories = gt.categories if places is None else gt.categories.take(places)
     near = checked_near(rules, request.near)
-    layout = None if request.parts is not None else layout_of(source.pieces, gt.images)
+    layout = layout_of(source.pieces, gt.images)
     described: dict[str, Any] = {
         "ground_truth": [gt.source, len(gt), len(gt.images), _digest(gt)],
         "detections": source.fingerprint,
@@ -123,7 +123,7 @@ def prepare(
         "categories": None if places is None else categories.ids.tolist(),
         "near": near,
         "parts": max(1, min(parts, len(gt.images))),
-        "by_piece": layout is not None,
+        "by_piece": layout is not None and request.parts is None,
     }
     job = Job(
         protocol=rules,

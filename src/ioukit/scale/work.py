@@ -48,10 +48,11 @@ class WorkFolder:
 
     def start_again(self, job: Mapping[str, Any]) -> None:
         """Forget all steps; the run goes on as described by another job."""
+        for folder in (self._pieces, self.path / "tables"):  # in this order: what a piece says needs its tables
+            if folder.exists():
+                shutil.rmtree(folder)
         if (self.path / _JOB).exists():
             write_whole(self.path / _JOB, json.dumps(job))
-        for folder in (self._pieces, self.path / "tables"):
-            shutil.rmtree(folder, ignore_errors=True)
 
     def has_piece(self, piece: int) -> bool:
         """Whether a piece of the input has been split."""
