@@ -8,6 +8,7 @@ import pytest
 
 from ioukit.evaluation import Outcome, outcomes, score_curves
 from support.browsing import pictured, serious_violations, until
+from support.paths import DATA
 from support.viewer_pages import CASES, Visits, counts, names, query, ready
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def test_axe_finds_nothing_serious(case: str, *, dark: bool, visits: Visits) -> 
     page = visits.visit(case, "class=car&size=10..", dark=dark)
     page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
     assert serious_violations(page) == []
+    page.evaluate("() => { for (const sheet of document.querySelectorAll('details.menu')) sheet.open = false; }")
     page.set_viewport_size({"width": 390, "height": 844})
     page.locator("#open-panel").click()
     assert page.locator("#drawer").is_visible()
@@ -335,6 +337,16 @@ def test_photographs_come_and_missing_ones_are_said(visits: Visits, tmp_path: Pa
     assert page.locator(".missing").first.inner_text() == "no photograph"
     assert page.locator(".cell img").count() == 0
     assert page.locator(".cell svg .box").count() > 0
+    # A file that is no picture is said on its card, and the others come.
+    for source in (DATA / "coco_ccby_images" / "images").iterdir():
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    broken = sorted(tmp_path.glob("*.jpg"))[0]
+    broken.write_bytes(b"no picture")
+    visits.expected = ("status of 404",)
+    page = visits.open(visits.serve(CASES["photographs"](), tmp_path), "sort=name")
+    until(page, "() => document.querySelectorAll('.cell img.there').length === 5")
+    until(page, "() => document.querySelector('.missing') !== null")
+    assert page.locator(".cell").first.locator(".missing").inner_text() == "not readable"
 
 
 def test_the_look_lives_in_the_address(visits: Visits) -> None:
@@ -367,6 +379,13 @@ def test_a_change_between_two_models(visits: Visits) -> None:
     count = page.locator("label", has_text="Won: only second").locator(".facet").inner_text()
     assert 0 < shown <= int(count)
     assert page.locator("#said-marks").inner_text().startswith(f"with {count} ")
+    # Objects that the other model finds are shown, because they are what was asked for.
+    page.get_by_role("button", name="second", exact=True).click()
+    ready(page)
+    assert page.locator(".cell g.k-gt:not(.other-mark) .box").first.is_visible()
+    page.get_by_role("button", name="Reset all").click()
+    ready(page)
+    assert page.locator(".cell g.k-gt .box").first.is_hidden()
 
 
 def test_nothing_fits_and_errors_are_said_in_words(visits: Visits) -> None:

@@ -17,6 +17,7 @@ Rows = npt.NDArray[np.int64]
 
 _MOST_STEPS = 120_000  # changes of cells: about a megabyte of the page
 _MOST_ENTRIES = 60_000  # images in the lists of all cells
+_ERRORS_OF_DETECTIONS = 5  # the first of ERROR_KINDS; the last is one of objects
 _LONGEST_LISTS = (100, 50, 25, 12, 6, 3, 1)
 
 
@@ -62,9 +63,12 @@ def matrix_by_score(marks: Marks, near: NearMarks, start: int) -> Matrix:
     rows = np.flatnonzero(confusion.detection >= 0)
     position = near.reach[confusion.detection[rows]]
     rows, position = rows[position < positions], position[position < positions]
-    key = confusion.true[rows] * size + confusion.predicted[rows]
-    steps, new = np.unique(key * positions + position, return_counts=True)
-    changed, at = np.divmod(steps, positions)
+    step = (confusion.true[rows] * size + confusion.predicted[rows]) * positions + position
+    order = np.argsort(step, kind="stable")  # by cell, and the highest scores of each cell first
+    rows, position, step = rows[order], position[order], step[order]
+    first = np.flatnonzero(np.diff(step, prepend=-1))
+    new = np.diff(np.append(first, len(step)))
+    changed, at = np.divmod(step[first], positions)
     below = np.cumsum(np.bincount(at, minlength=positions))
     floor = max(int(np.searchsorted(below, _MOST_STEPS, side="right")) - 1, start)
     kept = at <= floor
@@ -75,15 +79,14 @@ def matrix_by_score(marks: Marks, near: NearMarks, start: int) -> Matrix:
     ends = np.append(starts[1:], len(at))[: len(starts)]
     cells: list[dict[str, Any]] = []
     found_keys = changed[starts].tolist()
-    for number, first, last in zip(found_keys, starts.tolist(), ends.tolist(), strict=True):
+    for number, begin, end in zip(found_keys, starts.tolist(), ends.tolist(), strict=True):
         true, predicted = divmod(number, size)
-        cells.append({"true": true, "predicted": predicted, "steps": flat[first:last].ravel().tolist()})
+        cells.append({"true": true, "predicted": predicted, "steps": flat[begin:end].ravel().tolist()})
     missed = np.flatnonzero(objects).tolist()
     cells += [{"true": true, "predicted": background} for true in missed]
 
     inside = position <= floor
-    order = np.lexsort((position[inside], key[inside]))
-    of_cell = _cut(key[inside][order], confusion.image[rows[inside][order]], position[inside][order])
+    of_cell = _cut(step[inside] // positions, confusion.image[rows[inside]], position[inside])
     gone = near.paired[confusion.object[with_object]]
     late = np.lexsort((-gone, confusion.true[with_object]))
     of_missed = _cut(confusion.true[with_object][late], confusion.image[with_object][late], gone[late])
@@ -103,12 +106,15 @@ def error_entries(marks: Marks, near: NearMarks, image_of: Rows, object_image: R
         image_of: (N,) the image of each detection.
         object_image: (G,) the image of each object.
     """
-    rows = np.flatnonzero((near.errors.detection_kind >= 0) & (marks.reach < len(marks.scores)))
-    kind = near.errors.detection_kind[rows].astype(np.int64)
-    order = rows[np.lexsort((marks.reach[rows], kind))]
-    found = _cut(near.errors.detection_kind[order].astype(np.int64), image_of[order], marks.reach[order])
-    nothing = Entries(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    lists = [found.get(kind, nothing) for kind in range(5)]
+    lists = []
+    for kind in range(_ERRORS_OF_DETECTIONS):
+        rows = np.flatnonzero((near.errors.detection_kind == kind) & (marks.reach < len(marks.scores)))
+        # Only the best of millions are sorted.
+        if len(rows) > _LONGEST_LISTS[0]:
+            last = np.partition(marks.reach[rows], _LONGEST_LISTS[0])[_LONGEST_LISTS[0]]
+            rows = rows[marks.reach[rows] <= last]
+        rows = rows[np.argsort(marks.reach[rows], kind="stable")][: _LONGEST_LISTS[0]]
+        lists.append(Entries(image_of[rows], marks.reach[rows]))
     missed = np.flatnonzero(near.covered > 0)
     missed = missed[np.argsort(-near.covered[missed], kind="stable")][: _LONGEST_LISTS[0]]
     return [*lists, Entries(object_image[missed].astype(np.int64), near.covered[missed])]

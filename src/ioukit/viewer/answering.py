@@ -39,6 +39,9 @@ class Counts:
     """Objects that no detection finds."""
     ignored: int
     """Ignored objects and detections."""
+    missed_pass: bool = True
+    """Whether missed objects can pass the filter. They have no score, so a range of scores leaves all of them out: then
+    recall and F1 are not defined."""
 
     @property
     def precision(self) -> float:
@@ -47,12 +50,15 @@ class Counts:
 
     @property
     def recall(self) -> float:
-        """``found / (found + fn)``; NaN without objects."""
-        return self.found / (self.found + self.fn) if self.found + self.fn else math.nan
+        """``found / (found + fn)``; NaN without objects, or under a range of scores."""
+        total = self.found + self.fn
+        return self.found / total if total and self.missed_pass else math.nan
 
     @property
     def f1(self) -> float:
-        """``2 tp / (2 tp + fp + fn)``, the harmonic mean of precision and recall."""
+        """``2 tp / (2 tp + fp + fn)``, the harmonic mean of precision and recall; NaN under a range of scores."""
+        if not self.missed_pass:
+            return math.nan
         if self.tp == self.found:
             total = 2 * self.tp + self.fp + self.fn
             return 2 * self.tp / total if total else math.nan
@@ -62,6 +68,8 @@ class Counts:
     def to_json(self) -> dict[str, float | None]:
         """The counts and ratios; ``None`` where undefined."""
         counts: dict[str, float | None] = {name: getattr(self, name) for name in ("tp", "fp", "found", "fn", "ignored")}
+        if not self.missed_pass:
+            counts["fn"] = None
         return counts | {name: _defined(getattr(self, name)) for name in ("precision", "recall", "f1")}
 
 
@@ -170,7 +178,7 @@ def _counts(selection: Selection, model: int) -> Counts:
         kinds = failed.side.kind if failed.bits is None else failed.side.kind[failed.chosen("outcome", "error")]
         of += np.bincount(kinds, minlength=len(of))
     detected, tp, fp, missed, *ignored, _ = of.tolist()
-    return Counts(tp, fp, detected, missed, sum(ignored))
+    return Counts(tp, fp, detected, missed, sum(ignored), missed_pass=not selection.filter.score)
 
 
 def _defined(value: float) -> float | None:

@@ -28,6 +28,9 @@ MOST_COLUMNS = 64
 MOST_TEXTS = 500
 """The most different texts of a column that is shown."""
 
+_NO_VARIANCE = 1e-6
+"""The share of the largest standard deviation below which there is no variance in a direction."""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -92,10 +95,13 @@ def principal_components(points: Floats) -> Floats:
     scale = float(np.abs(rows).max()) or 1.0  # so that no square is too large
     rows = rows / scale
     rows -= rows.mean(axis=0)
-    # The right singular vectors of R are those of the points, and R is small.
-    small = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
-    _, sizes, directions = np.linalg.svd(small, full_matrices=False)
-    kept = directions[:2] * (sizes[:2, None] > sizes[:1] * 1e-12)
+    if len(rows) > rows.shape[1]:
+        # The eigenvectors of a small matrix are the right singular vectors of the points, many times faster.
+        sizes, directions = np.linalg.eigh(rows.T @ rows)
+        sizes, directions = np.sqrt(np.maximum(sizes[::-1], 0.0)), directions.T[::-1]
+    else:
+        _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
+    kept = directions[:2] * (sizes[:2, None] > sizes[:1] * _NO_VARIANCE)
     largest = np.abs(kept).argmax(axis=1)
     kept *= np.where(kept[np.arange(len(kept)), largest] < 0, -1.0, 1.0)[:, None]
     found[known] = 0.0

@@ -58,6 +58,7 @@ COLUMNS = (
 
 _KINDS = {"csv": "text/csv; charset=utf-8", "coco": "application/json", "ids": "text/plain; charset=utf-8"}
 _SUFFIXES = {"csv": ".csv", "coco": ".json", "ids": ".txt"}
+_NOTHING = ("", "")
 _IMAGES_AT_ONCE = 256
 _BYTES_AT_ONCE = 1 << 20
 
@@ -224,6 +225,7 @@ def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: di
         strict=True,
     )
     names = [_text(name) for name in collection.categories.names]
+    noted = {place.at for place in entries if place.at in by_image} if entries else ()
     model, mark = _text(marks.model), "object" if is_object else "detection"
     for at, row, outcome, category, score, iou, box, area, number, error, kinds in columns:
         by_image[at].append(
@@ -239,7 +241,7 @@ def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: di
                 number,
                 ERROR_KINDS[error] if error < len(ERROR_KINDS) else "",
                 kinds,
-                *_written(entries.get(Place(at, marks.side, row)) if entries else None),
+                *(_written(entries.get(Place(at, marks.side, row))) if at in noted else _NOTHING),
             )
         )
 
@@ -286,7 +288,7 @@ class _Parts(Iterator[bytes]):
 
 
 def _written(entry: Entry | None) -> tuple[str, str]:
-    return ("", "") if entry is None else (_text(";".join(entry.tags)), spreadsheet_text(entry.note))
+    return _NOTHING if entry is None else (_text(";".join(entry.tags)), spreadsheet_text(entry.note))
 
 
 def _text(value: Any) -> Any:

@@ -69,16 +69,21 @@ function picture(image, size, boxes = boxesOf(image)) {
   if (image.thumb) drawing.append(shape("image", { href: image.thumb, width: w, height: h, preserveAspectRatio: "none" }));
   else drawing.append(shape("rect", { class: "frame", width: w, height: h }));
   if (image.grid) drawing.append(gridLines(image, size));
-  const labels = shape("g", { class: "labels" });
-  const taken = [];
   for (const kind of LOOK.order) {
     const group = shape("g", { class: `k-${kind}` });
-    const words = shape("g", { class: `k-${kind}` });
     for (const box of boxes) {
       if (box.kind !== kind) continue;
       const parts = regionParts(box, size, Boolean(image.thumb));
       group.append(...(box.look ? [shape("g", { class: box.look }, parts)] : parts));
-      if (box.look === "dim" || (box.outline && kind === LOOK.quiet)) continue; // the detection of an object has a label
+    }
+    drawing.append(group);
+  }
+  // What is on top has the first choice of a place for its label.
+  const labels = shape("g", { class: "labels" }), taken = [];
+  for (const kind of [...LOOK.order].reverse()) {
+    const words = shape("g", { class: `k-${kind}` });
+    for (const box of boxes) {
+      if (box.kind !== kind || box.look === "dim" || (box.outline && kind === LOOK.quiet)) continue; // the detection of an object has a label
       const text = labelText(box, Math.min(32, Math.floor((image.w / size - 0.7) / 0.54)));
       const spot = labelSpot(box, text, size, image, taken);
       if (spot) {
@@ -89,7 +94,6 @@ function picture(image, size, boxes = boxesOf(image)) {
             textLength: text.length > 3 ? (spot.w - size * 0.7).toFixed(1) : null, lengthAdjust: "spacingAndGlyphs" }, text));
       }
     }
-    drawing.append(group);
     labels.append(words);
   }
   drawing.append(labels);

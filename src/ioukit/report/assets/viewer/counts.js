@@ -2,7 +2,8 @@
 
 const COUNT_TITLES = [["tp", "TP", "true positives"], ["fp", "FP", "false positives"], ["fn", "FN", "missed objects"],
   ["precision", "Precision", "TP / (TP + FP)"], ["recall", "Recall", "TP / (TP + FN)"], ["f1", "F1", "mean of precision and recall"]];
-const countText = (counts, key) => (["tp", "fp", "fn"].includes(key) ? whole(counts[key] ?? 0) : fixed(counts[key] ?? NaN));
+const countText = (counts, key) => (["tp", "fp", "fn"].includes(key) && Number.isFinite(counts[key]) ? whole(counts[key]) : fixed(counts[key] ?? NaN));
+const NO_MISSED = "not defined under a range of scores: missed objects have no score";
 
 function startCounts() {
   const holder = byId("numbers");
@@ -28,7 +29,10 @@ function startCounts() {
       row.querySelector("button")?.setAttribute("aria-pressed", String(DATA.models[at] === model));
     });
     if (!answer) return;
-    answer.counts.forEach((counts, at) => COUNT_TITLES.forEach(([key], k) => { cells[at][k].textContent = countText(counts, key); }));
+    answer.counts.forEach((counts, at) => COUNT_TITLES.forEach(([key], k) => {
+      cells[at][k].textContent = countText(counts, key);
+      cells[at][k].title = counts.fn === null && ["fn", "recall", "f1"].includes(key) ? NO_MISSED : "";
+    }));
   });
 }
 

@@ -154,6 +154,10 @@ function startFilters(panel) {
     addFold(panel, "Label issues", ["issue"], [checks("issue", DATA.issues.map((issue) => (typeof issue === "string"
       ? { value: issue, text: columnTitle(issue) } : { value: issue.name, text: issue.words || columnTitle(issue.name) })), "Label issues")]);
   }
+  if (hasModels && !DATA.issues) {
+    addFold(panel, "Label issues", [], [{ holder: element("p", { class: "small soft" }, "Start with ", element("code", {}, "--issues"),
+      " (in Python: ", element("code", {}, "issues=True"), ") to look for labels that are likely wrong. It takes seconds to minutes.") }]);
+  }
   addFold(panel, "Tags and notes", ["tag", "noted"], [tagChecks(), checks("noted", [{ value: "yes", text: "With a note" }, { value: "no", text: "Without a note" }], "Notes")]);
   addScatter(panel);
   for (const column of DATA.columns) {

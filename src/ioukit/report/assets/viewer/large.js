@@ -17,10 +17,11 @@ function closeLarge() {
 // Answers about images, the last ones kept; those beside the one that is shown are asked for early.
 function makeImages() {
   const kept = new Map();
+  document.addEventListener("notes-changed", () => kept.clear());
   return (at, query) => {
     const key = `${at} ${query}`;
     if (!kept.has(key)) {
-      const answer = ask("image", { more: { at }, query });
+      const asked = performance.now(), answer = ask("image", { more: { at }, query }).then((image) => Object.assign(image, { asked }));
       kept.set(key, answer);
       answer.catch(() => kept.delete(key));
       if (kept.size > 24) kept.delete(kept.keys().next().value);
@@ -104,6 +105,7 @@ function startLarge(grid) {
     list.mark(k);
     spotlight();
     if (k !== null && !byPointer) stage.lookAt(stage.panes()[state.pane], k, false);
+    byId("large-side").scrollTop = 0; // on a narrow screen, the list stands below the details
   }
   function listMarks() {
     const pane = stage.panes()[state.pane];

@@ -22,7 +22,7 @@ async function storeNote(entry) {
     if (status === 409) throw Object.assign(new NoteConflict(words), { stored });
   } });
   NOTES.all = now.all;
-  NOTES.written.set(noteKey(entry), now);
+  NOTES.written.set(noteKey(entry), { ...now, time: performance.now() });
   document.dispatchEvent(new CustomEvent("notes-changed", { detail: { at: entry.at } }));
   return now;
 }
@@ -234,7 +234,8 @@ function startNotes() {
     const focused = holder.contains(document.activeElement);
     editor?.close();
     now = noteKey(about);
-    const known = NOTES.written.get(now) || mark;
+    // What was stored here since the image was asked for is newer.
+    const own = NOTES.written.get(now), known = own && own.time > (image.asked || 0) ? own : mark;
     title.replaceChildren("Tags and note of ", k === null ? "the image" : mark.side === 0 ? "this object" : "this region");
     editor = notesEditor(inside, { ...about, tags: known.tags || [], note: known.note || "" }, k === null ? image.name : `${mark.class}, region ${k + 1} of ${image.name}`, leave);
     if (focused) leave();

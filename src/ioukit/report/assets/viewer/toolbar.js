@@ -40,8 +40,10 @@ function menu(holder) {
   holder.addEventListener("focusout", (event) => { if (event.relatedTarget && !holder.contains(event.relatedTarget)) holder.open = false; });
 }
 
-// The kinds of regions that are switched off. Detected objects are, if there are detections: those say where they are.
-const usuallyHidden = () => (DATA.models.length ? "gt" : "");
+// The kinds of regions that are switched off. Detected objects are, if there are detections: those say where they are. A
+// filter that chooses objects shows them.
+const aboutObjects = () => ["change", "flag", "issue"].some(STATE.has) || STATE.all("outcome").includes("detected");
+const usuallyHidden = () => (DATA.models.length && !aboutObjects() ? "gt" : "");
 const hiddenKinds = () => VIEW.one("hide", usuallyHidden()).split(",").filter(Boolean);
 const hideKinds = (kinds) => VIEW.set({ hide: kinds.join() === usuallyHidden() ? null : kinds.join() });
 
@@ -79,6 +81,7 @@ function startLook(grid) {
     if (!changed || changed.includes("cards")) grid.layout();
     if (!changed || changed.some((key) => ["labels", "layers", "photos"].includes(key))) grid.redraw();
   });
+  parts.push(follow);
   follow();
   menu(byId("look"));
 }

@@ -1,0 +1,47 @@
+"""The filters of a report's commands choose in the viewer what the report counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ioukit.evaluation import score_curves
+from ioukit.report.data import report_data
+from ioukit.viewer import Collection, Filter, answer
+from support.report_cases import coco
+from support.report_marks import matrix_at, up_to
+
+pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 1.0])
+def test_the_viewer_counts_what_the_report_counts(share: float) -> None:
+    evaluation = coco()
+    assert evaluation.ground_truth is not None
+    shown = report_data(evaluation).drawn
+    collection = Collection.of(evaluation.ground_truth, {"model": evaluation})
+    position = int(share * (len(shown["scores"]) - 1))
+    score = shown["scores"][position]
+
+    def counted(*items: tuple[str, str]) -> int:
+        chosen = Filter.parse([*items, ("at_score", repr(score)), ("at_iou", repr(shown["iou"]))])
+        return int(answer(collection, chosen).marks.sum())
+
+    point = score_curves(evaluation.matches).overall.at(score)
+    assert counted(("outcome", "tp")) == point.true_positives
+    assert counted(("outcome", "fp")) == point.false_positives
+    assert counted(("outcome", "fn")) == point.false_negatives
+    names, matrix = shown["matrix"]["classes"], matrix_at(shown["matrix"], position)
+    background = len(names)
+    cells = np.argwhere(matrix)[:: max(1, np.count_nonzero(matrix) // 20)].tolist()
+    for true, predicted in cells:
+        rows = (
+            "background" if true == background else names[true],
+            ("background" if predicted == background else names[predicted]),
+        )
+        found = counted(("true", rows[0]), ("predicted", rows[1]))
+        # A match has two marks: its object and its detection.
+        assert found == matrix[true, predicted] * (2 if background not in (true, predicted) else 1)
+    for kind, steps in zip(shown["errors"]["kinds"], shown["errors"]["new"], strict=False):
+        spelled = "localization" if kind == "localisation" else kind
+        assert counted(("error", spelled)) == up_to(steps, position)
