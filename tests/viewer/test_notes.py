@@ -261,3 +261,5 @@ def test_the_file_stands_beside_the_ground_truth(tmp_path: Path) -> None:
     (tmp_path / "labels.v2").mkdir()
     assert notes_file(str(tmp_path / "labels.v2")) == str(tmp_path / "labels.v2.view.db")
     assert notes_file("ground truth") is None
+    for device in ("/dev/stdin", "/dev/null", "/dev/fd/0"):
+        assert notes_file(device) is None
