@@ -50,7 +50,7 @@ def test_axe_finds_nothing_serious(
     case: str, *, dark: bool, open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]
 ) -> None:
     page = open_page(written[case][1], dark=dark)
-    folded = page.locator("details:not([open]) > summary")
+    folded = page.locator("main details:not([open]) > summary")
     while folded.count():
         folded.first.click()
     assert serious_violations(page) == []

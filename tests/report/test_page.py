@@ -211,3 +211,12 @@ def test_bad_use_of_the_command(
     assert (command.code, command.out) == (2, "")
     assert message in command.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sentences_that_were_wrong_stay_away() -> None:
+    """Equal boxes that overlap by half have an IoU of 1/3, and not every class has objects."""
+    page = report_page(report_data(coco()))
+    text = " ".join(re.sub(r"<(style|script)[^>]*>.*?</\1>", "", page, flags=re.DOTALL).split())
+    assert "by half" not in text
+    assert "the mean over 68 classes with objects (of 80)" in text
+    assert "mean over 80" not in text

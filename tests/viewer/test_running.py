@@ -296,6 +296,33 @@ def test_what_nobody_waits_for_is_not_begun() -> None:
         assert 1 <= len(begun) <= 3
 
 
+def test_it_ends_while_a_question_is_answered_and_while_a_download_is_made(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with served([f"{number}.jpg" for number in range(2000)]) as server:
+        client = Client(server.address())
+
+        def slow(_: list[tuple[str, str]]) -> dict[str, int]:
+            time.sleep(3)
+            return {}
+
+        server.app.views.answer = slow  # type: ignore[method-assign, assignment]
+        head = f"Host: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
+        opened = []
+        for target in ("/export?as=csv", "/api/answer", "/api/answer"):
+            opened.append(socket.create_connection(("127.0.0.1", client.port)))
+            opened[-1].sendall(f"GET {client.folder}{target} HTTP/1.1\r\n{head}".encode())
+        time.sleep(0.2)
+        start = time.monotonic()
+        server.close()
+        assert time.monotonic() - start < 2.8
+        for one in opened:
+            one.close()
+    assert not caplog.records
+    printed = capfd.readouterr()
+    assert printed.out + printed.err == ""
+
+
 def test_pictures_go_on_while_a_question_is_answered(tmp_path: Path) -> None:
     image_module = pytest.importorskip("PIL.Image")
     image_module.new("RGB", (80, 60), "red").save(tmp_path / "a.jpg")

@@ -98,8 +98,14 @@ class App:
 
     async def _send_parts(self, parts: Iterator[bytes], receive: Any, send: Any) -> None:
         """Sends parts as they are made; an error, or a browser that goes away, breaks the answer off."""
-        while part := await _worked(self._questions, receive, next, parts, b""):
-            await send({"type": "http.response.body", "body": part, "more_body": True})
+        try:
+            while part := await _worked(self._questions, receive, next, parts, b""):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        except _GoneError:
+            raise
+        except Exception as error:  # the browser sees a download that is not complete
+            _log.error("a download failed: %s", "".join(traceback.format_exception(error)))
+            raise
 
     async def _reply(self, scope: Any, receive: Any) -> Reply:
         """The answer, in words if there is something wrong.

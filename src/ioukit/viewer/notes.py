@@ -221,8 +221,11 @@ class Notes:
 
 
 def notes_file(source: str) -> str | None:
-    """The file of the notes for a ground truth: ``val.view.db`` for ``val.json``; ``None`` if it has no file."""
-    if not os.path.exists(source):
+    """The file of the notes for a ground truth: ``val.view.db`` for ``val.json``; ``None`` if it has no file.
+
+    Standard input and other devices have none, although they may be read from a file.
+    """
+    if not (os.path.isfile(source) or os.path.isdir(source)) or os.path.abspath(source).startswith("/dev/"):
         return None
     path = Path(os.path.abspath(source))
     stem = path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem

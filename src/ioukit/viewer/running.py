@@ -88,7 +88,7 @@ class Server:
         """Whether only this machine can reach it."""
         self._host = socket.gethostname() if ipaddress.ip_address(address[0]).is_unspecified else host
         self._guard = Guard(app, port=self.port, names=host_names(host, address[0]), frames=frames)
-        config: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False, "lifespan": "off"}
+        config: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False, "lifespan": "off"}
         config |= {"proxy_headers": False, "server_header": False, "ws": "none", "loop": "asyncio", "http": "h11"}
         config |= {"timeout_graceful_shutdown": _SECONDS_TO_END, "limit_concurrency": 1000}
         self._uvicorn = uvicorn.Server(uvicorn.Config(self._guard, **config))

@@ -105,6 +105,7 @@ function startLarge(grid) {
     list.mark(k);
     spotlight();
     if (k !== null && !byPointer) stage.lookAt(stage.panes()[state.pane], k, false);
+    byId("large-side").scrollTop = 0; // on a narrow screen, the list stands below the details
   }
   function listMarks() {
     const pane = stage.panes()[state.pane];

@@ -52,11 +52,16 @@ function makeStage(holder, keys, { hovered, picked }) {
     const place = { width: image.w, height: image.h, preserveAspectRatio: "none" };
     const small = shape("image", { href: `thumb?at=${image.at}&side=320`, ...place });
     const full = shape("image", { href: `photo?at=${image.at}`, ...place });
-    const there = () => figure.classList.add("photo");
-    small.addEventListener("load", there);
-    full.addEventListener("load", () => { there(); small.remove(); });
-    small.addEventListener("error", () => small.remove());
-    full.addEventListener("error", () => full.remove());
+    figure.classList.add("photo");
+    let left = 2;
+    const failed = (picture) => {
+      picture.remove();
+      left -= 1;
+      if (!left) figure.classList.remove("photo");
+    };
+    small.addEventListener("error", () => failed(small));
+    full.addEventListener("error", () => failed(full));
+    full.addEventListener("load", () => small.remove());
     drawing.append(small, full);
   }
 
