@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
     from ioukit import Evaluation
 
-pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
-pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
-pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")
-
 
 def expected(evaluation: Evaluation, *, score: float | None = None, iou: float = 0.5, category: int = 0) -> list[str]:
     """The numbers of an evaluation at thresholds, as the page writes them."""
@@ -378,3 +374,26 @@ def test_a_change_between_two_models(visits: Visits) -> None:
     page.get_by_role("button", name="Reset all").click()
     ready(page)
     assert page.locator(".cell g.k-gt .box").first.is_hidden()
+
+
+def test_nothing_fits_and_errors_are_said_in_words(visits: Visits) -> None:
+    server = visits.serve(CASES["three classes"]())
+    page = visits.open(server, "score=0.5..0.5&size=..1")
+    assert page.locator("#nothing-words").inner_text() == "No image fits all filters. Remove one of them."
+    page.get_by_role("button", name="Reset all filters").click()
+    ready(page)
+    assert page.locator("#said").inner_text() == "60 images"
+
+    visits.expected = ("status of 400", "ERR_CONNECTION")
+    page.evaluate("() => history.pushState(null, '', '?class=nobody')")
+    page.evaluate("() => dispatchEvent(new PopStateEvent('popstate'))")
+    until(page, "() => !document.getElementById('problem').hidden")
+    assert "nobody" in page.locator("#problem-words").inner_text()
+    page.get_by_role("button", name="Reset all", exact=True).click()
+    until(page, "() => document.getElementById('problem').hidden")
+    assert page.locator("#said").inner_text() == "60 images"
+
+    server.close()
+    page.locator("label", has_text="False positives").first.click()
+    until(page, "() => !document.getElementById('problem').hidden")
+    assert page.locator("#problem-words").inner_text().startswith("The viewer does not answer.")

@@ -9,15 +9,10 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
+from ioukit.viewer import Collection, Filter, answer
 from support.browsing import until
 from support.two_models import model
-from support.viewer_pages import CASES, Visits, query, ready
-
-pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
-pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
-pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")
-
-from ioukit.viewer import Collection, Filter, answer
+from support.viewer_pages import Visits, query, ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -223,26 +218,3 @@ def test_the_display_menu_by_keyboard(visits: Visits) -> None:
     page.keyboard.press("Escape")
     assert page.evaluate("() => document.activeElement.closest('#look') !== null")
     assert page.locator("#look").get_attribute("open") is None
-
-
-def test_nothing_fits_and_errors_are_said_in_words(visits: Visits) -> None:
-    server = visits.serve(CASES["three classes"]())
-    page = visits.open(server, "score=0.5..0.5&size=..1")
-    assert page.locator("#nothing-words").inner_text() == "No image fits all filters. Remove one of them."
-    page.get_by_role("button", name="Reset all filters").click()
-    ready(page)
-    assert page.locator("#said").inner_text() == "60 images"
-
-    visits.expected = ("status of 400", "ERR_CONNECTION")
-    page.evaluate("() => history.pushState(null, '', '?class=nobody')")
-    page.evaluate("() => dispatchEvent(new PopStateEvent('popstate'))")
-    until(page, "() => !document.getElementById('problem').hidden")
-    assert "nobody" in page.locator("#problem-words").inner_text()
-    page.get_by_role("button", name="Reset all", exact=True).click()
-    until(page, "() => document.getElementById('problem').hidden")
-    assert page.locator("#said").inner_text() == "60 images"
-
-    server.close()
-    page.locator("label", has_text="False positives").first.click()
-    until(page, "() => !document.getElementById('problem').hidden")
-    assert page.locator("#problem-words").inner_text().startswith("The viewer does not answer.")

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
-pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
-pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")
-
-
 def test_a_click_on_a_card_opens_it_and_escape_goes_back(visits: Visits) -> None:
     page = visits.visit("one image")
     page.locator(".cell").first.click(force=True)

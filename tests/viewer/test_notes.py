@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ioukit import Detections, Evaluation, GroundTruth, evaluate
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.viewer.collection import Collection
 from ioukit.viewer.notes import (
     MOST_SIGNS_OF_NOTE,
@@ -252,14 +252,6 @@ class TestPlaces:
         with pytest.raises(ValueError, match=message):
             Noting(collection(), notes).write(request_)
         assert not os.path.exists(notes.path or "")
-
-    def test_a_match_table_alone_has_no_detections_to_note(self, notes: Notes) -> None:
-        evaluation = made(images=6)
-        assert evaluation.ground_truth is not None
-        alone = Evaluation.from_table(evaluation.near_matches())
-        noting = Noting(Collection.of(evaluation.ground_truth, {"a": alone}), notes)
-        with pytest.raises(ValueError, match="no detection 0"):
-            noting.subject(Place(0, 1, 0))
 
 
 def test_the_file_stands_beside_the_ground_truth(tmp_path: Path) -> None:

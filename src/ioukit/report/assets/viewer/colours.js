@@ -13,11 +13,11 @@ function inClassColour(target, position) {
 }
 
 const OUTCOMES = [
-  { value: "tp", kind: "tp", text: "True positives", short: "TP", words: ["true positive", "true positives"] },
-  { value: "fp", kind: "fp", text: "False positives", short: "FP", words: ["false positive", "false positives"] },
-  { value: "fn", kind: "fn", text: "Missed objects", short: "FN", words: ["missed object", "missed objects"] },
-  { value: "detected", kind: "gt", text: "Detected objects", short: "found", words: ["detected object", "detected objects"] },
-  { value: "ignored", kind: "ignored", text: "Ignored", short: "ignored", words: ["ignored region", "ignored regions"] },
+  { value: "tp", kind: "tp", text: "True positives", short: "TP" },
+  { value: "fp", kind: "fp", text: "False positives", short: "FP" },
+  { value: "fn", kind: "fn", text: "Missed objects", short: "FN" },
+  { value: "detected", kind: "gt", text: "Detected objects", short: "found" },
+  { value: "ignored", kind: "ignored", text: "Ignored", short: "ignored" },
 ];
 // Without a model there are objects, and nothing finds or misses them.
 const outcomesHere = () => (DATA.models.length ? OUTCOMES : [{ ...OUTCOMES[3], text: "Objects" }, OUTCOMES[4]]);
