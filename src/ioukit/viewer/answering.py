@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.viewer.conditions import Tagged
+from ioukit.viewer.conditions import Tagged, is_about_objects
 from ioukit.viewer.counting import Histogram, facets_and_histograms
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import NOT_COUNTED
@@ -42,6 +42,9 @@ class Counts:
     missed_pass: bool = True
     """Whether missed objects can pass the filter. They have no score, so a range of scores leaves all of them out: then
     recall and F1 are not defined."""
+    detections_pass: bool = True
+    """Whether detections can pass the filter. Conditions on objects alone, ``change`` for example, leave all of them out:
+    then precision and F1 are not defined."""
 
     @property
     def precision(self) -> float:
@@ -56,8 +59,8 @@ class Counts:
 
     @property
     def f1(self) -> float:
-        """``2 tp / (2 tp + fp + fn)``, the harmonic mean of precision and recall; NaN under a range of scores."""
-        if not self.missed_pass:
+        """``2 tp / (2 tp + fp + fn)``, the harmonic mean of precision and recall; NaN if one of them is not defined."""
+        if not (self.missed_pass and self.detections_pass):
             return math.nan
         if self.tp == self.found:
             total = 2 * self.tp + self.fp + self.fn
@@ -66,10 +69,12 @@ class Counts:
         return 2 * self.precision * self.recall / both if both > 0 else both
 
     def to_json(self) -> dict[str, float | None]:
-        """The counts and ratios; ``None`` where undefined."""
+        """The counts and ratios; ``None`` where undefined. ``tp`` counts found objects if no detection can pass."""
         counts: dict[str, float | None] = {name: getattr(self, name) for name in ("tp", "fp", "found", "fn", "ignored")}
         if not self.missed_pass:
             counts["fn"] = None
+        if not self.detections_pass:
+            counts |= {"tp": self.found, "fp": None}
         return counts | {name: _defined(getattr(self, name)) for name in ("precision", "recall", "f1")}
 
 
@@ -178,7 +183,16 @@ def _counts(selection: Selection, model: int) -> Counts:
         kinds = failed.side.kind if failed.bits is None else failed.side.kind[failed.chosen("outcome", "error")]
         of += np.bincount(kinds, minlength=len(of))
     detected, tp, fp, missed, *ignored, _ = of.tolist()
-    return Counts(tp, fp, detected, missed, sum(ignored), missed_pass=not selection.filter.score)
+    chosen = selection.filter
+    return Counts(
+        tp,
+        fp,
+        detected,
+        missed,
+        sum(ignored),
+        missed_pass=not chosen.score,
+        detections_pass=not is_about_objects(selection.collection, chosen),
+    )
 
 
 def _defined(value: float) -> float | None:

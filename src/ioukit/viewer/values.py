@@ -13,7 +13,9 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit.viewer.bins import bins_of, even_edges
 
-__all__ = ["Issues", "Value"]
+__all__ = ["Issues", "Value", "some_of"]
+
+_NAMED = 8  # in a message
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -76,3 +78,10 @@ class Issues(Frozen):
     """(G,) kinds of each object of the table: kind ``k`` is bit ``k``."""
     detections: tuple[npt.NDArray[np.uint8], ...] = ()
     """(N,) the same of the detections of each model, in the order of the models; empty if no detection has any."""
+
+
+def some_of(names: Sequence[str], first: Sequence[str] = ()) -> str:
+    """Names for a message: some, and how many more there are; those that fit best may be given."""
+    listed = list(dict.fromkeys(first or names))[:_NAMED]
+    left = len(set(names)) - len(listed)
+    return ", ".join(map(repr, listed)) + (f" and {left:,} more" if left else "") or "none"
