@@ -43,8 +43,8 @@ class Counts:
     """Whether missed objects can pass the filter. They have no score, so a range of scores leaves all of them out: then
     recall and F1 are not defined."""
     detections_pass: bool = True
-    """Whether detections can pass the filter. Conditions on objects alone, ``change`` for example, leave all of them out:
-    then precision and F1 are not defined."""
+    """Whether detections can pass the filter. Conditions on objects alone, ``change`` for example, leave all of
+    them out: then precision and F1 are not defined."""
 
     @property
     def precision(self) -> float:

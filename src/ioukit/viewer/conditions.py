@@ -26,6 +26,7 @@ __all__ = [
     "flag_bits",
     "image_conditions",
     "image_failures",
+    "in_column",
     "is_about_objects",
     "issue_bits",
     "kinds_of_issues",

@@ -124,8 +124,8 @@ class Filter:
     """The IoU threshold; the protocol's main one if ``None``."""
     sort: str | None = None
     """``"errors"``, ``"fp"``, ``"fn"``, ``"tp"``, ``"f1"``, ``"precision"``, ``"recall"``, ``"objects"``,
-    ``"detections"``, ``"score"``, ``"name"``, ``"position"`` or ``column.NAME``; ``"errors"`` if ``None``, ``"position"``
-    without models."""
+    ``"detections"``, ``"score"``, ``"name"``, ``"position"`` or ``column.NAME``; ``"errors"`` if ``None``,
+    ``"position"`` without models."""
     order: str | None = None
     """``"asc"`` or ``"desc"``; the larger numbers first, or names and positions in ascending order if ``None``."""
 

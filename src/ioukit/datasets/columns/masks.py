@@ -82,9 +82,7 @@ def _of_records(
                 f"{where}[{numbers[row]}].segmentation: expected polygons, or an object with size and counts"
             )
         if isinstance(value, list | tuple) and np.isnan(image_sizes[row]).any():
-            raise DatasetError(
-                f"{where}[{numbers[row]}].segmentation: {_NEEDS_SIZE}"
-            )
+            raise DatasetError(f"{where}[{numbers[row]}].segmentation: {_NEEDS_SIZE}")
     sizes = np.where(np.isnan(image_sizes), 0, image_sizes).astype(np.int64)
     try:
         return Masks.from_coco(list(segmentations), height=sizes[:, 1], width=sizes[:, 0], threads=threads)
