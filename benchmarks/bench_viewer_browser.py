@@ -150,7 +150,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10, help="of each way of scrolling")
     arguments = parser.parse_args()
     browser_path = next(found for name in BROWSERS if (found := shutil.which(name)))
-    print(f"{described('ioukit', 'starlette', 'uvicorn')}\n")
+    print(f"{described('ioukit', 'uvicorn')}\n")
     print("| data | first | filter, median | filter, longest | slider | gap, steady | gap, jumps | longest frame |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     with sync_playwright() as playwright:

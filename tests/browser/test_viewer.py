@@ -12,23 +12,11 @@ from support.paths import DATA
 from support.viewer_pages import CASES, Visits, counts, names, query, ready
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
     from ioukit import Evaluation
-
-pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
-pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
-pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")
-
-
-@pytest.fixture
-def visits(browser: Browser) -> Iterator[Visits]:
-    made = Visits(browser)
-    yield made
-    made.close()
 
 
 def expected(evaluation: Evaluation, *, score: float | None = None, iou: float = 0.5, category: int = 0) -> list[str]:

@@ -9,29 +9,17 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
+from ioukit.viewer import Collection, Filter, answer
 from support.browsing import until
 from support.two_models import model
 from support.viewer_pages import Visits, query, ready
 
-pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
-pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
-pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")
-
-from ioukit.viewer import Collection, Filter, answer
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
     from ioukit.evaluation import Evaluation
-
-
-@pytest.fixture
-def visits(browser: Browser) -> Iterator[Visits]:
-    made = Visits(browser)
-    yield made
-    made.close()
 
 
 def _models() -> dict[str, Evaluation]:

@@ -14,22 +14,7 @@ from support.large_images import details, large, opened, point_on, rows, said, s
 from support.viewer_pages import CASES, Visits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from playwright.sync_api import Browser
-
-
-pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
-pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
-pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")
-
-
-@pytest.fixture
-def visits(browser: Browser) -> Iterator[Visits]:
-    made = Visits(browser)
-    yield made
-    made.close()
 
 
 def test_a_click_on_a_card_opens_it_and_escape_goes_back(visits: Visits) -> None:
