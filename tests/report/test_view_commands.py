@@ -45,3 +45,5 @@ def test_the_viewer_counts_what_the_report_counts(share: float) -> None:
     for kind, steps in zip(shown["errors"]["kinds"], shown["errors"]["new"], strict=False):
         spelled = "localization" if kind == "localisation" else kind
         assert counted(("error", spelled)) == up_to(steps, position)
+    errors = shown["errors"]
+    assert counted(("error", "missed")) == errors["objects"] - up_to(errors["gone"], position) > 0

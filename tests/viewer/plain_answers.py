@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit import evaluate
 from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, error_kinds, outcomes
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ Mark = dict[str, Any]
 
 _OF_OBJECT = {Outcome.TRUE_POSITIVE: "detected", Outcome.FALSE_NEGATIVE: "fn", Outcome.IGNORED: "ignored"}
 _OF_DETECTION = {Outcome.TRUE_POSITIVE: "tp", Outcome.FALSE_POSITIVE: "fp", Outcome.IGNORED: "ignored"}
+_BLAMED = ("classification", "localisation")  # an object with such an error is not missed
 _ASCENDING = ("name", "position")
 
 
@@ -33,7 +35,7 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
     table = model.table
     protocol, truth = table.protocol, collection.ground_truth
     became = outcomes(table, iou_threshold=at_iou, score_threshold=at_score)
-    kinds = error_kinds(table, iou_threshold=at_iou, background_threshold=min(0.1, at_iou))
+    error_of, missed = _errors(model, at_iou, at_score)
     matrix = confusion_matrix(table, iou_threshold=at_iou, score_threshold=at_score)
     confused_objects, confused_detections = {}, {}
     for place, row, true, predicted in zip(
@@ -61,7 +63,7 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
                 "image": int(table.objects.image[place]),
                 "class": int(table.objects.category[place]),
                 "outcome": outcome,
-                "error": ERROR_KINDS[-1] if kinds.missed[place] and collection.models else None,
+                "error": ERROR_KINDS[-1] if place in missed and collection.models else None,
                 "score": float(table.detections.score[finder]) if outcome == "detected" and finder >= 0 else None,
                 "iou": float(became.match_iou[finder]) if finder >= 0 else float(near_objects[place]),
                 "area": float(truth.areas[data_row]),
@@ -77,7 +79,7 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
     for row in range(len(table)):
         if became.detections[row] == Outcome.NOT_COUNTED:
             continue
-        error = int(kinds.detection_kind[row])
+        error = error_of[row]
         partner = int(became.matched_object[row])
         bits = collection.issues.detections[at][row] if collection.issues and collection.issues.detections else 0
         found.append(
@@ -103,6 +105,32 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
         inside = [one for one in ranges if one.low <= mark["area"] <= one.high]
         mark["range"] = min(inside, key=lambda one: (one.high - one.low, -one.low)).label if inside else None
     return found
+
+
+def _errors(model: Model, at_iou: float, at_score: float) -> tuple[dict[int, int], set[int]]:
+    """The error of each detection at or above the score threshold, -1 for none, and the objects that are missed."""
+    table, given = model.table, model.evaluation
+    background = min(0.1, at_iou)
+    rows = np.flatnonzero(table.detections.score >= at_score).tolist()
+    if table.protocol.objects_choose is not None:
+        # An object can choose a detection with a low score, so what is left out would change what the others are.
+        every = error_kinds(table, iou_threshold=at_iou, background_threshold=background)
+        became = outcomes(table, iou_threshold=at_iou, score_threshold=at_score)
+        blamed = {int(every.detection_object[row]) for row in rows if ERROR_KINDS[every.detection_kind[row]] in _BLAMED}
+        missed = {
+            place for place in np.flatnonzero(became.objects == Outcome.FALSE_NEGATIVE).tolist() if place not in blamed
+        }
+        return {row: int(every.detection_kind[row]) for row in rows}, missed
+    assert given.ground_truth is not None
+    assert given.detections is not None
+    kept = np.flatnonzero(given.detections.scores >= at_score)
+    filtered = evaluate(given.ground_truth, given.detections[kept], table.protocol, iou_type=table.iou_type)
+    near = filtered.near_matches(background)
+    kinds = error_kinds(near, iou_threshold=at_iou, background_threshold=background)
+    row_of = {number: row for row, number in enumerate(table.detections.row.tolist())}
+    data_rows = kept[near.detections.row].tolist()
+    errors = {row_of[number]: kind for number, kind in zip(data_rows, kinds.detection_kind.tolist(), strict=True)}
+    return errors, set(np.flatnonzero(kinds.missed).tolist())
 
 
 def _issues(collection: Collection, bits: Any) -> set[str]:

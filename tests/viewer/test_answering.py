@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import support.strategies  # noqa: F401 - the profile
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.comparison import changes
-from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome
+from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome, error_kinds
 from ioukit.viewer import Collection, Filter, Tagged, Value, answer, select
 from ioukit.viewer.best_score import best_score
 from ioukit.viewer.filters import CHANGES, OUTCOMES, SORT_KEYS, Range
@@ -225,6 +226,26 @@ def test_cells_are_those_of_the_confusion_matrix(name: str) -> None:
             np.testing.assert_array_equal(np.flatnonzero(selection.images), images)
         checked += 1
     assert checked > 5
+
+
+@given(st.data())
+def test_errors_are_those_of_the_detections_with_such_scores(data: st.DataObject) -> None:
+    without = ("no models", "kitti")  # what is left out of KITTI's detections changes what the others are
+    shown = collection(data.draw(st.sampled_from([name for name in COLLECTIONS if name not in without])))
+    model = data.draw(st.sampled_from(shown.models))
+    given_scores = model.table.detections.score.tolist()
+    score = data.draw(st.sampled_from([-1.0, 0.25, 2.0, *given_scores]))
+    iou = data.draw(st.sampled_from(shown.protocol.iou_thresholds))
+    truth, found = model.evaluation.ground_truth, model.evaluation.detections
+    assert truth is not None
+    assert found is not None
+    near = evaluate(truth, found[found.scores >= score], shown.protocol).near_matches(min(0.1, iou))
+    expected = error_kinds(near, iou_threshold=iou, background_threshold=min(0.1, iou))
+    chosen = Filter(model=model.name, at_score=score, at_iou=iou)
+    assert answer(shown, chosen).facets["error"] == expected.counts
+    missed = select(shown, dataclasses.replace(chosen, error=("missed",)))
+    np.testing.assert_array_equal(missed.objects, expected.missed)
+    assert not missed.detections.any()
 
 
 @given(st.data())

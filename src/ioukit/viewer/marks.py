@@ -106,7 +106,7 @@ class Objects(Side):
         self.size, self.area_range = collection.sizes
         self.size_bin = collection.bins("size")
         self.kind = np.where(found, np.uint8(DETECTED), np.uint8(MISSED))
-        self.error = np.where(level.missed, np.uint8(_MISSED_ERROR), np.uint8(NO_ERROR))
+        self.error = np.where(level.missed(at_score), np.uint8(_MISSED_ERROR), np.uint8(NO_ERROR))
         if not collection.models:
             self.kind[:] = DETECTED
             self.error[:] = NO_ERROR
