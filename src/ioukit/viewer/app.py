@@ -65,7 +65,6 @@ class App:
             "/api/data": lambda _: _json(views.data()),
             "/api/answer": lambda pairs: _json(views.answer(pairs)),
             "/api/drawings": self._drawings,
-            "/api/image": self._image,
             "/api/column": lambda pairs: _json(views.column(_one(pairs, "name"))),
             "/export": self._export,
         }
@@ -137,6 +136,11 @@ class App:
             return await _worked(self._questions, receive, self._notes, body)
         if posts:
             return _words(405, "Only notes are posted.")
+        if path == "/api/image":
+            at, made = await _worked(self._questions, receive, self._image, pairs)
+            # All pixels are read for the words, which no question about the data should wait for.
+            words = await _worked(self._pictures, receive, self._photographs.words, at)
+            return _json({**made, "photo_words": words})
         if path in self._quick:
             return await _worked(self._questions, receive, self._quick[path], pairs)
         if path in ("/thumb", "/photo"):
@@ -156,8 +160,9 @@ class App:
             raise ValueError(f"at most {_MOST_DRAWINGS} images at once, got {len(positions):,}")
         return _json(self.views.drawings(positions, _without(pairs, "at")))
 
-    def _image(self, pairs: Pairs) -> Reply:
-        return _json(self.views.image(self._position(_one(pairs, "at")), _without(pairs, "at")))
+    def _image(self, pairs: Pairs) -> tuple[int, dict[str, Any]]:
+        at = self._position(_one(pairs, "at"))
+        return at, self.views.image(at, _without(pairs, "at"))
 
     def _notes(self, body: bytes | None) -> Reply:
         if body is None:
