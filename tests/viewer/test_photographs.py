@@ -186,7 +186,7 @@ def test_deep_pixels_are_stretched_a_strip_at_a_time(kind: type, monkeypatch: py
     monkeypatch.setattr(_picture_files, "_PIXELS_AT_ONCE", 200)
     rng = np.random.default_rng(3)
     for width, height in ((1, 1), (7, 90), (90, 7), (300, 3)):
-        values = (rng.random((height, width)) * 60_000).astype(kind)
+        values: Any = (rng.random((height, width)) * 60_000).astype(kind)
         if kind is np.float32:
             values[rng.random(values.shape) < 0.1] = np.nan
             values[rng.random(values.shape) < 0.1] = np.inf
@@ -197,7 +197,7 @@ def test_deep_pixels_are_stretched_a_strip_at_a_time(kind: type, monkeypatch: py
 
 @pytest.mark.parametrize("kind", [np.uint16, np.float32])
 def test_a_small_copy_of_deep_pixels_needs_little_memory(tmp_path: Path, kind: type) -> None:
-    values = np.zeros((4000, 4000), kind)
+    values: Any = np.zeros((4000, 4000), kind)
     values[:, 2000:] = 40_000
     image_module.fromarray(values).save(tmp_path / "a.tiff")
     found = photographs(tmp_path, ["a.tiff"])
