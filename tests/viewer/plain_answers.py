@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections import Counter
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -307,10 +308,8 @@ class PlainAnswer:
         of = Counter((mark["side"], mark["outcome"]) for mark in self.chosen("outcome", "error") if mark["image"] == at)
         tp, fp = of["detection", "tp"], of["detection", "fp"]
         found, fn = of["object", "detected"], of["object", "fn"]
-        ratios = {"precision": (tp, tp + fp), "recall": (found, found + fn), "f1": (2 * tp, 2 * tp + fp + fn)}
-        if sort in ratios:
-            above, below = ratios[sort]
-            return above / below if below else None
+        if sort in ("precision", "recall", "f1"):
+            return self._ratios(of)[sort]
         return {
             "errors": fp + fn,
             "fp": fp,
@@ -320,16 +319,33 @@ class PlainAnswer:
             "detections": tp + fp + of["detection", "ignored"],
         }[sort]
 
-    def counts(self, model: int) -> dict[str, int]:
+    def counts(self, model: int) -> dict[str, float | None]:
         """What a model does."""
         of = Counter((mark["side"], mark["outcome"]) for mark in self.chosen("outcome", "error", model=model))
         return {
             "tp": of["detection", "tp"],
             "fp": of["detection", "fp"],
             "found": of["object", "detected"],
-            "fn": of["object", "fn"],
+            "fn": None if "score" in self.wanted else of["object", "fn"],
             "ignored": of["object", "ignored"] + of["detection", "ignored"],
+            **self._ratios(of),
         }
+
+    def _ratios(self, of: Counter[tuple[str, str]]) -> dict[str, float | None]:
+        """The exact ratios; none where the filter leaves out one side of it, or decides which objects are found."""
+        tp, fp = of["detection", "tp"], of["detection", "fp"]
+        found, fn = of["object", "detected"], of["object", "fn"]
+        objects_only = any(key in ("flag", "change") or self._column(key) == "object" for key in self.mark_keys)
+        precision = Fraction(tp, tp + fp) if tp + fp and not objects_only and "true" not in self.wanted else None
+        partial = {"score", "change", "predicted"} & self.wanted.keys()
+        recall = Fraction(found, found + fn) if found + fn and not partial else None
+        f1 = None
+        if precision is not None and recall is not None:
+            f1 = 2 * precision * recall / (precision + recall) if precision + recall else Fraction(0)
+        elif not (objects_only or partial or "true" in self.wanted) and not tp and not found and fp + fn:
+            f1 = Fraction(0)  # false positives without objects, or missed objects without detections
+        ratios = {"precision": precision, "recall": recall, "f1": f1}
+        return {name: None if one is None else float(one) for name, one in ratios.items()}
 
     def facet(self, key: str, value: str | int) -> int:
         """How many marks have a value and pass all other conditions."""

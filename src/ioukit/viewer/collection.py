@@ -18,6 +18,7 @@ from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.viewer.best_score import best_score
 from ioukit.viewer.bins import bins_of, even_edges, largest_of, size_edges
 from ioukit.viewer.levels import Level, Overlaps
+from ioukit.viewer.recent import Recent
 from ioukit.viewer.sizes import Sizes, areas_of, named_ranges
 from ioukit.viewer.values import Issues, Value
 
@@ -29,7 +30,7 @@ __all__ = ["Collection", "Model"]
 
 _MOST_MODELS = 3
 _NEAR = 0.1  # the background threshold of TIDE
-_KEPT_LEVELS = 2  # of each model
+_KEPT = 2  # of each model: levels, marks, and bins by their two keys; and selections
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,10 @@ class Model:
 
     name: str
     evaluation: Evaluation = field(repr=False)
+    marks: Recent[tuple[float, float], Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    """The marks of the last thresholds, see :func:`ioukit.viewer.marks.marks_at`."""
+    _levels: Recent[int, Level] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
 
     @cached_property
     def table(self) -> MatchTable:
@@ -76,15 +81,9 @@ class Model:
         Raises:
             ValueError: If the protocol has no such threshold.
         """
-        known: dict[int, Level] = vars(self).setdefault("_levels", {})
-        at = self.evaluation.protocol.position_of_iou(at_iou)
-        level = known.pop(at, None)
-        if level is None:
-            level = Level(self.table, self.overlaps, self.evaluation.protocol.iou_thresholds[at])
-            for oldest in list(known)[: max(0, len(known) - _KEPT_LEVELS + 1)]:
-                known.pop(oldest, None)
-        known[at] = level
-        return level
+        protocol = self.evaluation.protocol
+        at = protocol.position_of_iou(at_iou)
+        return self._levels.of(at, lambda: Level(self.table, self.overlaps, protocol.iou_thresholds[at]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +100,9 @@ class Collection:
     """Columns of images and objects by name: width, height, objects, attributes of the file, columns of the user's."""
     issues: Issues | None = None
     """Suspicious labels, if they were looked for."""
+    selections: Recent[Any, Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    """The last selections, see :func:`ioukit.viewer.selecting.select`."""
+    _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
 
     @classmethod
     def of(
@@ -254,13 +256,13 @@ class Collection:
             model: The model; the objects if ``None``.
         """
         of: Collection | Model = self if model is None else model
-        known: dict[str, npt.NDArray[np.uint8]] = vars(of).setdefault("_bins", {})
-        if key not in known:
+
+        def make() -> npt.NDArray[np.uint8]:
             if isinstance(of, Model) and key == "score":
-                known[key] = bins_of(of.table.detections.score, self.score_edges)
-            else:
-                known[key] = bins_of(of.sizes.size, self.size_edges)
-        return known[key]
+                return bins_of(of.table.detections.score, self.score_edges)
+            return bins_of(of.sizes.size, self.size_edges)
+
+        return of._bins.of(key, make)
 
     def model_at(self, name: str | None) -> int:
         """The position of a model; the first one for ``None``.

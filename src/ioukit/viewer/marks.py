@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["OUTCOME_OF_KIND", "Detections", "Marks", "Objects", "Side", "marks_at"]
 
 _MISSED_ERROR = ERROR_KINDS.index("missed")
-_KEPT = 2  # marks of the last thresholds
 _MOST_TO_CHOOSE = 0.5  # of the detections; if more of them count, all are looked at
 
 _NAMES = {
@@ -242,11 +241,5 @@ def marks_at(collection: Collection, model: Model, at_iou: float | None = None, 
     protocol = collection.protocol
     iou = protocol.iou_thresholds[protocol.position_of_iou(protocol.main_iou if at_iou is None else at_iou)]
     score = model.best_score if at_score is None else at_score
-    known: dict[tuple[float, float], Marks] = vars(model).setdefault("_marks", {})
-    found = known.pop((iou, score), None)
-    if found is None:
-        found = Marks(collection, model, iou, score)
-        for oldest in list(known)[: max(0, len(known) - _KEPT + 1)]:
-            known.pop(oldest, None)
-    known[iou, score] = found
+    found: Marks = model.marks.of((iou, score), lambda: Marks(collection, model, iou, score))
     return found
