@@ -286,6 +286,18 @@ def test_a_server_that_ends_at_its_start_says_so(monkeypatch: pytest.MonkeyPatch
     assert not server.is_running
 
 
+def test_connections_that_never_ask_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ioukit.viewer.running._SECONDS_TO_ASK", 0.5)
+    with served(["a.jpg"]) as server:
+        client = Client(server.address())
+        silent, half = (socket.create_connection(("127.0.0.1", client.port), 30) for _ in range(2))
+        with silent, half:
+            half.sendall(b"GET /api/answer HTTP/1.1\r\nHost: ")
+            assert silent.recv(1) == b""
+            assert half.recv(1) == b""
+        assert client.ask("/api/data").status == 200
+
+
 @posix
 def test_a_signal_before_the_server_runs_ends_it() -> None:
     before = signal.getsignal(signal.SIGTERM)

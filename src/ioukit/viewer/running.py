@@ -27,6 +27,7 @@ __all__ = ["Server", "bound", "check_installed", "open_browser"]
 
 _PORTS_TRIED = 50
 _SECONDS_TO_END = 1
+_SECONDS_TO_ASK = 10  # for the first request of a connection; those that never ask leave no room for others
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -90,7 +91,7 @@ class Server:
         self._host = socket.gethostname() if ipaddress.ip_address(address[0]).is_unspecified else host
         self._guard = Guard(app, port=self.port, names=host_names(host, address[0]), frames=frames)
         config: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False, "lifespan": "off"}
-        config |= {"proxy_headers": False, "server_header": False, "ws": "none", "loop": "asyncio", "http": "h11"}
+        config |= {"proxy_headers": False, "server_header": False, "ws": "none", "loop": "asyncio", "http": _protocol()}
         config |= {"timeout_graceful_shutdown": _SECONDS_TO_END, "limit_concurrency": 1000}
         self._uvicorn = uvicorn.Server(uvicorn.Config(self._guard, **config))
         self._thread: threading.Thread | None = None
@@ -203,6 +204,22 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _protocol() -> Any:
+    """HTTP as uvicorn reads it, except that a connection without a whole first request is closed after some seconds."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol  # noqa: PLC0415 - of an extra
+
+    class Protocol(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(_SECONDS_TO_ASK, self._close_without_request)
+
+        def _close_without_request(self) -> None:
+            if self.cycle is None and not self.transport.is_closing():
+                self.transport.close()
+
+    return Protocol
 
 
 def check_installed() -> None:
