@@ -41,7 +41,7 @@ def app_of(
     cache: Path | None = None,
     threads: int | None = None,
 ) -> tuple[App, tuple[str, ...]]:
-    """What :func:`ioukit.view` serves, and notes about the columns that a user should know.
+    """What :func:`ioukit.view` serves, and notes about the attributes and columns that a user should know.
 
     Args:
         data: As for :func:`ioukit.view`.
@@ -78,8 +78,9 @@ def app_of(
     )
     rows = collection.image_rows
     photographs = Photographs(folder, truth.images.names.take(rows), truth.images.sizes[rows], Thumbnails(cache))
+    notes_of = (*collection.notes, *(() if further is None else further.notes))
     noting = Noting(collection, Notes(notes_file(truth.source) if notes is None else notes))
-    return App(Views(collection, photographs, noting), photographs), () if further is None else further.notes
+    return App(Views(collection, photographs, noting), photographs), notes_of
 
 
 def filter_query(pairs: Iterable[tuple[str, Any]]) -> str:
