@@ -17,7 +17,8 @@ from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, error_kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.viewer import Collection, Model, Tagged
+    from ioukit.viewer.collection import Collection, Model
+    from ioukit.viewer.conditions import Tagged
 
 __all__ = ["PlainAnswer", "plain_answer", "plain_marks"]
 
