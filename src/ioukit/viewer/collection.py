@@ -20,7 +20,7 @@ from ioukit.viewer.bins import bins_of, even_edges, largest_of, size_edges
 from ioukit.viewer.levels import Level, Overlaps
 from ioukit.viewer.recent import Recent
 from ioukit.viewer.sizes import Sizes, areas_of, named_ranges
-from ioukit.viewer.values import Issues, LeftOutError, Value
+from ioukit.viewer.values import Issues, LeftOutError, Value, some_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Categories
@@ -298,8 +298,8 @@ class Collection:
         found = [at for at, number in enumerate(self.categories.ids.tolist()) if name == f"id:{number}"]
         found = found or [at for at, known in enumerate(names) if known == name]
         if not found:
-            close = difflib.get_close_matches(name, names, n=3) or names[:5]
-            raise ValueError(f"no class is called {name!r}; there are {', '.join(map(repr, close))}")
+            close = difflib.get_close_matches(name, names, n=3)
+            raise ValueError(f"no class is called {name!r}; there are {some_of(names, close)}")
         return found
 
     def _values_of_data(self, notes: list[str]) -> list[Value]:
