@@ -184,8 +184,9 @@ class PlainAnswer:
         return self.collection.values[name].of if key.startswith("column.") else None
 
     def _of_marks(self, key: str) -> bool:
-        plain = "class outcome error true predicted score iou size area flag issue change".split()
-        return key in plain or self._column(key) == "object"
+        number = key in ("score", "iou", "size", "area")
+        plain = ("class", "outcome", "error", "true", "predicted", "flag", "issue", "change")
+        return number or key in plain or self._column(key) == "object"
 
     def _changes(self, names: list[str]) -> dict[int, str]:
         """What became of each object."""
