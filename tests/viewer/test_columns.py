@@ -134,6 +134,9 @@ def _frame(columns: dict[str, Any]) -> Any:
         ([[1.0], [1.0, 2.0], [1.0]], "its lists have different lengths: 1, 2"),
         ([["a", "b"]] * 3, "its lists hold other values than numbers"),
         ([[[1.0]], [[2.0]], [[3.0]]], "its lists hold other values than numbers"),
+        ([f"[{'9' * 400},1]"] * 3, "its lists hold other values than numbers"),
+        ([[10**400, 1]] * 3, "its lists hold other values than numbers"),
+        (["[" * 100_000 + "1,2" + "]" * 100_000] * 3, "its lists hold other values than numbers"),
     ],
 )
 def test_lists_of_something_else_are_left_out_with_a_note(lists: list[Any], message: str) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["app_of", "filter_query"]
 
 MOST_MODELS = 3
+_SECONDS_TO_WRITE = 2.0  # notes, while another program uses their file; questions wait meanwhile
 
 
 def app_of(
@@ -78,9 +79,10 @@ def app_of(
     )
     rows = collection.image_rows
     photographs = Photographs(folder, truth.images.names.take(rows), truth.images.sizes[rows], Thumbnails(cache))
-    notes_of = (*collection.notes, *(() if further is None else further.notes))
-    noting = Noting(collection, Notes(notes_file(truth.source) if notes is None else notes))
-    return App(Views(collection, photographs, noting), photographs), notes_of
+    path = notes_file(truth.source) if notes is None else notes
+    noting = Noting(collection, Notes(path, timeout=_SECONDS_TO_WRITE, follow_link=notes is not None))
+    words = (*collection.notes, *(() if further is None else further.notes))
+    return App(Views(collection, photographs, noting), photographs), words
 
 
 def filter_query(pairs: Iterable[tuple[str, Any]]) -> str:

@@ -186,7 +186,7 @@ def _list(value: Any) -> Floats | None:
             # NumPy writes spaces in the place of commas.
             value = json.loads(value) if "," in value else [float(part) for part in value.strip("[]").split()]
         found = np.array(value, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         raise LeftOutError("its lists hold other values than numbers") from None
     if found.ndim != 1:
         raise LeftOutError("its lists hold other values than numbers")

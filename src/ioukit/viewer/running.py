@@ -6,6 +6,7 @@ import contextlib
 import errno
 import ipaddress
 import os
+import signal
 import socket
 import sys
 import threading
@@ -17,8 +18,8 @@ from ioukit._optional import import_extra
 from ioukit.viewer.guard import Guard, host_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import TracebackType
+    from collections.abc import Iterable, Iterator
+    from types import FrameType, TracebackType
 
     from ioukit.viewer.app import App
 
@@ -93,6 +94,7 @@ class Server:
         config |= {"timeout_graceful_shutdown": _SECONDS_TO_END, "limit_concurrency": 1000}
         self._uvicorn = uvicorn.Server(uvicorn.Config(self._guard, **config))
         self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
 
     def address(self, query: str = "", *, ticket: bool = False) -> str:
         """The address to open.
@@ -123,12 +125,55 @@ class Server:
                 self.app.close()
                 self._socket.close()
 
+    @contextlib.contextmanager
+    def ended_by_signals(self) -> Iterator[None]:
+        """Ends :meth:`run` after SIGINT, SIGTERM or SIGHUP within the block, also before it has begun.
+
+        An exception that a handler raises is lost where Python ignores exceptions, within an import for example, and
+        the server would go on. So the handler only asks for the end.
+
+        Raises:
+            SystemExit: At the end of the block, after another signal than SIGINT: 128 plus its number.
+        """
+        received: list[int] = []
+
+        def end(number: int, _: FrameType | None) -> None:
+            received.append(number)
+            self._uvicorn.should_exit = True
+
+        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
+        before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+        changed = {number: known for number, known in before.items() if known not in (signal.SIG_IGN, None)}
+        for number in changed:
+            signal.signal(number, end)
+        try:
+            yield
+        finally:
+            for number, known in changed.items():
+                signal.signal(number, known)
+        for number in received:
+            if number != signal.SIGINT:
+                raise SystemExit(128 + number)
+
     def start(self) -> None:
-        """Serves in a thread until :meth:`close`; returns when the server answers."""
-        self._thread = threading.Thread(target=self.run, name="ioukit view", daemon=True)
+        """Serves in a thread until :meth:`close`; returns when the server answers.
+
+        Raises:
+            RuntimeError: If the thread ends before.
+        """
+        self._thread = threading.Thread(target=self._run_in_thread, name="ioukit view", daemon=True)
         self._thread.start()
         while not self._uvicorn.started and self._thread.is_alive():
             time.sleep(0.005)
+        if not self._uvicorn.started:
+            self.close()
+            raise RuntimeError("the server of the viewer ended at its start") from self._failure
+
+    def _run_in_thread(self) -> None:
+        try:
+            self.run()
+        except BaseException as error:  # `start` raises it
+            self._failure = error
 
     def wait(self) -> None:
         """Waits for Ctrl-C or :meth:`close`, then ends."""
