@@ -25,6 +25,16 @@ def photographs(
     return Photographs(folder, names, np.full((len(names), 2), size, float), store)
 
 
+def test_a_name_without_suffix_is_that_of_a_picture(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("000000183709.jpg", "a/b.PNG", "c.txt", "d.e.jpg"):
+        halves().save(tmp_path / name, "PNG")
+    names = ["000000183709", "a/b", "a", "c", "d.e", "/elsewhere/000000183709", "../b"]
+    found = photographs(tmp_path, names)
+    assert [found.has(at) for at in range(len(names))] == [True, True, False, False, False, True, False]
+    assert pixels(found.full(0).content).shape == (60, 80, 3)
+
+
 def pixels(content: bytes) -> Any:
     return np.asarray(image_module.open(io.BytesIO(content)).convert("RGB")).astype(int)
 

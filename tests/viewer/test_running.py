@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import ioukit
+from ioukit.viewer.photographs import Photographs
 from support.command import run_here
 from support.paths import DATA
 from support.viewing import Client, evaluation_of, served
@@ -105,6 +106,23 @@ def test_the_address_opens_with_the_filter(tmp_path: Path) -> None:
         assert client.start.endswith("/?class=person&outcome=fp&score=0.7..")
 
 
+def test_the_command_says_how_many_photographs_are_there(tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    (folder / "train").mkdir(parents=True)
+    (folder / "b.jpg").mkdir()  # no file
+    for name in ("a.jpg", "train/c.jpg", "e.jpg", "f.txt", "h.jpg"):
+        (folder / name).touch()
+    names = ["a.jpg", "b.jpg", "train/c.jpg", "d.jpg", "e", "f", "../images/a.jpg", "C:\\data\\h.jpg", "../../a"]
+    listed = [{"id": at, "width": 9, "height": 9, "file_name": name} for at, name in enumerate(names)]
+    found = Photographs(folder, names, np.full((len(names), 2), 9.0))
+    count = sum(map(found.has, range(len(names))))
+    assert count == 6
+    truth = tmp_path / "gt.json"
+    truth.write_text(json.dumps({"images": listed, "annotations": [], "categories": [{"id": 1, "name": "a"}]}))
+    with running(truth, "--images", str(folder), "--port", "0", cache=tmp_path) as (process, _):
+        assert f"found {count} of {len(names)} images in {folder}\n" in ended(process, signal.SIGINT)[1]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -112,6 +130,16 @@ def test_the_address_opens_with_the_filter(tmp_path: Path) -> None:
         ((GT, DT, "--images", "missing"), "expected a folder, got 'missing'"),
         ((GT, DT, "--filter", "outcome"), "expected KEY=VALUE"),
         ((GT, DT, "--filter", "colour=red"), "no filter is called 'colour'"),
+        ((GT, DT, "--filter", "class=xx"), "no class is called 'xx'"),
+        ((GT, DT, "--filter", "issue=missing"), "start with --issues"),
+        ((GT, DT, "--filter", "change=lost"), "change needs two models"),
+        ((GT, DT, "--filter", "model=other"), "no model is called 'other'"),
+        ((GT, DT, "--filter", "area=huge"), "there is no area range 'huge'"),
+        ((GT, DT, "--filter", "at_iou=0.42"), "no IoU threshold 0.42"),
+        ((GT, DT, "--filter", "column.fog=1"), "no column is called 'fog'"),
+        ((GT, DT, "--filter", "sort=column.fog"), "no column is called 'fog'"),
+        ((GT, "--filter", "outcome=fp"), "outcome needs detections"),
+        ((GT, "--filter", "score=0.5.."), "score needs detections"),
         ((GT, DT, "--port", "70000"), "70000"),
         ((GT, DT, "--host", "no.such.name.invalid"), "no address is known"),
         ((GT, DT, "--columns", "missing.csv"), "missing.csv"),
@@ -208,6 +236,8 @@ def test_what_view_refuses(tmp_path: Path) -> None:
         ioukit.view({}, browser=False)
     with pytest.raises(ValueError, match="no filter is called 'colour'"):
         ioukit.view(evaluation, filter={"colour": "red"}, browser=False)
+    with pytest.raises(ValueError, match="no class is called 'xx'"):
+        ioukit.view(evaluation, filter={"class": "xx"}, browser=False)
 
 
 # ---- Answers.

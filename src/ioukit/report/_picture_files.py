@@ -19,10 +19,12 @@ from ioukit._optional import import_extra
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FORMATS", "as_rgb", "file_within", "opened", "picture", "turned", "turns"]
+__all__ = ["FORMATS", "SUFFIXES", "as_rgb", "file_within", "opened", "picture", "turned", "turns"]
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 """The formats that are opened, by the names of Pillow."""
+SUFFIXES = (".jpg", ".png", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".JPG", ".PNG", ".JPEG")
+"""What is put behind names that have no suffix."""
 
 _ORIENTATION = 274  # of EXIF
 _PIXELS_AT_ONCE = 1 << 20
@@ -33,17 +35,20 @@ _OPENING = threading.Lock()
 def file_within(folder: Path, name: str) -> Path | None:
     """The file with this name within the folder, links followed; otherwise the file with the last part of the name.
 
-    The last part finds photographs of a data set that was moved: absolute names, and names of another system. ``None``
+    The last part finds photographs of a data set that was moved: absolute names, and names of another system. A name
+    without suffix, as some data sets have them, also means the file with the suffix of a picture. ``None``
     if there is no such file, it is no ordinary file (a device, a pipe), or a link leads out of the folder.
     """
     if not name or "\0" in name:
         return None
     try:
         root = folder.resolve()
-        for candidate in (root / name, root / Path(name).name, root / PureWindowsPath(name).name):
-            path = candidate.resolve()
-            if path.is_relative_to(root) and path != root and path.is_file():
-                return path
+        names = dict.fromkeys((name, Path(name).name, PureWindowsPath(name).name))
+        for suffix in ("",) if Path(name).suffix else ("", *SUFFIXES):
+            for candidate in names:
+                path = (root / f"{candidate}{suffix}").resolve()
+                if path.is_relative_to(root) and path != root and path.is_file():
+                    return path
     except (OSError, RuntimeError, ValueError):  # too long, a circle of links, characters that the system has not
         return None
     return None

@@ -41,8 +41,8 @@ class Counts:
     ignored: int
     """Ignored objects and detections."""
     undefined: frozenset[str] = frozenset()
-    """What the filter itself decides, so that it says nothing of the model: among ``fn``, ``precision``, ``recall`` and
-    ``f1``; see :func:`ioukit.viewer.ratios.undefined_under`."""
+    """What the filter itself decides, so that it says nothing of the model: among ``fp``, ``fn``, ``precision``,
+    ``recall`` and ``f1``; see :func:`ioukit.viewer.ratios.undefined_under`."""
 
     @property
     def precision(self) -> float:
@@ -60,10 +60,12 @@ class Counts:
         return self._ratio("f1")
 
     def to_json(self) -> dict[str, float | None]:
-        """The counts and ratios; ``None`` where undefined."""
+        """The counts and ratios; ``None`` where undefined. ``tp`` counts found objects if no detection can pass."""
         counts: dict[str, float | None] = {name: getattr(self, name) for name in ("tp", "fp", "found", "fn", "ignored")}
         if "fn" in self.undefined:
             counts["fn"] = None
+        if "fp" in self.undefined:
+            counts |= {"tp": self.found, "fp": None}
         return counts | {name: _defined(getattr(self, name)) for name in ("precision", "recall", "f1")}
 
     def _ratio(self, name: str) -> float:

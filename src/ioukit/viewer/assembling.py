@@ -42,7 +42,7 @@ def app_of(
     cache: Path | None = None,
     threads: int | None = None,
 ) -> tuple[App, tuple[str, ...]]:
-    """What :func:`ioukit.view` serves, and notes about the columns that a user should know.
+    """What :func:`ioukit.view` serves, and notes about the attributes and columns that a user should know.
 
     Args:
         data: As for :func:`ioukit.view`.
@@ -81,7 +81,8 @@ def app_of(
     photographs = Photographs(folder, truth.images.names.take(rows), truth.images.sizes[rows], Thumbnails(cache))
     path = notes_file(truth.source) if notes is None else notes
     noting = Noting(collection, Notes(path, timeout=_SECONDS_TO_WRITE, follow_link=notes is not None))
-    return App(Views(collection, photographs, noting), photographs), () if further is None else further.notes
+    words = (*collection.notes, *(() if further is None else further.notes))
+    return App(Views(collection, photographs, noting), photographs), words
 
 
 def filter_query(pairs: Iterable[tuple[str, Any]]) -> str:

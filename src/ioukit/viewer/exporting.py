@@ -202,10 +202,10 @@ def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: di
     place = np.flatnonzero(marks.chosen[low:high]) + low
     place = place[np.isin(rows.image[place], list(by_image))]
     is_object = marks.side == 0
-    data = collection.ground_truth if is_object else collection.models[marks.side - 1].evaluation.detections
+    data = collection.ground_truth if is_object else collection.models[marks.side - 1].detections
     listed = marks.listed[place]
-    boxes = np.full((len(place), 4), np.nan) if data is None else data.boxes[listed]
-    areas = boxes[:, 2] * boxes[:, 3] if data is None or data.areas is None else data.areas[listed]
+    boxes = data.boxes[listed]
+    areas = boxes[:, 2] * boxes[:, 3] if data.areas is None else data.areas[listed]
     ids = collection.ground_truth.ids[listed].tolist() if is_object else [""] * len(place)
     issues = _issues(collection, marks.side, place)
     columns = zip(

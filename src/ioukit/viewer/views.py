@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answering import answer
+from ioukit.viewer.checking import check_filter
 from ioukit.viewer.describing import described
 from ioukit.viewer.drawing import Surroundings, drawings
 from ioukit.viewer.explaining import explained
@@ -56,6 +57,14 @@ class Views:
         """What never changes."""
         self._data = self._data or described(self._collection, self._noting)
         return self._data
+
+    def check(self, pairs: Pairs) -> None:
+        """Refuse a filter that the data cannot answer.
+
+        Raises:
+            ValueError: If it is one.
+        """
+        check_filter(self._collection, Filter.parse(pairs))
 
     def answer(self, pairs: Pairs) -> Any:
         """The images and the counts of a filter."""
