@@ -7,7 +7,9 @@ import pytest
 
 from ioukit.evaluation import score_curves
 from ioukit.report.data import report_data
-from ioukit.viewer import Collection, Filter, answer
+from ioukit.viewer.answering import answer
+from ioukit.viewer.collection import Collection
+from ioukit.viewer.filters import Filter
 from support.report_cases import coco
 from support.report_marks import matrix_at, up_to
 

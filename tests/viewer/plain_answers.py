@@ -17,7 +17,8 @@ from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, error_kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.viewer import Collection, Model, Tagged
+    from ioukit.viewer.collection import Collection, Model
+    from ioukit.viewer.conditions import Tagged
 
 __all__ = ["PlainAnswer", "plain_answer", "plain_marks"]
 
@@ -183,21 +184,9 @@ class PlainAnswer:
         return self.collection.values[name].of if key.startswith("column.") else None
 
     def _of_marks(self, key: str) -> bool:
-        plain = (
-            "class",
-            "outcome",
-            "error",
-            "true",
-            "predicted",
-            "score",
-            "iou",
-            "size",
-            "area",
-            "flag",
-            "issue",
-            "change",
-        )
-        return key in plain or self._column(key) == "object"
+        number = key in ("score", "iou", "size", "area")
+        plain = ("class", "outcome", "error", "true", "predicted", "flag", "issue", "change")
+        return number or key in plain or self._column(key) == "object"
 
     def _changes(self, names: list[str]) -> dict[int, str]:
         """What became of each object."""
@@ -314,7 +303,7 @@ class PlainAnswer:
             "errors": fp + fn,
             "fp": fp,
             "fn": fn,
-            "tp": tp,
+            "tp": found if self._objects_only() else tp,
             "objects": found + fn + of["object", "ignored"],
             "detections": tp + fp + of["detection", "ignored"],
         }[sort]
@@ -322,9 +311,10 @@ class PlainAnswer:
     def counts(self, model: int) -> dict[str, float | None]:
         """What a model does."""
         of = Counter((mark["side"], mark["outcome"]) for mark in self.chosen("outcome", "error", model=model))
+        objects_only = self._objects_only()
         return {
-            "tp": of["object", "detected"] if self._objects_only() else of["detection", "tp"],
-            "fp": None if self._objects_only() else of["detection", "fp"],
+            "tp": of["object", "detected"] if objects_only else of["detection", "tp"],
+            "fp": None if objects_only else of["detection", "fp"],
             "found": of["object", "detected"],
             "fn": None if "score" in self.wanted else of["object", "fn"],
             "ignored": of["object", "ignored"] + of["detection", "ignored"],
@@ -332,7 +322,6 @@ class PlainAnswer:
         }
 
     def _objects_only(self) -> bool:
-        """Whether no detection can pass the filter."""
         return any(key in ("flag", "change") or self._column(key) == "object" for key in self.mark_keys)
 
     def _ratios(self, of: Counter[tuple[str, str]]) -> dict[str, float | None]:

@@ -20,19 +20,6 @@ from viewer.shown_collections import collection
 Items = list[tuple[str, str]]
 
 
-def test_a_range_of_scores_leaves_recall_undefined() -> None:
-    """Missed objects have no score, so that all of them fail; a recall of 1 would mislead."""
-    shown = collection("two models, hard names")
-    plain, ranged = (answer(shown, Filter.parse(items)).counts[0] for items in ([], [("score", "0.4..")]))
-    assert plain.fn > 0
-    assert plain.recall < 1
-    assert ranged.tp + ranged.fp > 0
-    assert ranged.precision == ranged.tp / (ranged.tp + ranged.fp)
-    assert np.isnan([ranged.recall, ranged.f1]).all()
-    sent = ranged.to_json()
-    assert [sent[name] for name in ("fn", "recall", "f1")] == [None] * 3
-
-
 @pytest.mark.parametrize(
     ("wanted", "nothing"),
     [

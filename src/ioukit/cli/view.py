@@ -194,10 +194,11 @@ def _serve(app: Any, wanted: str, host: str, port: int, talk: Talk, clock: float
             "note other machines can reach this address; who has the token sees the data, and nothing is encrypted"
         )
     talk.say(f"ready {time.perf_counter() - clock:.2f} s; Ctrl-C ends it")
-    print_result(server.address(wanted))
-    if browser and not open_browser(server.address(wanted, ticket=True)):
-        talk.say("no browser was found: open the address above")
-    server.run()
+    with server.ended_by_signals():
+        print_result(server.address(wanted))
+        if browser and not open_browser(server.address(wanted, ticket=True)):
+            talk.say("no browser was found: open the address above")
+        server.run()
     talk.say("ended")
 
 

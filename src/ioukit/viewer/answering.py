@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.viewer.conditions import Tagged, is_about_objects
+from ioukit.viewer.conditions import Tagged
 from ioukit.viewer.counting import Histogram, facets_and_histograms
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import NOT_COUNTED
@@ -41,11 +41,8 @@ class Counts:
     ignored: int
     """Ignored objects and detections."""
     undefined: frozenset[str] = frozenset()
-    """What the filter itself decides, so that it says nothing of the model: among ``fn``, ``precision``, ``recall`` and
-    ``f1``; see :func:`ioukit.viewer.ratios.undefined_under`."""
-    detections_pass: bool = True
-    """Whether detections can pass the filter. Conditions on objects alone, ``change`` for example, leave all of
-    them out."""
+    """What the filter itself decides, so that it says nothing of the model: among ``fp``, ``fn``, ``precision``,
+    ``recall`` and ``f1``; see :func:`ioukit.viewer.ratios.undefined_under`."""
 
     @property
     def precision(self) -> float:
@@ -67,7 +64,7 @@ class Counts:
         counts: dict[str, float | None] = {name: getattr(self, name) for name in ("tp", "fp", "found", "fn", "ignored")}
         if "fn" in self.undefined:
             counts["fn"] = None
-        if not self.detections_pass:
+        if "fp" in self.undefined:
             counts |= {"tp": self.found, "fp": None}
         return counts | {name: _defined(getattr(self, name)) for name in ("precision", "recall", "f1")}
 
@@ -180,8 +177,7 @@ def _counts(selection: Selection, model: int) -> Counts:
         kinds = failed.side.kind if failed.bits is None else failed.side.kind[failed.chosen("outcome", "error")]
         of += np.bincount(kinds, minlength=len(of))
     detected, tp, fp, missed, *ignored, _ = of.tolist()
-    detections_pass = not is_about_objects(selection.collection, selection.filter)
-    return Counts(tp, fp, detected, missed, sum(ignored), selection.undefined, detections_pass)
+    return Counts(tp, fp, detected, missed, sum(ignored), selection.undefined)
 
 
 def _defined(value: float) -> float | None:

@@ -27,7 +27,6 @@ __all__ = [
     "image_conditions",
     "image_failures",
     "in_column",
-    "is_about_objects",
     "issue_bits",
     "kinds_of_issues",
     "mark_conditions",
@@ -65,12 +64,6 @@ def mark_conditions(collection: Collection, chosen: Filter) -> list[str]:
     }
     columns = [f"column.{name}" for name in chosen.columns if column_called(collection, name).of == "object"]
     return [name for name, wanted in given.items() if wanted] + columns
-
-
-def is_about_objects(collection: Collection, chosen: Filter) -> bool:
-    """Whether a filter has a condition that no detection passes."""
-    columns = any(column_called(collection, name).of == "object" for name in chosen.columns)
-    return bool(chosen.change or chosen.flag or columns)
 
 
 def marks_passing(collection: Collection, chosen: Filter, of_model: Marks, side: Side, name: str) -> Flags:

@@ -75,8 +75,7 @@ class Drawings:
         """The marks of all models; those of the objects alone if there is no model."""
         self._model = selection.model
         self._chosen = selection.chosen_marks
-        detections = [model.evaluation.detections for model in collection.models]
-        self._detections = [one for one in detections if one is not None]
+        self._detections = [model.detections for model in collection.models]
         self._drawer = Drawer(find_kind(collection.table.iou_type), collection.ground_truth, *self._detections)
 
     def style(self) -> dict[str, Any]:

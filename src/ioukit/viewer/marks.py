@@ -163,7 +163,7 @@ class Detections(Side):
             "category": lambda: model.table.detections.category,
             "score": lambda: model.table.detections.score,
             "iou": lambda: level.iou,
-            "area": lambda: areas_of(model.evaluation.detections)(model.table.detections.row),
+            "area": lambda: areas_of(model.detections)(model.table.detections.row),
             "size": lambda: model.sizes.size,
             "area_range": lambda: model.sizes.area_range,
             "error": lambda: level.error,

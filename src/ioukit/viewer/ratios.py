@@ -16,7 +16,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def undefined_under(conditions: Iterable[str], *, true: bool, predicted: bool) -> frozenset[str]:
-    """What says nothing of a model, because the filter itself decides it: among ``fn`` and the three ratios.
+    """What says nothing of a model, because the filter itself decides it: among ``fp``, ``fn`` and the ratios.
 
     - Missed objects have no score. A range of scores leaves all of them out.
     - Changes, flags and columns of objects leave out all detections. A change also decides which objects are found.
@@ -32,9 +32,9 @@ def undefined_under(conditions: Iterable[str], *, true: bool, predicted: bool) -
         if name == "score":
             found |= {"fn", "recall", "f1"}
         elif name == "change":
-            found |= {"precision", "recall", "f1"}
+            found |= {"fp", "precision", "recall", "f1"}
         elif name == "flag" or name.startswith("column."):
-            found |= {"precision", "f1"}
+            found |= {"fp", "precision", "f1"}
     if true:
         found |= {"precision", "f1"}
     if predicted:

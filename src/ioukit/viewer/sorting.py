@@ -23,6 +23,7 @@ _KINDS: dict[str, tuple[int, ...]] = {
     "fp": (FALSE,),
     "fn": (MISSED,),
     "tp": (TRUE,),
+    "found": (DETECTED,),
     "objects": (DETECTED, MISSED, IGNORED_OBJECT),
     "detections": (TRUE, FALSE, IGNORED_DETECTION),
 }
@@ -61,7 +62,11 @@ def _values(selection: Selection, sort: str) -> npt.NDArray[Any]:
         chosen = [(one.side, np.flatnonzero(one.chosen())) for one in sides]
         parts = [_highest(side.image[rows], side.score[rows], count) for side, rows in chosen]
         return np.fmax(*parts)
-    return np.full(count, np.nan) if sort in _RATIOS and sort in selection.undefined else _counted(sort, sides, count)
+    if sort in _RATIOS and sort in selection.undefined:
+        return np.full(count, np.nan)
+    if sort == "tp" and "fp" in selection.undefined:
+        sort = "found"  # as the counts of an answer have it
+    return _counted(sort, sides, count)
 
 
 def _counted(sort: str, sides: Sequence[Failures], count: int) -> npt.NDArray[Any]:

@@ -13,9 +13,16 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit.viewer.bins import bins_of, even_edges
 
-__all__ = ["Issues", "Value", "some_of"]
+__all__ = ["MOST_TEXTS", "Issues", "LeftOutError", "Value", "some_of"]
+
+MOST_TEXTS = 500
+"""The most different texts of a column that is shown: the page has a box for each, and every answer counts each."""
 
 _NAMED = 8  # in a message
+
+
+class LeftOutError(Exception):
+    """Why a column cannot be shown."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -40,8 +47,14 @@ class Value(Frozen):
 
     @classmethod
     def of_texts(cls, name: str, of: Literal["image", "object"], texts: Sequence[str | None]) -> Value:
-        """A column of texts; ``None`` or an empty text for none."""
+        """A column of texts; ``None`` or an empty text for none.
+
+        Raises:
+            LeftOutError: If there are more than :data:`MOST_TEXTS` different ones.
+        """
         known = sorted({text for text in texts if text})
+        if len(known) > MOST_TEXTS:
+            raise LeftOutError(f"it has {len(known):,} different texts, and at most {MOST_TEXTS} can be chosen from")
         place = {text: at for at, text in enumerate(known)}
         return cls(name, of, np.array([place.get(text or "", -1) for text in texts], np.int32), tuple(known))
 

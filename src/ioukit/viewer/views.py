@@ -74,10 +74,9 @@ class Views:
         """The drawings of images in the grid."""
         return drawings(self._collection, Filter.parse(pairs), positions, self._around)
 
-    def image(self, at: int, pairs: Pairs) -> Any:
+    def image(self, at: int, pairs: Pairs) -> dict[str, Any]:
         """One image and why each of its marks is what it is."""
-        made = explained(self._collection, Filter.parse(pairs), at, self._around)
-        return {**made, "photo_words": self._photographs.words(at)}
+        return explained(self._collection, Filter.parse(pairs), at, self._around)
 
     def cut_out(self, pairs: Pairs, most: int = 24) -> dict[str, Any]:
         """The first images of a filter, their drawings and photographs, and what is counted.
