@@ -67,6 +67,8 @@ def test_an_image_is_tagged_and_noted_by_keys_alone(visits: Visits, file: Path) 
     until(page, "() => document.activeElement.matches('.tag-input')")
     page.keyboard.type("  wet   road ")
     press(page, "Enter")
+    assert page.evaluate("() => !document.activeElement.matches('input, textarea')")  # keys are those of the page again
+    press(page, "t")
     page.keyboard.type(f"{HOSTILE}")
     press(page, "Enter", "Escape")
     assert is_open(page)
