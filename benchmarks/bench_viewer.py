@@ -39,7 +39,9 @@ EVALUATE = "import sys, ioukit; ioukit.evaluate(sys.argv[1], sys.argv[2])"
 VIEWER = """
 import json, sys, time
 import ioukit
-from ioukit.viewer import Collection, Filter, answer
+from ioukit.viewer.answering import answer
+from ioukit.viewer.collection import Collection
+from ioukit.viewer.filters import Filter
 
 def timed(function):
     start, work = time.perf_counter(), time.process_time()

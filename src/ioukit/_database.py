@@ -24,7 +24,7 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Schema", "Step", "changes_of", "check_writable", "reading", "writing"]
+__all__ = ["Schema", "Step", "changes_of", "check_place", "check_writable", "reading", "writing"]
 
 Step: TypeAlias = Callable[[sqlite3.Connection], None]
 
@@ -132,8 +132,8 @@ def writing(schema: Schema, path: str, timeout: float, *, create: bool) -> Itera
         db.execute("COMMIT")
 
 
-def check_writable(schema: Schema, path: str, timeout: float) -> None:
-    """Raises the errors of :func:`writing`, as far as they are known before. Makes and changes no file."""
+def check_place(schema: Schema, path: str) -> None:
+    """Raises the errors of :func:`writing` that the folder and the kind of the file tell. It waits for nobody."""
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder}", path)
@@ -141,6 +141,14 @@ def check_writable(schema: Schema, path: str, timeout: float) -> None:
         raise PermissionError(
             errno.EACCES, f"its folder does not let files be written, which a {schema.noun} needs", path
         )
+    _check_file(schema, path)
+    if os.path.exists(path) and not os.access(path, os.W_OK):
+        _raise(schema, sqlite3.OperationalError("readonly"), path, 0)
+
+
+def check_writable(schema: Schema, path: str, timeout: float) -> None:
+    """Raises the errors of :func:`writing`, as far as they are known before. Makes and changes no file."""
+    check_place(schema, path)
     if not os.path.exists(path):
         return
     with _explained(schema, path, timeout), _connected(schema, path, timeout, create=False) as db:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,6 +172,40 @@ def test_two_windows_lose_nothing(visits: Visits, file: Path) -> None:
     until(second, "() => !document.querySelector('#large').open")
     second.wait_for_load_state("networkidle")
     assert entry(file)[1] == "one\ntwo"
+
+
+def test_a_note_is_stored_when_the_page_is_left_at_once(visits: Visits, file: Path) -> None:
+    page = visits.open(visits.serve(EVALUATION, notes=file), "sort=position#image=0")
+    page.wait_for_load_state("networkidle")
+    page.evaluate(
+        """() => {
+          const note = document.querySelector(".note-text");
+          note.value = "a last thought";
+          note.dispatchEvent(new Event("input"));
+          location.href = "about:blank";
+        }"""
+    )
+    page.wait_for_url("about:blank")
+    for _ in range(200):
+        if entry(file)[1]:
+            break
+        time.sleep(0.05)
+    assert entry(file)[1] == "a last thought"
+
+
+def test_two_notes_that_are_too_long_together_are_cut_with_a_word(visits: Visits, file: Path) -> None:
+    visits.expected = ("409 (Conflict)",)
+    server = visits.serve(EVALUATION, notes=file)
+    first, second = (visits.open(server, "sort=position#image=0") for _ in range(2))
+    for page, sign in ((first, "a"), (second, "b")):
+        page.locator(".note-text").fill(sign * 6000)
+        page.locator(".note-text").press("Control+Enter")
+        until(page, "() => document.querySelector('.note-said').textContent.match(/aved$/)")
+    second.locator("#large-close").click()
+    until(second, "() => !document.querySelector('#problem').hidden")
+    assert "the last 2,001 characters are left out" in second.locator("#problem-words").inner_text()
+    second.wait_for_load_state("networkidle")
+    assert entry(file)[1] == "a" * 6000 + "\n" + "b" * 3999
 
 
 def test_a_file_that_cannot_be_used_is_said_and_the_page_works(visits: Visits, file: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_mask_counts_where_the_box_is_missing_or_empty(tmp_path: Path) -> None
 BAD: dict[str, tuple[Any, str]] = {
     "counts that do not fit": ({**IDS, "segmentation": {"size": [4, 6], "counts": [3, 2]}}, "counts sum to 5"),
     "no counts": ({**IDS, "segmentation": {"size": [4, 6]}}, "segmentation.*counts"),
-    "polygons without a size": ({**IDS, "segmentation": [[0, 0, 4, 0, 4, 2]]}, "whose width and height are known"),
+    "polygons without a size": ({**IDS, "segmentation": [[0, 0, 4, 0, 4, 2]]}, "RLE, .* or a bbox beside the polygons"),
     "no mask": (IDS, "bbox: expected 4 numbers .*, found no such key"),
     "a box and no mask": ({**IDS, "bbox": [1, 1, 2, 2]}, "segmentation: expected polygons, or an object"),
     "null as box": ({**MASK, "bbox": None}, "bbox: expected 4 numbers .*, found (null|None)"),

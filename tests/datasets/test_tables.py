@@ -6,6 +6,8 @@ import contextlib
 import csv
 import importlib.util
 import math
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -360,3 +362,21 @@ def test_boxes_in_lists_of_arrow(tmp_path: Path) -> None:
         with pytest.raises(DatasetError, match=r"row 1, bbox: expected four numbers, found \[1\.0, NaN, 3\.0, 4\.0\]"):
             read_detections(path, boxes="xywh")
         assert read_detections(path, boxes="xywh", on_invalid="drop").boxes.tolist() == boxes[:1]
+
+
+def test_threads_of_arrow_need_no_file_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the process aborts now and then, if it ends soon after reading."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / os.fsdecode(b"\xc3\xa4\xff.parquet" if sys.platform == "linux" else b"\xc3\xa4.parquet")
+    columns = {"image_id": [1], "category_id": [1], "x": [1.0], "y": [2.0], "width": [3.0], "height": [4.0]}
+    with open(path, "wb") as file:
+        parquet.write_table(pyarrow.table({**columns, "score": [0.5]}), file)
+    plain, sources = parquet.read_table, []
+
+    def noted(source: Any) -> Any:
+        sources.append(type(source))
+        return plain(source)
+
+    monkeypatch.setattr(parquet, "read_table", noted)
+    assert read_detections(path).boxes.tolist() == [[1, 2, 3, 4]]
+    assert sources == [pyarrow.OSFile]

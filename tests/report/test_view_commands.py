@@ -7,7 +7,9 @@ import pytest
 
 from ioukit.evaluation import score_curves
 from ioukit.report.data import report_data
-from ioukit.viewer import Collection, Filter, answer
+from ioukit.viewer.answering import answer
+from ioukit.viewer.collection import Collection
+from ioukit.viewer.filters import Filter
 from support.report_cases import coco
 from support.report_marks import matrix_at, up_to
 
@@ -45,3 +47,5 @@ def test_the_viewer_counts_what_the_report_counts(share: float) -> None:
     for kind, steps in zip(shown["errors"]["kinds"], shown["errors"]["new"], strict=False):
         spelled = "localization" if kind == "localisation" else kind
         assert counted(("error", spelled)) == up_to(steps, position)
+    errors = shown["errors"]
+    assert counted(("error", "missed")) == errors["objects"] - up_to(errors["gone"], position) > 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ioukit.viewer import Collection, Filter
+from ioukit.viewer.collection import Collection
 from ioukit.viewer.explaining import explained
+from ioukit.viewer.filters import Filter
 from support.browsing import until
 
 if TYPE_CHECKING:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import bisect
 import math
 from collections import Counter
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit import evaluate
 from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, error_kinds, outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.viewer import Collection, Model, Tagged
+    from ioukit.viewer.collection import Collection, Model
+    from ioukit.viewer.conditions import Tagged
 
 __all__ = ["PlainAnswer", "plain_answer", "plain_marks"]
 
@@ -23,6 +26,7 @@ Mark = dict[str, Any]
 
 _OF_OBJECT = {Outcome.TRUE_POSITIVE: "detected", Outcome.FALSE_NEGATIVE: "fn", Outcome.IGNORED: "ignored"}
 _OF_DETECTION = {Outcome.TRUE_POSITIVE: "tp", Outcome.FALSE_POSITIVE: "fp", Outcome.IGNORED: "ignored"}
+_BLAMED = ("classification", "localisation")  # an object with such an error is not missed
 _ASCENDING = ("name", "position")
 
 
@@ -33,7 +37,7 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
     table = model.table
     protocol, truth = table.protocol, collection.ground_truth
     became = outcomes(table, iou_threshold=at_iou, score_threshold=at_score)
-    kinds = error_kinds(table, iou_threshold=at_iou, background_threshold=min(0.1, at_iou))
+    error_of, missed = _errors(model, at_iou, at_score)
     matrix = confusion_matrix(table, iou_threshold=at_iou, score_threshold=at_score)
     confused_objects, confused_detections = {}, {}
     for place, row, true, predicted in zip(
@@ -61,7 +65,7 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
                 "image": int(table.objects.image[place]),
                 "class": int(table.objects.category[place]),
                 "outcome": outcome,
-                "error": ERROR_KINDS[-1] if kinds.missed[place] and collection.models else None,
+                "error": ERROR_KINDS[-1] if place in missed and collection.models else None,
                 "score": float(table.detections.score[finder]) if outcome == "detected" and finder >= 0 else None,
                 "iou": float(became.match_iou[finder]) if finder >= 0 else float(near_objects[place]),
                 "area": float(truth.areas[data_row]),
@@ -77,7 +81,7 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
     for row in range(len(table)):
         if became.detections[row] == Outcome.NOT_COUNTED:
             continue
-        error = int(kinds.detection_kind[row])
+        error = error_of[row]
         partner = int(became.matched_object[row])
         bits = collection.issues.detections[at][row] if collection.issues and collection.issues.detections else 0
         found.append(
@@ -103,6 +107,32 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
         inside = [one for one in ranges if one.low <= mark["area"] <= one.high]
         mark["range"] = min(inside, key=lambda one: (one.high - one.low, -one.low)).label if inside else None
     return found
+
+
+def _errors(model: Model, at_iou: float, at_score: float) -> tuple[dict[int, int], set[int]]:
+    """The error of each detection at or above the score threshold, -1 for none, and the objects that are missed."""
+    table, given = model.table, model.evaluation
+    background = min(0.1, at_iou)
+    rows = np.flatnonzero(table.detections.score >= at_score).tolist()
+    if table.protocol.objects_choose is not None:
+        # An object can choose a detection with a low score, so what is left out would change what the others are.
+        every = error_kinds(table, iou_threshold=at_iou, background_threshold=background)
+        became = outcomes(table, iou_threshold=at_iou, score_threshold=at_score)
+        blamed = {int(every.detection_object[row]) for row in rows if ERROR_KINDS[every.detection_kind[row]] in _BLAMED}
+        missed = {
+            place for place in np.flatnonzero(became.objects == Outcome.FALSE_NEGATIVE).tolist() if place not in blamed
+        }
+        return {row: int(every.detection_kind[row]) for row in rows}, missed
+    assert given.ground_truth is not None
+    assert given.detections is not None
+    kept = np.flatnonzero(given.detections.scores >= at_score)
+    filtered = evaluate(given.ground_truth, given.detections[kept], table.protocol, iou_type=table.iou_type)
+    near = filtered.near_matches(background)
+    kinds = error_kinds(near, iou_threshold=at_iou, background_threshold=background)
+    row_of = {number: row for row, number in enumerate(table.detections.row.tolist())}
+    data_rows = kept[near.detections.row].tolist()
+    errors = {row_of[number]: kind for number, kind in zip(data_rows, kinds.detection_kind.tolist(), strict=True)}
+    return errors, set(np.flatnonzero(kinds.missed).tolist())
 
 
 def _issues(collection: Collection, bits: Any) -> set[str]:
@@ -154,21 +184,9 @@ class PlainAnswer:
         return self.collection.values[name].of if key.startswith("column.") else None
 
     def _of_marks(self, key: str) -> bool:
-        plain = (
-            "class",
-            "outcome",
-            "error",
-            "true",
-            "predicted",
-            "score",
-            "iou",
-            "size",
-            "area",
-            "flag",
-            "issue",
-            "change",
-        )
-        return key in plain or self._column(key) == "object"
+        number = key in ("score", "iou", "size", "area")
+        plain = ("class", "outcome", "error", "true", "predicted", "flag", "issue", "change")
+        return number or key in plain or self._column(key) == "object"
 
     def _changes(self, names: list[str]) -> dict[int, str]:
         """What became of each object."""
@@ -279,29 +297,48 @@ class PlainAnswer:
         of = Counter((mark["side"], mark["outcome"]) for mark in self.chosen("outcome", "error") if mark["image"] == at)
         tp, fp = of["detection", "tp"], of["detection", "fp"]
         found, fn = of["object", "detected"], of["object", "fn"]
-        ratios = {"precision": (tp, tp + fp), "recall": (found, found + fn), "f1": (2 * tp, 2 * tp + fp + fn)}
-        if sort in ratios:
-            above, below = ratios[sort]
-            return above / below if below else None
+        if sort in ("precision", "recall", "f1"):
+            return self._ratios(of)[sort]
         return {
             "errors": fp + fn,
             "fp": fp,
             "fn": fn,
-            "tp": tp,
+            "tp": found if self._objects_only() else tp,
             "objects": found + fn + of["object", "ignored"],
             "detections": tp + fp + of["detection", "ignored"],
         }[sort]
 
-    def counts(self, model: int) -> dict[str, int]:
+    def counts(self, model: int) -> dict[str, float | None]:
         """What a model does."""
         of = Counter((mark["side"], mark["outcome"]) for mark in self.chosen("outcome", "error", model=model))
+        objects_only = self._objects_only()
         return {
-            "tp": of["detection", "tp"],
-            "fp": of["detection", "fp"],
+            "tp": of["object", "detected"] if objects_only else of["detection", "tp"],
+            "fp": None if objects_only else of["detection", "fp"],
             "found": of["object", "detected"],
-            "fn": of["object", "fn"],
+            "fn": None if "score" in self.wanted else of["object", "fn"],
             "ignored": of["object", "ignored"] + of["detection", "ignored"],
+            **self._ratios(of),
         }
+
+    def _objects_only(self) -> bool:
+        return any(key in ("flag", "change") or self._column(key) == "object" for key in self.mark_keys)
+
+    def _ratios(self, of: Counter[tuple[str, str]]) -> dict[str, float | None]:
+        """The exact ratios; none where the filter leaves out one side of it, or decides which objects are found."""
+        tp, fp = of["detection", "tp"], of["detection", "fp"]
+        found, fn = of["object", "detected"], of["object", "fn"]
+        objects_only = self._objects_only()
+        precision = Fraction(tp, tp + fp) if tp + fp and not objects_only and "true" not in self.wanted else None
+        partial = {"score", "change", "predicted"} & self.wanted.keys()
+        recall = Fraction(found, found + fn) if found + fn and not partial else None
+        f1 = None
+        if precision is not None and recall is not None:
+            f1 = 2 * precision * recall / (precision + recall) if precision + recall else Fraction(0)
+        elif not (objects_only or partial or "true" in self.wanted) and not tp and not found and fp + fn:
+            f1 = Fraction(0)  # false positives without objects, or missed objects without detections
+        ratios = {"precision": precision, "recall": recall, "f1": f1}
+        return {name: None if one is None else float(one) for name, one in ratios.items()}
 
     def facet(self, key: str, value: str | int) -> int:
         """How many marks have a value and pass all other conditions."""

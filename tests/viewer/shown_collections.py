@@ -11,7 +11,9 @@ import numpy as np
 from ioukit import COCO, Detections, GroundTruth, evaluate
 from ioukit.datasets import Categories, IdLists
 from ioukit.evaluation.protocols.registry import PROTOCOLS
-from ioukit.viewer import Collection, Issues, Tagged, Value
+from ioukit.viewer.collection import Collection
+from ioukit.viewer.conditions import Tagged
+from ioukit.viewer.values import Issues, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from ioukit import GroundTruth
 from ioukit.errors import DatasetError
+from ioukit.viewer.assembling import app_of
 from ioukit.viewer.columns import MOST_COLUMNS, UserColumns, principal_components, user_columns
 from ioukit.viewer.values import Value
 
@@ -133,6 +134,9 @@ def _frame(columns: dict[str, Any]) -> Any:
         ([[1.0], [1.0, 2.0], [1.0]], "its lists have different lengths: 1, 2"),
         ([["a", "b"]] * 3, "its lists hold other values than numbers"),
         ([[[1.0]], [[2.0]], [[3.0]]], "its lists hold other values than numbers"),
+        ([f"[{'9' * 400},1]"] * 3, "its lists hold other values than numbers"),
+        ([[10**400, 1]] * 3, "its lists hold other values than numbers"),
+        (["[" * 100_000 + "1,2" + "]" * 100_000] * 3, "its lists hold other values than numbers"),
     ],
 )
 def test_lists_of_something_else_are_left_out_with_a_note(lists: list[Any], message: str) -> None:
@@ -198,3 +202,23 @@ def test_points_on_a_line_have_one_coordinate() -> None:
     assert (found[:, 1] == 0).all()
     assert (principal_components(np.ones((4, 3))) == 0).all()
     assert principal_components(np.array([[1.0], [3.0]])).tolist() == [[-1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize("count", [500, 501])
+def test_attributes_with_many_texts_are_left_out(count: int) -> None:
+    """As for the user's table: a number per text is in every answer, and a box per text on the page."""
+    many = np.array([f"plate {at}" for at in range(count)])
+    truth = GroundTruth.from_arrays(
+        image_ids=np.arange(count),
+        category_ids=np.ones(count),
+        boxes=[[0, 0, 9, 9]] * count,
+        attributes={"plate": many, "side": np.where(np.arange(count) % 2, "left", "right")},
+    )
+    app, notes = app_of(truth)
+    found = app.views.answer([])["facets"]
+    assert found["column.side"] == {"left": count // 2, "right": count - count // 2}
+    assert ("column.plate" in found) == (count == 500)
+    words = (
+        "the attribute 'plate' of objects is left out: it has 501 different texts, and at most 500 can be chosen from"
+    )
+    assert notes == (() if count == 500 else (words,))

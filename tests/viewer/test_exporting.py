@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import tracemalloc
@@ -14,6 +15,7 @@ import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
 from ioukit.datasets import read
+from ioukit.viewer import exporting
 from ioukit.viewer.answering import answer
 from ioukit.viewer.collection import Collection
 from ioukit.viewer.exporting import COLUMNS, export
@@ -224,9 +226,10 @@ def test_issues_are_written() -> None:
         assert sum(kind in row["issues"].split(";") for row in rows) == len(chosen)
 
 
-def test_a_large_file_is_sent_in_parts() -> None:
-    evaluation = made(images=3000)
-    noting = Noting(collection(evaluation, images=3000), Notes(None))
+def test_a_large_file_is_sent_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "_IMAGES_AT_ONCE", 32)
+    evaluation = made(images=600)
+    noting = Noting(collection(evaluation, images=600), Notes(None))
     tracemalloc.start()
     found = export(noting.collection, noting, ALL, "csv")
     sizes = [len(chunk) for chunk in found.chunks]
@@ -235,3 +238,24 @@ def test_a_large_file_is_sent_in_parts() -> None:
     assert len(sizes) > 10
     assert max(sizes) < sum(sizes) / 5
     assert peak < sum(sizes) * 3
+
+
+def test_the_folder_of_a_coco_file_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    noting = Noting(collection(), Notes(None))
+    read, left, failed = (export(noting.collection, noting, ALL, "coco").chunks for _ in range(3))
+    assert json.loads(b"".join(read))["images"]
+    assert not list(tmp_path.iterdir())
+    assert next(left)
+    assert len(list(tmp_path.iterdir())) == 1
+    del left
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+    def full(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(exporting, "write", full)
+    with pytest.raises(OSError, match="full"):
+        next(failed)
+    assert not list(tmp_path.iterdir())

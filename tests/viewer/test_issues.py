@@ -65,6 +65,6 @@ def test_an_unknown_kind_and_no_issues_are_said() -> None:
     evaluation = made(images=3)
     assert evaluation.ground_truth is not None
     shown = Collection.of(evaluation.ground_truth, {"a": evaluation})
-    with pytest.raises(ValueError, match="there is no issue 'swapped'; there are none"):
+    with pytest.raises(ValueError, match="issue needs labels that were checked: start with --issues"):
         answer(shown, Filter(issue=("swapped",)))
     assert answer(shown, Filter()).facets["issue"] is None

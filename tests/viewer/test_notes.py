@@ -84,6 +84,7 @@ class TestStore:
             (["a" * 65], "", "a tag must have 1 to 64 characters, got 65"),
             ([" "], "", "a tag must have 1 to 64 characters, got 0"),
             (["a\u202eb"], "", "printable characters"),
+            (["a; b"], "", "no ';'"),
             ([str(k) for k in range(MOST_TAGS + 1)], "", "at most 32 tags, got 33"),
             ([], "x" * (MOST_SIGNS_OF_NOTE + 1), "at most 10,000 characters, got 10,001"),
         ],

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.ledger import Ledger
 from ioukit.viewer.collection import Collection
@@ -116,6 +117,65 @@ def test_a_program_that_does_not_let_go(notes: Notes) -> None:
         assert not Notes(notes.path, timeout=0.1).read().entries
         db.execute("ROLLBACK")
     assert notes.read().of(IMAGE) == entry
+
+
+@pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
+def test_who_reads_does_not_wait_for_a_program_that_does_not_let_go(tmp_path: Path, lock: str) -> None:
+    shared, other = Notes(tmp_path / "val.view.db", timeout=60), Notes(tmp_path / "val.view.db")
+    noting = Noting(collection(), shared)
+    entry = shared.write(IMAGE, ["a"], "")
+    assert shared.read().of(IMAGE) == entry
+    newer = other.write(IMAGE, ["a", "b"], "")
+    with closing(sqlite3.connect(shared.path or "", isolation_level=None)) as db:
+        db.execute(f"BEGIN {lock}")
+        start = time.monotonic()
+        for _ in range(10):
+            known = shared.read().of(IMAGE)
+            words = noting.to_json()["words"]
+            assert shared.problem() is None
+        assert time.monotonic() - start < 5
+        if lock == "IMMEDIATE":
+            assert (known, words) == (newer, None)
+        else:
+            assert known == entry
+            assert "another program uses the file of notes" in words
+        db.execute("ROLLBACK")
+    assert shared.write(IMAGE, ["a", "b", "c"], "").tags == ("a", "b", "c")
+    assert shared.read().of(IMAGE).tags == ("a", "b", "c")
+    assert shared.unread() is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("dangling", [True, False])
+def test_a_link_is_no_file_of_notes_unless_it_was_named(tmp_path: Path, *, dangling: bool) -> None:
+    target, link = tmp_path / "elsewhere", tmp_path / "val.view.db"
+    if not dangling:
+        Notes(target).write(IMAGE, ["there"], "")
+    link.symlink_to(target)
+    before = None if dangling else target.read_bytes()
+    unnamed = Notes(link, follow_link=False)
+    assert not unnamed.read().entries
+    assert "found a link" in str(unnamed.problem())
+    with pytest.raises(OSError, match="found a link"):
+        unnamed.write(IMAGE, ["a"], "")
+    assert (target.read_bytes() if target.exists() else None) == before
+    Notes(link).write(IMAGE, ["a"], "")
+    assert Notes(target).read().of(IMAGE).tags == ("a",)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_the_default_file_of_notes_is_no_link(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
+    from ioukit.viewer.assembling import app_of  # noqa: PLC0415 - after the check
+
+    (tmp_path / "val.json").write_text('{"images": [{"id": 1}], "annotations": [], "categories": []}')
+    (tmp_path / "val.view.db").symlink_to(tmp_path / "elsewhere")
+    app, _ = app_of(GroundTruth.from_coco(tmp_path / "val.json"))
+    assert "found a link" in app.views.notes()["words"]
+    with pytest.raises(OSError, match="found a link"):
+        app.views.write_note({"at": 0, "tags": ["a"], "note": ""})
+    app.close()
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def run_program(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

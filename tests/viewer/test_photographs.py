@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from ioukit.report import _picture_files
 from ioukit.viewer.photographs import MissingPictureError, Photographs
 from ioukit.viewer.thumbnails import Thumbnails
 
@@ -21,6 +23,16 @@ def photographs(
     folder: Path | None, names: Sequence[str], size: tuple[float, float] = (80, 60), store: Any = None
 ) -> Photographs:
     return Photographs(folder, names, np.full((len(names), 2), size, float), store)
+
+
+def test_a_name_without_suffix_is_that_of_a_picture(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("000000183709.jpg", "a/b.PNG", "c.txt", "d.e.jpg"):
+        halves().save(tmp_path / name, "PNG")
+    names = ["000000183709", "a/b", "a", "c", "d.e", "/elsewhere/000000183709", "../b"]
+    found = photographs(tmp_path, names)
+    assert [found.has(at) for at in range(len(names))] == [True, True, False, False, False, True, False]
+    assert pixels(found.full(0).content).shape == (60, 80, 3)
 
 
 def pixels(content: bytes) -> Any:
@@ -169,3 +181,64 @@ def test_threads_read_at_once_and_warnings_stay_as_they_are(tmp_path: Path) -> N
         made = list(pool.map(found.full, [*range(40)] * 5))
     assert [int(pixels(one.content)[0, 0, 0]) for one in made] == [*range(40)] * 5
     assert list(warnings.filters) == before
+
+
+def plainly_stretched(values: Any) -> Any:
+    """From the lowest finite value, 0, to the highest, 255."""
+    finite = values[np.isfinite(values)].astype(float)
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    shares = np.clip((values.astype(float) - low) / max(high - low, 1e-300), 0, 1)
+    return np.round(255 * np.where(np.isnan(shares), 0, shares)).astype(int)
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.int32, np.float32])
+def test_deep_pixels_are_stretched_a_strip_at_a_time(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_picture_files, "_PIXELS_AT_ONCE", 200)
+    rng = np.random.default_rng(3)
+    for width, height in ((1, 1), (7, 90), (90, 7), (300, 3)):
+        values: Any = (rng.random((height, width)) * 60_000).astype(kind)
+        if kind is np.float32:
+            values[rng.random(values.shape) < 0.1] = np.nan
+            values[rng.random(values.shape) < 0.1] = np.inf
+            values[0, 0] = -np.inf
+        made = np.asarray(_picture_files.as_rgb(image_module.fromarray(values))).astype(int)
+        assert np.array_equal(made, plainly_stretched(values)[:, :, None].repeat(3, axis=2))
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.float32])
+def test_a_small_copy_of_deep_pixels_needs_little_memory(tmp_path: Path, kind: type) -> None:
+    values: Any = np.zeros((4000, 4000), kind)
+    values[:, 2000:] = 40_000
+    image_module.fromarray(values).save(tmp_path / "a.tiff")
+    found = photographs(tmp_path, ["a.tiff"])
+    tracemalloc.start()
+    small = found.small(0, 320)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 << 20
+    assert pixels(small.content).shape == (320, 320, 3)
+    assert abs(pixels(small.content)[100, [20, 300], 0] - [0, 255]).max() < 5
+
+
+def test_the_size_of_a_png_is_known_without_its_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exif = image_module.Exif()
+    exif[274] = 6
+    halves().save(tmp_path / "plain.png")
+    halves().save(tmp_path / "turned.png", exif=exif)
+    content = (tmp_path / "turned.png").read_bytes()
+    start = content.index(b"eXIf") - 4
+    end = start + 12 + int.from_bytes(content[start : start + 4], "big")
+    last = content.index(b"IEND") - 4
+    if end < last:  # behind the pixels, as the standard allows
+        content = content[:start] + content[end:last] + content[start:end] + content[last:]
+    (tmp_path / "late.png").write_bytes(content)
+    (tmp_path / "cut.png").write_bytes((tmp_path / "plain.png").read_bytes()[:60])
+    found = photographs(tmp_path, ["plain.png", "turned.png", "late.png"], (60, 80))
+    assert [found.size(at) for at in range(3)] == [(80, 60), (60, 80), (60, 80)]
+    assert photographs(tmp_path, ["cut.png"]).size(0) == (80, 60)
+
+    def refused(_: Any) -> None:
+        raise AssertionError("the pixels were read")
+
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", refused)
+    assert [found.size(at) for at in range(2)] == [(80, 60), (60, 80)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 import typer
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ioukit.inspection import Inspection
     from ioukit.labels import LabelErrors
 
-__all__ = ["check_report", "write_comparison", "write_inspection", "write_labels", "write_report"]
+__all__ = ["check_report", "say_found", "write_comparison", "write_inspection", "write_labels", "write_report"]
 
 
 def check_report(report: Path | None, images: Path | None, inputs: Sequence[Path], json_file: Path | None) -> None:
@@ -57,7 +58,7 @@ def write_report(
     """Writes the report, and says how many photographs were found in the folder."""
     from ioukit.report import write_report as write  # noqa: PLC0415 - only reports need it
 
-    _say_found(evaluation.ground_truth, images, talk)
+    say_found(evaluation.ground_truth, images, talk)
     with bad_output(), talk.busy("writing the report", long=long):
         write(evaluation, report, images, threads=threads)
     talk.say(f"wrote {printable(str(report))}")
@@ -67,7 +68,7 @@ def write_inspection(inspection: Inspection, report: Path, images: Path | None, 
     """Writes the page of a data set, and says how many photographs were found in the folder."""
     from ioukit.report import write_inspection as write  # noqa: PLC0415 - as above
 
-    _say_found(inspection.ground_truth, images, talk)
+    say_found(inspection.ground_truth, images, talk)
     with bad_output(), talk.busy("writing the page", long=long):
         write(inspection, report, images)
     talk.say(f"wrote {printable(str(report))}")
@@ -77,7 +78,7 @@ def write_labels(errors: LabelErrors, report: Path, images: Path | None, talk: T
     """Writes the page of label errors, and says how many photographs were found in the folder."""
     from ioukit.report import write_label_errors as write  # noqa: PLC0415 - as above
 
-    _say_found(errors.evaluation.ground_truth, images, talk)
+    say_found(errors.evaluation.ground_truth, images, talk)
     with bad_output(), talk.busy("writing the page", long=long):
         write(errors, report, images)
     talk.say(f"wrote {printable(str(report))}")
@@ -87,20 +88,30 @@ def write_comparison(compared: ModelComparison, report: Path, images: Path | Non
     """Writes the page of a comparison, and says how many photographs were found in the folder."""
     from ioukit.report import write_comparison as write  # noqa: PLC0415 - as above
 
-    _say_found(compared.evaluations[0].ground_truth, images, talk)
+    say_found(compared.evaluations[0].ground_truth, images, talk)
     with bad_output(), talk.busy("writing the page", long=long):
         write(compared, report, images)
     talk.say(f"wrote {printable(str(report))}")
 
 
-def _say_found(gt: GroundTruth | None, images: Path | None, talk: Talk) -> None:
-    if images is not None and gt is not None:
-        names = gt.images.names
-        found = sum(_is_in(images, name) for name in names)
-        talk.say(f"found {found:,} of {len(names):,} images in {printable(str(images))}")
+def say_found(gt: GroundTruth | None, images: Path | None, talk: Talk) -> None:
+    """Says how many images of a data set have a file in a folder. The folder is listed once; no file is opened."""
+    if images is None or gt is None:
+        return
+    with os.scandir(images) as entries:
+        files = {entry.name for entry in entries if entry.is_file()}
+    from ioukit.report._picture_files import SUFFIXES  # noqa: PLC0415 - as above
+
+    stems = {stem for stem, suffix in map(os.path.splitext, files) if suffix in SUFFIXES}
+    names = gt.images.names
+    found = sum(_is_in(images, name, files, stems) for name in names)
+    talk.say(f"found {found:,} of {len(names):,} images in {printable(str(images))}")
 
 
-def _is_in(folder: Path, name: str) -> bool:
-    """Whether the folder has the file. The report opens no files outside of the folder."""
+def _is_in(folder: Path, name: str, files: set[str], stems: set[str]) -> bool:
+    """Whether the folder has the file, as ``ioukit.report._picture_files`` looks for it."""
+    last = PureWindowsPath(name).name
+    if last in files or (last in stems and not os.path.splitext(last)[1]):
+        return True
     inside = bool(name) and not os.path.isabs(name) and not os.path.normpath(name).startswith("..")
-    return inside and os.path.isfile(os.path.join(folder, name))
+    return inside and last != name and os.path.isfile(os.path.join(folder, name))

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
 import typer
 
@@ -23,6 +24,7 @@ from ioukit.cli._compared_models import EvaluationOptions, models_of_files
 from ioukit.cli._data_files import Source, read_ground_truth, size_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
 from ioukit.cli._output import print_result, printable
+from ioukit.cli._report import say_found
 from ioukit.cli._rule_options import (
     AreasOption,
     ChangedProtocolOption,
@@ -33,6 +35,7 @@ from ioukit.cli._rule_options import (
 )
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
+from ioukit.datasets import GroundTruth
 from ioukit.evaluation.kinds import find_kind
 
 __all__ = ["EXAMPLES", "view"]
@@ -170,6 +173,9 @@ def view(
         from ioukit.viewer.thumbnails import cache_folder  # noqa: PLC0415 - as above
 
         app, found = app_of(shown, images, cache=cache_folder(), **options)
+    with bad_use(), bad_value("--filter"):
+        app.views.check(parse_qsl(wanted, keep_blank_values=True))
+    say_found(shown if isinstance(shown, GroundTruth) else next(iter(shown.values())).ground_truth, images, talk)
     for note in found:
         talk.say(f"note {printable(note)}")
     _serve(app, wanted, host, port, talk, clock, browser=browser)
@@ -188,10 +194,11 @@ def _serve(app: Any, wanted: str, host: str, port: int, talk: Talk, clock: float
             "note other machines can reach this address; who has the token sees the data, and nothing is encrypted"
         )
     talk.say(f"ready {time.perf_counter() - clock:.2f} s; Ctrl-C ends it")
-    print_result(server.address(wanted))
-    if browser and not open_browser(server.address(wanted, ticket=True)):
-        talk.say("no browser was found: open the address above")
-    server.run()
+    with server.ended_by_signals():
+        print_result(server.address(wanted))
+        if browser and not open_browser(server.address(wanted, ticket=True)):
+            talk.say("no browser was found: open the address above")
+        server.run()
     talk.say("ended")
 
 

@@ -6,6 +6,7 @@ Names come from a data set, and files from anywhere. Neither can be trusted.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import stat
 import threading
@@ -18,12 +19,15 @@ from ioukit._optional import import_extra
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FORMATS", "as_rgb", "file_within", "opened", "picture", "turned", "turns"]
+__all__ = ["FORMATS", "SUFFIXES", "as_rgb", "file_within", "opened", "picture", "turned", "turns"]
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 """The formats that are opened, by the names of Pillow."""
+SUFFIXES = (".jpg", ".png", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".JPG", ".PNG", ".JPEG")
+"""What is put behind names that have no suffix."""
 
 _ORIENTATION = 274  # of EXIF
+_PIXELS_AT_ONCE = 1 << 20
 # Pillow warns about large images, and the filters of warnings are those of the process.
 _OPENING = threading.Lock()
 
@@ -31,17 +35,20 @@ _OPENING = threading.Lock()
 def file_within(folder: Path, name: str) -> Path | None:
     """The file with this name within the folder, links followed; otherwise the file with the last part of the name.
 
-    The last part finds photographs of a data set that was moved: absolute names, and names of another system. ``None``
+    The last part finds photographs of a data set that was moved: absolute names, and names of another system. A name
+    without suffix, as some data sets have them, also means the file with the suffix of a picture. ``None``
     if there is no such file, it is no ordinary file (a device, a pipe), or a link leads out of the folder.
     """
     if not name or "\0" in name:
         return None
     try:
         root = folder.resolve()
-        for candidate in (root / name, root / Path(name).name, root / PureWindowsPath(name).name):
-            path = candidate.resolve()
-            if path.is_relative_to(root) and path != root and path.is_file():
-                return path
+        names = dict.fromkeys((name, Path(name).name, PureWindowsPath(name).name))
+        for suffix in ("",) if Path(name).suffix else ("", *SUFFIXES):
+            for candidate in names:
+                path = (root / f"{candidate}{suffix}").resolve()
+                if path.is_relative_to(root) and path != root and path.is_file():
+                    return path
     except (OSError, RuntimeError, ValueError):  # too long, a circle of links, characters that the system has not
         return None
     return None
@@ -84,8 +91,28 @@ def picture(file: BinaryIO, *, needed_by: str) -> tuple[Any, int]:
         warnings.simplefilter("ignore")  # about what stands beside the pixels
         warnings.simplefilter("error", image_module.DecompressionBombWarning)
         image = image_module.open(file, formats=FORMATS)
-        found = image.getexif().get(_ORIENTATION, 1)
+    if image.format == "PNG" and "exif" not in image.info and _has_late_exif(file):
+        image.load()  # what stands behind the pixels is read with them
+    with _OPENING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # The method of `Image`, because that of PNG reads all pixels of an image without EXIF.
+        exif = image_module.Image.getexif(image) if image.format == "PNG" else image.getexif()
+        found = exif.get(_ORIENTATION, 1)
     return image, found if found in range(2, 9) else 1
+
+
+def _has_late_exif(file: BinaryIO) -> bool:
+    """Whether a PNG file has EXIF data behind its pixels. Only the heads of its chunks are read."""
+    place = file.tell()
+    try:
+        file.seek(8)  # the signature
+        while len(head := file.read(8)) == 8 and head[4:] != b"IEND":
+            if head[4:] == b"eXIf":
+                return True
+            file.seek(int.from_bytes(head[:4], "big") + 4, os.SEEK_CUR)  # its data and checksum
+        return False
+    finally:
+        file.seek(place)
 
 
 def turns(size: tuple[int, int], orientation: int, expected: tuple[float, float] | None) -> bool:
@@ -108,10 +135,25 @@ def turned(image: Any, orientation: int) -> Any:
     return image if orientation == 1 else image.transpose(methods[names[orientation - 2]])
 
 
-def as_rgb(image: Any) -> Any:
-    """The image with three channels of eight bits; what is transparent becomes white."""
+def as_rgb(image: Any, side: int | None = None) -> Any:
+    """The image with three channels of eight bits; what is transparent becomes white.
+
+    Args:
+        image: The image of Pillow.
+        side: The most pixels of its width and height; ``None`` keeps its size.
+    """
     if image.mode.startswith(("I", "F")):
-        return _stretched(image)
+        image = _stretched(image)
+        if side is not None:  # before it gets three channels
+            image.thumbnail((side, side))
+        return image.convert("RGB")
+    whole = _three_channels(image)
+    if side is not None:
+        whole.thumbnail((side, side))
+    return whole
+
+
+def _three_channels(image: Any) -> Any:
     if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or (image.mode == "P" and "transparency" in image.info):
         image_module = import_extra("PIL.Image", extra="report", needed_by="a photograph")
         layer = image.convert("RGBA")
@@ -122,12 +164,36 @@ def as_rgb(image: Any) -> Any:
 
 
 def _stretched(image: Any) -> Any:
-    """Values of 16 bits or more from black, the lowest of the image, to white, the highest."""
+    """Values of 16 bits or more from black, the lowest of the image, to white, the highest; one channel of eight bits.
+
+    A few rows at a time, so that the memory is little more than that of the image.
+    """
     import numpy as np  # noqa: PLC0415 - for images of few kinds
 
     image_module = import_extra("PIL.Image", extra="report", needed_by="a photograph")
-    values = np.asarray(image, np.float64)
-    finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    shares = np.nan_to_num((values - low) / max(high - low, 1e-300), posinf=1, neginf=0).clip(0, 1)
-    return image_module.fromarray((255 * shares).round().astype(np.uint8)).convert("RGB")
+    width, height = image.size
+    step = max(1, _PIXELS_AT_ONCE // max(width, 1))
+
+    def strip(top: int) -> Any:
+        return np.asarray(image.crop((0, top, width, min(top + step, height))))
+
+    low, high = math.inf, -math.inf
+    for top in range(0, height, step):
+        values = strip(top)
+        finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+        if finite.size:
+            low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+    if low > high:  # no value is finite
+        low, high = 0.0, 1.0
+
+    def stretched(values: Any) -> Any:
+        shares = np.nan_to_num((values.astype(np.float64) - low) / max(high - low, 1e-300), posinf=1, neginf=0)
+        return (255 * shares.clip(0, 1)).round().astype(np.uint8)
+
+    table = stretched(np.arange(1 << 16))
+    made = image_module.new("L", image.size)
+    for top in range(0, height, step):
+        values = strip(top)
+        eight = table[values] if values.dtype.kind == "u" and values.dtype.itemsize == 2 else stretched(values)
+        made.paste(image_module.fromarray(eight), (0, top))
+    return made

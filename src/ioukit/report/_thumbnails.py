@@ -45,8 +45,7 @@ def thumbnail(folder: Path, name: str, expected: tuple[float, float] | None = No
             photograph, orientation = picture(stream, needed_by="a report with images")
             size = photograph.size
             photograph.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-            small = as_rgb(photograph)
-        small.thumbnail((_SIDE, _SIDE))
+            small = as_rgb(photograph, _SIDE)
         if turns(size, orientation, expected):
             small, size = turned(small, orientation), size[::-1]
         file = io.BytesIO()

@@ -14,6 +14,7 @@ from ioukit.viewer.conditions import Tagged
 from ioukit.viewer.counting import Histogram, facets_and_histograms
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import NOT_COUNTED
+from ioukit.viewer.ratios import ratio
 from ioukit.viewer.selecting import Selection, select
 from ioukit.viewer.sorting import sorted_images
 
@@ -39,38 +40,36 @@ class Counts:
     """Objects that no detection finds."""
     ignored: int
     """Ignored objects and detections."""
-    missed_pass: bool = True
-    """Whether missed objects can pass the filter. They have no score, so a range of scores leaves all of them out: then
-    recall and F1 are not defined."""
+    undefined: frozenset[str] = frozenset()
+    """What the filter itself decides, so that it says nothing of the model: among ``fp``, ``fn``, ``precision``,
+    ``recall`` and ``f1``; see :func:`ioukit.viewer.ratios.undefined_under`."""
 
     @property
     def precision(self) -> float:
-        """``tp / (tp + fp)``; NaN without detections."""
-        return self.tp / (self.tp + self.fp) if self.tp + self.fp else math.nan
+        """``tp / (tp + fp)``; NaN without detections, or if the filter decides it."""
+        return self._ratio("precision")
 
     @property
     def recall(self) -> float:
-        """``found / (found + fn)``; NaN without objects, or under a range of scores."""
-        total = self.found + self.fn
-        return self.found / total if total and self.missed_pass else math.nan
+        """``found / (found + fn)``; NaN without objects, or if the filter decides it."""
+        return self._ratio("recall")
 
     @property
     def f1(self) -> float:
-        """``2 tp / (2 tp + fp + fn)``, the harmonic mean of precision and recall; NaN under a range of scores."""
-        if not self.missed_pass:
-            return math.nan
-        if self.tp == self.found:
-            total = 2 * self.tp + self.fp + self.fn
-            return 2 * self.tp / total if total else math.nan
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both > 0 else both
+        """The harmonic mean of precision and recall, see :func:`ioukit.viewer.ratios.ratio`; NaN as they are."""
+        return self._ratio("f1")
 
     def to_json(self) -> dict[str, float | None]:
-        """The counts and ratios; ``None`` where undefined."""
+        """The counts and ratios; ``None`` where undefined. ``tp`` counts found objects if no detection can pass."""
         counts: dict[str, float | None] = {name: getattr(self, name) for name in ("tp", "fp", "found", "fn", "ignored")}
-        if not self.missed_pass:
+        if "fn" in self.undefined:
             counts["fn"] = None
+        if "fp" in self.undefined:
+            counts |= {"tp": self.found, "fp": None}
         return counts | {name: _defined(getattr(self, name)) for name in ("precision", "recall", "f1")}
+
+    def _ratio(self, name: str) -> float:
+        return math.nan if name in self.undefined else float(ratio(name, self.tp, self.fp, self.found, self.fn))
 
 
 @dataclass(frozen=True)
@@ -124,16 +123,16 @@ def answer(collection: Collection, chosen: Filter, tagged: Tagged | None = None)
     """
     selection = select(collection, chosen, tagged)
     order = sorted_images(selection, chosen)
-    known = selection.counted
-    if not known:
-        known["marks"] = facets_and_histograms(selection)
-        known["counts"] = tuple(_counts(selection, at) for at in range(len(collection.models)))
-    facets, histograms = (dict(one) for one in known["marks"])
+    if selection.counted is None:  # set at once: other threads may ask for the same selection
+        counts = tuple(_counts(selection, at) for at in range(len(collection.models)))
+        selection.counted = facets_and_histograms(selection), counts
+    of_marks, counts = selection.counted
+    facets, histograms = (dict(one) for one in of_marks)
     _count_images(selection, tagged or Tagged(), facets, histograms)
     return Answer(
         order=order,
         marks=selection.marks_of_images[order],
-        counts=known["counts"],
+        counts=counts,
         facets=facets,
         histograms=histograms,
         at_iou=selection.of_model.at_iou,
@@ -178,7 +177,7 @@ def _counts(selection: Selection, model: int) -> Counts:
         kinds = failed.side.kind if failed.bits is None else failed.side.kind[failed.chosen("outcome", "error")]
         of += np.bincount(kinds, minlength=len(of))
     detected, tp, fp, missed, *ignored, _ = of.tolist()
-    return Counts(tp, fp, detected, missed, sum(ignored), missed_pass=not selection.filter.score)
+    return Counts(tp, fp, detected, missed, sum(ignored), selection.undefined)
 
 
 def _defined(value: float) -> float | None:

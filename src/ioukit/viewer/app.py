@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from ioukit.errors import DatasetError
+from ioukit.viewer.exporting import CocoFile
 from ioukit.viewer.guard import BodyTooLongError
 from ioukit.viewer.notes import NotesConflictError, error_words
 from ioukit.viewer.photographs import MissingPictureError
@@ -47,7 +48,7 @@ class App:
     """Answers requests.
 
     Questions about the data are answered one after the other in a thread of their own, photographs are read in a few
-    others. What a browser no longer waits for is not begun.
+    others, and files of COCO are written in one. What a browser no longer waits for is not begun.
 
     Args:
         views: Answers the questions about the data.
@@ -59,15 +60,14 @@ class App:
         """Answers the questions about the data."""
         self._photographs = photographs
         self._questions = ThreadPoolExecutor(1, "ioukit questions")
+        self._files = ThreadPoolExecutor(1, "ioukit files")
         self._pictures = ThreadPoolExecutor(max(2, min(4, os.cpu_count() or 1)), "ioukit photographs")
         self._quick: dict[str, Callable[[Pairs], Reply]] = {
             "/": self._page,
             "/api/data": lambda _: _json(views.data()),
             "/api/answer": lambda pairs: _json(views.answer(pairs)),
             "/api/drawings": self._drawings,
-            "/api/image": self._image,
             "/api/column": lambda pairs: _json(views.column(_one(pairs, "name"))),
-            "/export": self._export,
         }
 
     def prepare(self) -> None:
@@ -78,7 +78,7 @@ class App:
 
     def close(self) -> None:
         """Ends the threads; what is not begun is dropped."""
-        for pool in (self._pictures, self._questions):
+        for pool in (self._pictures, self._files, self._questions):
             pool.shutdown(wait=False, cancel_futures=True)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -99,7 +99,8 @@ class App:
     async def _send_parts(self, parts: Iterator[bytes], receive: Any, send: Any) -> None:
         """Sends parts as they are made; an error, or a browser that goes away, breaks the answer off."""
         try:
-            while part := await _worked(self._questions, receive, next, parts, b""):
+            pool = self._files if isinstance(parts, CocoFile) else self._questions
+            while part := await _worked(pool, receive, next, parts, b""):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
         except _GoneError:
             raise
@@ -137,12 +138,25 @@ class App:
             return await _worked(self._questions, receive, self._notes, body)
         if posts:
             return _words(405, "Only notes are posted.")
+        if path in ("/export", "/api/image"):
+            return await self._in_two_threads(path, receive, pairs)
         if path in self._quick:
             return await _worked(self._questions, receive, self._quick[path], pairs)
         if path in ("/thumb", "/photo"):
             known = dict(scope["headers"]).get(b"if-none-match")
             return await _worked(self._pictures, receive, self._picture, path, pairs, known)
         return _words(404, "There is no such page.")
+
+    async def _in_two_threads(self, path: str, receive: Any, pairs: Pairs) -> Reply:
+        """An answer with a slow part that no question about the data should wait for."""
+        if path == "/export":
+            made = await _worked(self._questions, receive, self._export, pairs)
+            if isinstance(made.content, CocoFile):
+                await _worked(self._files, receive, made.content.prepare)
+            return made
+        at, found = await _worked(self._questions, receive, self._image, pairs)
+        words = await _worked(self._pictures, receive, self._photographs.words, at)  # it reads all pixels
+        return _json({**found, "photo_words": words})
 
     def _page(self, _: Pairs) -> Reply:
         page, policy = self.views.page()
@@ -156,8 +170,9 @@ class App:
             raise ValueError(f"at most {_MOST_DRAWINGS} images at once, got {len(positions):,}")
         return _json(self.views.drawings(positions, _without(pairs, "at")))
 
-    def _image(self, pairs: Pairs) -> Reply:
-        return _json(self.views.image(self._position(_one(pairs, "at")), _without(pairs, "at")))
+    def _image(self, pairs: Pairs) -> tuple[int, dict[str, Any]]:
+        at = self._position(_one(pairs, "at"))
+        return at, self.views.image(at, _without(pairs, "at"))
 
     def _notes(self, body: bytes | None) -> Reply:
         if body is None:

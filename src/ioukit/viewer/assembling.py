@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["app_of", "filter_query"]
 
 MOST_MODELS = 3
+_SECONDS_TO_WRITE = 2.0  # notes, while another program uses their file; questions wait meanwhile
 
 
 def app_of(
@@ -41,7 +42,7 @@ def app_of(
     cache: Path | None = None,
     threads: int | None = None,
 ) -> tuple[App, tuple[str, ...]]:
-    """What :func:`ioukit.view` serves, and notes about the columns that a user should know.
+    """What :func:`ioukit.view` serves, and notes about the attributes and columns that a user should know.
 
     Args:
         data: As for :func:`ioukit.view`.
@@ -78,8 +79,10 @@ def app_of(
     )
     rows = collection.image_rows
     photographs = Photographs(folder, truth.images.names.take(rows), truth.images.sizes[rows], Thumbnails(cache))
-    noting = Noting(collection, Notes(notes_file(truth.source) if notes is None else notes))
-    return App(Views(collection, photographs, noting), photographs), () if further is None else further.notes
+    path = notes_file(truth.source) if notes is None else notes
+    noting = Noting(collection, Notes(path, timeout=_SECONDS_TO_WRITE, follow_link=notes is not None))
+    words = (*collection.notes, *(() if further is None else further.notes))
+    return App(Views(collection, photographs, noting), photographs), words
 
 
 def filter_query(pairs: Iterable[tuple[str, Any]]) -> str:

@@ -18,8 +18,9 @@ from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.viewer.best_score import best_score
 from ioukit.viewer.bins import bins_of, even_edges, largest_of, size_edges
 from ioukit.viewer.levels import Level, Overlaps
+from ioukit.viewer.recent import Recent
 from ioukit.viewer.sizes import Sizes, areas_of, named_ranges
-from ioukit.viewer.values import Issues, Value
+from ioukit.viewer.values import Issues, LeftOutError, Value, some_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Categories
@@ -29,7 +30,7 @@ __all__ = ["Collection", "Model"]
 
 _MOST_MODELS = 3
 _NEAR = 0.1  # the background threshold of TIDE
-_KEPT_LEVELS = 2  # of each model
+_KEPT = 2  # of each model: levels, marks, and bins by their two keys; and selections
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,17 @@ class Model:
 
     name: str
     evaluation: Evaluation = field(repr=False)
+    marks: Recent[tuple[float, float], Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    """The marks of the last thresholds, see :func:`ioukit.viewer.marks.marks_at`."""
+    _levels: Recent[int, Level] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+
+    @property
+    def detections(self) -> Detections:
+        """The data of the detections; a collection refuses an evaluation without them."""
+        found = self.evaluation.detections
+        assert found is not None
+        return found
 
     @cached_property
     def table(self) -> MatchTable:
@@ -63,7 +75,7 @@ class Model:
     @cached_property
     def sizes(self) -> Sizes:
         """(N,) how large each detection is."""
-        return Sizes.of(self.table.detections.row, areas_of(self.evaluation.detections), self.evaluation.protocol)
+        return Sizes.of(self.table.detections.row, areas_of(self.detections), self.evaluation.protocol)
 
     @cached_property
     def overlaps(self) -> Overlaps:
@@ -76,15 +88,9 @@ class Model:
         Raises:
             ValueError: If the protocol has no such threshold.
         """
-        known: dict[int, Level] = vars(self).setdefault("_levels", {})
-        at = self.evaluation.protocol.position_of_iou(at_iou)
-        level = known.pop(at, None)
-        if level is None:
-            level = Level(self.table, self.overlaps, self.evaluation.protocol.iou_thresholds[at])
-            for oldest in list(known)[: max(0, len(known) - _KEPT_LEVELS + 1)]:
-                known.pop(oldest, None)
-        known[at] = level
-        return level
+        protocol = self.evaluation.protocol
+        at = protocol.position_of_iou(at_iou)
+        return self._levels.of(at, lambda: Level(self.table, self.overlaps, protocol.iou_thresholds[at]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +107,11 @@ class Collection:
     """Columns of images and objects by name: width, height, objects, attributes of the file, columns of the user's."""
     issues: Issues | None = None
     """Suspicious labels, if they were looked for."""
+    notes: tuple[str, ...] = ()
+    """What a user should know: which attributes of the file are no columns."""
+    selections: Recent[Any, Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    """The last selections, see :func:`ioukit.viewer.selecting.select`."""
+    _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
 
     @classmethod
     def of(
@@ -143,7 +154,9 @@ class Collection:
             nothing = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])
             scene = Model("", evaluate(ground_truth, nothing, iou_type=iou_type, protocol=protocol))
         collection = cls(ground_truth, named, scene, folder, issues=issues)
-        object.__setattr__(collection, "values", _by_name([*collection._values_of_data(), *columns]))
+        notes: list[str] = []
+        object.__setattr__(collection, "values", _by_name([*collection._values_of_data(notes), *columns]))
+        object.__setattr__(collection, "notes", tuple(notes))
         return collection
 
     @property
@@ -254,13 +267,13 @@ class Collection:
             model: The model; the objects if ``None``.
         """
         of: Collection | Model = self if model is None else model
-        known: dict[str, npt.NDArray[np.uint8]] = vars(of).setdefault("_bins", {})
-        if key not in known:
+
+        def make() -> npt.NDArray[np.uint8]:
             if isinstance(of, Model) and key == "score":
-                known[key] = bins_of(of.table.detections.score, self.score_edges)
-            else:
-                known[key] = bins_of(of.sizes.size, self.size_edges)
-        return known[key]
+                return bins_of(of.table.detections.score, self.score_edges)
+            return bins_of(of.sizes.size, self.size_edges)
+
+        return of._bins.of(key, make)
 
     def model_at(self, name: str | None) -> int:
         """The position of a model; the first one for ``None``.
@@ -285,22 +298,28 @@ class Collection:
         found = [at for at, number in enumerate(self.categories.ids.tolist()) if name == f"id:{number}"]
         found = found or [at for at, known in enumerate(names) if known == name]
         if not found:
-            close = difflib.get_close_matches(name, names, n=3) or names[:5]
-            raise ValueError(f"no class is called {name!r}; there are {', '.join(map(repr, close))}")
+            close = difflib.get_close_matches(name, names, n=3)
+            raise ValueError(f"no class is called {name!r}; there are {some_of(names, close)}")
         return found
 
-    def _values_of_data(self) -> list[Value]:
-        """Width, height and number of objects of each image, and the attributes of the file."""
+    def _values_of_data(self, notes: list[str]) -> list[Value]:
+        """Width, height and number of objects of each image, and the attributes of the file but those in the notes."""
         images, rows = self.ground_truth.images, self.image_rows
         found = [Value.of_numbers(name, "image", images.sizes[rows, at]) for at, name in enumerate(("width", "height"))]
         found.append(Value.of_numbers("objects", "image", np.diff(self.starts)))
         objects = self.table.objects.row
-        found += [_value(name, "image", values, rows) for name, values in images.attributes.items() if _fits(values)]
-        found += [
-            _value(name, "object", values, objects)
-            for name, values in self.ground_truth.attributes.items()
-            if _fits(values)
-        ]
+        sides: tuple[tuple[Any, Any, Any], ...] = (
+            ("image", images.attributes, rows),
+            ("object", self.ground_truth.attributes, objects),
+        )
+        for of, attributes, chosen in sides:
+            for name, values in attributes.items():
+                if not _fits(values):
+                    continue
+                try:
+                    found.append(_value(name, of, values, chosen))
+                except LeftOutError as error:
+                    notes.append(f"the attribute {name!r} of {of}s is left out: {error}")
         return found
 
 

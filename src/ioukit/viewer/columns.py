@@ -14,19 +14,17 @@ from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.list_column import ListColumn
 from ioukit.errors import DatasetError
 from ioukit.slices.image_table import ImageRows, column_values, image_rows, is_list
-from ioukit.viewer.values import Value
+from ioukit.viewer.values import LeftOutError, Value
 
 if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
     from ioukit.datasets.formats.table_sources import Table
     from ioukit.slices.columns import Values
 
-__all__ = ["MOST_COLUMNS", "MOST_TEXTS", "UserColumns", "principal_components", "user_columns"]
+__all__ = ["MOST_COLUMNS", "UserColumns", "principal_components", "user_columns"]
 
 MOST_COLUMNS = 64
 """The most columns of a table that are shown."""
-MOST_TEXTS = 500
-"""The most different texts of a column that is shown."""
 
 _NO_VARIANCE = 1e-6
 """The share of the largest standard deviation below which there is no variance in a direction."""
@@ -109,14 +107,10 @@ def principal_components(points: Floats) -> Floats:
     return found
 
 
-class _LeftOutError(Exception):
-    """Why a column cannot be shown."""
-
-
 def _values_or_note(table: Table, name: str, rows: ImageRows, notes: list[str]) -> Iterable[Value]:
     try:
         return _values(table, name, rows)
-    except _LeftOutError as error:
+    except LeftOutError as error:
         notes.append(f"{table.source}: the column {name!r} is left out: {error}")
         return ()
 
@@ -142,11 +136,7 @@ def _value(name: str, values: Values) -> Value:
     if values.kind == "flag":
         codes = np.where(values.known, values.data.astype(np.int32), -1)
         return Value(name, "image", codes.astype(np.int32), ("no", "yes"))
-    texts = np.where(values.known, values.data, "").tolist()
-    different = len(set(texts) - {""})
-    if different > MOST_TEXTS:
-        raise _LeftOutError(f"it has {different:,} different texts, and at most {MOST_TEXTS} can be chosen from")
-    return Value.of_texts(name, "image", texts)
+    return Value.of_texts(name, "image", np.where(values.known, values.data, "").tolist())
 
 
 def _has_list_texts(table: Table, name: str) -> bool:
@@ -163,18 +153,18 @@ def _points(column: Any) -> Floats:
     """(N, K) the numbers of lists; NaN where a row has no list.
 
     Raises:
-        _LeftOutError: If they are not lists of equally many numbers.
+        LeftOutError: If they are not lists of equally many numbers.
     """
     if isinstance(column, ListColumn):
         return _finite(column.values)
     if isinstance(column, np.ndarray) and column.ndim == 2:
         if column.dtype.kind not in "iuf" or not column.shape[1]:
-            raise _LeftOutError("its lists hold no numbers")
+            raise LeftOutError("its lists hold no numbers")
         return _finite(column.astype(np.float64))
     listed = [_list(value) for value in (column[row] for row in range(len(column)))]
     lengths = {len(one) for one in listed if one is not None}
     if len(lengths) != 1 or lengths == {0}:
-        raise _LeftOutError(f"its lists have different lengths: {', '.join(map(str, sorted(lengths)[:5]))}")
+        raise LeftOutError(f"its lists have different lengths: {', '.join(map(str, sorted(lengths)[:5]))}")
     found = np.full((len(listed), lengths.pop()), np.nan)
     for row, one in enumerate(listed):
         if one is not None:
@@ -196,8 +186,8 @@ def _list(value: Any) -> Floats | None:
             # NumPy writes spaces in the place of commas.
             value = json.loads(value) if "," in value else [float(part) for part in value.strip("[]").split()]
         found = np.array(value, np.float64)
-    except (TypeError, ValueError):
-        raise _LeftOutError("its lists hold other values than numbers") from None
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        raise LeftOutError("its lists hold other values than numbers") from None
     if found.ndim != 1:
-        raise _LeftOutError("its lists hold other values than numbers")
+        raise LeftOutError("its lists hold other values than numbers")
     return found

@@ -13,6 +13,7 @@ from ioukit.evaluation.analysis.tide import ERROR_KINDS
 from ioukit.viewer.filters import BACKGROUND, CHANGES, OUTCOMES, Filter, Range
 from ioukit.viewer.levels import DETECTED, IGNORED_OBJECT
 from ioukit.viewer.marks import Detections, Marks, Side, marks_at
+from ioukit.viewer.values import some_of
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
@@ -25,9 +26,12 @@ __all__ = [
     "flag_bits",
     "image_conditions",
     "image_failures",
+    "in_column",
     "issue_bits",
+    "kinds_of_issues",
     "mark_conditions",
     "marks_passing",
+    "position_of",
 ]
 
 Flags = npt.NDArray[np.bool_]
@@ -85,9 +89,8 @@ def marks_passing(collection: Collection, chosen: Filter, of_model: Marks, side:
         return passed if side.is_object else np.zeros(len(side), np.bool_)
     if name in ("flag", "issue"):
         bits = flag_bits(collection, side) if name == "flag" else issue_bits(collection, of_model, side)
-        issues = () if collection.issues is None else collection.issues.kinds
-        known = collection.flags if name == "flag" else issues
-        mask = sum({1 << _position(known, one, name) for one in getattr(chosen, name)})
+        known = collection.flags if name == "flag" else kinds_of_issues(collection)
+        mask = sum({1 << position_of(known, one, name) for one in getattr(chosen, name)})
         found: Flags = (bits & np.uint8(mask)) != 0
         return found
     codes: npt.NDArray[Any]
@@ -100,7 +103,7 @@ def marks_passing(collection: Collection, chosen: Filter, of_model: Marks, side:
         codes, wanted, count = side.error, [ERROR_KINDS.index(one) for one in chosen.error], len(ERROR_KINDS)
     elif name == "area":
         labels = [label for label, _, _ in collection.area_ranges]
-        codes, wanted = side.area_range, [_position(labels, one, "area range") for one in chosen.area]
+        codes, wanted = side.area_range, [position_of(labels, one, "area range") for one in chosen.area]
         count = len(labels)
     else:
         codes, wanted = change_codes(collection, chosen, side), [CHANGES.index(one) for one in chosen.change]
@@ -149,7 +152,7 @@ def in_column(column: Value, wanted: Sequence[str]) -> Flags:
     if column.texts is None:
         return _in_ranges(column.values, [Range.parse(text, f"column.{column.name}") for text in wanted])
     none = len(column.texts)  # -1 is the last place
-    places = [_position(column.texts, text, f"value of {column.name}") if text else none for text in wanted]
+    places = [position_of(column.texts, text, f"value of {column.name}") if text else none for text in wanted]
     passed: Flags = _among(none + 1, places)[column.values]
     return passed
 
@@ -227,10 +230,25 @@ def column_called(collection: Collection, name: str) -> Value:
     return collection.values[name]
 
 
-def _position(known: Sequence[str], name: str, what: str) -> int:
+def kinds_of_issues(collection: Collection) -> tuple[str, ...]:
+    """The kinds of issues of labels.
+
+    Raises:
+        ValueError: If nobody looked for them.
+    """
+    if collection.issues is None:
+        raise ValueError("issue needs labels that were checked: start with --issues (in Python: issues=True)")
+    return collection.issues.kinds
+
+
+def position_of(known: Sequence[str], name: str, what: str) -> int:
+    """The position of a name among some.
+
+    Raises:
+        ValueError: If it is not one of them; ``what`` says what they are.
+    """
     if name not in known:
-        shown = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
-        raise ValueError(f"there is no {what} {name!r}; there are {shown or 'none'}")
+        raise ValueError(f"there is no {what} {name!r}; there are {some_of(known)}")
     return known.index(name)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.filters import Filter
     from ioukit.viewer.marks import Marks
     from ioukit.viewer.noting import Noting
-    from ioukit.viewer.selecting import Selection
 
 __all__ = ["Drawn", "Surroundings", "drawings"]
 
@@ -75,9 +74,8 @@ class Drawings:
         self.marks: list[Marks] = selection.marks
         """The marks of all models; those of the objects alone if there is no model."""
         self._model = selection.model
-        self._chosen = _chosen_marks(selection)
-        detections = [model.evaluation.detections for model in collection.models]
-        self._detections = [one for one in detections if one is not None]
+        self._chosen = selection.chosen_marks
+        self._detections = [model.detections for model in collection.models]
         self._drawer = Drawer(find_kind(collection.table.iou_type), collection.ground_truth, *self._detections)
 
     def style(self) -> dict[str, Any]:
@@ -193,17 +191,3 @@ def _part(
     found[:, _DATA_ROW] = data_rows[places]
     found[:, _ROW] = places
     return found
-
-
-def _chosen_marks(selection: Selection) -> list[npt.NDArray[np.bool_]] | None:
-    """(G,) the objects and, for each model, (N,) the detections that a filter chooses; kept with the selection.
-
-    ``None`` if it says nothing about marks.
-    """
-    if not selection.filters_marks:
-        return None
-    known: list[npt.NDArray[np.bool_]] | None = vars(selection).get("_chosen_marks")
-    if known is None:
-        known = [selection.objects, *map(selection.detections_of, range(len(selection.collection.models)))]
-        vars(selection)["_chosen_marks"] = known
-    return known

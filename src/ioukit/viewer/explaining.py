@@ -70,7 +70,7 @@ def _entries(
     place = {key: k for k, key in enumerate(zip(drawn.sides.tolist(), drawn.rows.tolist(), strict=True))}
     explainers = [_explainer(collection, one, at) for one in all_marks] if collection.models else []
     truth, table = collection.ground_truth, collection.table
-    areas = [lambda rows: truth.areas[rows], *(areas_of(one.evaluation.detections) for one in collection.models)]
+    areas = [lambda rows: truth.areas[rows], *(areas_of(one.detections) for one in collection.models)]
     found = []
     for side, row in place:
         number = model if side == 0 else side - 1
@@ -95,13 +95,11 @@ def _entries(
 
 def _explainer(collection: Collection, marks: Marks, at: int) -> Explainer:
     table = marks.model.table
-    detections = marks.model.evaluation.detections
-    assert detections is not None
     rows = marks.model.detections_of(at)
     neighbours = Neighbours(
         table, collection.objects_of(at), rows, iou_threshold=marks.at_iou, score_threshold=marks.at_score
     )
-    return Explainer(collection.ground_truth, detections, table, neighbours)
+    return Explainer(collection.ground_truth, marks.model.detections, table, neighbours)
 
 
 def _numbers(collection: Collection, side: Side, row: int) -> dict[str, Any]:

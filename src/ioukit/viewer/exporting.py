@@ -7,7 +7,6 @@ import io
 import math
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,13 +24,14 @@ from ioukit.viewer.noting import Place
 from ioukit.viewer.selecting import select
 
 if TYPE_CHECKING:
+    from ioukit.datasets import GroundTruth
     from ioukit.viewer.collection import Collection
     from ioukit.viewer.filters import Filter
     from ioukit.viewer.marks import Side
     from ioukit.viewer.notes import Entry
     from ioukit.viewer.noting import Noting
 
-__all__ = ["COLUMNS", "Export", "Form", "Of", "export"]
+__all__ = ["COLUMNS", "CocoFile", "Export", "Form", "Of", "export"]
 
 Form: TypeAlias = Literal["csv", "coco", "ids"]
 Of: TypeAlias = Literal["filtered", "tagged"]
@@ -73,7 +73,7 @@ class Export(NamedTuple):
     kind: str
     """Its media type."""
     chunks: Iterator[bytes]
-    """Its content. It is made while it is read, except that of COCO."""
+    """Its content. It is made while it is read; that of COCO before its first part, see :class:`CocoFile`."""
 
 
 def export(collection: Collection, noting: Noting, chosen: Filter, form: str, of: str = "filtered") -> Export:
@@ -94,8 +94,6 @@ def export(collection: Collection, noting: Noting, chosen: Filter, form: str, of
 
     Raises:
         ValueError: If the form is unknown, or if the filter names what is not in the collection.
-        DatasetError: If masks or keypoints cannot be read from their files again.
-        OSError: If the disk has no room for a copy.
     """
     check_choice("as", form, get_args(Form))
     check_choice("of", of, get_args(Of))
@@ -104,7 +102,7 @@ def export(collection: Collection, noting: Noting, chosen: Filter, form: str, of
     if form == "csv":
         chunks = _csv(collection, noting, rows)
     elif form == "coco":
-        chunks = _coco(collection, ids)
+        chunks = CocoFile(collection.ground_truth, ids)
     else:
         chunks = iter([f"{printable(str(number))}\n".encode("utf-8", "replace") for number in ids.tolist()])
     return Export(f"{_stem(collection.ground_truth.source)}-{of}{_SUFFIXES[form]}", _KINDS[form], chunks)
@@ -204,10 +202,10 @@ def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: di
     place = np.flatnonzero(marks.chosen[low:high]) + low
     place = place[np.isin(rows.image[place], list(by_image))]
     is_object = marks.side == 0
-    data = collection.ground_truth if is_object else collection.models[marks.side - 1].evaluation.detections
+    data = collection.ground_truth if is_object else collection.models[marks.side - 1].detections
     listed = marks.listed[place]
-    boxes = np.full((len(place), 4), np.nan) if data is None else data.boxes[listed]
-    areas = boxes[:, 2] * boxes[:, 3] if data is None or data.areas is None else data.areas[listed]
+    boxes = data.boxes[listed]
+    areas = boxes[:, 2] * boxes[:, 3] if data.areas is None else data.areas[listed]
     ids = collection.ground_truth.ids[listed].tolist() if is_object else [""] * len(place)
     issues = _issues(collection, marks.side, place)
     columns = zip(
@@ -254,34 +252,52 @@ def _issues(collection: Collection, side: int, place: npt.NDArray[np.intp]) -> l
     return [";".join(kind for k, kind in enumerate(issues.kinds) if one >> k & 1) for one in bits.tolist()]
 
 
-def _coco(collection: Collection, ids: npt.NDArray[Any]) -> Iterator[bytes]:
-    """The bytes of an annotation file. It is written first, to a file without a name, so that no error comes later."""
-    part = subset(collection.ground_truth, images=ids)
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - `_Parts` closes it
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "subset.json"
-        write(part, path, "coco")
-        with path.open("rb") as file:
-            shutil.copyfileobj(file, copy)
-    return _Parts(copy)
+class CocoFile(Iterator[bytes]):
+    """The bytes of an annotation file, which is written to a folder of its own before the first of them is read.
 
+    The folder is removed at the end, or when nobody reads it any more.
+    """
 
-class _Parts(Iterator[bytes]):
-    """The content of a file, which is closed at its end, or when nobody reads it any more."""
+    def __init__(self, ground_truth: GroundTruth, ids: npt.NDArray[Any]) -> None:
+        """Take the data, and the ids of the images that are written."""
+        self._ground_truth, self._ids = ground_truth, ids
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._file: IO[bytes] | None = None
+        self._ended = False
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        file.seek(0)
+    def prepare(self) -> None:
+        """Write the file, so that no error comes later. It takes long for many objects.
+
+        Raises:
+            DatasetError: If masks or keypoints cannot be read from their files again.
+            OSError: If the disk has no room for the file.
+        """
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        try:
+            path = Path(self._folder.name) / "subset.json"
+            write(subset(self._ground_truth, images=self._ids), path, "coco")
+            self._file = path.open("rb")
+        except BaseException:
+            self.close()
+            raise
 
     def __next__(self) -> bytes:
-        chunk = b"" if self._file.closed else self._file.read(_BYTES_AT_ONCE)
+        if self._file is None and not self._ended:
+            self.prepare()
+        chunk = b"" if self._file is None else self._file.read(_BYTES_AT_ONCE)
         if not chunk:
             self.close()
             raise StopIteration
         return chunk
 
     def close(self) -> None:
-        self._file.close()
+        """Close and remove the file. A second call does nothing."""
+        self._ended = True
+        if self._file is not None:
+            self._file.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._file = self._folder = None
 
     def __del__(self) -> None:
         self.close()

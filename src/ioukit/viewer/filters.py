@@ -85,7 +85,7 @@ class Filter:
     classes: tuple[str, ...] = field(default=(), metadata={"key": "class"})
     """Names of classes, or ``id:NUMBER``."""
     outcome: tuple[str, ...] = ()
-    """Some of :data:`OUTCOMES`."""
+    """``"tp"``, ``"fp"``, ``"fn"`` (missed objects), ``"detected"`` (found objects) or ``"ignored"``."""
     error: tuple[str, ...] = ()
     """Some of :data:`~ioukit.evaluation.ERROR_KINDS`."""
     true: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class Filter:
     issue: tuple[str, ...] = ()
     """Kinds of issues of labels."""
     change: tuple[str, ...] = ()
-    """Some of :data:`CHANGES`."""
+    """Of objects: ``"won"``, ``"lost"``, ``"both"`` or ``"neither"``, by which of two models finds them."""
     models: tuple[str, str] | None = None
     """The models of the changes; the first two if ``None``."""
     model: str | None = None
@@ -123,7 +123,9 @@ class Filter:
     at_iou: float | None = None
     """The IoU threshold; the protocol's main one if ``None``."""
     sort: str | None = None
-    """One of :data:`SORT_KEYS` or ``column.NAME``; ``"errors"`` if ``None``, ``"position"`` without models."""
+    """``"errors"``, ``"fp"``, ``"fn"``, ``"tp"``, ``"f1"``, ``"precision"``, ``"recall"``, ``"objects"``,
+    ``"detections"``, ``"score"``, ``"name"``, ``"position"`` or ``column.NAME``; ``"errors"`` if ``None``,
+    ``"position"`` without models."""
     order: str | None = None
     """``"asc"`` or ``"desc"``; the larger numbers first, or names and positions in ascending order if ``None``."""
 

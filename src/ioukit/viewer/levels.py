@@ -187,9 +187,21 @@ class Level:
         none = np.full(len(false), -1, np.int32)
         target = np.select(tests, [same_object, other_object, same_object, none], other_object)
         blamed = (kinds == _LOCALISATION) | (kinds == _CLASSIFICATION)
-        self.missed: Flags = ~self.ignored & np.isneginf(self.score)
-        """(G,) whether each object is an error of the kind "missed"."""
-        self.missed[target[blamed]] = False
+        # (G,) highest score of the detections that find each object or are such an error of it: up to this score
+        # threshold it is not missed. -inf for none, inf for ignored objects.
+        self._accounted: Floats = self.score.copy()
+        np.maximum.at(self._accounted, target[blamed], self.table.detections.score[row[blamed]])
+        self._accounted[self.ignored] = np.inf
+
+    def missed(self, at_score: float) -> Flags:
+        """(G,) whether each object is an error of the kind "missed" at a score threshold.
+
+        No detection with such a score finds it, and none is an error of classification or localisation of it. The kinds
+        of detections need no score threshold: detections with lower scores choose later, so they change none. (If
+        objects choose, as in KITTI, matches are those of all detections, as in `outcomes`.)
+        """
+        missed: Flags = self._accounted < at_score
+        return missed
 
     @cached_property
     def partner(self) -> Places:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["OUTCOME_OF_KIND", "Detections", "Marks", "Objects", "Side", "marks_at"]
 
 _MISSED_ERROR = ERROR_KINDS.index("missed")
-_KEPT = 2  # marks of the last thresholds
 _MOST_TO_CHOOSE = 0.5  # of the detections; if more of them count, all are looked at
 
 _NAMES = {
@@ -106,7 +105,7 @@ class Objects(Side):
         self.size, self.area_range = collection.sizes
         self.size_bin = collection.bins("size")
         self.kind = np.where(found, np.uint8(DETECTED), np.uint8(MISSED))
-        self.error = np.where(level.missed, np.uint8(_MISSED_ERROR), np.uint8(NO_ERROR))
+        self.error = np.where(level.missed(at_score), np.uint8(_MISSED_ERROR), np.uint8(NO_ERROR))
         if not collection.models:
             self.kind[:] = DETECTED
             self.error[:] = NO_ERROR
@@ -164,7 +163,7 @@ class Detections(Side):
             "category": lambda: model.table.detections.category,
             "score": lambda: model.table.detections.score,
             "iou": lambda: level.iou,
-            "area": lambda: areas_of(model.evaluation.detections)(model.table.detections.row),
+            "area": lambda: areas_of(model.detections)(model.table.detections.row),
             "size": lambda: model.sizes.size,
             "area_range": lambda: model.sizes.area_range,
             "error": lambda: level.error,
@@ -242,11 +241,5 @@ def marks_at(collection: Collection, model: Model, at_iou: float | None = None, 
     protocol = collection.protocol
     iou = protocol.iou_thresholds[protocol.position_of_iou(protocol.main_iou if at_iou is None else at_iou)]
     score = model.best_score if at_score is None else at_score
-    known: dict[tuple[float, float], Marks] = vars(model).setdefault("_marks", {})
-    found = known.pop((iou, score), None)
-    if found is None:
-        found = Marks(collection, model, iou, score)
-        for oldest in list(known)[: max(0, len(known) - _KEPT + 1)]:
-            known.pop(oldest, None)
-    known[iou, score] = found
+    found: Marks = model.marks.of((iou, score), lambda: Marks(collection, model, iou, score))
     return found

@@ -7,8 +7,10 @@ by the name of its model and what it says, never about a row. So entries stay tr
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 import threading
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
-from ioukit._database import Schema, changes_of, check_writable, reading, writing
+from ioukit._database import Schema, changes_of, check_place, reading, writing
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ MOST_SIGNS_OF_NOTE = 10_000
 
 _JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of words in some scripts, and of emoji
 _TIMEOUT = 10.0
+_SECONDS_TO_READ = 0.2  # others wait for who reads
+_SECONDS_TO_NEXT_READ = 5.0  # of a file that another program did not let go of
 _SUFFIX = ".view.db"
 _TYPES = tuple((int, str, image, int, str, str, str, str) for image in (int, str))
 _NO_FILE = "Notes need a file. The ground truth was not read from one, so name a file for the notes."
@@ -133,14 +137,24 @@ class NotesConflictError(Exception):
 class Notes:
     """The file of the notes. All threads of a process may share it, and many processes may use the file at once."""
 
-    def __init__(self, path: str | os.PathLike[str] | None, *, timeout: float = _TIMEOUT) -> None:
-        """Take the file, which is made by the first entry; ``None`` if there is none. ``timeout`` is in seconds."""
+    def __init__(
+        self, path: str | os.PathLike[str] | None, *, timeout: float = _TIMEOUT, follow_link: bool = True
+    ) -> None:
+        """Take the file, which is made by the first entry; ``None`` if there is none.
+
+        Args:
+            path: The file.
+            timeout: How many seconds a writer waits for other programs.
+            follow_link: Whether the file may be a link. A name that nobody chose should not lead elsewhere.
+        """
         self.path = None if path is None else os.fspath(path)
         self.timeout = timeout
+        self.follow_link = follow_link
         self._lock = threading.Lock()
         self._stored = Stored()
         self._read_at: tuple[int, int, int] | None = None
         self._unread: str | None = None
+        self._busy_until = 0.0
 
     @property
     def name(self) -> str | None:
@@ -148,23 +162,45 @@ class Notes:
         return None if self.path is None else os.path.basename(self.path)
 
     def problem(self) -> str | None:
-        """Why entries cannot be stored, in words; ``None`` if they can."""
+        """Why entries cannot be stored, in words; ``None`` if nothing is known against it.
+
+        It waits for no other program.
+        """
         if self.path is None:
             return _NO_FILE
         try:
-            check_writable(SCHEMA, self.path, self.timeout)
+            self._check_link()
+            check_place(SCHEMA, self.path)
         except (DatasetError, OSError) as error:
             return error_words(error)
-        return None
+        self.read()
+        return None if self._is_busy() else self._unread
+
+    def _is_busy(self) -> bool:
+        """Whether another program used the file a moment ago."""
+        return time.monotonic() < self._busy_until
+
+    def _check_link(self) -> None:
+        """Refuse a link where a file is expected.
+
+        Raises:
+            OSError: If there is one.
+        """
+        if self.path is not None and not self.follow_link and os.path.islink(self.path):
+            words = "expected a file of notes, found a link; --notes FILE takes the file that it leads to"
+            raise OSError(errno.ELOOP, words, self.path)
 
     def read(self) -> Stored:
         """All entries, read again if the file has changed. It never raises: :meth:`unread` says what went wrong.
 
-        The same object is returned as long as nothing has changed.
+        The same object is returned as long as nothing has changed. If another program does not let go of the file, it
+        is what was read before, for some seconds without another try.
         """
         if self.path is None:
             return self._stored
         with self._lock:
+            if self._is_busy():
+                return self._stored
             now = changes_of(self.path)
             if now == self._read_at and self._unread is None:
                 return self._stored
@@ -174,12 +210,15 @@ class Notes:
                 self._read_at, self._unread = None, None
                 return self._stored
             try:
-                with reading(SCHEMA, self.path, self.timeout) as db:
+                self._check_link()
+                with reading(SCHEMA, self.path, min(self.timeout, _SECONDS_TO_READ)) as db:
                     entries = _entries(db, self.path)
                     self._read_at = changes_of(self.path)
                 self._stored, self._unread = Stored(MappingProxyType(entries)), None
             except (DatasetError, OSError) as error:
                 self._unread = error_words(error)
+                if isinstance(error, TimeoutError):
+                    self._busy_until = time.monotonic() + _SECONDS_TO_NEXT_READ
             return self._stored
 
     def unread(self) -> str | None:
@@ -210,7 +249,9 @@ class Notes:
         new = Entry(checked_tags(tags), checked_note(note))
         if self.path is None:
             raise OSError(_NO_FILE)
+        self._check_link()
         with writing(SCHEMA, self.path, self.timeout, create=True) as db:
+            self._busy_until = 0.0
             number, now = _entry(db, subject)
             merged = new if was is None else _merged(now, was, new)
             if len(merged.tags) > MOST_TAGS:
@@ -236,7 +277,7 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """Tags in one spelling, each once.
 
     Raises:
-        ValueError: If one of them is empty or too long, or if there are too many.
+        ValueError: If one of them is empty, too long, or has a ``;``, or if there are too many.
     """
     found = list(dict.fromkeys(" ".join(_composed(tag).split()) for tag in tags))
     for tag in found:
@@ -244,6 +285,8 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
             raise ValueError(f"a tag must have 1 to {MOST_SIGNS_OF_TAG} characters, got {len(tag)}")
         if not tag.translate(_JOINERS).isprintable():
             raise ValueError(f"a tag must have printable characters alone, got {tag!r}")
+        if ";" in tag:  # which separates the tags in a CSV file
+            raise ValueError(f"a tag must have no ';', got {tag!r}")
     if len(found) > MOST_TAGS:
         raise ValueError(f"expected at most {MOST_TAGS} tags, got {len(found)}")
     return tuple(found)

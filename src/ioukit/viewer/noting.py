@@ -183,9 +183,7 @@ class Noting:
 
 def _fingerprints(collection: Collection, at: int, side: int) -> Iterator[tuple[str, int]]:
     model = collection.models[side - 1]
-    detections = model.evaluation.detections
-    if detections is None:
-        return
+    detections = model.detections
     counts: dict[str, int] = {}
     rows = np.sort(model.table.detections.row[model.detections_of(at)])
     # Zero has one sign, whatever the file has.

@@ -177,8 +177,7 @@ class Photographs:
                 image, orientation = picture(file, needed_by=_NEEDED_BY)
                 size = image.size
                 image.draft("RGB", (2 * side, 2 * side))
-                small = as_rgb(image)
-            small.thumbnail((side, side))
+                small = as_rgb(image, side)
             if turns(size, orientation, self._expected(at)):
                 small = turned(small, orientation)
             return _jpeg(small, _QUALITY)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import ipaddress
 import os
+import signal
 import socket
 import sys
 import threading
@@ -17,8 +18,8 @@ from ioukit._optional import import_extra
 from ioukit.viewer.guard import Guard, host_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import TracebackType
+    from collections.abc import Iterable, Iterator
+    from types import FrameType, TracebackType
 
     from ioukit.viewer.app import App
 
@@ -26,6 +27,7 @@ __all__ = ["Server", "bound", "check_installed", "open_browser"]
 
 _PORTS_TRIED = 50
 _SECONDS_TO_END = 1
+_SECONDS_TO_ASK = 10  # for the first request of a connection; those that never ask leave no room for others
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -89,10 +91,11 @@ class Server:
         self._host = socket.gethostname() if ipaddress.ip_address(address[0]).is_unspecified else host
         self._guard = Guard(app, port=self.port, names=host_names(host, address[0]), frames=frames)
         config: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False, "lifespan": "off"}
-        config |= {"proxy_headers": False, "server_header": False, "ws": "none", "loop": "asyncio", "http": "h11"}
+        config |= {"proxy_headers": False, "server_header": False, "ws": "none", "loop": "asyncio", "http": _protocol()}
         config |= {"timeout_graceful_shutdown": _SECONDS_TO_END, "limit_concurrency": 1000}
         self._uvicorn = uvicorn.Server(uvicorn.Config(self._guard, **config))
         self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
 
     def address(self, query: str = "", *, ticket: bool = False) -> str:
         """The address to open.
@@ -123,12 +126,55 @@ class Server:
                 self.app.close()
                 self._socket.close()
 
+    @contextlib.contextmanager
+    def ended_by_signals(self) -> Iterator[None]:
+        """Ends :meth:`run` after SIGINT, SIGTERM or SIGHUP within the block, also before it has begun.
+
+        An exception that a handler raises is lost where Python ignores exceptions, within an import for example, and
+        the server would go on. So the handler only asks for the end.
+
+        Raises:
+            SystemExit: At the end of the block, after another signal than SIGINT: 128 plus its number.
+        """
+        received: list[int] = []
+
+        def end(number: int, _: FrameType | None) -> None:
+            received.append(number)
+            self._uvicorn.should_exit = True
+
+        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
+        before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+        changed = {number: known for number, known in before.items() if known not in (signal.SIG_IGN, None)}
+        for number in changed:
+            signal.signal(number, end)
+        try:
+            yield
+        finally:
+            for number, known in changed.items():
+                signal.signal(number, known)
+        for number in received:
+            if number != signal.SIGINT:
+                raise SystemExit(128 + number)
+
     def start(self) -> None:
-        """Serves in a thread until :meth:`close`; returns when the server answers."""
-        self._thread = threading.Thread(target=self.run, name="ioukit view", daemon=True)
+        """Serves in a thread until :meth:`close`; returns when the server answers.
+
+        Raises:
+            RuntimeError: If the thread ends before.
+        """
+        self._thread = threading.Thread(target=self._run_in_thread, name="ioukit view", daemon=True)
         self._thread.start()
         while not self._uvicorn.started and self._thread.is_alive():
             time.sleep(0.005)
+        if not self._uvicorn.started:
+            self.close()
+            raise RuntimeError("the server of the viewer ended at its start") from self._failure
+
+    def _run_in_thread(self) -> None:
+        try:
+            self.run()
+        except BaseException as error:  # `start` raises it
+            self._failure = error
 
     def wait(self) -> None:
         """Waits for Ctrl-C or :meth:`close`, then ends."""
@@ -158,6 +204,22 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _protocol() -> Any:
+    """HTTP as uvicorn reads it, except that a connection without a whole first request is closed after some seconds."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol  # noqa: PLC0415 - of an extra
+
+    class Protocol(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(_SECONDS_TO_ASK, self._close_without_request)
+
+        def _close_without_request(self) -> None:
+            if self.cycle is None and not self.transport.is_closing():
+                self.transport.close()
+
+    return Protocol
 
 
 def check_installed() -> None:

@@ -19,13 +19,14 @@ from ioukit.viewer.conditions import (
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import NOT_COUNTED
 from ioukit.viewer.marks import Detections, Marks, Side, marks_at
+from ioukit.viewer.ratios import undefined_under
 
 if TYPE_CHECKING:
     from ioukit.viewer.collection import Collection
 
 __all__ = ["Failures", "Selection", "Tagged", "per_image", "select"]
 
-_KEPT = 2  # the last selections
+_MOST_CONDITIONS = 63  # a bit each, and one for conditions on images
 
 Flags = npt.NDArray[np.bool_]
 
@@ -37,13 +38,15 @@ class Failures:
         """Test all conditions.
 
         Raises:
-            ValueError: If the filter names what is not in the collection.
+            ValueError: If the filter names what is not in the collection, or has too many conditions.
         """
         collection, chosen = selection.collection, selection.filter
         self.side = side
         self.names = mark_conditions(collection, chosen)
         """The conditions on marks: bit 1 and the next ones. Bit 0 stands for conditions on images, and for detections
         that do not count."""
+        if len(self.names) > _MOST_CONDITIONS:
+            raise ValueError(f"at most {_MOST_CONDITIONS} conditions on marks can be given, got {len(self.names)}")
         size = next(size for size in (8, 16, 32, 64) if len(self.names) < size)
         self.bits: npt.NDArray[Any] | None = None
         """A number for each mark; ``None`` if all pass all conditions."""
@@ -95,11 +98,14 @@ class Selection:
         """(C, I) whether each image fails each of them."""
         self.passed: Flags = ~np.logical_or.reduce(self.image_failed, axis=0)
         """(I,) which images pass all of them."""
-        self.filters_marks = bool(mark_conditions(collection, chosen))
+        names = mark_conditions(collection, chosen)
+        self.filters_marks = bool(names)
         """Whether the filter says something about marks. If not, all marks of the images are chosen."""
+        self.undefined = undefined_under(names, true=bool(chosen.true), predicted=bool(chosen.predicted))
+        """The counts and ratios that the filter itself decides."""
         self._failures: dict[int, tuple[Failures, Failures]] = {}
-        self.counted: dict[str, Any] = {}
-        """What was counted of the marks, for answers that differ in their order only."""
+        self.counted: tuple[Any, Any] | None = None
+        """What was counted of the marks, for answers that differ in their order only; ``None`` before."""
 
     @property
     def of_model(self) -> Marks:
@@ -154,6 +160,16 @@ class Selection:
         """(N,) the detections of the chosen model that are chosen."""
         return self.detections_of(self.model)
 
+    @cached_property
+    def chosen_marks(self) -> list[Flags] | None:
+        """(G,) the objects and, for each model, (N,) the detections that are chosen.
+
+        ``None`` if the filter says nothing about marks.
+        """
+        if not self.filters_marks:
+            return None
+        return [self.objects, *map(self.detections_of, range(len(self.collection.models)))]
+
     def detections_of(self, model: int) -> Flags:
         """(N,) the detections of a model that are chosen."""
         failed = self.failures(model)[1]
@@ -200,15 +216,9 @@ def select(collection: Collection, chosen: Filter, tagged: Tagged | None = None)
     """
     tagged = tagged or _NOTHING
     plain = dataclasses.replace(chosen, sort=None, order=None)
-    known: dict[Filter, Selection] = vars(collection).setdefault("_selections", {})
-    found = known.pop(plain, None)
-    if found is not None and found.tagged is not tagged and {"tag", "noted"} & set(found.image_conditions):
-        found = None
-    if found is None:
-        found = Selection(collection, plain, tagged)
-        for oldest in list(known)[: max(0, len(known) - _KEPT + 1)]:
-            known.pop(oldest, None)
-    known[plain] = found
+    # A selection keeps its tags, so that their id stays theirs.
+    by_tags = id(tagged) if plain.tag or plain.noted is not None else 0
+    found: Selection = collection.selections.of((plain, by_tags), lambda: Selection(collection, plain, tagged))
     return found
 
 

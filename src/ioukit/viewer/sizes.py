@@ -48,10 +48,8 @@ class Sizes(NamedTuple):
         return cls(size, code)
 
 
-def areas_of(detections: Detections | None) -> Callable[[Rows], npt.NDArray[np.float64]]:
-    """A function that returns the areas of rows of detections: NaN if the data is not there."""
-    if detections is None:
-        return lambda rows: np.full(len(rows), np.nan)
+def areas_of(detections: Detections) -> Callable[[Rows], npt.NDArray[np.float64]]:
+    """A function that returns the areas of rows of detections."""
     areas, boxes = detections.areas, detections.boxes
     if areas is not None:
         return lambda rows: areas[rows]

@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.viewer.conditions import column_called
 from ioukit.viewer.filters import Filter
 from ioukit.viewer.levels import DETECTED, FALSE, IGNORED_DETECTION, IGNORED_OBJECT, MISSED, NOT_COUNTED, TRUE
+from ioukit.viewer.ratios import ratio
 from ioukit.viewer.selecting import Failures, Selection, per_image
 
 __all__ = ["sorted_images"]
 
 _ASCENDING = ("name", "position")  # unless the filter says otherwise
+_RATIOS = ("precision", "recall", "f1")
 _KINDS: dict[str, tuple[int, ...]] = {
     "errors": (FALSE, MISSED),
     "fp": (FALSE,),
     "fn": (MISSED,),
     "tp": (TRUE,),
+    "found": (DETECTED,),
     "objects": (DETECTED, MISSED, IGNORED_OBJECT),
     "detections": (TRUE, FALSE, IGNORED_DETECTION),
 }
@@ -60,6 +62,10 @@ def _values(selection: Selection, sort: str) -> npt.NDArray[Any]:
         chosen = [(one.side, np.flatnonzero(one.chosen())) for one in sides]
         parts = [_highest(side.image[rows], side.score[rows], count) for side, rows in chosen]
         return np.fmax(*parts)
+    if sort in _RATIOS and sort in selection.undefined:
+        return np.full(count, np.nan)
+    if sort == "tp" and "fp" in selection.undefined:
+        sort = "found"  # as the counts of an answer have it
     return _counted(sort, sides, count)
 
 
@@ -78,10 +84,7 @@ def _counted(sort: str, sides: Sequence[Failures], count: int) -> npt.NDArray[An
 
     if sort in _KINDS:
         return number(*_KINDS[sort])
-    tp, fp, found, fn = (number(kind) for kind in (TRUE, FALSE, DETECTED, MISSED))
-    if sort == "precision":
-        return quotient(tp, tp + fp)
-    return quotient(found, found + fn) if sort == "recall" else quotient(2 * tp, 2 * tp + fp + fn)
+    return ratio(sort, *map(number, (TRUE, FALSE, DETECTED, MISSED)))
 
 
 def _highest(image: npt.NDArray[Any], values: npt.NDArray[Any], count: int) -> npt.NDArray[np.float64]:

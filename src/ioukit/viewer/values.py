@@ -13,7 +13,16 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit.viewer.bins import bins_of, even_edges
 
-__all__ = ["Issues", "Value"]
+__all__ = ["MOST_TEXTS", "Issues", "LeftOutError", "Value", "some_of"]
+
+MOST_TEXTS = 500
+"""The most different texts of a column that is shown: the page has a box for each, and every answer counts each."""
+
+_NAMED = 8  # in a message
+
+
+class LeftOutError(Exception):
+    """Why a column cannot be shown."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -38,8 +47,14 @@ class Value(Frozen):
 
     @classmethod
     def of_texts(cls, name: str, of: Literal["image", "object"], texts: Sequence[str | None]) -> Value:
-        """A column of texts; ``None`` or an empty text for none."""
+        """A column of texts; ``None`` or an empty text for none.
+
+        Raises:
+            LeftOutError: If there are more than :data:`MOST_TEXTS` different ones.
+        """
         known = sorted({text for text in texts if text})
+        if len(known) > MOST_TEXTS:
+            raise LeftOutError(f"it has {len(known):,} different texts, and at most {MOST_TEXTS} can be chosen from")
         place = {text: at for at, text in enumerate(known)}
         return cls(name, of, np.array([place.get(text or "", -1) for text in texts], np.int32), tuple(known))
 
@@ -76,3 +91,10 @@ class Issues(Frozen):
     """(G,) kinds of each object of the table: kind ``k`` is bit ``k``."""
     detections: tuple[npt.NDArray[np.uint8], ...] = ()
     """(N,) the same of the detections of each model, in the order of the models; empty if no detection has any."""
+
+
+def some_of(names: Sequence[str], first: Sequence[str] = ()) -> str:
+    """Names for a message: some, and how many more there are; those that fit best may be given."""
+    listed = list(dict.fromkeys(first or names))[:_NAMED]
+    left = len(set(names)) - len(listed)
+    return ", ".join(map(repr, listed)) + (f" and {left:,} more" if left else "") or "none"

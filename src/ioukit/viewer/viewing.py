@@ -57,7 +57,7 @@ class Viewer:
         """
         from ioukit.viewer.page import static_page  # noqa: PLC0415 - as in `view`
 
-        return static_page(self._app.views.cut_out(parse_qsl(self._query, keep_blank_values=True), images))
+        return static_page(self._app.views.cut_out(_pairs(self._query), images))
 
     def __enter__(self) -> Viewer:
         return self
@@ -137,16 +137,24 @@ def view(
         app, found = app_of(data, folder, columns=columns, notes=notes, issues=issues, cache=cache_folder())
         for note in found:
             warnings.warn(note, stacklevel=2)
+        app.views.check(_pairs(query))
         if (in_notebook() and is_elsewhere()) if static is None else static:
             return Viewer(app, None, query)
         server = Server(app, host=host, port=port, frames=FRAMES)
         server.start()
         share_server(key, server)
-    elif static:
-        return Viewer(server.app, None, query)
+    else:
+        server.app.views.check(_pairs(query))
+        if static:
+            return Viewer(server.app, None, query)
     if browser or (browser is None and not in_notebook()):
         open_browser(server.address(query, ticket=True))
     return Viewer(server.app, server, query)
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    """The keys and values of a filter."""
+    return parse_qsl(query, keep_blank_values=True)
 
 
 def _is_list(value: Any) -> bool:

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answering import answer
+from ioukit.viewer.checking import check_filter
 from ioukit.viewer.describing import described
 from ioukit.viewer.drawing import Surroundings, drawings
 from ioukit.viewer.explaining import explained
@@ -57,6 +58,14 @@ class Views:
         self._data = self._data or described(self._collection, self._noting)
         return self._data
 
+    def check(self, pairs: Pairs) -> None:
+        """Refuse a filter that the data cannot answer.
+
+        Raises:
+            ValueError: If it is one.
+        """
+        check_filter(self._collection, Filter.parse(pairs))
+
     def answer(self, pairs: Pairs) -> Any:
         """The images and the counts of a filter."""
         return answer(self._collection, Filter.parse(pairs), self._noting.tagged()).to_json()
@@ -69,10 +78,9 @@ class Views:
                 image["photo_words"] = words
         return made
 
-    def image(self, at: int, pairs: Pairs) -> Any:
+    def image(self, at: int, pairs: Pairs) -> dict[str, Any]:
         """One image and why each of its marks is what it is."""
-        made = explained(self._collection, Filter.parse(pairs), at, self._around)
-        return {**made, "photo_words": self._photographs.words(at)}
+        return explained(self._collection, Filter.parse(pairs), at, self._around)
 
     def cut_out(self, pairs: Pairs, most: int = 24) -> dict[str, Any]:
         """The first images of a filter, their drawings and photographs, and what is counted.

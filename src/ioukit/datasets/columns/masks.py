@@ -17,6 +17,8 @@ from ioukit.regions.masks import Masks
 
 __all__ = ["boxes_of_masks", "decode"]
 
+_NEEDS_SIZE = "expected polygons of an image whose width and height are known"  # as the core says
+
 
 def decode(
     segmentations: Sequence[Any],
@@ -80,9 +82,7 @@ def _of_records(
                 f"{where}[{numbers[row]}].segmentation: expected polygons, or an object with size and counts"
             )
         if isinstance(value, list | tuple) and np.isnan(image_sizes[row]).any():
-            raise DatasetError(
-                f"{where}[{numbers[row]}].segmentation: expected polygons of an image whose width and height are known"
-            )
+            raise DatasetError(f"{where}[{numbers[row]}].segmentation: {_NEEDS_SIZE}")
     sizes = np.where(np.isnan(image_sizes), 0, image_sizes).astype(np.int64)
     try:
         return Masks.from_coco(list(segmentations), height=sizes[:, 1], width=sizes[:, 0], threads=threads)
@@ -96,10 +96,21 @@ def _of_records(
 def boxes_of_masks(
     segmentations: Sequence[Any], source: str, threads: int | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """(N, 4) boxes ``[x, y, width, height]`` around the masks of detections, and (N,) their areas, as pycocotools."""
-    masks = decode(
-        segmentations, np.full((len(segmentations), 2), np.nan), source=source, array="detections", threads=threads
-    )
+    """(N, 4) boxes ``[x, y, width, height]`` around the masks of detections, and (N,) their areas, as pycocotools.
+
+    Raises:
+        DatasetError: If a mask cannot be read, or is drawn as polygons: the size of its image is not known here.
+    """
+    unknown = np.full((len(segmentations), 2), np.nan)
+    try:
+        masks = decode(segmentations, unknown, source=source, array="detections", threads=threads)
+    except DatasetError as error:
+        place, found, _ = str(error).partition(_NEEDS_SIZE)
+        if not found:
+            raise
+        raise DatasetError(
+            f"{place}expected RLE, an object with size and counts, or a bbox beside the polygons, found polygons alone"
+        ) from None
     if isinstance(segmentations, Segmentations):
         segmentations.decoded = masks  # likely to be compared; RLE does not depend on the size of the image
     boxes = np.ascontiguousarray(masks.to_boxes().convert("xywh").numpy(), np.float64)

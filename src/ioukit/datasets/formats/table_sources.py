@@ -190,9 +190,11 @@ def arrow_table(path: str | os.PathLike[str]) -> Table:
     if os.path.isdir(path):
         refuse(name, "a file", "a folder")
     arrow = import_extra("pyarrow", extra="tables", needed_by="reading Parquet and Arrow files")
-    with open(path, "rb") as file:
-        start = file.read(6)
-        file.seek(0)
+    with open(path, "rb") as opened:
+        start = opened.read(6)
+    # A file of Arrow's own: its threads would need the interpreter to let go of a file of Python's, and the process
+    # aborts if the interpreter is ending by then.
+    with arrow.OSFile(os.fsencode(path)) as file:
         try:
             if start[:4] == b"PAR1":
                 table = import_extra("pyarrow.parquet", extra="tables", needed_by="Parquet").read_table(file)

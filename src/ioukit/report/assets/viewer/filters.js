@@ -13,7 +13,7 @@ const ERROR_WORDS = {
   both: ["Wrong class and place", "Both the class and the place are wrong."],
   duplicate: ["Duplicate", "The object is already found by a detection with a higher score."],
   background: ["On background", "There is no object."],
-  missed: ["Missed, nothing near", "A missed object that no detection comes near. Other missed objects have a detection of the wrong class or place."],
+  missed: ["Missed, nothing near", "No detection finds the object or is a wrong class or a wrong place of it."],
 };
 
 // "models=A,B": commas in names have a backslash before them.

@@ -2,6 +2,12 @@
 
 const NOTES = { all: null, asked: null, editors: new Set(), written: new Map() }; // written: what was stored here, by image and mark
 const TAG_LENGTH = 64, NOTE_LENGTH = 10000, SAVE_AFTER = 900;
+const KEPT_ALIVE = 60000; // bytes; browsers refuse more than 64 KiB of requests that outlive their page
+
+// A tab that is closed stores what was written a moment ago.
+addEventListener("pagehide", () => {
+  for (const editor of NOTES.editors) editor.storeNow();
+});
 
 // All tags with their counts, and why nothing can be stored; asked for once, then kept in step by what is stored.
 function askNotes() {
@@ -18,7 +24,8 @@ class NoteConflict extends Error {}
 
 async function storeNote(entry) {
   const body = JSON.stringify(entry), headers = { "Content-Type": "application/json" };
-  const now = await ask("notes", { query: "", method: "POST", headers, body, refused(status, { words, entry: stored }) {
+  const keepalive = new Blob([body]).size < KEPT_ALIVE; // the tab may be closed before the answer
+  const now = await ask("notes", { query: "", method: "POST", headers, body, keepalive, refused(status, { words, entry: stored }) {
     if (status === 409) throw Object.assign(new NoteConflict(words), { stored });
   } });
   NOTES.all = now.all;
@@ -36,7 +43,7 @@ const tagWords = (text) => text.normalize("NFC").trim().replace(/\s+/g, " ");
 function notesEditor(holder, entry, title = "this image", leave = () => document.activeElement.blur()) {
   const about = { at: entry.at, side: entry.side ?? null, row: entry.row ?? null };
   let stored = { tags: [...(entry.tags || [])], note: entry.note || "" };
-  let tags = [...stored.tags], waiting = null, saving = false, failed = false, closed = false;
+  let tags = [...stored.tags], waiting = null, saving = false, sending = null, failed = false, closed = false;
   let theirs = null; // what another window stored meanwhile, until the reader has chosen
   const listId = `tags-known-${(notesEditor.count = (notesEditor.count || 0) + 1)}`;
 
@@ -84,7 +91,7 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
     if (saving || theirs || !isChanged()) return;
     saving = true;
     said.textContent = "Saving …";
-    const sent = { tags: [...tags], note: note.value };
+    const sent = sending = { tags: [...tags], note: note.value };
     try {
       const now = await storeNote({ ...about, ...sent, was: stored });
       // What the reader did meanwhile stays; what other windows stored comes in.
@@ -146,7 +153,11 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
 
   // Who leaves without a choice loses neither note.
   function keepBoth() {
-    note.value = [theirs.note, note.value].filter(Boolean).join("\n").slice(0, NOTE_LENGTH);
+    const both = [theirs.note, note.value].filter(Boolean).join("\n"), left = both.length - NOTE_LENGTH;
+    note.value = both.slice(0, NOTE_LENGTH);
+    if (left > 0) {
+      say(new Refusal(`Your note and the one of the other window were put together. They are too long for one note: the last ${plural(left, "character is", "characters are")} left out.`));
+    }
     stored = { tags: [...theirs.tags], note: theirs.note };
     theirs = null;
     saving = false;
@@ -201,6 +212,13 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
     // Of two editors on a page, the one that was made last has the keys.
     focusTag() { input.focus(); },
     focusNote() { note.focus(); },
+    storeNow() {
+      if (theirs || !isChanged()) return;
+      if (!saving) save();
+      else if (note.value !== sending.note || !sameTags(tags, sending.tags)) {
+        storeNote({ ...about, tags, note: note.value, was: sending }).catch(() => {}); // nobody is here to read why
+      }
+    },
     close() {
       closed = true;
       NOTES.editors.delete(editor);
