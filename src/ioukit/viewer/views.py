@@ -72,7 +72,11 @@ class Views:
 
     def drawings(self, positions: Sequence[int], pairs: Pairs) -> Any:
         """The drawings of images in the grid."""
-        return drawings(self._collection, Filter.parse(pairs), positions, self._around)
+        made = drawings(self._collection, Filter.parse(pairs), positions, self._around)
+        for image in made["images"]:
+            if image["photo"] and (words := self._photographs.words(image["at"])):
+                image["photo_words"] = words
+        return made
 
     def image(self, at: int, pairs: Pairs) -> dict[str, Any]:
         """One image and why each of its marks is what it is."""

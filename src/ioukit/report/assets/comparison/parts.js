@@ -18,20 +18,20 @@ function startParts() {
     { title: "B", num: true, style: "model", value: (k) => number(state.list.b, k), cell: (k) => fixed(number(state.list.b, k)) },
     { title: "p-value", num: true, style: "model tested", value: (k) => number(state.list.p, k), cell: (k) => fixed(number(state.list.p, k)) },
     { title: "share", words: "of the difference", num: true, value: (k) => state.list.values[k], cell: (k) => signed(state.list.values[k], 5) },
-    { title: "size", words: "of the share", num: true, style: "bar-column", value: (k) => Math.abs(state.list.values[k]), cell: (k) => signedBar(state.list.values[k] / largest) },
+    { title: "amount", words: "without the sign", num: true, style: "bar-column", value: (k) => Math.abs(state.list.values[k]), cell: (k) => signedBar(state.list.values[k] / largest) },
   ];
   // The filters of the viewer for a part of each list.
   const filtersOf = (k) => {
     const { one, names } = state.list, name = names[k];
     const of = { class: () => [["class", classFilter(DATA.names.indexOf(name))]], image: () => [["text", name]],
       size: () => [["area", name.replace(/ \(.*/, "")]], kind: () => [["error", name.replace(/ \(.*/, "").toLowerCase()]] }[one];
-    return [...of(), ["change", "won"], ["change", "lost"]].filter(([key]) => key !== "change" || one !== "kind");
+    return of();
   };
   const known = (k) => ({ class: DATA.names.includes(state.list.names[k]), image: true, size: state.list.names[k] !== "other sizes",
     kind: state.list.names[k] !== "Order of scores" }[state.list.one]);
   if (DATA.view) {
     columns.push({ title: "viewer", style: "command-column", value: (k) => order[k],
-      cell: (k) => (known(k) ? commandButton(() => filtersOf(k), state.list.names[k], "open") : "") });
+      cell: (k) => (known(k) ? commandButton(() => filtersOf(k), state.list.names[k]) : "") });
   }
   const number = (values, k) => (values && values[k] !== null ? values[k] : NaN);
   const table = pagedTable(byId("parts-table"), { label: "Parts of the difference", columns, rows: state.list.values.map((_, k) => k),

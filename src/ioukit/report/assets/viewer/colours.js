@@ -16,11 +16,13 @@ const OUTCOMES = [
   { value: "tp", kind: "tp", text: "True positives", short: "TP" },
   { value: "fp", kind: "fp", text: "False positives", short: "FP" },
   { value: "fn", kind: "fn", text: "Missed objects", short: "FN" },
-  { value: "detected", kind: "gt", text: "Detected objects", short: "found" },
+  { value: "detected", kind: "gt", text: "Found objects", short: "found" },
   { value: "ignored", kind: "ignored", text: "Ignored", short: "ignored" },
 ];
 // Without a model there are objects, and nothing finds or misses them.
 const outcomesHere = () => (DATA.models.length ? OUTCOMES : [{ ...OUTCOMES[3], text: "Objects" }, OUTCOMES[4]]);
+// The measure of overlap: keypoints have OKS.
+const OVERLAP = () => (DATA.kind === "keypoints" ? "OKS" : "IoU");
 // What colours say: the outcome, or the class.
 const usualColour = () => (DATA.models.length ? "outcome" : "class");
 const colourNow = () => VIEW.one("colour", usualColour());

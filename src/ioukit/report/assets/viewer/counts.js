@@ -4,6 +4,20 @@ const COUNT_TITLES = [["tp", "TP", "true positives"], ["fp", "FP", "false positi
   ["precision", "Precision", "TP / (TP + FP)"], ["recall", "Recall", "TP / (TP + FN)"], ["f1", "F1", "mean of precision and recall"]];
 const countText = (counts, key) => (["tp", "fp", "fn"].includes(key) && Number.isFinite(counts[key]) ? whole(counts[key]) : fixed(counts[key] ?? NaN));
 const NO_MISSED = "not defined under a range of scores: missed objects have no score";
+const ONLY_OBJECTS = "the filter chooses objects only";
+
+// What the numbers leave out under the filters that are on, in sentences.
+const onlyObjects = () => ["change", "flag"].filter((key) => STATE.has(key));
+function countSentences({ found, fn }, model) {
+  const titles = (keys) => keys.map((key) => ({ outcome: "Outcome", error: "Kind of error", change: "Change", flag: "Flags" })[key]);
+  const listed = (keys) => titles(keys).map((title) => `“${title}”`).join(" and ");
+  const unused = ["outcome", "error"].filter((key) => STATE.has(key)), objects = onlyObjects();
+  return [
+    unused.length ? `These numbers do not follow the filter ${listed(unused)}: they count all outcomes.` : "",
+    objects.length ? `The filter ${listed(objects)} chooses objects only, so detections are not counted. ${model} finds ${whole(found)} of these ${plural(found + (fn ?? 0), "object")}.` : "",
+    STATE.has("score") ? "Missed objects have no score. So with the filter “Score”, FN, recall and F1 are not defined." : "",
+  ].filter(Boolean).join(" ");
+}
 
 function startCounts() {
   const holder = byId("numbers");
@@ -19,8 +33,9 @@ function startCounts() {
     onclick: () => STATE.set({ model: at ? name : null }) }, element("span", { class: "dot", "aria-hidden": "true" }), named(name)) : null);
   const rows = DATA.models.map((name, at) => element("tr", {}, many ? element("th", { scope: "row" }, pick(name, at)) : null,
     cells[at].map((cell) => element("td", { class: "num" }, cell))));
+  const said = element("p", { class: "small soft numbers-words", id: "numbers-words", role: "status", hidden: true });
   holder.replaceChildren(element("table", { class: many ? "many" : "one" }, element("caption", { class: "unseen" }, "Numbers of what is filtered"),
-    element("thead", {}, head), element("tbody", {}, rows)));
+    element("thead", {}, head), element("tbody", {}, rows)), said);
   startThresholds();
   parts.push((answer) => {
     const model = STATE.one("model", DATA.models[0]);
@@ -29,10 +44,14 @@ function startCounts() {
       row.querySelector("button")?.setAttribute("aria-pressed", String(DATA.models[at] === model));
     });
     if (!answer) return;
+    const objects = onlyObjects().length > 0;
     answer.counts.forEach((counts, at) => COUNT_TITLES.forEach(([key], k) => {
-      cells[at][k].textContent = countText(counts, key);
-      cells[at][k].title = counts.fn === null && ["fn", "recall", "f1"].includes(key) ? NO_MISSED : "";
+      const left = objects && ["tp", "fp", "precision", "f1"].includes(key);
+      cells[at][k].textContent = left ? "–" : countText(counts, key);
+      cells[at][k].title = left ? ONLY_OBJECTS : counts.fn === null && ["fn", "recall", "f1"].includes(key) ? NO_MISSED : "";
     }));
+    said.textContent = countSentences(answer.counts[Math.max(0, DATA.models.indexOf(model))], many ? model : "The model");
+    said.hidden = !said.textContent;
   });
 }
 
@@ -45,6 +64,8 @@ function startThresholds() {
   const start = () => DATA.default.at_scores?.[DATA.models.indexOf(STATE.one("model", DATA.models[0]))] ?? DATA.default.at_score;
   const slider = byId("at-score"), exact = byId("at-score-exact"), back = byId("thresholds-reset");
   slider.max = String(SCORE_STEPS);
+  const label = byId("at-score-label"), whose = byId("at-score-whose"), many = DATA.models.length > 1;
+  whose.hidden = !many;
   const digits = digitsOf(first, last);
   const now = () => Number(STATE.one("at_score", String(start() ?? first)));
   slider.addEventListener("input", () => STATE.set({ at_score: (first + Number(slider.value) * step).toFixed(digits) }, { soft: true }));
@@ -53,6 +74,7 @@ function startThresholds() {
     STATE.set({ at_score: exact.value.trim() === "" || !Number.isFinite(value) ? null : String(value) });
   });
   const ious = DATA.iou_thresholds, iou = byId("at-iou"), said = byId("at-iou-said");
+  document.querySelector('label[for="at-iou"]').textContent = `${OVERLAP()} ≥`;
   iou.max = String(ious.length - 1);
   byId("at-iou-line").hidden = ious.length < 2;
   const place = () => {
@@ -72,7 +94,11 @@ function startThresholds() {
     if (document.activeElement !== exact) exact.value = String(Number(value.toFixed(Math.max(4, digits))));
     iou.value = String(at);
     said.textContent = iouText(ious[at]);
-    iou.setAttribute("aria-valuetext", `IoU ${iouText(ious[at])}`);
+    iou.setAttribute("aria-valuetext", `${OVERLAP()} ${iouText(ious[at])}`);
+    // Without a threshold in the address, each model has its own.
+    const name = STATE.one("model", DATA.models[0]), all = STATE.has("at_score");
+    whose.textContent = all ? "for all models" : `best F1 of ${name}`;
+    label.title = !many ? "" : all ? "This threshold holds for all models." : "Each model has the threshold of its best F1. This is the one of the chosen model.";
     back.hidden = !STATE.has("at_score") && !STATE.has("at_iou");
   });
 }

@@ -1,6 +1,6 @@
 // What is known of the marks of a large image: a list of all, and the details of one.
 
-const KIND_NAMES = ["Detected object", "True positive", "False positive", "Missed object", "Ignored object", "Ignored detection"];
+const KIND_NAMES = ["Found object", "True positive", "False positive", "Missed object", "Ignored object", "Ignored detection"];
 const ERROR_NAMES = { classification: "wrong class", localisation: "wrong place", both: "wrong class and place", duplicate: "duplicate",
   background: "on background", missed: "missed" };
 const LIST_ORDER = [2, 3, 1, 0, 5, 4]; // errors first
@@ -13,6 +13,17 @@ const modelOf = (side) => (side > 0 ? DATA.models[side - 1] : null);
 function markWords(mark) {
   const points = mark.score === null || mark.side === 0 ? "" : ` ${score(mark.score)}`;
   return `${mark.class}${points}, ${KIND_NAMES[mark.kind].toLowerCase()}${mark.error && mark.error !== "missed" ? `, ${ERROR_NAMES[mark.error]}` : ""}`;
+}
+
+// How many regions of which kinds are not shown.
+function leftWords(marks) {
+  const hidden = hiddenKinds(), counts = new Map();
+  for (const { kind } of marks) {
+    const words = hidden.includes(KINDS[kind]) ? `${KIND_NAMES[kind].toLowerCase()}` : "region that the filters leave out";
+    counts.set(words, (counts.get(words) || 0) + 1);
+  }
+  const many = (words) => words.replace("region", "regions").replace(/(object|detection|positive)$/, "$1s");
+  return [...counts].map(([words, count]) => plural(count, words, many(words))).join(", ");
 }
 
 // Names and values, and nothing where there is no value.
@@ -68,14 +79,15 @@ function makeMarkList(holder, { picked, pointed, opened }) {
     step,
     first: () => step(-Infinity),
     last: () => step(Infinity),
-    // marks: those that are shown, see detailedMarks. all: how many there are. model: the number of the chosen one.
+    // marks: those that are shown, see detailedMarks. all: all that could be. model: the number of the chosen one.
     show(marks, all, model) {
       const sorted = [...marks].sort((a, b) => b.chosen - a.chosen || LIST_ORDER.indexOf(a.kind) - LIST_ORDER.indexOf(b.kind) || (b.score ?? -1) - (a.score ?? -1) || a.k - b.k);
-      said.textContent = !all ? "There are no regions on this image." : sorted.length === all ? plural(all, "region") : `${whole(sorted.length)} of ${plural(all, "region")}; the others are switched off`;
+      said.textContent = !all.length ? "There are no regions on this image." : sorted.length === all.length ? plural(all.length, "region")
+        : `${whole(sorted.length)} of ${plural(all.length, "region")}; switched off: ${leftWords(all.filter((one) => !sorted.includes(one)))}`;
       rows = sorted.map((one) => {
         const row = element("div", { class: `option k-${KINDS[one.kind]}${one.chosen ? "" : " unchosen"}`, role: "option", id: `mark-${one.k}`, "aria-selected": "false", "aria-label": markWords(one) },
           outcomeKey(KINDS[one.kind]), classKey(one.label), element("span", { class: "line-text" }, named(one.class)),
-          one.error && one.error !== "missed" ? element("span", { class: "small soft" }, ERROR_NAMES[one.error]) : null,
+          one.kind === 3 ? element("span", { class: "small soft" }, "missed") : one.error ? element("span", { class: "small soft" }, ERROR_NAMES[one.error]) : null,
           one.side > 0 && one.side !== model + 1 ? element("span", { class: "small soft model-of" }, modelOf(one.side)) : null,
           element("span", { class: "facet" }, one.side > 0 ? score(one.score) : "object"));
         row.dataset.k = one.k;
@@ -92,17 +104,18 @@ function makeMarkList(holder, { picked, pointed, opened }) {
 // The details of a mark, or of the image if k is null.
 function showDetails(holder, image, marks, k, { go, closer }) {
   const more = element("div", { class: "more-details" });
+  const notice = image.photo_words ? element("p", { class: "notice small" }, image.photo_words) : null;
   if (k === null) {
     const facts = [["Id", String(image.id)], ["Size", `${whole(Math.round(image.w))} × ${whole(Math.round(image.h))}`],
       ...image.columns.filter(([name, value]) => value !== null && !["width", "height"].includes(name)).map(([name, value]) => [columnTitle(name), typeof value === "number" ? String(Number(value.toPrecision(6))) : value])];
-    put(holder, element("h3", {}, "Image"), image.photo_words ? element("p", { class: "notice" }, image.photo_words) : null,
+    put(holder, element("h3", {}, "Image"), notice,
       factList(facts.slice(0, 40)), more,
       marks.length ? element("p", { class: "small soft" }, "Point at a region or choose one from the list to see what it is and why.") : null);
   } else {
     const mark = marks[k], other = mark.partner ?? mark.about, object = mark.side === 0;
     const facts = [
       object ? null : ["Score", score(mark.score)],
-      mark.iou === null || (!DATA.models.length) ? null : [mark.partner === null ? "Highest overlap" : "Overlap (IoU)", mark.iou ? fixed(mark.iou) : "none"],
+      mark.iou === null || (!DATA.models.length) ? null : [mark.partner === null ? "Highest overlap" : `Overlap (${OVERLAP()})`, mark.iou ? fixed(mark.iou) : "none"],
       DATA.drawing.ground ? null : ["Size", `${whole(Math.round(mark.w))} × ${whole(Math.round(mark.h))}`],
       mark.area === null ? null : ["Area", DATA.drawing.ground ? `${fixed(mark.area, 1)} square metres` : `${whole(Math.round(mark.area))} square pixels`],
       mark.id === null ? null : ["Id", String(mark.id)],
@@ -118,6 +131,7 @@ function showDetails(holder, image, marks, k, { go, closer }) {
         element("button", { type: "button", class: "button", onclick: closer }, "Show it larger"),
         other === null ? null : element("button", { type: "button", class: "button", onclick: () => go(other) },
           mark.partner === null ? (marks[other].side === 0 ? "Go to that object" : "Go to that detection") : object ? "Go to its detection" : "Go to its object")),
+      notice,
       factList(facts),
       more);
   }

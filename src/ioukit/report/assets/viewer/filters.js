@@ -13,7 +13,7 @@ const ERROR_WORDS = {
   both: ["Wrong class and place", "Both the class and the place are wrong."],
   duplicate: ["Duplicate", "The object is already found by a detection with a higher score."],
   background: ["On background", "There is no object."],
-  missed: ["Missed", "No detection finds the object or is a wrong class or a wrong place of it."],
+  missed: ["Missed, nothing near", "No detection finds the object or is a wrong class or a wrong place of it."],
 };
 
 // "models=A,B": commas in names have a backslash before them.
@@ -54,7 +54,7 @@ function textField(key, label, placeholder) {
 // Two lists: an object's class and the class of what was detected.
 function confusionFields() {
   const names = [...DATA.names, "background"];
-  const selects = [["true", "Object", "no object"], ["predicted", "Detected as", "not detected"]].map(([key, label, nothing]) => {
+  const selects = [["true", "Object", "background (no object)"], ["predicted", "Detected as", "background (not detected)"]].map(([key, label, nothing]) => {
     const select = element("select", { "aria-label": label, onchange: () => STATE.set({ [key]: select.value || null }) }, element("option", { value: "" }, "any"),
       element("option", { value: "background" }, nothing));
     // The names of many classes are made when they are needed.
@@ -142,7 +142,7 @@ function startFilters(panel) {
       const [text, title] = ERROR_WORDS[value] || [columnTitle(value), null];
       return { value, text, title };
     }), "Kind of error")], { open: false });
-    addFold(panel, "IoU", ["iou"], [histogram("iou", "IoU")], { open: false });
+    addFold(panel, OVERLAP(), ["iou"], [histogram("iou", OVERLAP())], { open: false });
     addFold(panel, "Confusion", ["true", "predicted"], [confusionFields()]);
   }
   const areas = DATA.areas.filter(({ name }) => name !== "all");
@@ -187,10 +187,10 @@ function chipWords(key, value) {
     case "class": return value;
     case "outcome": return outcome ? outcome.text : value;
     case "error": return `Error: ${(ERROR_WORDS[value] || [value])[0].toLowerCase()}`;
-    case "true": return value === "background" ? "Object: none" : `Object: ${value}`;
-    case "predicted": return value === "background" ? "Detected as: nothing" : `Detected as: ${value}`;
+    case "true": return `Object: ${value}`;
+    case "predicted": return `Detected as: ${value}`;
     case "score": return `Score ${rangeWords(value)}`;
-    case "iou": return `IoU ${rangeWords(value)}`;
+    case "iou": return `${OVERLAP()} ${rangeWords(value)}`;
     case "size": return `Size ${rangeWords(value, "px")}`;
     case "area": return `Area: ${value}`;
     case "text": return `Name contains “${value}”`;

@@ -79,19 +79,20 @@ function makeGrid(holder, { open, failed }) {
       ...(image.noted ? [element("span", { class: "tag", title: "has a note" }, "note")] : []));
     const said = DATA.models.length ? `${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}` : plural(counts.gt, "object");
     card.setAttribute("aria-label", `${image.name}: ${said}`
-      + ((image.tags || []).length ? `; tagged ${image.tags.join(", ")}` : "") + (DATA.photographs && !image.photo ? "; no photograph" : ""));
+      + ((image.tags || []).length ? `; tagged ${image.tags.join(", ")}` : "") + (DATA.photographs && !image.photo ? "; no photograph" : "") + (image.photo_words ? `; ${image.photo_words}` : ""));
     card.dataset.drawn = drawings.filterOf(at);
+    if (image.photo && image.photo_words) missing(sheet, /^No photograph/.test(image.photo_words) ? "not readable" : "another size", image.photo_words);
     if (image.photo) photograph(sheet, at, image);
     else if (DATA.photographs) missing(sheet, "no photograph");
   }
 
-  function missing(sheet, words) {
-    sheet.classList.add("without");
-    if (!sheet.querySelector(".missing")) sheet.append(element("span", { class: "missing" }, words));
+  function missing(sheet, words, title = null) {
+    sheet.classList.toggle("without", words !== "another size");
+    if (!sheet.querySelector(".missing")) sheet.append(element("span", { class: "missing", title }, words));
   }
 
   function photograph(sheet, at, image) {
-    if (sheet.querySelector("img, .missing") || VIEW.one("photos") === "off") return;
+    if (sheet.querySelector("img") || sheet.matches(".without:has(.missing)") || VIEW.one("photos") === "off") return;
     const ask = () => {
       if (!sheet.isConnected || sheet.querySelector("img")) return;
       const side = state.cardWidth * Math.min(2, window.devicePixelRatio || 1) > 340 ? 640 : 320;

@@ -21,9 +21,10 @@ function histogram(key, title, { unit = "", integers = false } = {}) {
   const inputs = ["low", "high"].map((which) => element("input", { type: "number", step: "any", inputmode: "decimal",
     "aria-label": `${title} ${which === "low" ? "from" : "to"}${unit && `, in ${unit}`}` }));
   const clear = element("button", { type: "button", class: "plain small", hidden: true, "aria-label": `Any ${title.toLowerCase()}` }, "any");
+  const steps = element("p", { class: "small soft plot-steps", hidden: true }, "Logarithmic scale");
   const nothing = element("p", { class: "small soft", hidden: true }, "No region with such a value.");
   const holder = element("div", { class: "histogram", role: "group", "aria-label": title },
-    area, scale, nothing, element("div", { class: "range-row" }, inputs[0], element("span", { class: "soft", "aria-hidden": "true" }, "to"), inputs[1],
+    area, scale, steps, nothing, element("div", { class: "range-row" }, inputs[0], element("span", { class: "soft", "aria-hidden": "true" }, "to"), inputs[1],
       unit ? element("span", { class: "soft small" }, unit) : null, clear));
 
   const ends = () => [state.edges[0], state.edges[state.edges.length - 1]];
@@ -89,8 +90,11 @@ function histogram(key, title, { unit = "", integers = false } = {}) {
   }
 
   function drawScale() {
-    const [first, last] = ends(), middle = valueOf(0.5);
-    scale.replaceChildren(...[first, middle, last].map((value) => element("span", {}, readable(integers ? Math.round(value) : value))));
+    // Where the steps grow, more numbers and a word say so.
+    const [first, last] = ends(), { edges } = state, widths = [edges[2] - edges[1], edges[bins()] - edges[bins() - 1]];
+    const uneven = bins() > 3 && widths[1] > 1.5 * widths[0], places = uneven ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.5, 1];
+    scale.replaceChildren(...places.map((place) => element("span", {}, readable(integers ? Math.round(valueOf(place)) : valueOf(place)))));
+    steps.hidden = !uneven;
     inputs[0].placeholder = readable(first);
     inputs[1].placeholder = readable(last);
   }

@@ -111,7 +111,8 @@ function startLarge(grid) {
     const pane = stage.panes()[state.pane];
     if (!pane) return;
     const shown = new Set(pane.marks.map(({ k }) => k));
-    list.show(pane.details.filter(({ k }) => shown.has(k)), pane.details.filter(({ side }) => side === 0 || side === pane.model + 1 || VIEW.one("layers") === "all").length, pane.model);
+    const here = pane.details.filter(({ side }) => side === 0 || side === pane.model + 1 || VIEW.one("layers") === "all");
+    list.show(pane.details.filter(({ k }) => shown.has(k)), here, pane.model);
   }
 
   // Which pictures stand beside each other: [model, filter with that model].
@@ -257,7 +258,7 @@ function startLargeTools(holder, stage, { switchLabels }) {
     return (value) => { for (const button of made.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === value)); };
   };
   const kinds = DATA.models.length ? OUTCOMES : OUTCOMES.filter(({ value }) => ["detected", "ignored"].includes(value));
-  const boxes = kinds.map(({ kind, text, short }) => [kind, box(DATA.models.length ? short : text.replace("Detected o", "O"), () => {
+  const boxes = kinds.map(({ kind, text, short }) => [kind, box(DATA.models.length ? short : text.replace("Found o", "O"), () => {
     hideKinds(toggled(hiddenKinds(), kind));
   }, outcomeKey(kind))]);
   boxes.forEach(([, input], at) => { input.setAttribute("aria-label", kinds[at].text); });

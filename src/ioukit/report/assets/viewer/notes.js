@@ -164,11 +164,14 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
     save();
   }
 
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  const take = () => {
     const tag = tagWords(input.value);
     input.value = "";
     if (tag && !tags.includes(tag)) change([...tags, tag]);
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    take();
   });
   // The first line of what the browser suggests is taken at once.
   input.addEventListener("input", (event) => {
@@ -186,6 +189,11 @@ function notesEditor(holder, entry, title = "this image", leave = () => document
     if (event.key === "Escape") {
       event.preventDefault();
       if (event.target === input) input.value = "";
+      leave();
+    } else if (event.key === "Enter" && event.target === input && !event.isComposing) {
+      // After a tag, keys are those of the page again.
+      event.preventDefault();
+      take();
       leave();
     } else if (event.key === "Enter" && event.target === note && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();

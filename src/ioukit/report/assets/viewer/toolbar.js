@@ -9,7 +9,7 @@ const WITHOUT_MODELS = ["objects", "name", "position"];
 function startSort() {
   const select = byId("sort"), way = byId("order"), usual = DATA.models.length ? "errors" : "position";
   const known = SORTS.filter(([value]) => DATA.models.length || WITHOUT_MODELS.includes(value));
-  const columns = DATA.columns.filter(({ numeric }) => numeric).map(({ name }) => [`column.${name}`, columnTitle(name)]);
+  const columns = DATA.columns.filter(({ numeric, name }) => numeric && name !== "objects").map(({ name }) => [`column.${name}`, columnTitle(name)]);
   select.append(...[...known, ...columns].map(([value, text]) => element("option", { value }, text)));
   const key = () => STATE.one("sort", usual);
   const natural = () => (UPWARDS.includes(key()) ? "asc" : "desc");
@@ -20,7 +20,7 @@ function startSort() {
   });
   parts.push(() => {
     const up = STATE.one("order", natural()) === "asc";
-    select.value = key();
+    select.value = key() === "column.objects" ? "objects" : key();
     way.textContent = up ? "↑" : "↓";
     way.setAttribute("aria-label", up ? "Lowest first. Turn the order round" : "Highest first. Turn the order round");
     way.title = up ? "Lowest first" : "Highest first";
@@ -73,6 +73,7 @@ function startLook(grid) {
     }
     for (const [id, [key, value, usual]] of Object.entries(switches)) byId(id).checked = (VIEW.one(key) === value) !== usual;
     holder.classList.toggle("by-class", colourNow() === "class");
+    document.documentElement.classList.toggle("class-colours", colourNow() === "class");
     holder.classList.toggle("without-photos", VIEW.one("photos") === "off");
     holder.classList.toggle("without-others", VIEW.one("others") === "off");
   }
