@@ -39,9 +39,9 @@ EVALUATE = "import sys, ioukit; ioukit.evaluate(sys.argv[1], sys.argv[2])"
 VIEWER = """
 import json, sys, time
 import ioukit
-from ioukit.viewer.answering import answer
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.filters import Filter
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.filters import Filter
 
 def timed(function):
     start, work = time.perf_counter(), time.process_time()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.viewer.answering import answer
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.filters import Filter
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.filters import Filter
 from support.browsing import until
 from support.two_models import model
 from support.viewer_pages import Visits, query, ready

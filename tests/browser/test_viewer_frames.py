@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ioukit import view
-from ioukit.viewer.notebooks import FRAMES
-from ioukit.viewer.notes import Notes
+from ioukit.viewer.marking.notes import Notes
+from ioukit.viewer.server.notebooks import FRAMES
 from support.browsing import pictured, serious_violations
 from support.report_cases import drawn
 

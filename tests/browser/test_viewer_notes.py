@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ioukit.viewer.answering import answer
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.columns import user_columns
-from ioukit.viewer.exporting import export
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.notes import Notes, Subject
-from ioukit.viewer.noting import Noting
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.columns import user_columns
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.marking.exporting import export
+from ioukit.viewer.marking.noted_marks import Noting
+from ioukit.viewer.marking.notes import Notes, Subject
 from support.browsing import pictured, serious_violations, until
 from support.report_cases import drawn
 from support.viewer_pages import query, ready

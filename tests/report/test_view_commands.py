@@ -7,9 +7,9 @@ import pytest
 
 from ioukit.evaluation import score_curves
 from ioukit.report.data import report_data
-from ioukit.viewer.answering import answer
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.filters import Filter
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.filters import Filter
 from support.report_cases import coco
 from support.report_marks import matrix_at, up_to
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.explaining import explained
-from ioukit.viewer.filters import Filter
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.images.explaining import explained
 from support.browsing import until
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.viewer.assembling import app_of
-from ioukit.viewer.running import Server
+from ioukit.viewer.server.building import app_of
+from ioukit.viewer.server.running import Server
 from support.browsing import until, watch
 from support.paths import DATA
 from support.report_cases import drawn, photographed

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioukit import Evaluation
-    from ioukit.viewer.running import Server
+    from ioukit.viewer.server.running import Server
 
 __all__ = ["Asked", "Client", "evaluation_of", "served"]
 
@@ -138,8 +138,8 @@ def served(names: Sequence[str], folder: Path | None = None, *, notes: Path | No
     pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
     pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
     pytest.importorskip("PIL", reason="needs Pillow: pip install 'ioukit[view]'")
-    from ioukit.viewer.assembling import app_of  # noqa: PLC0415
-    from ioukit.viewer.running import Server  # noqa: PLC0415 - after the checks
+    from ioukit.viewer.server.building import app_of  # noqa: PLC0415
+    from ioukit.viewer.server.running import Server  # noqa: PLC0415 - after the checks
 
     app, _ = app_of(evaluation_of(names), folder, notes=notes)
     return Server(app, port=0, **options)

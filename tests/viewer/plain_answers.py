@@ -17,8 +17,8 @@ from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, error_kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.viewer.collection import Collection, Model
-    from ioukit.viewer.conditions import Tagged
+    from ioukit.viewer.answers.collection import Collection, Model
+    from ioukit.viewer.answers.conditions import Tagged
 
 __all__ = ["PlainAnswer", "plain_answer", "plain_marks"]
 

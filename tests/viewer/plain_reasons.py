@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ioukit import Detections, GroundTruth, Protocol
     from ioukit.evaluation import MatchTable
     from ioukit.evaluation.protocols import AreaRange
-    from ioukit.viewer.reasons import Reason
+    from ioukit.viewer.images.reasons import Reason
 
 __all__ = ["LEAST", "Facts", "check_detection", "check_object"]
 

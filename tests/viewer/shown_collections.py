@@ -11,9 +11,9 @@ import numpy as np
 from ioukit import COCO, Detections, GroundTruth, evaluate
 from ioukit.datasets import Categories, IdLists
 from ioukit.evaluation.protocols.registry import PROTOCOLS
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.conditions import Tagged
-from ioukit.viewer.values import Issues, Value
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.conditions import Tagged
+from ioukit.viewer.answers.values import Issues, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

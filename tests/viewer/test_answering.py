@@ -16,13 +16,13 @@ import support.strategies  # noqa: F401 - the profile
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.comparison import changes
 from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome, error_kinds
-from ioukit.viewer.answering import answer
-from ioukit.viewer.best_score import best_score
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.conditions import Tagged
-from ioukit.viewer.filters import CHANGES, OUTCOMES, SORT_KEYS, Filter, Range
-from ioukit.viewer.selecting import select
-from ioukit.viewer.values import Value
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.best_score import best_score
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.conditions import Tagged
+from ioukit.viewer.answers.filters import CHANGES, OUTCOMES, SORT_KEYS, Filter, Range
+from ioukit.viewer.answers.selecting import select
+from ioukit.viewer.answers.values import Value
 from support import region_cases
 from viewer.plain_answers import plain_answer
 from viewer.shown_collections import COLLECTIONS, collection, tagged

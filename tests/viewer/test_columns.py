@@ -15,9 +15,9 @@ from hypothesis.extra import numpy as arrays
 
 from ioukit import GroundTruth
 from ioukit.errors import DatasetError
-from ioukit.viewer.assembling import app_of
-from ioukit.viewer.columns import MOST_COLUMNS, UserColumns, principal_components, user_columns
-from ioukit.viewer.values import Value
+from ioukit.viewer.answers.columns import MOST_COLUMNS, UserColumns, principal_components, user_columns
+from ioukit.viewer.answers.values import Value
+from ioukit.viewer.server.building import app_of
 
 IDS = [3, 5, 9]
 GT = GroundTruth.from_arrays(

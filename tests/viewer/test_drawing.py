@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit import Detections, GroundTruth, evaluate, read_coco
 from ioukit.evaluation import Outcome
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.drawing import Surroundings, drawings
-from ioukit.viewer.explaining import explained
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.notes import Notes
-from ioukit.viewer.noting import Noting
-from ioukit.viewer.selecting import select
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.selecting import select
+from ioukit.viewer.images.drawing import Surroundings, drawings
+from ioukit.viewer.images.explaining import explained
+from ioukit.viewer.marking.noted_marks import Noting
+from ioukit.viewer.marking.notes import Notes
 from support import region_cases
 from support.paths import DATA
 from support.two_models import pair

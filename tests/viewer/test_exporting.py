@@ -15,15 +15,15 @@ import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
 from ioukit.datasets import read
-from ioukit.viewer import exporting
-from ioukit.viewer.answering import answer
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.exporting import COLUMNS, export
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.issues import label_issues
-from ioukit.viewer.notes import Notes
-from ioukit.viewer.noting import Noting
-from ioukit.viewer.selecting import select
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.issues import label_issues
+from ioukit.viewer.answers.selecting import select
+from ioukit.viewer.marking import exporting
+from ioukit.viewer.marking.exporting import COLUMNS, export
+from ioukit.viewer.marking.noted_marks import Noting
+from ioukit.viewer.marking.notes import Notes
 from support.evaluated_scenes import made
 
 ALL = Filter()

@@ -7,11 +7,11 @@ import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.labels import LABEL_ERROR_KINDS, find_label_errors
-from ioukit.viewer.answering import answer
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.issues import LEAST_SCORE, label_issues
-from ioukit.viewer.selecting import select
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.issues import LEAST_SCORE, label_issues
+from ioukit.viewer.answers.selecting import select
 from support.evaluated_scenes import made
 
 KINDS = [kind.key for kind in LABEL_ERROR_KINDS]

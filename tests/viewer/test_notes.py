@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.notes import (
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.marking.noted_marks import Noting, Place
+from ioukit.viewer.marking.notes import (
     MOST_SIGNS_OF_NOTE,
     MOST_TAGS,
     Entry,
@@ -22,7 +23,6 @@ from ioukit.viewer.notes import (
     Subject,
     notes_file,
 )
-from ioukit.viewer.noting import Noting, Place
 from support.evaluated_scenes import made
 
 IMAGE = Subject("image", 7)

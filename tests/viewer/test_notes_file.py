@@ -19,9 +19,9 @@ import pytest
 from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.ledger import Ledger
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.notes import SCHEMA, Notes, Subject
-from ioukit.viewer.noting import Noting
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.marking.noted_marks import Noting
+from ioukit.viewer.marking.notes import SCHEMA, Notes, Subject
 from support.evaluated_scenes import made
 
 IMAGE = Subject("image", 7)
@@ -166,7 +166,7 @@ def test_a_link_is_no_file_of_notes_unless_it_was_named(tmp_path: Path, *, dangl
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
 def test_the_default_file_of_notes_is_no_link(tmp_path: Path) -> None:
     pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")
-    from ioukit.viewer.assembling import app_of  # noqa: PLC0415 - after the check
+    from ioukit.viewer.server.building import app_of  # noqa: PLC0415 - after the check
 
     (tmp_path / "val.json").write_text('{"images": [{"id": 1}], "annotations": [], "categories": []}')
     (tmp_path / "val.view.db").symlink_to(tmp_path / "elsewhere")
@@ -186,7 +186,7 @@ def run_program(program: str, *arguments: str | Path) -> subprocess.CompletedPro
 
 FULL = """
 import resource, sys
-from ioukit.viewer.notes import Notes, Subject
+from ioukit.viewer.marking.notes import Notes, Subject
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 Notes(sys.argv[1]).write(Subject("image", 1000), ["new"], "x" * 10_000)
 """
@@ -210,7 +210,7 @@ def test_a_disk_that_is_full(notes: Notes) -> None:
 
 READ_ONLY = """
 import os, sys, tempfile
-from ioukit.viewer.notes import Notes, Subject
+from ioukit.viewer.marking.notes import Notes, Subject
 with tempfile.TemporaryDirectory() as folder:  # imports all that another user may not be able to read
     notes = Notes(f"{folder}/a.db")
     notes.write(Subject("image", 1), ["a"], "")
@@ -255,7 +255,7 @@ def test_a_folder_that_is_read_only(notes: Notes) -> None:
 # Adds its own tag to one common entry, and an entry of its own, again and again; prints what is stored.
 WRITER = """
 import sys
-from ioukit.viewer.notes import Entry, Notes, Subject
+from ioukit.viewer.marking.notes import Entry, Notes, Subject
 notes, name = Notes(sys.argv[1], timeout=60), sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ioukit.viewer.answering import answer
-from ioukit.viewer.filters import Filter
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.filters import Filter
 from viewer.shown_collections import collection
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ioukit.report import _picture_files
-from ioukit.viewer.photographs import MissingPictureError, Photographs
-from ioukit.viewer.thumbnails import Thumbnails
+from ioukit.viewer.images.photographs import MissingPictureError, Photographs
+from ioukit.viewer.images.thumbnails import Thumbnails
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

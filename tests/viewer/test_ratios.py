@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.viewer import answering
-from ioukit.viewer.answering import Counts, answer
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.selecting import Selection
-from ioukit.viewer.values import Value
+from ioukit.viewer.answers import answering
+from ioukit.viewer.answers.answering import Counts, answer
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.selecting import Selection
+from ioukit.viewer.answers.values import Value
 from viewer.shown_collections import collection
 
 Items = list[tuple[str, str]]

@@ -16,8 +16,8 @@ from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
 from ioukit.datasets import IdLists
 from ioukit.evaluation import Outcome, match, outcomes
 from ioukit.evaluation.protocols.registry import PROTOCOLS
-from ioukit.viewer.neighbours import Neighbours
-from ioukit.viewer.reasons import Explainer, Reason
+from ioukit.viewer.images.neighbours import Neighbours
+from ioukit.viewer.images.reasons import Explainer, Reason
 from support import region_cases
 from viewer.plain_reasons import LEAST, Facts, check_detection, check_object
 

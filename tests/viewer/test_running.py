@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ioukit
-from ioukit.viewer.photographs import Photographs
+from ioukit.viewer.images.photographs import Photographs
 from support.command import run_here
 from support.paths import DATA
 from support.viewing import Client, evaluation_of, served
@@ -157,7 +157,7 @@ def test_what_is_wrong_is_one_line(words: tuple[Any, ...], said: str) -> None:
 
 
 def test_a_taken_port_and_the_privileged_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ioukit.viewer import running as module  # noqa: PLC0415 - after the checks
+    from ioukit.viewer.server import running as module  # noqa: PLC0415 - after the checks
 
     with module.bound("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
@@ -317,7 +317,7 @@ def test_a_server_that_ends_at_its_start_says_so(monkeypatch: pytest.MonkeyPatch
 
 
 def test_connections_that_never_ask_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ioukit.viewer.running._SECONDS_TO_ASK", 0.5)
+    monkeypatch.setattr("ioukit.viewer.server.running._SECONDS_TO_ASK", 0.5)
     with served(["a.jpg"]) as server:
         client = Client(server.address())
         silent, half = (socket.create_connection(("127.0.0.1", client.port), 30) for _ in range(2))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ioukit.viewer.running import Server
+    from ioukit.viewer.server.running import Server
     from support.viewing import Asked
 
 image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[view]'")
@@ -139,7 +139,7 @@ def test_a_ticket_opens_the_page_once(client: Client, server: Server) -> None:
 
 
 def test_a_ticket_is_void_after_two_minutes(client: Client, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ioukit.viewer.guard._TICKET_SECONDS", -1.0)
+    monkeypatch.setattr("ioukit.viewer.server.guard._TICKET_SECONDS", -1.0)
     target = server.address(ticket=True).removeprefix(f"http://127.0.0.1:{client.port}")
     assert client.ask(target, cookie=None, at_root=True).status == 403
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ioukit.viewer.exporting import CocoFile
+from ioukit.viewer.marking.exporting import CocoFile
 from support.viewing import Client, served
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ioukit.viewer.thumbnails import Thumbnails, cache_folder
+from ioukit.viewer.images.thumbnails import Thumbnails, cache_folder
 
 JPEG = b"\xff\xd8\xff"
 

@@ -136,7 +136,7 @@ def view(
         wanted = _query(filter or ())
     with missing_extra():
         # Imported before the data are read, so that a missing package is said at once.
-        from ioukit.viewer.running import check_installed  # noqa: PLC0415 - only this command needs it
+        from ioukit.viewer.server.running import check_installed  # noqa: PLC0415 - only this command needs it
 
         check_installed()
     evaluating = EvaluationOptions(
@@ -169,8 +169,8 @@ def view(
             kind = find_kind(iou_type or "bbox")
         options |= {"iou_type": kind.name, "protocol": evaluating.rules(kind)}
     with bad_use(), talk.busy("preparing", long=long):
-        from ioukit.viewer.assembling import app_of  # noqa: PLC0415 - `--help` does not need it
-        from ioukit.viewer.thumbnails import cache_folder  # noqa: PLC0415 - as above
+        from ioukit.viewer.images.thumbnails import cache_folder  # noqa: PLC0415 - as above
+        from ioukit.viewer.server.building import app_of  # noqa: PLC0415 - `--help` does not need it
 
         app, found = app_of(shown, images, cache=cache_folder(), **options)
     with bad_use(), bad_value("--filter"):
@@ -183,7 +183,7 @@ def view(
 
 def _serve(app: Any, wanted: str, host: str, port: int, talk: Talk, clock: float, *, browser: bool) -> None:
     """Serves until Ctrl-C."""
-    from ioukit.viewer.running import Server, open_browser  # noqa: PLC0415 - `--help` does not need it
+    from ioukit.viewer.server.running import Server, open_browser  # noqa: PLC0415 - `--help` does not need it
 
     with bad_use():
         server = Server(app, host=host, port=port)
@@ -208,7 +208,7 @@ def _query(words: Sequence[str]) -> str:
     Raises:
         typer.BadParameter: If a word is not KEY=VALUE, or a key or value is unknown.
     """
-    from ioukit.viewer.assembling import filter_query  # noqa: PLC0415 - `--help` does not need it
+    from ioukit.viewer.server.building import filter_query  # noqa: PLC0415 - `--help` does not need it
 
     with bad_value("--filter"):
         for word in words:

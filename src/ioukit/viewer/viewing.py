@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
-    from ioukit.viewer.app import App
-    from ioukit.viewer.running import Server
+    from ioukit.viewer.server.app import App
+    from ioukit.viewer.server.running import Server
 
 __all__ = ["Viewer", "view"]
 
@@ -55,7 +55,7 @@ class Viewer:
         Args:
             images: How many images at most. Each adds a photograph of up to 640 pixels.
         """
-        from ioukit.viewer.page import static_page  # noqa: PLC0415 - as in `view`
+        from ioukit.viewer.server.page import static_page  # noqa: PLC0415 - as in `view`
 
         return static_page(self._app.views.cut_out(_pairs(self._query), images))
 
@@ -70,7 +70,7 @@ class Viewer:
         return f"Viewer at {self.address}" if running else "Viewer without a server"
 
     def _repr_html_(self) -> str:
-        from ioukit.viewer.notebooks import frame, static_frame  # noqa: PLC0415 - as in `view`
+        from ioukit.viewer.server.notebooks import frame, static_frame  # noqa: PLC0415 - as in `view`
 
         if self._server is None or not self._server.is_running:
             return static_frame(self.to_html())
@@ -119,11 +119,11 @@ def view(
         OSError: If no port is free.
     """
     # Servers need modules that `from ioukit import *` should not load.
-    from ioukit.viewer.assembling import app_of, filter_query  # noqa: PLC0415
-    from ioukit.viewer.notebooks import FRAMES, in_notebook, is_elsewhere  # noqa: PLC0415
-    from ioukit.viewer.running import Server, check_installed, open_browser  # noqa: PLC0415
-    from ioukit.viewer.sharing import share_server, shared_server  # noqa: PLC0415
-    from ioukit.viewer.thumbnails import cache_folder  # noqa: PLC0415
+    from ioukit.viewer.images.thumbnails import cache_folder  # noqa: PLC0415
+    from ioukit.viewer.server.building import app_of, filter_query  # noqa: PLC0415
+    from ioukit.viewer.server.notebooks import FRAMES, in_notebook, is_elsewhere  # noqa: PLC0415
+    from ioukit.viewer.server.running import Server, check_installed, open_browser  # noqa: PLC0415
+    from ioukit.viewer.server.running_servers import share_server, shared_server  # noqa: PLC0415
 
     folder = None if images is None else Path(images)
     if folder is not None and not folder.is_dir():

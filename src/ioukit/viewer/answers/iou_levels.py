@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ioukit.evaluation import MatchTable
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
 from ioukit.evaluation.table import threshold_bits
-from ioukit.viewer.bins import IOU_EDGES, bins_of
+from ioukit.viewer.answers.bins import IOU_EDGES, bins_of
 
 __all__ = [
     "DETECTED",

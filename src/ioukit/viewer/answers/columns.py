@@ -14,7 +14,7 @@ from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.list_column import ListColumn
 from ioukit.errors import DatasetError
 from ioukit.slices.image_table import ImageRows, column_values, image_rows, is_list
-from ioukit.viewer.values import LeftOutError, Value
+from ioukit.viewer.answers.values import LeftOutError, Value
 
 if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth

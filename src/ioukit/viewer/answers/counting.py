@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.viewer.bins import IOU_EDGES
-from ioukit.viewer.conditions import change_codes, flag_bits, issue_bits
-from ioukit.viewer.filters import CHANGES, OUTCOMES
-from ioukit.viewer.marks import Side
-from ioukit.viewer.selecting import Failures, Selection
+from ioukit.viewer.answers.bins import IOU_EDGES
+from ioukit.viewer.answers.conditions import change_codes, flag_bits, issue_bits
+from ioukit.viewer.answers.filters import CHANGES, OUTCOMES
+from ioukit.viewer.answers.marks import Side
+from ioukit.viewer.answers.selecting import Failures, Selection
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
-    from ioukit.viewer.values import Value
+    from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.values import Value
 
 __all__ = ["Histogram", "facets_and_histograms"]
 

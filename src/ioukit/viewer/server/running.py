@@ -15,13 +15,13 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ioukit._optional import import_extra
-from ioukit.viewer.guard import Guard, host_names
+from ioukit.viewer.server.guard import Guard, host_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import FrameType, TracebackType
 
-    from ioukit.viewer.app import App
+    from ioukit.viewer.server.app import App
 
 __all__ = ["Server", "bound", "check_installed", "open_browser"]
 
@@ -71,7 +71,7 @@ class Server:
         app: The app.
         host: A name or an address of this machine.
         port: The first port that is tried; 0: one that the system chooses.
-        frames: Who may put the page in a frame, see :class:`ioukit.viewer.guard.Guard`.
+        frames: Who may put the page in a frame, see :class:`ioukit.viewer.server.guard.Guard`.
 
     Raises:
         ValueError, OSError: As :func:`bound`.
@@ -102,7 +102,7 @@ class Server:
 
         Args:
             query: What the page shows, as the query of an address.
-            ticket: Whether it opens the page once only, see :meth:`ioukit.viewer.guard.Guard.ticket`.
+            ticket: Whether it opens the page once only, see :meth:`ioukit.viewer.server.guard.Guard.ticket`.
         """
         token = self._guard.ticket() if ticket else self._guard.token
         return f"{self._origin}/?token={token}{'&' if query else ''}{query}"

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ioukit.evaluation import confusion_matrix
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.viewer.bins import IOU_EDGES, bins_of
-from ioukit.viewer.filters import OUTCOMES
-from ioukit.viewer.levels import (
+from ioukit.viewer.answers.bins import IOU_EDGES, bins_of
+from ioukit.viewer.answers.filters import OUTCOMES
+from ioukit.viewer.answers.iou_levels import (
     DETECTED,
     FALSE,
     IGNORED_DETECTION,
@@ -24,10 +24,10 @@ from ioukit.viewer.levels import (
     TRUE,
     Level,
 )
-from ioukit.viewer.sizes import areas_of
+from ioukit.viewer.answers.sizes import areas_of
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection, Model
+    from ioukit.viewer.answers.collection import Collection, Model
 
 __all__ = ["OUTCOME_OF_KIND", "Detections", "Marks", "Objects", "Side", "marks_at"]
 

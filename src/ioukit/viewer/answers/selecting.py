@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.viewer.conditions import (
+from ioukit.viewer.answers.conditions import (
     Tagged,
     image_conditions,
     image_failures,
     mark_conditions,
     marks_passing,
 )
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.levels import NOT_COUNTED
-from ioukit.viewer.marks import Detections, Marks, Side, marks_at
-from ioukit.viewer.ratios import undefined_under
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.iou_levels import NOT_COUNTED
+from ioukit.viewer.answers.marks import Detections, Marks, Side, marks_at
+from ioukit.viewer.answers.ratios import undefined_under
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.answers.collection import Collection
 
 __all__ = ["Failures", "Selection", "Tagged", "per_image", "select"]
 

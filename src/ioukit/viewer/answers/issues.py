@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit.labels import LABEL_ERROR_KINDS, find_label_errors
-from ioukit.viewer.values import Issues
+from ioukit.viewer.answers.values import Issues
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from ioukit.errors import DatasetError
-from ioukit.viewer.exporting import CocoFile
-from ioukit.viewer.guard import BodyTooLongError
-from ioukit.viewer.notes import NotesConflictError, error_words
-from ioukit.viewer.photographs import MissingPictureError
-from ioukit.viewer.views import entry_to_json
+from ioukit.viewer.images.photographs import MissingPictureError
+from ioukit.viewer.marking.exporting import CocoFile
+from ioukit.viewer.marking.notes import NotesConflictError, error_words
+from ioukit.viewer.server.guard import BodyTooLongError
+from ioukit.viewer.server.views import entry_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ioukit.viewer.photographs import Photographs
-    from ioukit.viewer.views import Views
+    from ioukit.viewer.images.photographs import Photographs
+    from ioukit.viewer.server.views import Views
 
 __all__ = ["App"]
 

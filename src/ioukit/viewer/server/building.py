@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from ioukit.datasets import GroundTruth
-from ioukit.viewer.app import App
-from ioukit.viewer.collection import Collection
-from ioukit.viewer.columns import user_columns
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.notes import Notes, notes_file
-from ioukit.viewer.noting import Noting
-from ioukit.viewer.photographs import Photographs
-from ioukit.viewer.thumbnails import Thumbnails
-from ioukit.viewer.views import Views
+from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.columns import user_columns
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.images.photographs import Photographs
+from ioukit.viewer.images.thumbnails import Thumbnails
+from ioukit.viewer.marking.noted_marks import Noting
+from ioukit.viewer.marking.notes import Notes, notes_file
+from ioukit.viewer.server.app import App
+from ioukit.viewer.server.views import Views
 
 if TYPE_CHECKING:
     import os
@@ -65,7 +65,7 @@ def app_of(
     further = None if columns is None else user_columns(columns, truth, ids)
     suspicions = None
     if issues and models:
-        from ioukit.viewer.issues import label_issues  # noqa: PLC0415 - for those who look for wrong labels
+        from ioukit.viewer.answers.issues import label_issues  # noqa: PLC0415 - for those who look for wrong labels
 
         suspicions = label_issues(list(models.values()), threads=threads)
     collection = Collection.of(

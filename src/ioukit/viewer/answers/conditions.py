@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.viewer.filters import BACKGROUND, CHANGES, OUTCOMES, Filter, Range
-from ioukit.viewer.levels import DETECTED, IGNORED_OBJECT
-from ioukit.viewer.marks import Detections, Marks, Side, marks_at
-from ioukit.viewer.values import some_of
+from ioukit.viewer.answers.filters import BACKGROUND, CHANGES, OUTCOMES, Filter, Range
+from ioukit.viewer.answers.iou_levels import DETECTED, IGNORED_OBJECT
+from ioukit.viewer.answers.marks import Detections, Marks, Side, marks_at
+from ioukit.viewer.answers.values import some_of
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
-    from ioukit.viewer.values import Value
+    from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.values import Value
 
 __all__ = [
     "Tagged",

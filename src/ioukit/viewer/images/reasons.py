@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._output import printable
-from ioukit.viewer.ignoring import cap_words, detection_rule, object_rule
-from ioukit.viewer.neighbours import Found, Neighbours, Pair, Thing
-from ioukit.viewer.sizes import areas_of
+from ioukit.viewer.answers.sizes import areas_of
+from ioukit.viewer.images.ignore_rules import cap_words, detection_rule, object_rule
+from ioukit.viewer.images.neighbours import Found, Neighbours, Pair, Thing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

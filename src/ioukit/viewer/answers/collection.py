@@ -15,12 +15,12 @@ import numpy.typing as npt
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import evaluate
 from ioukit.evaluation._same_scene import check_same_ground_truth
-from ioukit.viewer.best_score import best_score
-from ioukit.viewer.bins import bins_of, even_edges, largest_of, size_edges
-from ioukit.viewer.levels import Level, Overlaps
-from ioukit.viewer.recent import Recent
-from ioukit.viewer.sizes import Sizes, areas_of, named_ranges
-from ioukit.viewer.values import Issues, LeftOutError, Value, some_of
+from ioukit.viewer.answers.best_score import best_score
+from ioukit.viewer.answers.bins import bins_of, even_edges, largest_of, size_edges
+from ioukit.viewer.answers.iou_levels import Level, Overlaps
+from ioukit.viewer.answers.recent import Recent
+from ioukit.viewer.answers.sizes import Sizes, areas_of, named_ranges
+from ioukit.viewer.answers.values import Issues, LeftOutError, Value, some_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Categories
@@ -40,7 +40,7 @@ class Model:
     name: str
     evaluation: Evaluation = field(repr=False)
     marks: Recent[tuple[float, float], Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
-    """The marks of the last thresholds, see :func:`ioukit.viewer.marks.marks_at`."""
+    """The marks of the last thresholds, see :func:`ioukit.viewer.answers.marks.marks_at`."""
     _levels: Recent[int, Level] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
     _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
 
@@ -110,7 +110,7 @@ class Collection:
     notes: tuple[str, ...] = ()
     """What a user should know: which attributes of the file are no columns."""
     selections: Recent[Any, Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
-    """The last selections, see :func:`ioukit.viewer.selecting.select`."""
+    """The last selections, see :func:`ioukit.viewer.answers.selecting.select`."""
     _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
 
     @classmethod

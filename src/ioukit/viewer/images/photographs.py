@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ioukit.viewer.thumbnails import Thumbnails
+    from ioukit.viewer.images.thumbnails import Thumbnails
 
 __all__ = ["MissingPictureError", "Photographs", "Picture"]
 

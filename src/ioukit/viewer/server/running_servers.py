@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ioukit.viewer.running import Server
+    from ioukit.viewer.server.running import Server
 
 __all__ = ["MOST_SERVERS", "share_server", "shared_server"]
 

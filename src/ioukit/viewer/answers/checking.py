@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ioukit.viewer.conditions import column_called, in_column, kinds_of_issues, position_of
-from ioukit.viewer.filters import BACKGROUND, Filter
+from ioukit.viewer.answers.conditions import column_called, in_column, kinds_of_issues, position_of
+from ioukit.viewer.answers.filters import BACKGROUND, Filter
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.answers.collection import Collection
 
 __all__ = ["check_filter"]
 

@@ -31,7 +31,7 @@ def static_page(data: dict[str, Any]) -> str:
     """A page with some images and all that it shows, which needs no server.
 
     Args:
-        data: What :meth:`ioukit.viewer.views.Views.cut_out` returns.
+        data: What :meth:`ioukit.viewer.server.views.Views.cut_out` returns.
 
     Raises:
         ModuleNotFoundError: If Jinja2 is not installed.

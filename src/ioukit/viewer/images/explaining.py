@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit._output import printable
 from ioukit.evaluation import ERROR_KINDS
-from ioukit.viewer.drawing import Drawings, Surroundings, with_folder
-from ioukit.viewer.levels import FALSE, MISSED
-from ioukit.viewer.neighbours import Neighbours
-from ioukit.viewer.noting import Place
-from ioukit.viewer.reasons import Explainer
-from ioukit.viewer.sizes import areas_of
+from ioukit.viewer.answers.iou_levels import FALSE, MISSED
+from ioukit.viewer.answers.sizes import areas_of
+from ioukit.viewer.images.drawing import Drawings, Surroundings, with_folder
+from ioukit.viewer.images.neighbours import Neighbours
+from ioukit.viewer.images.reasons import Explainer
+from ioukit.viewer.marking.noted_marks import Place
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
-    from ioukit.viewer.drawing import Drawn
-    from ioukit.viewer.filters import Filter
-    from ioukit.viewer.marks import Marks, Side
+    from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.filters import Filter
+    from ioukit.viewer.answers.marks import Marks, Side
+    from ioukit.viewer.images.drawing import Drawn
 
 __all__ = ["explained"]
 

@@ -6,23 +6,23 @@ import base64
 import math
 from typing import TYPE_CHECKING, Any
 
-from ioukit.viewer.answering import answer
-from ioukit.viewer.checking import check_filter
-from ioukit.viewer.describing import described
-from ioukit.viewer.drawing import Surroundings, drawings
-from ioukit.viewer.explaining import explained
-from ioukit.viewer.exporting import Export, export
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.page import viewer_page
-from ioukit.viewer.photographs import MissingPictureError
+from ioukit.viewer.answers.answering import answer
+from ioukit.viewer.answers.checking import check_filter
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.images.drawing import Surroundings, drawings
+from ioukit.viewer.images.explaining import explained
+from ioukit.viewer.images.photographs import MissingPictureError
+from ioukit.viewer.marking.exporting import Export, export
+from ioukit.viewer.server.describing import described
+from ioukit.viewer.server.page import viewer_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.viewer.collection import Collection
-    from ioukit.viewer.notes import Entry
-    from ioukit.viewer.noting import Noting
-    from ioukit.viewer.photographs import Photographs
+    from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.images.photographs import Photographs
+    from ioukit.viewer.marking.noted_marks import Noting
+    from ioukit.viewer.marking.notes import Entry
 
 __all__ = ["Views", "entry_to_json"]
 

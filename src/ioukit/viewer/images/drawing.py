@@ -14,14 +14,14 @@ from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.outlines.outline import box_outlines
 from ioukit.report._names import shown
 from ioukit.report._outlines import FARTHEST, Drawer, picture_size
-from ioukit.viewer.levels import NOT_COUNTED
-from ioukit.viewer.selecting import select
+from ioukit.viewer.answers.iou_levels import NOT_COUNTED
+from ioukit.viewer.answers.selecting import select
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
-    from ioukit.viewer.filters import Filter
-    from ioukit.viewer.marks import Marks
-    from ioukit.viewer.noting import Noting
+    from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.filters import Filter
+    from ioukit.viewer.answers.marks import Marks
+    from ioukit.viewer.marking.noted_marks import Noting
 
 __all__ = ["Drawn", "Surroundings", "drawings"]
 

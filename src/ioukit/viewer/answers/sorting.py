@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.viewer.conditions import column_called
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.levels import DETECTED, FALSE, IGNORED_DETECTION, IGNORED_OBJECT, MISSED, NOT_COUNTED, TRUE
-from ioukit.viewer.ratios import ratio
-from ioukit.viewer.selecting import Failures, Selection, per_image
+from ioukit.viewer.answers.conditions import column_called
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.iou_levels import (
+    DETECTED,
+    FALSE,
+    IGNORED_DETECTION,
+    IGNORED_OBJECT,
+    MISSED,
+    NOT_COUNTED,
+    TRUE,
+)
+from ioukit.viewer.answers.ratios import ratio
+from ioukit.viewer.answers.selecting import Failures, Selection, per_image
 
 __all__ = ["sorted_images"]
 

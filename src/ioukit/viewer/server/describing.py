@@ -11,9 +11,9 @@ import numpy as np
 from ioukit.evaluation import ERROR_KINDS
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
-    from ioukit.viewer.noting import Noting
-    from ioukit.viewer.values import Value
+    from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.values import Value
+    from ioukit.viewer.marking.noted_marks import Noting
 
 __all__ = ["described"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._output import printable
-from ioukit.viewer.sizes import areas_of
+from ioukit.viewer.answers.sizes import areas_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth

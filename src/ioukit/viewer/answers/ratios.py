@@ -23,7 +23,7 @@ def undefined_under(conditions: Iterable[str], *, true: bool, predicted: bool) -
     - A row of the confusion matrix leaves out detections without an object, a column leaves out missed objects.
 
     Args:
-        conditions: The conditions on marks, see :func:`ioukit.viewer.conditions.mark_conditions`.
+        conditions: The conditions on marks, see :func:`ioukit.viewer.answers.conditions.mark_conditions`.
         true: Whether the filter chooses rows of the confusion matrix.
         predicted: Whether it chooses columns.
     """

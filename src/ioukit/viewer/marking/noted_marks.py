@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit.viewer.notes import Entry, Notes, Stored, Subject
-from ioukit.viewer.selecting import Tagged
+from ioukit.viewer.answers.selecting import Tagged
+from ioukit.viewer.marking.notes import Entry, Notes, Stored, Subject
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.answers.collection import Collection
 
 __all__ = ["Noting", "Place"]
 

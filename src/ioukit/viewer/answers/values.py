@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._columns import Frozen, record
-from ioukit.viewer.bins import bins_of, even_edges
+from ioukit.viewer.answers.bins import bins_of, even_edges
 
 __all__ = ["MOST_TEXTS", "Issues", "LeftOutError", "Value", "some_of"]
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.viewer.conditions import Tagged
-from ioukit.viewer.counting import Histogram, facets_and_histograms
-from ioukit.viewer.filters import Filter
-from ioukit.viewer.levels import NOT_COUNTED
-from ioukit.viewer.ratios import ratio
-from ioukit.viewer.selecting import Selection, select
-from ioukit.viewer.sorting import sorted_images
+from ioukit.viewer.answers.conditions import Tagged
+from ioukit.viewer.answers.counting import Histogram, facets_and_histograms
+from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.iou_levels import NOT_COUNTED
+from ioukit.viewer.answers.ratios import ratio
+from ioukit.viewer.answers.selecting import Selection, select
+from ioukit.viewer.answers.sorting import sorted_images
 
 if TYPE_CHECKING:
-    from ioukit.viewer.collection import Collection
+    from ioukit.viewer.answers.collection import Collection
 
 __all__ = ["Answer", "Counts", "answer"]
 
@@ -42,7 +42,7 @@ class Counts:
     """Ignored objects and detections."""
     undefined: frozenset[str] = frozenset()
     """What the filter itself decides, so that it says nothing of the model: among ``fp``, ``fn``, ``precision``,
-    ``recall`` and ``f1``; see :func:`ioukit.viewer.ratios.undefined_under`."""
+    ``recall`` and ``f1``; see :func:`ioukit.viewer.answers.ratios.undefined_under`."""
 
     @property
     def precision(self) -> float:
@@ -56,7 +56,7 @@ class Counts:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall, see :func:`ioukit.viewer.ratios.ratio`; NaN as they are."""
+        """The harmonic mean of precision and recall, see :mod:`ioukit.viewer.answers.ratios`; NaN as they are."""
         return self._ratio("f1")
 
     def to_json(self) -> dict[str, float | None]:

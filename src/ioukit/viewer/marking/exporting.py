@@ -19,17 +19,17 @@ from ioukit._checks import check_choice
 from ioukit._output import printable, spreadsheet_text
 from ioukit.datasets import subset, write
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.viewer.filters import OUTCOMES
-from ioukit.viewer.noting import Place
-from ioukit.viewer.selecting import select
+from ioukit.viewer.answers.filters import OUTCOMES
+from ioukit.viewer.answers.selecting import select
+from ioukit.viewer.marking.noted_marks import Place
 
 if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
-    from ioukit.viewer.collection import Collection
-    from ioukit.viewer.filters import Filter
-    from ioukit.viewer.marks import Side
-    from ioukit.viewer.notes import Entry
-    from ioukit.viewer.noting import Noting
+    from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.filters import Filter
+    from ioukit.viewer.answers.marks import Side
+    from ioukit.viewer.marking.noted_marks import Noting
+    from ioukit.viewer.marking.notes import Entry
 
 __all__ = ["COLUMNS", "CocoFile", "Export", "Form", "Of", "export"]
 

@@ -1,0 +1,1 @@
+"""Which images and marks a filter chooses, and what is counted of them."""

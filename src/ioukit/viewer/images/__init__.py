@@ -1,0 +1,1 @@
+"""What is drawn and said of an image, and its photograph."""

@@ -1,0 +1,1 @@
+"""Tags and notes, and downloads."""
