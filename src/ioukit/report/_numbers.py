@@ -107,8 +107,8 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
     if best is None or math.isnan(best.score):
         return f"None of the {counted(found, 'detection')} finds any of the {counted(objects, 'object')}."
     sentence = (
-        f"At a score threshold of {score_text(best.score)}, the detector finds {best.recall:.1%} of the objects, and "
-        f"{best.precision:.1%} of its detections are right."
+        f"At the score threshold with the highest F1, {score_text(best.score)}, the detector finds {best.recall:.1%} "
+        f"of the objects, and {best.precision:.1%} of its detections are right."
     )
     if errors is None:
         return sentence
