@@ -15,6 +15,7 @@ from ioukit.datasets.formats.coded_column import CodedColumn
 from ioukit.datasets.formats.known_names import KnownNames
 from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_rows import ChosenRows, whole_numbers
+from ioukit.datasets.formats.text_files import shortened
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -25,10 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = ["detections_of_rows", "detections_of_text"]
 
+_MOST_NAMES = 20
 _NUMBER_ROLES = ("score", "area", "image_width", "image_height")
 
 _ImageColumn: TypeAlias = "npt.NDArray[np.int64] | tuple[npt.NDArray[np.int64], npt.NDArray[np.str_]]"
 """(N,) ids of images, or positions in an array of names."""
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names of columns for a message, which stays short."""
+    if not names:
+        return "none"
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return f"the columns {', '.join(shortened(name, 40) for name in names[:_MOST_NAMES])}{more}"
 
 
 def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth | KnownNames | None) -> Detections:
@@ -41,7 +51,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     rows = ChosenRows(table, reading)
     roles = rows.chosen.roles
     if "score" not in roles:
-        found = f"the columns {', '.join(table.names)}" if table.names else "none"
+        found = _listed(table.names)
         raise DatasetError(f"{table.source}: expected a column of scores, such as score or confidence, found {found}")
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     key, keys = rows.keys()
