@@ -1,9 +1,10 @@
 """The register of commands, and the options that they share. A command is imported when it is asked for."""
 
 import importlib
+import inspect
 import sys
-from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -65,8 +66,36 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
         module = importlib.import_module(f"ioukit.cli.{module_name}")
         function = getattr(module, function_name)
         takes_json = "json" in function.__annotations__
-        app.command(name, cls=JsonCommand if takes_json else None, epilog=getattr(module, "EXAMPLES", None))(function)
+        of_command = app.command(
+            name, cls=JsonCommand if takes_json else None, epilog=getattr(module, "EXAMPLES", None)
+        )
+        of_command(_expanded(function))
     return app
+
+
+def _expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as Typer needs it: an argument that is a `NamedTuple` becomes an option for each of its fields."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        group = parameter.annotation
+        if hasattr(group, "_fields"):
+            groups[parameter.name] = group
+            options = inspect.signature(group).parameters.values()
+            parameters += [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+        else:
+            parameters.append(parameter)
+    if not groups:
+        return command
+
+    def with_groups(**options: Any) -> None:
+        taken = {name: group(*map(options.pop, group._fields)) for name, group in groups.items()}
+        command(**options, **taken)
+
+    with_groups.__doc__ = command.__doc__
+    with_groups.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    with_groups.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # as `inspect` reads it
+    return with_groups
 
 
 def _print_version(wanted: bool) -> None:

@@ -39,10 +39,10 @@ def chosen_protocol(
     kind: Kind,
     tool: Tool | None = None,
     *,
-    iou_thresholds: list[str] | None,
-    max_dets: list[str] | None,
-    areas: list[str] | None,
-    class_agnostic: bool,
+    iou_thresholds: list[str] | None = None,
+    max_dets: list[str] | None = None,
+    areas: list[str] | None = None,
+    class_agnostic: bool = False,
 ) -> Protocol:
     """The protocol with this name or file, of this tool, or the default of the kind of region, changed by options.
 

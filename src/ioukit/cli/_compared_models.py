@@ -4,59 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import ioukit
-from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, sources_of, with_attributes
+from ioukit.cli._arguments import OnInvalid
+from ioukit.cli._data_files import read_data, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value
+from ioukit.cli._option_groups import ReadingOptions, RuleOptions
 from ioukit.cli._options import chosen_classes
-from ioukit.evaluation.kinds import find_kind
 
 if TYPE_CHECKING:
     from ioukit.cli._talk import Talk
-    from ioukit.evaluation import Evaluation, Kind, Protocol
+    from ioukit.evaluation import Evaluation, Protocol
 
-__all__ = ["EvaluationOptions", "models_of_files", "models_of_runs"]
+__all__ = ["models_of_files", "models_of_runs"]
 
 Models = dict[str, "Evaluation"]
 Labels = dict[str, Any]
 
 
-class EvaluationOptions(NamedTuple):
-    """The options that say how files are read and evaluated."""
-
-    iou_type: str | None
-    protocol: str | None
-    iou_thresholds: list[str] | None
-    max_dets: list[str] | None
-    areas: list[str] | None
-    classes: list[str] | None
-    class_agnostic: bool
-    gt_format: str | None
-    dt_format: str | None
-    gt_option: list[str] | None
-    dt_option: list[str] | None
-    on_invalid: Any
-
-    def rules(self, kind: Kind) -> Protocol:
-        """The protocol for a kind of region."""
-        return chosen_protocol(
-            self.protocol,
-            kind,
-            iou_thresholds=self.iou_thresholds,
-            max_dets=self.max_dets,
-            areas=self.areas,
-            class_agnostic=self.class_agnostic,
-        )
-
-
 def models_of_files(
     sources: Sequence[Path],
     names: list[str] | None,
-    options: EvaluationOptions,
+    rules: RuleOptions,
+    reading: ReadingOptions,
     labels: Mapping[str, str | None],
     iou_threshold: float | None,
     talk: Talk,
@@ -72,7 +45,8 @@ def models_of_files(
     Args:
         sources: The ground truth, and the detections of each model.
         names: The names of the models; those of the files if ``None``.
-        options: How to read and evaluate.
+        rules: What to evaluate, and by which rules.
+        reading: How to read the files.
         labels: What ``--strata`` and ``--clusters`` say.
         iou_threshold: What ``--iou-threshold`` says.
         talk: Where to report what was read.
@@ -91,31 +65,25 @@ def models_of_files(
         if len(sources) <= least:
             raise typer.BadParameter("at least two models are needed: give the detections of another one")
         names = _names(names, sources[1:])
-        with bad_value("--iou-type"):
-            kind = find_kind(options.iou_type or "bbox")
-        rules = options.rules(kind)
+        rules.protocol_of(rules.kind())  # said before anything is read, if they are wrong
     gt, detections = None, []
     for path in sources[1:]:
-        read_from = sources_of(
-            [sources[0], path], (options.gt_format, options.dt_format), (options.gt_option, options.dt_option)
-        )
+        read_from = reading.sources([sources[0], path])
         if attributes:
             with bad_input():
                 read_from[0] = with_attributes(read_from[0])
-        gt, dt = read_data(read_from, options.on_invalid, threads, talk, long=long, known=gt)
+        gt, dt = read_data(read_from, reading.on_invalid.value, threads, talk, long=long, known=gt)
         detections.append(dt)
     assert gt is not None  # there is at least one model
-    if options.iou_type is None and detections[0].regions:
-        kind = _chosen_kind(gt, detections[0], rules, talk)
-        rules = options.rules(kind)
+    kind, protocol = rules.of_data(gt, detections[0], talk)
     found = _labels(gt, labels)
-    _check_iou_threshold(rules, iou_threshold)
-    chosen = chosen_classes(options.classes, gt.categories)
+    _check_iou_threshold(protocol, iou_threshold)
+    chosen = chosen_classes(rules.classes, gt.categories)
     if near is not None:
-        near = min(near, *rules.iou_thresholds)
+        near = min(near, *protocol.iou_thresholds)
     with bad_input(), talk.busy("evaluating", long=long):
         models = {
-            model: ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, near=near, threads=threads)
+            model: ioukit.evaluate(gt, dt, protocol, iou_type=kind.name, categories=chosen, near=near, threads=threads)
             for model, dt in zip(names, detections, strict=True)
         }
     return models, found
@@ -125,7 +93,8 @@ def models_of_runs(
     log: Path,
     runs: Sequence[Path],
     names: list[str] | None,
-    options: EvaluationOptions,
+    rules: RuleOptions,
+    reading: ReadingOptions,
     labels: Mapping[str, str | None],
     iou_threshold: float | None,
     images: Path | None,
@@ -137,7 +106,8 @@ def models_of_runs(
         log: The ledger.
         runs: What chooses each run; paths because the same arguments may name files.
         names: The names of the models; what chooses the runs for good if ``None``, such as ``B@2``.
-        options: How to read and evaluate files: nothing may be given.
+        rules: What to evaluate, and by which rules: nothing may be given.
+        reading: How to read files: nothing may be given.
         labels: What ``--strata`` and ``--clusters`` say.
         iou_threshold: What ``--iou-threshold`` says.
         images: What ``--images`` says.
@@ -150,9 +120,9 @@ def models_of_runs(
     from ioukit.cli._ledger import about_runs  # noqa: PLC0415 - files need no ledger
     from ioukit.ledger import Ledger  # noqa: PLC0415 - as above
 
-    given = {**options._asdict(), "images": images}
+    given = {**rules._asdict(), **reading._asdict(), "images": images}
     for name, value in given.items():
-        if value not in (None, False) and (name, value) != ("on_invalid", "error"):
+        if value not in (None, False, OnInvalid.ERROR):
             option = f"--{name.replace('_', '-')}"
             raise typer.BadParameter(
                 "is about files, and the runs of a ledger are evaluated already", param_hint=option
@@ -172,19 +142,9 @@ def models_of_runs(
     return dict(zip(chosen, evaluations, strict=True)), _labels(known, labels)
 
 
-def _check_iou_threshold(rules: Protocol, iou_threshold: float | None) -> None:
+def _check_iou_threshold(protocol: Protocol, iou_threshold: float | None) -> None:
     with bad_value("--iou-threshold"):
-        rules.position_of_iou(rules.main_iou if iou_threshold is None else iou_threshold)
-
-
-def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: Protocol, talk: Talk) -> Kind:
-    """The kind of region of files that have more than boxes; a line says why."""
-    from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
-
-    name, why = chosen_iou_type(gt, dt, rules)
-    if why:
-        talk.say(why)
-    return find_kind(name)
+        protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
 
 
 def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:

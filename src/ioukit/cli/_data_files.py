@@ -28,7 +28,6 @@ __all__ = [
     "read_side",
     "repaired",
     "size_of",
-    "sources_of",
     "with_attributes",
 ]
 
@@ -58,19 +57,6 @@ class _Opened(NamedTuple):
     def reading(self) -> AbstractContextManager[None]:
         """Turns errors about the arguments of the options, and about the file, into one line."""
         return bad_argument(self.source.words_option) if self.source.words else nullcontext()
-
-
-def sources_of(
-    paths: Sequence[Path],
-    formats: Sequence[str | None],
-    words: Sequence[Sequence[str] | None],
-) -> list[Source]:
-    """Ground truth and detections with the options ``--gt-format``, ``--gt-option``, and so on."""
-    sides = ("gt", "dt")
-    return [
-        Source(path, name, given, f"--{side}-format", f"--{side}-option")
-        for path, name, given, side in zip(paths, formats, words, sides, strict=False)
-    ]
 
 
 def with_attributes(source: Source) -> Source:

@@ -10,21 +10,17 @@ import typer
 
 import ioukit
 from ioukit.cli._arguments import (
-    DetectionsFormat,
-    DetectionsOptions,
-    GroundTruthFormat,
-    GroundTruthOptions,
     GroundTruthPath,
     OnInvalid,
-    OnInvalidOption,
     QuietOption,
     RepairOption,
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import Source, read_side, repaired, size_of, sources_of
+from ioukit.cli._data_files import Source, read_side, repaired, size_of
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._option_groups import ReadingOptions
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._rule_options import KindOption, ProtocolOption
 from ioukit.cli._standard_input import input_files
@@ -81,11 +77,7 @@ def check_files(
             help="An argument of the reader of the training set, whose format is found. Can be repeated.",
         ),
     ] = None,
-    gt_format: GroundTruthFormat = None,
-    dt_format: DetectionsFormat = None,
-    gt_option: GroundTruthOptions = None,
-    dt_option: DetectionsOptions = None,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    reading: ReadingOptions,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -101,18 +93,16 @@ def check_files(
         if json is not None:
             json.check(sources)
         _check_folders(train, images, train_images)
-        _check_use("DT", detections, {"--dt-format": dt_format, "--dt-option": dt_option})
+        _check_use("DT", detections, {"--dt-format": reading.dt_format, "--dt-option": reading.dt_option})
         _check_use("--train", train, {"--train-option": train_option})
         with bad_value("--iou-type"):
             kind = find_kind(iou_type)
-        rules = chosen_protocol(
-            protocol, kind, None, iou_thresholds=None, max_dets=None, areas=None, class_agnostic=False
-        )
+        rules = chosen_protocol(protocol, kind)
     long = size_of(sources) > _LONG_WORK
-    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
+    read_from = reading.sources(sources)
     of_pair = read_from[: 1 if detections is None else 2]
     train_from = None if train is None else Source(sources[-1], words=train_option, words_option="--train-option")
-    gt, dt, of_train = _read(of_pair, train_from, on_invalid, threads, talk, long=long)
+    gt, dt, of_train = _read(of_pair, train_from, reading.on_invalid, threads, talk, long=long)
     if repair:
         gt, dt = repaired(gt, dt, repair)
     from ioukit.preflight import check  # noqa: PLC0415 - `ioukit --help` should not load the rules

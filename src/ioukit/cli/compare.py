@@ -6,33 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ioukit.cli._arguments import (
-    ChosenClasses,
-    DetectionsFormat,
-    DetectionsOptions,
-    GroundTruthFormat,
-    GroundTruthOptions,
-    GroundTruthPath,
-    OnInvalid,
-    OnInvalidOption,
-    QuietOption,
-    ThreadsOption,
-)
-from ioukit.cli._compared_models import EvaluationOptions, models_of_files, models_of_runs
+from ioukit.cli._arguments import GroundTruthPath, QuietOption, ThreadsOption
+from ioukit.cli._compared_models import models_of_files, models_of_runs
 from ioukit.cli._data_files import size_of
 from ioukit.cli._errors import bad_output, bad_use
 from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._option_groups import ReadingOptions, RuleOptions
 from ioukit.cli._output import print_result, printable, write_markdown, write_whole
 from ioukit.cli._report import check_report, write_comparison
 from ioukit.cli._result_files import check_outputs
-from ioukit.cli._rule_options import (
-    AreasOption,
-    ChangedProtocolOption,
-    ClassAgnosticOption,
-    FoundKindOption,
-    IouThresholdsOption,
-    MaxDetsOption,
-)
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 
@@ -135,18 +117,8 @@ def compare_files(
             metavar="SCORE", help="At which score detections count as found. [default: that of each model's best F1]"
         ),
     ] = None,
-    iou_type: FoundKindOption = None,
-    protocol: ChangedProtocolOption = None,
-    iou_thresholds: IouThresholdsOption = None,
-    max_dets: MaxDetsOption = None,
-    areas: AreasOption = None,
-    classes: ChosenClasses = None,
-    class_agnostic: ClassAgnosticOption = False,
-    gt_format: GroundTruthFormat = None,
-    dt_format: DetectionsFormat = None,
-    gt_option: GroundTruthOptions = None,
-    dt_option: DetectionsOptions = None,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    rules: RuleOptions,
+    reading: ReadingOptions,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -171,26 +143,12 @@ def compare_files(
             raise typer.BadParameter(f"must be between 0 and 1, got {level}", param_hint="--level")
     settings: dict[str, Any] = {"level": level, "replicates": replicates, "permutations": permutations, "seed": seed}
     settings |= {"iou_threshold": iou_threshold, "score_threshold": score_threshold, "threads": threads}
-    evaluating = EvaluationOptions(
-        iou_type=iou_type,
-        protocol=protocol,
-        iou_thresholds=iou_thresholds,
-        max_dets=max_dets,
-        areas=areas,
-        classes=classes,
-        class_agnostic=class_agnostic,
-        gt_format=gt_format,
-        dt_format=dt_format,
-        gt_option=gt_option,
-        dt_option=dt_option,
-        on_invalid=on_invalid.value,
-    )
     long = size_of(sources) > _LONG_WORK
     labels = {"strata": strata, "clusters": clusters}
     if log is None:
-        models, found = models_of_files(sources, name, evaluating, labels, iou_threshold, talk, threads, long=long)
+        models, found = models_of_files(sources, name, rules, reading, labels, iou_threshold, talk, threads, long=long)
     else:
-        models, found = models_of_runs(log, words, name, evaluating, labels, iou_threshold, images, threads)
+        models, found = models_of_runs(log, words, name, rules, reading, labels, iou_threshold, images, threads)
     settings |= found
     from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
 

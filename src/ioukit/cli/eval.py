@@ -9,23 +9,17 @@ import typer
 import ioukit
 from ioukit.cli._analysis import analyse, analysis_table, to_json
 from ioukit.cli._arguments import (
-    ChosenClasses,
-    DetectionsFormat,
-    DetectionsOptions,
     DetectionsPath,
-    GroundTruthFormat,
-    GroundTruthOptions,
     GroundTruthPath,
     OnInvalid,
-    OnInvalidOption,
     QuietOption,
     RepairOption,
     ThreadsOption,
 )
-from ioukit.cli._chosen_protocol import chosen_protocol, chosen_tool
+from ioukit.cli._chosen_protocol import chosen_tool
 from ioukit.cli._class_table import class_table
-from ioukit.cli._data_files import read_data, size_of, sources_of
-from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
+from ioukit.cli._data_files import read_data, size_of
+from ioukit.cli._errors import bad_input, bad_output, bad_use
 from ioukit.cli._in_parts import (
     AddressOption,
     Cluster,
@@ -38,21 +32,12 @@ from ioukit.cli._in_parts import (
     with_hint,
 )
 from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._option_groups import ReadingOptions, RuleOptions
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result
 from ioukit.cli._report import check_report, write_report
-from ioukit.cli._rule_options import (
-    AreasOption,
-    ChangedProtocolOption,
-    ClassAgnosticOption,
-    FoundKindOption,
-    IouThresholdsOption,
-    MaxDetsOption,
-)
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import Kind, find_kind
-from ioukit.evaluation.protocols import Protocol
 
 __all__ = ["EXAMPLES", "eval_files"]
 
@@ -164,8 +149,6 @@ def eval_files(
             help="Show also why AP is lost (the error kinds of TIDE) and the score of the best F1; JSON: `analysis`.",
         ),
     ] = False,
-    iou_type: FoundKindOption = None,
-    protocol: ChangedProtocolOption = None,
     like: Annotated[
         str | None,
         typer.Option(
@@ -174,15 +157,8 @@ def eval_files(
             "prints on stderr what they are.",
         ),
     ] = None,
-    iou_thresholds: IouThresholdsOption = None,
-    max_dets: MaxDetsOption = None,
-    areas: AreasOption = None,
-    classes: ChosenClasses = None,
-    class_agnostic: ClassAgnosticOption = False,
-    gt_format: GroundTruthFormat = None,
-    dt_format: DetectionsFormat = None,
-    gt_option: GroundTruthOptions = None,
-    dt_option: DetectionsOptions = None,
+    rules: RuleOptions,
+    reading: ReadingOptions,
     repair: RepairOption = None,
     memory: MemoryOption = None,
     work: WorkOption = None,
@@ -190,7 +166,6 @@ def eval_files(
     on: OnOption = None,
     address: AddressOption = None,
     timeout: TimeoutOption = None,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -217,37 +192,31 @@ def eval_files(
         )
         if sending is not None:
             sending.check_files(sources, report, json)
-        with bad_value("--iou-type"):
-            kind = find_kind(iou_type or "bbox")
-        tool = chosen_tool(like, protocol)
-        options: dict[str, Any] = {
-            "iou_thresholds": iou_thresholds,
-            "max_dets": max_dets,
-            "areas": areas,
-            "class_agnostic": class_agnostic,
-        }
-        rules = chosen_protocol(protocol, kind, tool, **options)
+        kind = rules.kind()
+        tool = chosen_tool(like, rules.protocol)
+        protocol = rules.protocol_of(kind, tool)
         further: dict[str, Any] = {
             "--repair": repair,
-            "--dt-format": dt_format,
-            "--dt-option": dt_option,
+            "--dt-format": reading.dt_format,
+            "--dt-option": reading.dt_option,
             "--images": images,
         }
-        further["--on-invalid"] = on_invalid is not OnInvalid.ERROR
+        further["--on-invalid"] = reading.on_invalid is not OnInvalid.ERROR
         in_parts = asked_for_parts(memory, work, Cluster(on, address, timeout), kind, further, plan=plan)
     long = size_of(sources) > _LONG_WORK
 
-    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
+    read_from = reading.sources(sources)
     if in_parts is None:
-        gt, dt = read_data(with_hint(read_from), on_invalid.value, threads, talk, long=long, repairs=repair or ())
+        repairs = repair or ()
+        gt, dt = read_data(with_hint(read_from), reading.on_invalid.value, threads, talk, long=long, repairs=repairs)
         read = time.perf_counter()
-        if iou_type is None and dt.regions:
-            kind = _chosen_kind(gt, dt, rules, talk)
-            rules = chosen_protocol(protocol, kind, tool, **options)
-        evaluation = _evaluated(gt, dt, rules, kind, chosen_classes(classes, gt.categories), threads, talk, long=long)
+        kind, protocol = rules.of_data(gt, dt, talk, tool)
+        chosen = chosen_classes(rules.classes, gt.categories)
+        with bad_input(), talk.busy("evaluating", long=long):
+            evaluation = ioukit.evaluate(gt, dt, protocol, iou_type=kind.name, categories=chosen, threads=threads)
     else:
         near = errors or report is not None
-        evaluation, read = in_parts.evaluate(read_from, rules, classes, threads, talk, near=near)
+        evaluation, read = in_parts.evaluate(read_from, protocol, rules.classes, threads, talk, near=near)
     if tool is not None:
         talk.say(tool.text(kind.name))
     with bad_input(), talk.busy("analysing", long=long):
@@ -269,37 +238,18 @@ def eval_files(
             threads=threads,
             inputs=sources,
             settings={
-                "protocol": protocol,
                 "like": like,
-                "classes": classes,
-                "on_invalid": on_invalid.value,
-                "gt_format": gt_format,
-                "dt_format": dt_format,
-                "gt_option": gt_option,
-                "dt_option": dt_option,
                 "repair": repair,
-                **options,
+                "protocol": rules.protocol,
+                "classes": rules.classes,
+                **rules.changes(),
+                **reading._asdict(),
+                "on_invalid": reading.on_invalid.value,
             },
         )
     end = time.perf_counter()
     talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
     _print(evaluation, sections, json, sending, talk, every=per_class)
-
-
-def _evaluated(
-    gt: ioukit.GroundTruth,
-    dt: ioukit.Detections,
-    rules: Protocol,
-    kind: Kind,
-    chosen: list[int | str] | None,
-    threads: int | None,
-    talk: Talk,
-    *,
-    long: bool,
-) -> ioukit.Evaluation:
-    """The evaluation of data in memory."""
-    with bad_input(), talk.busy("evaluating", long=long):
-        return ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
 
 
 def _print(
@@ -339,16 +289,6 @@ def _sending(run: dict[str, Any], **options: Any) -> Any:
     from ioukit.cli._sending import Sending  # noqa: PLC0415 - a plain evaluation should not wait for it
 
     return Sending(**options, run=run)
-
-
-def _chosen_kind(gt: ioukit.GroundTruth, dt: ioukit.Detections, rules: Protocol, talk: Talk) -> Kind:
-    """The kind of region of files that have more than boxes; a line says why."""
-    from ioukit.cli._iou_type import chosen_iou_type  # noqa: PLC0415 - files of boxes need no choice
-
-    name, why = chosen_iou_type(gt, dt, rules)
-    if why:
-        talk.say(why)
-    return find_kind(name)
 
 
 def _tables(evaluation: ioukit.Evaluation, analysis: dict[str, Any] | None, *, every: bool) -> str:

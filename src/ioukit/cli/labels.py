@@ -10,22 +10,17 @@ import ioukit
 from ioukit._output import aligned
 from ioukit.cli._arguments import (
     ChosenClasses,
-    DetectionsFormat,
-    DetectionsOptions,
     DetectionsPath,
-    GroundTruthFormat,
-    GroundTruthOptions,
     GroundTruthPath,
-    OnInvalid,
-    OnInvalidOption,
     QuietOption,
     RepairOption,
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, size_of, sources_of
+from ioukit.cli._data_files import read_data, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._option_groups import ReadingOptions
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._report import check_report, write_labels
@@ -87,12 +82,8 @@ def find_labels(
     iou_type: KindOption = "bbox",
     protocol: ProtocolOption = None,
     classes: ChosenClasses = None,
-    gt_format: GroundTruthFormat = None,
-    dt_format: DetectionsFormat = None,
-    gt_option: GroundTruthOptions = None,
-    dt_option: DetectionsOptions = None,
+    reading: ReadingOptions,
     repair: RepairOption = None,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -110,12 +101,10 @@ def find_labels(
         wanted = _kinds(kinds)
         with bad_value("--iou-type"):
             kind = find_kind(iou_type)
-        rules = chosen_protocol(
-            protocol, kind, None, iou_thresholds=None, max_dets=None, areas=None, class_agnostic=False
-        )
+        rules = chosen_protocol(protocol, kind)
     long = size_of(sources) > _LONG_WORK
-    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
-    gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long, repairs=repair or ())
+    read_from = reading.sources(sources)
+    gt, dt = read_data(read_from, reading.on_invalid.value, threads, talk, long=long, repairs=repair or ())
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
         from ioukit.labels import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it

@@ -10,21 +10,16 @@ import typer
 import ioukit
 from ioukit.cli._arguments import (
     ChosenClasses,
-    DetectionsFormat,
-    DetectionsOptions,
     DetectionsPath,
-    GroundTruthFormat,
-    GroundTruthOptions,
     GroundTruthPath,
-    OnInvalid,
-    OnInvalidOption,
     QuietOption,
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, size_of, sources_of
+from ioukit.cli._data_files import read_data, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._option_groups import ReadingOptions
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._result_files import check_outputs
@@ -106,11 +101,7 @@ def operate(
     iou_type: KindOption = "bbox",
     protocol: ProtocolOption = None,
     classes: ChosenClasses = None,
-    gt_format: GroundTruthFormat = None,
-    dt_format: DetectionsFormat = None,
-    gt_option: GroundTruthOptions = None,
-    dt_option: DetectionsOptions = None,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    reading: ReadingOptions,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -131,7 +122,7 @@ def operate(
             raise typer.BadParameter("needs --calibrate", param_hint="--calibrate-per-class")
         with bad_value("--iou-type"):
             kind = find_kind(iou_type)
-        rules = chosen_protocol(protocol, kind, iou_thresholds=None, max_dets=None, areas=None, class_agnostic=False)
+        rules = chosen_protocol(protocol, kind)
     from ioukit import operating  # noqa: PLC0415 - `ioukit --help` does not need it
     from ioukit.cli._operating_text import calibration_text, choice_text  # noqa: PLC0415 - as above
 
@@ -141,8 +132,8 @@ def operate(
         rules.position_of_iou(rules.main_iou if iou is None else iou)
     wanted = _with_costs(wanted, class_cost)
     long = size_of(sources) > _LONG_WORK
-    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
-    gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long)
+    read_from = reading.sources(sources)
+    gt, dt = read_data(read_from, reading.on_invalid.value, threads, talk, long=long)
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)

@@ -8,21 +8,16 @@ import typer
 
 from ioukit.cli._arguments import (
     ChosenClasses,
-    DetectionsFormat,
-    DetectionsOptions,
     DetectionsPath,
-    GroundTruthFormat,
-    GroundTruthOptions,
     GroundTruthPath,
-    OnInvalid,
-    OnInvalidOption,
     QuietOption,
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import named_number
-from ioukit.cli._data_files import read_data, size_of, sources_of
+from ioukit.cli._data_files import read_data, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, json_option
+from ioukit.cli._option_groups import ReadingOptions
 from ioukit.cli._options import chosen_classes
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._rule_options import KindOption
@@ -78,11 +73,7 @@ def compare_rules(
     most: Annotated[int, typer.Option(min=0, metavar="N", help="Classes and images to show for each step.")] = 3,
     iou_type: KindOption = "bbox",
     classes: ChosenClasses = None,
-    gt_format: GroundTruthFormat = None,
-    dt_format: DetectionsFormat = None,
-    gt_option: GroundTruthOptions = None,
-    dt_option: DetectionsOptions = None,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    reading: ReadingOptions,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -104,8 +95,8 @@ def compare_rules(
             kind = find_kind(iou_type)
         ends = _ends(start, end, kind)
     long = size_of(sources) > _LONG_WORK
-    read_from = sources_of(sources, (gt_format, dt_format), (gt_option, dt_option))
-    gt, dt = read_data(read_from, on_invalid.value, threads, talk, long=long)
+    read_from = reading.sources(sources)
+    gt, dt = read_data(read_from, reading.on_invalid.value, threads, talk, long=long)
     options: dict[str, Any] = {"iou_type": iou_type, "threads": threads}
     if classes is not None:
         options["categories"] = chosen_classes(classes, gt.categories)

@@ -11,21 +11,16 @@ import typer
 
 import ioukit
 from ioukit.cli._arguments import (
-    DetectionsFormat,
-    DetectionsOptions,
     DetectionsPath,
-    GroundTruthFormat,
-    GroundTruthOptions,
     GroundTruthPath,
-    OnInvalid,
-    OnInvalidOption,
     QuietOption,
     ThreadsOption,
 )
 from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, read_side, size_of, sources_of, with_attributes
+from ioukit.cli._data_files import read_data, read_side, size_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit.cli._option_groups import ReadingOptions
 from ioukit.cli._output import print_result, printable, write_whole
 from ioukit.cli._result_files import check_outputs
 from ioukit.cli._rule_options import KindOption, ProtocolOption
@@ -118,11 +113,7 @@ def slices(
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the rows as CSV.")] = None,
     iou_type: KindOption = "bbox",
     protocol: ProtocolOption = None,
-    gt_format: GroundTruthFormat = None,
-    dt_format: DetectionsFormat = None,
-    gt_option: GroundTruthOptions = None,
-    dt_option: DetectionsOptions = None,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    reading: ReadingOptions,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -140,19 +131,19 @@ def slices(
         check_outputs({"--json": file_of(json), "--csv": csv}, inputs)
         with bad_value("--iou-type"):
             kind = find_kind(iou_type)
-        rules = chosen_protocol(protocol, kind, iou_thresholds=None, max_dets=None, areas=None, class_agnostic=False)
+        rules = chosen_protocol(protocol, kind)
         with bad_value("--bins"):
             cut = _bins(bins or ())
         _check(by, worst=worst, pairs=pairs, columns=columns, replicates=replicates)
-        sources = list(map(with_attributes, sources_of(files, (gt_format, dt_format), (gt_option, dt_option))))
+        sources = list(map(with_attributes, reading.sources(files)))
     long = size_of(inputs) > _LONG_WORK
-    gt, dt = read_data(sources, on_invalid.value, threads, talk, long=long)
+    gt, dt = read_data(sources, reading.on_invalid.value, threads, talk, long=long)
     models = [dt]
     if than is not None:
-        second = read_side(sources[1]._replace(path=than), gt, on_invalid.value, threads, talk, long=long)
+        second = read_side(sources[1]._replace(path=than), gt, reading.on_invalid.value, threads, talk, long=long)
         assert isinstance(second, ioukit.Detections)
         with bad_input():
-            models.append(second.known_to(gt, on_invalid=on_invalid.value))
+            models.append(second.known_to(gt, on_invalid=reading.on_invalid.value))
     with bad_input(), talk.busy("evaluating", long=long):
         evaluations = [ioukit.evaluate(gt, one, rules, iou_type=kind.name, threads=threads) for one in models]
     tables = {"tables": list(table or []), "image_column": image_column}

@@ -8,35 +8,16 @@ from urllib.parse import parse_qsl
 
 import typer
 
-from ioukit.cli._arguments import (
-    ChosenClasses,
-    DetectionsFormat,
-    DetectionsOptions,
-    GroundTruthFormat,
-    GroundTruthOptions,
-    GroundTruthPath,
-    OnInvalid,
-    OnInvalidOption,
-    QuietOption,
-    ThreadsOption,
-)
-from ioukit.cli._compared_models import EvaluationOptions, models_of_files
-from ioukit.cli._data_files import Source, read_ground_truth, size_of, with_attributes
+from ioukit.cli._arguments import GroundTruthPath, QuietOption, ThreadsOption
+from ioukit.cli._compared_models import models_of_files
+from ioukit.cli._data_files import read_ground_truth, size_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
+from ioukit.cli._option_groups import ReadingOptions, RuleOptions
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._report import say_found
-from ioukit.cli._rule_options import (
-    AreasOption,
-    ChangedProtocolOption,
-    ClassAgnosticOption,
-    FoundKindOption,
-    IouThresholdsOption,
-    MaxDetsOption,
-)
 from ioukit.cli._standard_input import input_files
 from ioukit.cli._talk import Talk
 from ioukit.datasets import GroundTruth
-from ioukit.evaluation.kinds import find_kind
 
 __all__ = ["EXAMPLES", "view"]
 
@@ -106,18 +87,8 @@ def view(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser, or only print the address.")
     ] = True,
-    iou_type: FoundKindOption = None,
-    protocol: ChangedProtocolOption = None,
-    iou_thresholds: IouThresholdsOption = None,
-    max_dets: MaxDetsOption = None,
-    areas: AreasOption = None,
-    classes: ChosenClasses = None,
-    class_agnostic: ClassAgnosticOption = False,
-    gt_format: GroundTruthFormat = None,
-    dt_format: DetectionsFormat = None,
-    gt_option: GroundTruthOptions = None,
-    dt_option: DetectionsOptions = None,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
+    rules: RuleOptions,
+    reading: ReadingOptions,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -139,35 +110,21 @@ def view(
         from ioukit.viewer.server.running import check_installed  # noqa: PLC0415 - only this command needs it
 
         check_installed()
-    evaluating = EvaluationOptions(
-        iou_type=iou_type,
-        protocol=protocol,
-        iou_thresholds=iou_thresholds,
-        max_dets=max_dets,
-        areas=areas,
-        classes=classes,
-        class_agnostic=class_agnostic,
-        gt_format=gt_format,
-        dt_format=dt_format,
-        gt_option=gt_option,
-        dt_option=dt_option,
-        on_invalid=on_invalid.value,
-    )
     long = size_of(sources) > _LONG_WORK
     options: dict[str, Any] = {"columns": columns, "notes": notes, "issues": issues, "threads": threads}
     shown: Any
     if len(sources) > 1:
         shown, _ = models_of_files(
-            sources, name, evaluating, {}, None, talk, threads, long=long, least=1, attributes=True, near=_NEAR
+            sources, name, rules, reading, {}, None, talk, threads, long=long, least=1, attributes=True, near=_NEAR
         )
     else:
-        source = Source(sources[0], gt_format, gt_option, "--gt-format", "--gt-option")
+        source = reading.sources(sources)[0]
         with bad_input():
             source = with_attributes(source)
-        shown, _ = read_ground_truth(source, on_invalid.value, threads, talk, split=None, long=long)
-        with bad_use(), bad_value("--iou-type"):
-            kind = find_kind(iou_type or "bbox")
-        options |= {"iou_type": kind.name, "protocol": evaluating.rules(kind)}
+        shown, _ = read_ground_truth(source, reading.on_invalid.value, threads, talk, split=None, long=long)
+        with bad_use():
+            kind = rules.kind()
+            options |= {"iou_type": kind.name, "protocol": rules.protocol_of(kind)}
     with bad_use(), talk.busy("preparing", long=long):
         from ioukit.viewer.images.thumbnails import cache_folder  # noqa: PLC0415 - as above
         from ioukit.viewer.server.building import app_of  # noqa: PLC0415 - `--help` does not need it
