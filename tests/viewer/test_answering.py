@@ -353,7 +353,7 @@ def test_models_of_changes_can_have_commas_in_their_names() -> None:
 def test_what_does_not_belong_together_is_refused() -> None:
     shown = collection("three models, few classes")
     named = {model.name: model.evaluation for model in shown.models}
-    with pytest.raises(ValueError, match="expected up to 3 models, got 4"):
+    with pytest.raises(ValueError, match="at most 3 models can be shown, got 4"):
         Collection.of(shown.ground_truth, {**named, "d": shown.models[0].evaluation})
     other = collection("small caps")
     with pytest.raises(ValueError, match="the model 'a, b' was evaluated on other data: expected"):

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 __all__ = ["analyse", "analysis_table", "to_json"]
 
-_BACKGROUND = 0.1  # the default of TIDE
-
 
 def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
     """The kinds of errors and the points of best F1 as plain Python values; ``None`` for undefined numbers.
 
     They are computed at the main IoU threshold and area range of the protocol: 0.5 and ``all``, if it has them.
     """
+    from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD  # noqa: PLC0415 - `ioukit --help` does not need it
+
     iou, area = evaluation.protocol.main_iou, evaluation.protocol.main_area
     errors = evaluation.error_kinds(
-        iou_threshold=iou, area_range=area, background_threshold=min(_BACKGROUND, iou), threads=threads
+        iou_threshold=iou, area_range=area, background_threshold=min(BACKGROUND_THRESHOLD, iou), threads=threads
     )
     curves = evaluation.score_curves(iou_threshold=iou, area_range=area)
     classes = zip(curves.categories.ids.tolist(), curves.categories.names, curves.per_class, strict=True)

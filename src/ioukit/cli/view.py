@@ -23,7 +23,6 @@ __all__ = ["EXAMPLES", "view"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
-_MOST_MODELS = 3
 _NEAR = 0.1  # matched at once, which takes less memory than matching again
 
 EXAMPLES = """\b
@@ -100,8 +99,6 @@ def view(
     talk = Talk(quiet=quiet)
     sources = input_files(ground_truth, *(detections or []))
     with bad_use():
-        if len(sources) > 1 + _MOST_MODELS:
-            raise typer.BadParameter(f"at most {_MOST_MODELS} models can be shown, got {len(sources) - 1}")
         if images is not None and not images.is_dir():
             raise typer.BadParameter(f"expected a folder, got {str(images)!r}", param_hint="--images")
         wanted = _query(filter or ())
@@ -110,6 +107,11 @@ def view(
         from ioukit.viewer.server.running import check_installed  # noqa: PLC0415 - only this command needs it
 
         check_installed()
+    from ioukit.viewer.answers.collection import MOST_MODELS  # noqa: PLC0415 - `--help` does not need it
+
+    with bad_use():
+        if len(sources) > 1 + MOST_MODELS:
+            raise typer.BadParameter(f"at most {MOST_MODELS} models can be shown, got {len(sources) - 1}")
     long = size_of(sources) > _LONG_WORK
     options: dict[str, Any] = {"columns": columns, "notes": notes, "issues": issues, "threads": threads}
     shown: Any

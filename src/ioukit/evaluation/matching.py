@@ -24,12 +24,11 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds import BoxColumns, Comparison, MaskColumns, PairColumns, find_kind
 from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
 from ioukit.evaluation.protocols.registry import check_protocol
-from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
+from ioukit.evaluation.table import NEARLY_ONE, DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
 __all__ = ["checked_near", "match", "reaching_pairs", "rules_of"]
 
 _IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COUNTS_ONCE, _COVERED = 1, 2, 4, 8, 16, 32, 64
-_NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
 _LISTS = {
     "listed": ("neg_category_ids", "not_exhaustive_category_ids"),
     "labelled": ("positive_category_ids", "negative_category_ids"),
@@ -345,7 +344,7 @@ def reaching_pairs(table: MatchTable) -> tuple[npt.NDArray[np.int64], npt.NDArra
     protocol, near = table.protocol, table.near
     assert near is not None
     least = protocol.main_iou
-    reaches = near.iou > least if protocol.threshold == "more_than" else near.iou >= min(least, _NEARLY_ONE)
+    reaches = near.iou > least if protocol.threshold == "more_than" else near.iou >= min(least, NEARLY_ONE)
     category = table.evaluated_category(table.detections.category)[near.detection]
     reaches &= category == table.evaluated_category(table.objects.category)[near.object]
     return near.detection[reaches], near.object[reaches], near.iou[reaches]

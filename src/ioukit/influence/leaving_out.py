@@ -12,6 +12,7 @@ from ioukit._checks import check_threads
 from ioukit.evaluation import Evaluation, MatchTable, Measure, Protocol, accumulate
 from ioukit.evaluation.matching import rules_of
 from ioukit.evaluation.summary import in_group, value_of
+from ioukit.evaluation.table import NEARLY_ONE
 from ioukit.influence.influences import Influence
 from ioukit.influence.scene import outside_range, unverified_without
 from ioukit.statistics import replicate
@@ -21,7 +22,6 @@ __all__ = ["detection_influence", "image_influence", "object_influence"]
 Given: TypeAlias = "Evaluation | MatchTable"
 LeftOut: TypeAlias = Literal["detections", "objects", "images"]
 
-_NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
 _INTEGRALS = ("recalls", "points", "area", "trapezoid", "sloping_trapezoid")
 
 
@@ -163,7 +163,7 @@ def _what_is_missing(protocol: Protocol, measure: Measure) -> str:
 def _with_near_pairs(given: Given, threads: int | None) -> MatchTable:
     """The table with all pairs that could match."""
     table = given if isinstance(given, MatchTable) else given.matches
-    least = min(table.protocol.iou_thresholds[0], _NEARLY_ONE)
+    least = min(table.protocol.iou_thresholds[0], NEARLY_ONE)
     if isinstance(given, Evaluation):
         return given.near_matches(least, threads=threads)
     if table.near is None or table.near.least > least:

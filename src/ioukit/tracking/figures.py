@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit import plots
+from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
 from ioukit.tracking.picture import Picture, picture_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ __all__ = ["FIGURES", "Drawer", "chosen_figures"]
 
 _MOST_BARS = 80  # classes; a figure of more is taller than trackers show
 _MOST_CELLS = 20  # classes of the matrix, as many as the report starts with
-_BACKGROUND = 0.1  # the default of TIDE
 
 
 class Drawer:
@@ -55,7 +55,7 @@ class Drawer:
         """
         if name in _NEED_NEAR_PAIRS:
             try:
-                self.evaluation.near_matches(min(_BACKGROUND, self.iou), threads=self.threads)
+                self.evaluation.near_matches(min(BACKGROUND_THRESHOLD, self.iou), threads=self.threads)
             except ValueError:
                 return "the evaluation holds neither its data nor near pairs"
         if name == "worst_images" and self.evaluation.ground_truth is None:
@@ -98,7 +98,7 @@ def _error_kinds(drawer: Drawer) -> Any:
     errors = drawer.evaluation.error_kinds(
         iou_threshold=drawer.iou,
         area_range=drawer.evaluation.protocol.main_area,
-        background_threshold=min(_BACKGROUND, drawer.iou),
+        background_threshold=min(BACKGROUND_THRESHOLD, drawer.iou),
         threads=drawer.threads,
     )
     return plots.error_kinds_figure(errors)

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit.compat.pycocotools import mask as mask_utils
+from ioukit.evaluation.table import NEARLY_ONE
 
 __all__ = ["by_score", "match_records", "record_overlaps", "record_similarities"]
 
 Record = dict[str, Any]
-
-_NEARLY_ONE = 1 - 1e-10  # an overlap that reaches every threshold
 
 
 def by_score(records: Sequence[Record]) -> NDArray[np.int64]:
@@ -101,7 +100,7 @@ def match_records(
         for place, threshold in enumerate(thresholds):
             holders = [0.0] * len(objects)
             for row, detection in enumerate(detections):
-                found = _best_free(table[row], min([threshold, _NEARLY_ONE]), holders, crowd, flags)
+                found = _best_free(table[row], min([threshold, NEARLY_ONE]), holders, crowd, flags)
                 if found >= 0:
                     ignores[place, row] = flags[found]
                     matches[place, row] = objects[found]["id"]

@@ -13,12 +13,11 @@ from ioukit._boundary import DetectionColumns, ObjectColumns, PairColumns, Scene
 from ioukit._checks import check_threads
 from ioukit.evaluation.matching import rules_of
 from ioukit.evaluation.protocols import Protocol
-from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
+from ioukit.evaluation.table import NEARLY_ONE, DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
 __all__ = ["Rematched", "check_rematch", "match_again", "near_pairs", "table_by_values"]
 
 _IGNORED = 1
-_NEARLY_ONE = 1 - 1e-10  # an overlap that reaches any threshold
 
 
 class Rematched(NamedTuple):
@@ -126,7 +125,7 @@ def table_by_values(
         ValueError: If the table does not list the near pairs that are needed, or as :func:`check_rematch`.
     """
     check_rematch(table.protocol)
-    near = near_pairs(table, min(protocol.iou_thresholds[0], _NEARLY_ONE))
+    near = near_pairs(table, min(protocol.iou_thresholds[0], NEARLY_ONE))
     main = table.protocol.main_area
     always = np.where(table.ignores(main), np.uint8(_IGNORED), np.uint8(0))
     detections, objects = table.detections, table.objects

@@ -13,17 +13,17 @@ from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit._checks import check_count, check_number, check_threads
 from ioukit._columns import Frozen, record
 from ioukit.evaluation.analysis._near import near_pairs
-from ioukit.evaluation.table import MatchTable, NearPairs
+from ioukit.evaluation.table import NEARLY_ONE, MatchTable, NearPairs
 
-__all__ = ["ERROR_KINDS", "ErrorKinds", "error_kinds"]
+__all__ = ["BACKGROUND_THRESHOLD", "ERROR_KINDS", "ErrorKinds", "error_kinds"]
 
 ERROR_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed")
 """The kinds of errors; the last is an error of objects, the others are errors of detections."""
 
-_CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND = range(5)
+BACKGROUND_THRESHOLD = 0.1
+"""TIDE's: a detection with a lower IoU with every object is an error of the background."""
 
-# Matching never needs a higher IoU than this, as in pycocotools (cocoeval 277).
-_NEARLY_ONE = 1.0 - 1e-10
+_CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND = range(5)
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -68,7 +68,7 @@ def error_kinds(
     *,
     iou_threshold: float | None = None,
     area_range: str | None = None,
-    background_threshold: float = 0.1,
+    background_threshold: float = BACKGROUND_THRESHOLD,
     max_dets_per_image: int | None = None,
     threads: int | None = None,
 ) -> ErrorKinds:
@@ -128,7 +128,7 @@ def error_kinds(
         check_count(max_dets_per_image=max_dets_per_image)
     near = near_pairs(table, background_threshold)
     scene = _Scene.of(table, iou_threshold, area_range, max_dets_per_image)
-    errors = _sort(scene, near, min(iou_threshold, _NEARLY_ONE), background_threshold)
+    errors = _sort(scene, near, min(iou_threshold, NEARLY_ONE), background_threshold)
 
     before = _mean(_average_precision(scene, table, threads), scene.num_objects > 0)
     delta = {}

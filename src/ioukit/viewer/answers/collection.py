@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from ioukit.datasets import Categories
     from ioukit.evaluation import Evaluation, MatchTable, Protocol
 
-__all__ = ["Collection", "Model"]
+__all__ = ["MOST_MODELS", "Collection", "Model"]
 
-_MOST_MODELS = 3
+MOST_MODELS = 3
 _NEAR = 0.1  # the background threshold of TIDE
 _KEPT = 2  # of each model: levels, marks, and bins by their two keys; and selections
 
@@ -141,8 +141,8 @@ class Collection:
             ValueError: If there are more than three models, if they were not evaluated alike or on other data than the
                 ground truth, or if an evaluation holds a match table alone.
         """
-        if len(models) > _MOST_MODELS:
-            raise ValueError(f"expected up to {_MOST_MODELS} models, got {len(models)}")
+        if len(models) > MOST_MODELS:
+            raise ValueError(f"at most {MOST_MODELS} models can be shown, got {len(models)}")
         named = tuple(Model(name, evaluation) for name, evaluation in models.items())
         for one in named:
             _check(one, ground_truth)

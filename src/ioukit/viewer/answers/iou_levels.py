@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import MatchTable
-from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.evaluation.table import threshold_bits
+from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD, ERROR_KINDS
+from ioukit.evaluation.table import NEARLY_ONE, threshold_bits
 from ioukit.viewer.answers.bins import IOU_EDGES, bins_of
 
 __all__ = [
@@ -35,8 +35,6 @@ NO_ERROR = len(ERROR_KINDS)
 _CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _ALONE = map(
     ERROR_KINDS.index, ("classification", "localisation", "both", "duplicate", "background")
 )
-_BACKGROUND = 0.1
-_NEARLY_ONE = 1.0 - 1e-10  # as `error_kinds` has it
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
@@ -80,7 +78,7 @@ class Overlaps(NamedTuple):
         bins = np.zeros(len(table), np.uint8)
         bins[near_rows] = bins_of(of_detection[near_rows], IOU_EDGES)
 
-        least = min(_BACKGROUND, *table.protocol.iou_thresholds)
+        least = min(BACKGROUND_THRESHOLD, *table.protocol.iou_thresholds)
         pairs = np.flatnonzero((~table.ignores(table.protocol.main_area))[near.object] & (near.iou >= least))
         detection, place = near.detection[pairs], near.object[pairs]
         alike = table.evaluated_category(table.detections.category[detection]) == table.evaluated_category(
@@ -169,8 +167,8 @@ class Level:
 
     def _sort_errors(self) -> None:
         """Find the kinds of errors: those of `error_kinds`."""
-        overlaps, most = self.overlaps, min(self.iou_threshold, _NEARLY_ONE)
-        least = min(_BACKGROUND, self.iou_threshold)
+        overlaps, most = self.overlaps, min(self.iou_threshold, NEARLY_ONE)
+        least = min(BACKGROUND_THRESHOLD, self.iou_threshold)
         false = np.flatnonzero(self.kind[overlaps.row] == FALSE)
         row, same, other = overlaps.row[false], overlaps.same[false], overlaps.other[false]
         tests = [

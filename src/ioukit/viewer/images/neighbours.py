@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.evaluation.table import threshold_bits
+from ioukit.evaluation.table import NEARLY_ONE, threshold_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,6 @@ __all__ = ["Found", "Neighbours", "Pair", "Thing"]
 
 _OVER_DETECTION, _VOID, _MORE_THAN = 2, 8, 16  # bits of ObjectRows.special
 _LEFT_OUT = 2  # a bit of DetectionRows.special
-_NEARLY_ONE = 1 - 1e-10  # a match never needs more, as in matching
 
 
 class Found(NamedTuple):
@@ -123,7 +122,7 @@ class Neighbours:
         self._at_area = protocol.position_of_area(self.area_range)
         self.threshold = protocol.iou_thresholds[self._at_iou]
         self.score_threshold = score_threshold
-        if table.near is None or table.near.least > min(self.threshold, _NEARLY_ONE):
+        if table.near is None or table.near.least > min(self.threshold, NEARLY_ONE):
             raise ValueError(f"this needs the near pairs of a match table: match with near={self.threshold:g}")
         self.least = table.near.least
         """Pairs with this overlap or a higher one are known."""
@@ -142,7 +141,7 @@ class Neighbours:
         """Whether the overlap of a pair is enough for a match."""
         if self.needs_more(pair.object):
             return pair.iou > self.threshold
-        return pair.iou >= min(self.threshold, _NEARLY_ONE)
+        return pair.iou >= min(self.threshold, NEARLY_ONE)
 
     def needs_more(self, one: Thing) -> bool:
         """Whether a match with an object needs more than the threshold, and not just as much."""

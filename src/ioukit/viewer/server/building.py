@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["app_of", "filter_query"]
 
-MOST_MODELS = 3
 _SECONDS_TO_WRITE = 2.0  # notes, while another program uses their file; questions wait meanwhile
 
 
@@ -59,8 +58,6 @@ def app_of(
         ValueError, DatasetError: As :func:`ioukit.view`.
     """
     truth, models = _sides(data)
-    if len(models) > MOST_MODELS:
-        raise ValueError(f"at most {MOST_MODELS} models can be shown, got {len(models)}")
     ids = next(iter(models.values())).matches.image_ids if models else None
     further = None if columns is None else user_columns(columns, truth, ids)
     suspicions = None
