@@ -5,7 +5,7 @@ outside of the repository, so that the installed package is imported.
 
 Each number is a mean, taken by NumPy as in pycocotools. Versions of NumPy add in different orders: in 2.2.6, two of the
 twelve numbers of pycocotools end in other bits than in 2.4.6. So numbers from a file may differ by 16 units of the last
-place, which is one part in 10^14; the tests compare every bit with pycocotools beside the same NumPy.
+place, which is less than one part in 10^14; the tests compare every bit with pycocotools beside the same NumPy.
 """
 
 from __future__ import annotations
