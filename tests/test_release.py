@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -38,9 +39,29 @@ def test_the_licences_are_those_of_the_crates() -> None:
 def test_every_job_of_the_wheels_uses_files_that_exist() -> None:
     text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8")
     jobs = yaml.safe_load(text)["jobs"]
-    assert set(jobs) == {"linux-x86_64", "others", "try", "publish"}
+    assert set(jobs) == {"linux-x86_64", "others", "try", "try-musl", "publish"}
     for job in jobs.values():
         needed = job.get("needs", [])
         assert set([needed] if isinstance(needed, str) else needed) <= set(jobs)
-    for path in re.findall(r"(?:\$PWD/|run: )((?:release|examples)/[\w/]+(?:\.py)?)", text):
+    for path in re.findall(r"(?:/here/|run: |sh )(release/\w+)", text):
         assert (ROOT / path).exists(), path
+    assert "release/v1" not in text  # actions by version, not by a branch that moves
+
+
+def test_a_release_is_built_by_the_same_tools_on_all_platforms() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8")
+    build = (ROOT / "release" / "build").read_text(encoding="utf-8")
+    for ours, theirs in (
+        (r"maturin==([\d.]+)", r"maturin-version: v([\d.]+)"),
+        (r"TOOLCHAIN=([\d.]+)", r"rust-toolchain: ([\d.]+)"),
+    ):
+        assert re.findall(ours, build) == re.findall(theirs, workflow) != []
+
+
+def test_the_smoke_test_tells_other_numbers_from_other_last_bits() -> None:
+    equal = runpy.run_path(str(ROOT / "release" / "smoke.py"))["_equal"]
+    assert equal(0.11746728319434778, 0.11746728319434775)  # pycocotools with NumPy 2.2.6 and with 2.4.6
+    assert equal(0.0, 0.0)
+    assert not equal(0.1174672831943, 0.11746728319434775)
+    assert not equal(None, 0.11746728319434775)
+    assert not equal(float("nan"), 0.11746728319434775)

@@ -274,7 +274,7 @@ From the highest score to the lowest, each detection is matched with the free ob
 IoU, if that IoU reaches the threshold. It is then a true positive (TP), and the object is no longer free. A detection
 without a match is a false positive (FP).
 
-{table(["", "class", "score", "nearest object (IoU)", "at 0.5", "at 0.75", "precision", "recall", "why"], rows)}
+{table(["rank", "class", "score", "nearest object (IoU)", "at 0.5", "at 0.75", "precision", "recall", "why"], rows)}
 
 Precision and recall are those of the detections up to this row, at the threshold 0.5. {missing}
 

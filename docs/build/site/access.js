@@ -1,9 +1,18 @@
 // What the theme forgets. Its search is a dialog without a name, which a screen reader announces by one.
 document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "Search");
 
-// Wide tables scroll in a frame (which the theme adds as the page loads): the keyboard must get there.
 addEventListener("load", () => {
-  for (const frame of document.querySelectorAll(".md-typeset__scrollwrap")) {
+  // Figures keep a size at which they can be read, in a frame that scrolls (style.css).
+  for (const image of document.querySelectorAll("article img[src$='.svg']")) {
+    image.style.setProperty("--drawn", `${image.naturalWidth}px`);
+    image.closest("p, td, figure")?.classList.add("figure-frame");
+  }
+
+  // What scrolls sideways (wide tables get a frame for it as the page loads): the keyboard must get there.
+  for (const frame of document.querySelectorAll(".md-typeset__scrollwrap, .figure-frame")) {
     if (frame.scrollWidth > frame.clientWidth) frame.tabIndex = 0;
   }
+
+  // The button of a block of code stands in an element for navigation, one per block, which is none.
+  for (const buttons of document.querySelectorAll(".md-code__nav")) buttons.setAttribute("role", "presentation");
 });
