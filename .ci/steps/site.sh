@@ -1,12 +1,14 @@
-# The documentation: every page, link and anchor.
+# The documentation: every page, link and anchor, and each page in a browser.
 source .ci/common.sh
 if ! python3 -c "import sys; sys.exit(sys.version_info < (3, 11))"; then
   echo "left out: the tools of the extra 'docs' need Python 3.11"
   exit
 fi
 use_tools
-make_environment docs "$(ioukit docs)"
+use_system chromium chromium
+make_environment docs axe-playwright-python playwright "$(ioukit docs)"
 # Strict: a page, link or anchor that leads nowhere fails (not under --quiet, which also silences what strict counts).
 # The variable silences an announcement.
 NO_MKDOCS_2_WARNING=1 mkdocs build --strict --site-dir "$work/site"
 python docs/build/site/check.py "$work/site"
+python docs/build/site/audit.py "$work/site"
