@@ -16,7 +16,7 @@ from pathlib import Path
 # environments/everything.txt.
 ALLOWED = {
     # The machine.
-    r"(torch sees |cupy sees )?no CUDA device.*|no NCCL|cupy is not installed": "CI has no GPU; where there is one: pytest -m gpu",
+    r"(torch sees |cupy sees )?no CUDA device.*|no NCCL|cupy is not installed": "CI has no GPU: pytest -m gpu",
     r"root may write everywhere": "the tests run as root in some containers, and as a user elsewhere",
     r"needs a browser on the PATH: .*": "where a browser can neither be found nor be installed",
     r"this browser does not say that it has no mouse": "not every Chromium can act as a phone",

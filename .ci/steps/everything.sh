@@ -11,6 +11,5 @@ if [[ -f $work/readme.xml ]]; then # else all files
   mapfile -t files < "$work/files"
   reports+=("$work/readme.xml")
 fi
-export RAY_raylet_start_wait_time_s=200 # importing everything takes Ray's processes long, too
 pytest --junitxml="$work/everything.xml" --durations=10 "${files[@]}"
 python .ci/skips.py check "${reports[@]}"

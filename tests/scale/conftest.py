@@ -12,13 +12,12 @@ import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate, read_coco
 from support import ray_faults
-from support.paths import EXAMPLES
+from support.paths import EXAMPLES, IMPORTED_FROM, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VAL2017 = EXAMPLES / "coco_val2017_100"
-ROOT = Path(__file__).parents[2]
 Scene = tuple[GroundTruth, Detections]
 
 
@@ -36,7 +35,7 @@ def expected(real: Scene) -> Evaluation:
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What workers inherit: where the package and the faults are, and a folder of their own for temporary files."""
     with pytest.MonkeyPatch.context() as patch:
-        paths = (ROOT / "src", ROOT / "tests", *filter(None, [os.environ.get("PYTHONPATH")]))
+        paths = (IMPORTED_FROM, ROOT / "tests", *filter(None, [os.environ.get("PYTHONPATH")]))
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
         patch.setenv(ray_faults.FAULTS, str(tmp_path_factory.mktemp("faults")))
         short = tempfile.mkdtemp(prefix="r")  # names of Ray's sockets have at most 107 bytes

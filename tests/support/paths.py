@@ -7,11 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DATA", "EXAMPLES", "ROOT", "load", "program", "write_coco"]
+import ioukit
+
+__all__ = ["DATA", "EXAMPLES", "IMPORTED_FROM", "ROOT", "load", "program", "write_coco"]
 
 DATA = Path(__file__).parents[1] / "data"
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+# For the path of other processes. It need not be ROOT / "src": an installed ioukit has its compiled part elsewhere.
+IMPORTED_FROM = Path(ioukit.__file__).parents[1]
 
 
 def load(path: Path) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.evaluated_scenes import made
-from support.paths import ROOT
+from support.paths import IMPORTED_FROM, ROOT
 
 pytest.importorskip("clearml", reason="needs ClearML: pip install clearml")
 pytest.importorskip("matplotlib", reason="figures need matplotlib")
@@ -38,7 +38,7 @@ print(json.dumps([folder, dict(stepped.numbers), stepped.figures, stepped.files,
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
     home = tmp_path_factory.mktemp("clearml")
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
+    path = os.pathsep.join([str(IMPORTED_FROM), str(ROOT / "tests")])
     environment = {**os.environ, "HOME": str(home), "CLEARML_CACHE_DIR": str(home / "cache"), "PYTHONPATH": path}
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, env=environment, cwd=home

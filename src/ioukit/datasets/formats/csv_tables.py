@@ -234,6 +234,7 @@ class CsvTable:
             column = self._text[name]
             return shown(column.names[int(column.rows[row])])
         with open(self.path, encoding="utf-8-sig", newline="") as file:
-            reader: Any = csv.reader(file, strict=True, delimiter=self._delimiter)
+            visible = (line.replace("\0", "\N{SYMBOL FOR NULL}") for line in file)  # Python 3.10 refuses zero bytes
+            reader: Any = csv.reader(visible, strict=True, delimiter=self._delimiter)
             fields = next((fields for fields in reader if reader.line_num == self.lines[row]), None)
         return shown(fields[self.names.index(name)] if fields else None)
