@@ -4,8 +4,11 @@ document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "S
 addEventListener("load", () => {
   // Figures keep a size at which they can be read, in a frame that scrolls (style.css).
   for (const image of document.querySelectorAll("article img[src$='.svg']")) {
-    image.style.setProperty("--drawn", `${image.naturalWidth}px`);
-    image.closest("p, td, figure")?.classList.add("figure-frame");
+    const frame = Object.assign(document.createElement("span"), { className: "figure-frame" });
+    frame.classList.toggle("on-black", image.getAttribute("src").includes("_dark"));
+    frame.style.setProperty("--drawn", `${image.naturalWidth}px`);
+    image.replaceWith(frame);
+    frame.append(image);
   }
 
   // What scrolls sideways (wide tables get a frame for it as the page loads): the keyboard must get there.

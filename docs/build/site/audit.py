@@ -121,28 +121,38 @@ async def faults_of_search(browser: Browser, site: str) -> list[str]:
     return faults
 
 
-async def audit(folder: Path, pages: list[str], chromium: str, *, whole: bool) -> list[str]:
-    """What is wrong with pages of a site, and with its search."""
+async def audit(folder: Path, pages: list[str], chromium: str, *, whole: bool) -> int:
+    """Writes what is wrong with pages of a site, and with its search; returns the number of faults."""
+    from playwright.async_api import TimeoutError as TooLate  # noqa: PLC0415
     from playwright.async_api import async_playwright  # noqa: PLC0415
 
     script = (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-    found: list[str] = []
-    waiting = list(pages)
+    count = 0
+
+    def report(where: str, faults: list[str]) -> None:
+        nonlocal count
+        for fault in dict.fromkeys(faults):
+            sys.stdout.write(f"{where}: {fault}\n")
+            sys.stdout.flush()
+            count += 1
+
+    async def work(browser: Browser, site: str, waiting: list[str]) -> None:
+        while waiting:
+            address = waiting.pop()
+            try:
+                report(address, await faults_of(browser, site, address, script, whole=whole))
+            except TooLate as late:
+                report(address, [str(late).partition("\n")[0]])
+
     with served(folder) as site:
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-
-            async def work() -> None:
-                while waiting:
-                    address = waiting.pop()
-                    faults = await faults_of(browser, site, address, script, whole=whole)
-                    found.extend(f"{address}: {fault}" for fault in faults)
-
-            await asyncio.gather(*(work() for _ in range(os.cpu_count() or 1)))
+            waiting = pages[::-1]
+            await asyncio.gather(*(work(browser, site, waiting) for _ in range(os.cpu_count() or 1)))
             for where, place in (("over a server", site), ("from the disk", f"{folder.as_uri()}/")):
-                found += [f"search {where}: {fault}" for fault in await faults_of_search(browser, place)]
+                report(f"search {where}", await faults_of_search(browser, place))
             await browser.close()
-    return sorted(dict.fromkeys(found))
+    return count
 
 
 def main() -> int:
@@ -161,10 +171,9 @@ def main() -> int:
     if not pages:
         parser.error(f"{folder} has no pages")
     started = time.monotonic()
-    found = asyncio.run(audit(folder, pages, chromium, whole=asked.whole))
-    sys.stdout.write("".join(f"{fault}\n" for fault in found))
-    sys.stdout.write(f"{len(pages)} pages opened, {len(found)} faults, {time.monotonic() - started:.0f} s\n")
-    return 1 if found else 0
+    count = asyncio.run(audit(folder, pages, chromium, whole=asked.whole))
+    sys.stdout.write(f"{len(pages)} pages opened, {count} faults, {time.monotonic() - started:.0f} s\n")
+    return 1 if count else 0
 
 
 if __name__ == "__main__":
