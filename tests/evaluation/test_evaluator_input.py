@@ -328,6 +328,15 @@ def test_merging_needs_the_same_settings() -> None:
     with pytest.raises(ioukit.DatasetError, match="merge: image 0: expected an image that is new, found 'a'"):
         named.merge(again)
     assert len(named) == len(evaluator) == 1
+    chosen, other = Evaluator(categories={1: "cat", 2: "dog"}), Evaluator(categories={1: "cat", 2: "dog", 3: "owl"})
+    chosen.update([PREDICTION], [TARGET])
+    other.update([PREDICTION], [{**TARGET, "labels": [3]}])
+    with pytest.raises(ValueError, match="the other evaluator has categories that this one was not given"):
+        chosen.merge(other)
+    assert len(chosen) == 1
+    other.merge(chosen)
+    assert len(other) == 2
+    assert repr(other) == "Evaluator(2 images, bbox, COCO)"
 
 
 def test_data_sets_and_lists_do_not_mix() -> None:
