@@ -169,6 +169,15 @@ def test_wrong_values_are_refused(prediction: Any, target: Any, message: str) ->
     assert_same(evaluator.compute(), expected.compute())
 
 
+@pytest.mark.parametrize("box_format", ["xywh", "cxcywh"])
+def test_a_negative_width_is_told_with_the_format(box_format: Any) -> None:
+    evaluator = Evaluator(box_format=box_format)
+    wrong = {**PREDICTION, "boxes": [[0, 0, 9, 9], [1, 1, -8, 8]]}
+    message = rf"predictions\[0\]: boxes: row 1: expected a width .* with box_format='{box_format}'"
+    with pytest.raises(ioukit.DatasetError, match=message):
+        evaluator.update([wrong], [TARGET])
+
+
 @pytest.mark.parametrize(
     ("predictions", "targets", "error", "message"),
     [
@@ -263,6 +272,23 @@ def test_ids_of_images() -> None:
     numbered.update([PREDICTION], [TARGET])
     with pytest.raises(ioukit.DatasetError, match="expected no image_ids, as earlier images had none"):
         numbered.update([PREDICTION], [TARGET], image_ids=[7])
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        (3, TypeError, "image_ids must be a list with one id per image, got int"),
+        ("a", TypeError, "image_ids must be a list with one id per image, got 'a'"),
+        (np.zeros((1, 1), np.int64), ValueError, r"image_ids must have shape \(I,\), got \(1, 1\)"),
+        ([np.uint64(2**63)], ioukit.DatasetError, "expected an integer of 64 signed bits, found 9223372036854775808"),
+        ([1.5], ioukit.DatasetError, "expected the id of one image, an integer or a string, found 1.5"),
+    ],
+)
+def test_wrong_ids_of_images_are_refused(ids: Any, error: Any, message: str) -> None:
+    evaluator = Evaluator()
+    with pytest.raises(error, match=message):
+        evaluator.update([PREDICTION], [TARGET], image_ids=ids)
+    assert len(evaluator) == 0
 
 
 def test_labels_beyond_the_categories() -> None:

@@ -275,6 +275,7 @@ def _archive(path: Path, changes: dict[str, Any]) -> None:
         ({"pairs.object": np.array([9])}, r"pairs.object: expected positions below 2, found 9"),
         ({"detections.row": np.array([7, 0])}, r"detections.row: expected rows below 2, found 7"),
         ({"detections.matched": np.zeros((2, 1, 1), np.uint8)}, r"detections.matched: expected shape \(2, 4, 2\)"),
+        ({"images.detections": np.zeros(3, np.int64)}, "the columns of images or categories differ in length"),
         ({"iou_type": None, "sources": [1]}, "cut or damaged"),
         ({"protocol": {"name": "half"}}, "cut or damaged"),
     ],
