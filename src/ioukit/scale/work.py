@@ -207,7 +207,8 @@ def work_folder(
 def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or not isinstance(found.get("parts"), int):
+        described = isinstance(found, dict) and isinstance(found.get("by_piece"), bool)
+        if not described or not isinstance(found.get("parts"), int) or found["parts"] < 1:
             raise ValueError("no description of a job")
     except ValueError as error:
         raise DatasetError(f"{path}: cut or damaged: {error}") from None
