@@ -320,7 +320,7 @@ def test_quadrilaterals_are_refused() -> None:
 
 
 def test_corners_that_are_no_rectangle_are_refused() -> None:
-    found = {
+    found: dict[str, Any] = {
         "boxes": np.array([[10, 10, 30, 20]], np.float32),
         "rotated": np.array([[20, 15, 20, 10, 0.5]], np.float32),
         "scores": np.ones(1),

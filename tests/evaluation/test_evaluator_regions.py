@@ -198,7 +198,7 @@ def test_objects_of_no_tool_are_refused() -> None:
 
 def test_bad_values_of_tools_are_refused() -> None:
     found = found_in(1, 2)
-    target = {"boxes": [], "labels": []}
+    target: dict[str, Any] = {"boxes": [], "labels": []}
     good, named = MAKERS["ultralytics"](found, as_numpy), MAKERS["supervision"](found, as_numpy)
     named.class_id = None
     with pytest.raises(
