@@ -166,6 +166,8 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
         (("subset", DT, "OUT", "--count", "1"), "found detections"),
         (("convert", GT, "OUT", "--to", "coco", "--detections"), "expected an array of detections"),
         (("convert", GT, "OUT.jsonl", "--to", "coco"), "ground truth is one object"),
+        (("convert", GT, "OUT", "--to", "coco", "--json=OUT"), "OUT is the file of --json, too"),
+        (("convert", GT, "OUT", "--to", "coco", "--json=./OUT"), "OUT is the file of --json, too"),
         (("convert", GT, "none/OUT", "--to", "coco"), "there is no folder"),
         (("subset", GT, "OUT", "--classes", "persn"), "did you mean 'person'"),
         (("subset", GT, "OUT", "--images", "@none.txt"), "none.txt"),

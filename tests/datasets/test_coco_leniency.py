@@ -162,6 +162,39 @@ def test_pycocotools_raises_an_error_and_so_does_its_policy(key: str, *, in_file
         ioukit.GroundTruth.from_coco(gt_path if in_file else lacking, on_invalid="pycocotools")
 
 
+def test_pycocotools_refuses_detections_of_unknown_images_alone(tmp_path: Path) -> None:
+    """A category that is not known leaves its detections out; the error names the image, though it comes later."""
+    of_category, of_image = {**RESULTS[0], "category_id": 12345}, {**RESULTS[0], "image_id": 424242}
+
+    def found(records: list[Any]) -> ioukit.Evaluation:
+        files = write_coco(tmp_path, TRUTH, records)
+        return ioukit.evaluate(*ioukit.read_coco(*files, on_invalid="pycocotools"))
+
+    assert found([of_category, *RESULTS]).summary == found(RESULTS).summary
+    with pytest.raises(ioukit.DatasetError, match=r"detections\[1\]\.image_id: .*424242"):
+        found([of_category, of_image])
+    gt_path, dt_path = write_coco(tmp_path, TRUTH, [of_category, of_image])
+    with pytest.raises(AssertionError, match="do not correspond to current coco set"):
+        pycocotools_coco.COCO(str(gt_path)).loadRes(str(dt_path))
+
+
+@pytest.mark.parametrize(
+    ("score", "box", "named"),
+    [(1, 2, r"detections\[1\]\.score"), (2, 1, r"detections\[1\]\.bbox: expected .*, found no such key")],
+)
+@pytest.mark.parametrize("in_file", [True, False])
+def test_the_first_of_two_bad_records_is_named(
+    score: int, box: int, named: str, *, in_file: bool, tmp_path: Path
+) -> None:
+    records = [dict(RESULTS[0]) for _ in range(3)]
+    records[score]["score"] = "high"
+    del records[box]["bbox"]
+    path = write_coco(tmp_path, TRUTH, records)[1]
+    with pytest.raises(ioukit.DatasetError, match=named):
+        ioukit.Detections.from_coco(path if in_file else records)
+    assert len(ioukit.Detections.from_coco(path if in_file else records, on_invalid="drop")) == 1
+
+
 @settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_files_and_records_agree(data: st.DataObject, tmp_path: Path) -> None:

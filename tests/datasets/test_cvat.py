@@ -209,6 +209,10 @@ def test_frames_without_a_shape_are_counted(tmp_path: Path) -> None:
             '<skeleton label="cat"><points label="left" points="1,1;2,2"/></skeleton>',
             r"points: expected 1 point, found 2",
         ),
+        (
+            '<skeleton label="cat"><points points="1,1"/></skeleton>',
+            r"skeleton\[0\]: points\[0\]\.label: expected the name of a point, found nothing",
+        ),
     ],
 )
 def test_a_bad_shape_is_refused_or_left_out(shape: str, says: str, tmp_path: Path) -> None:
@@ -228,6 +232,9 @@ def test_bad_images_and_folders_are_refused(tmp_path: Path) -> None:
     assert len(read_text(tmp_path, twice, on_invalid="drop").images) == 1
     with pytest.raises(DatasetError, match=r"expected a mask in an image of known width and height"):
         read_text(tmp_path, images('<mask label="dog" rle="0,4" left="0" top="0" width="2" height="2"/>', size=""))
+    for none in ("<name/>", ""):
+        with pytest.raises(DatasetError, match=r"a\.xml: <label>: expected a name, found (nothing|'')"):
+            read_text(tmp_path, images(head=LABELS.replace("<name>cat</name>", none)))
     (tmp_path / "b.xml").write_text(images())
     with pytest.raises(DatasetError, match=r"expected annotations\.xml, or a single XML file, found 2 XML files"):
         read(tmp_path, "cvat")

@@ -140,6 +140,11 @@ def test_results_of_both_tasks(tmp_path: Path) -> None:
         read_detections(found, ground_truth=gt, task=3)
     with pytest.raises(DatasetError, match="need the ground truth"):
         read_detections(found)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(
+        DatasetError, match=r"none: expected a folder of text files Task1_<class>\.txt .* no such files"
+    ):
+        read_detections(tmp_path / "none", "dota", ground_truth=gt)
 
 
 @pytest.mark.parametrize(

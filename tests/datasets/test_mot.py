@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioukit import DatasetError, evaluate
-from ioukit.datasets import GroundTruth, find_format, read, read_detections, write
+from ioukit.datasets import Detections, GroundTruth, find_format, read, read_detections, write
 from ioukit.datasets.formats.losses import Holds
 from ioukit.datasets.formats.mot import MOT_NAMES
 from support.data_sets import (
@@ -122,6 +122,10 @@ def test_one_sequence_takes_results_of_any_name(tmp_path: Path) -> None:
         read_detections(tmp_path / "MOT17-09.txt", ground_truth=gt, category="cars")
     with pytest.raises(DatasetError, match="need the ground truth"):
         read_detections(tmp_path / "MOT17-09.txt")
+    (tmp_path / "MOT17-09.txt").write_text(f"{FOUND}9,-1,0,0,5,5,0.5\n")
+    with pytest.raises(DatasetError, match=r"line 3, frame: expected a frame of .*, found .*9"):
+        read_detections(tmp_path / "MOT17-09.txt", ground_truth=gt)
+    assert read_detections(tmp_path / "MOT17-09.txt", ground_truth=gt, on_invalid="drop").dropped == 1
 
 
 @pytest.mark.parametrize(
@@ -206,6 +210,15 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     gt = GroundTruth.from_arrays(image_ids=["a"], category_ids=[1], boxes=[[0, 0, 1, 1]], categories={1: "a\nb"})
     with pytest.raises(DatasetError, match="names of classes without line breaks"):
         write(gt, tmp_path / "out", "mot")
+    assert not (tmp_path / "out").exists()
+    below = GroundTruth.from_arrays(
+        image_ids=["a"], category_ids=[-1], boxes=[[0, 0, 1, 1]], categories={-1: "a", 2: "b"}
+    )
+    found = Detections.from_arrays(image_ids=["a"], category_ids=[-1], boxes=[[0, 0, 1, 1]], scores=[0.5])
+    with pytest.raises(DatasetError, match="expected ids of classes other than -1, found -1"):
+        write(found, tmp_path / "out", "mot", ground_truth=below)
+    with pytest.raises(DatasetError, match=r"the files need the numbers of the frames: give ground_truth=\.\.\."):
+        write(found, tmp_path / "out", "mot")
     assert not (tmp_path / "out").exists()
     assert math.isnan(gt.images.sizes[0, 0])
 

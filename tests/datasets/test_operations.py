@@ -277,6 +277,9 @@ def test_split_gives_each_image_to_one_part() -> None:
     ids = np.concatenate([part.images.ids for part in parts.values()])
     assert sorted(ids.tolist()) == gt.images.ids.tolist()
     assert sum(map(len, parts.values())) == len(gt)
+    for wrong in ({}, {"a": 0.5}, {"a": 1.5, "b": -0.5}, {"a": float("nan")}):
+        with pytest.raises(ValueError, match="shares must be at least 0 and sum to 1, got "):
+            datasets.split(gt, wrong)
     thirds = datasets.split(gt, {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3})
     assert sorted(len(part.images) for part in thirds.values()) == [33, 33, 34]
 

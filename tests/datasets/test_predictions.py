@@ -304,8 +304,9 @@ def test_columns_that_only_some_detections_have() -> None:
         from_predictions([{**good, "keypoints": np.ones((1, 2, 3))}, {**good, **points}], image_ids=[1, 2])
     with pytest.raises(DatasetError, match="expected masks, as areas='masks' was given, found none"):
         from_predictions([good], image_ids=[1], areas="masks")
-    with pytest.raises(DatasetError, match=r"obb|boxes"):
-        from_predictions([SimpleNamespace(orig_shape=(1, 1), names={}, path="", boxes=None, masks=None)], image_ids=[1])
+    classified = SimpleNamespace(orig_shape=(1, 1), names={}, path="", boxes=None, masks=None)
+    with pytest.raises(DatasetError, match=r"predictions\[0\]: expected boxes or obb, found a result without them"):
+        from_predictions([classified], image_ids=[1])
     dt = from_predictions([NONE, {**good, **masks, **points}, NONE], image_ids=[1, 2, 3])
     assert (len(dt), dt.regions["keypoints"].shape) == (1, (1, 3, 3))
     empty = from_predictions([NONE], image_ids=["a"])
@@ -316,6 +317,20 @@ def test_quadrilaterals_are_refused() -> None:
     sample = {"img_id": 1, "pred_instances": {"bboxes": np.zeros((1, 8)), "scores": [1], "labels": [0]}}
     with pytest.raises(DatasetError, match="expected 4 or 5 numbers per box, found 8: quadrilaterals"):
         from_predictions([sample])
+
+
+def test_corners_that_are_no_rectangle_are_refused() -> None:
+    found: dict[str, Any] = {
+        "boxes": np.array([[10, 10, 30, 20]], np.float32),
+        "rotated": np.array([[20, 15, 20, 10, 0.5]], np.float32),
+        "scores": np.ones(1),
+        "labels": np.array([0]),
+    }
+    output = as_supervision(found, same)
+    assert "RotatedBoxes" in from_predictions([output], image_ids=[7], ground_truth=GT).regions
+    output.data["xyxyxyxy"][0, 0] += 5
+    with pytest.raises(DatasetError, match=r"predictions\[0\]\.data\['xyxyxyxy'\]: expected corners of rectangles"):
+        from_predictions([output], image_ids=[7], ground_truth=GT)
 
 
 def test_detections_can_be_evaluated() -> None:

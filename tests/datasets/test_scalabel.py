@@ -195,6 +195,14 @@ def test_a_bad_label_is_refused_or_left_out(changed: Any, says: str, tmp_path: P
     assert (gt.boxes.tolist(), gt.dropped, gt.ids.tolist()) == ([[1, 2, 3.5, 4]], 1, [8])
 
 
+def test_a_bad_frame_is_refused_or_left_out(tmp_path: Path) -> None:
+    document = {"frames": [frame(label(), videoName=7), frame(label(id="8"), name="b.jpg")]}
+    with pytest.raises(DatasetError, match=r"a\.json: frames\[0\]\.videoName: expected text, found 7"):
+        read_document(tmp_path, document)
+    gt = read_document(tmp_path, document, on_invalid="drop")
+    assert (list(gt.images.names), gt.ids.tolist(), gt.dropped) == (["b.jpg"], [8], 1)
+
+
 def test_classes_that_are_not_listed_are_refused(tmp_path: Path) -> None:
     document = {"frames": [frame(label(), label(category="bus"))], "config": {"categories": [{"name": "bus"}]}}
     with pytest.raises(DatasetError, match=r"labels\[0\]\.category: expected one of the 1 classes, found 'car'"):

@@ -242,6 +242,11 @@ def test_bad_lists_are_refused(tmp_path: Path, text: str, expected: str) -> None
     assert read(tmp_path / "list.txt", "wider-face", on_invalid="drop").dropped >= 1
 
 
+def test_a_folder_without_lists_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"expected a file wider_face_<split>_bbx_gt\.txt, found none"):
+        read(tmp_path, "wider-face")
+
+
 def test_results_of_unknown_images_are_refused(tmp_path: Path) -> None:
     gt = read(folder(tmp_path / "gt"))
     place = results(tmp_path / "dt")

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import json
 import math
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,8 @@ from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate
 from ioukit.evaluation import ProtocolDifference, compare_protocols, explain_difference, find_tool
 from ioukit.evaluation.disagreement.one_number import rules_of_number
 from ioukit.evaluation.disagreement.rules import RULES, _plain
-from ioukit.evaluation.protocols import NO_CAP, PROTOCOLS, Measure, find_protocol
+from ioukit.evaluation.protocols import NO_CAP, PROTOCOLS, Measure, MissRateRule, find_protocol
+from ioukit.evaluation.protocols.protocol import Integral
 
 Scene = tuple[GroundTruth, Detections]
 
@@ -212,6 +213,39 @@ def test_the_words_of_numbers() -> None:
     assert words("area_ranges", area_ranges={"all": (0, None)}) == "any area"
     assert words("area_ranges", area_ranges={"all": (1024, None)}) == "1,024 to no limit square pixels"
     assert words("ignored", ignored=[]) == "none"
+    assert words("miss_rate") == "the last point with at most 0.01 to 1 false positives per image, floor 0"
+    rule = MissRateRule((0.1, 0.5), "first_at_least", 1e-10)
+    assert words("miss_rate", miss_rate=rule) == (
+        "the first point with at least 0.1 to 0.5 false positives per image, floor 1e-10"
+    )
+    (area,) = [rule for rule in RULES if "ranges_by" in rule.fields]
+    assert area.words(PROTOCOLS["wider-face"]) == "objects with the flag easy, medium, hard"
+
+
+@pytest.mark.parametrize(
+    ("integral", "said"),
+    list(
+        zip(
+            get_args(Integral),
+            [
+                "mean at 11 recalls",
+                "mean at 11 recalls, divided before adding",
+                "area under the curve",
+                "area under lines between 11 recalls",
+                "area under lines between 11 recalls, sloping to recall 1",
+                "area under the curve as it is, from the first detection on",
+                "area under the curve read at 1,000 scores",
+            ],
+            strict=True,
+        )
+    ),
+)
+def test_the_words_of_integrals(integral: Integral, said: str) -> None:
+    (rule,) = [rule for rule in RULES if "integral" in rule.fields]
+    assert rule.words(COCO.replace(integral=integral, recall_thresholds=[k / 10 for k in range(11)])) == said
+
+
+def test_the_words_of_what_nobody_has_put_into_words() -> None:
     assert _plain(None) == _plain(()) == "none"
     assert _plain(COCO) == "by Protocol"
     assert _plain(tuple(range(99))).endswith("...")

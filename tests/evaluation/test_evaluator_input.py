@@ -169,6 +169,15 @@ def test_wrong_values_are_refused(prediction: Any, target: Any, message: str) ->
     assert_same(evaluator.compute(), expected.compute())
 
 
+@pytest.mark.parametrize("box_format", ["xywh", "cxcywh"])
+def test_a_negative_width_is_told_with_the_format(box_format: Any) -> None:
+    evaluator = Evaluator(box_format=box_format)
+    wrong = {**PREDICTION, "boxes": [[0, 0, 9, 9], [1, 1, -8, 8]]}
+    message = rf"predictions\[0\]: boxes: row 1: expected a width .* with box_format='{box_format}'"
+    with pytest.raises(ioukit.DatasetError, match=message):
+        evaluator.update([wrong], [TARGET])
+
+
 @pytest.mark.parametrize(
     ("predictions", "targets", "error", "message"),
     [
@@ -265,6 +274,23 @@ def test_ids_of_images() -> None:
         numbered.update([PREDICTION], [TARGET], image_ids=[7])
 
 
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        (3, TypeError, "image_ids must be a list with one id per image, got int"),
+        ("a", TypeError, "image_ids must be a list with one id per image, got 'a'"),
+        (np.zeros((1, 1), np.int64), ValueError, r"image_ids must have shape \(I,\), got \(1, 1\)"),
+        ([np.uint64(2**63)], ioukit.DatasetError, "expected an integer of 64 signed bits, found 9223372036854775808"),
+        ([1.5], ioukit.DatasetError, "expected the id of one image, an integer or a string, found 1.5"),
+    ],
+)
+def test_wrong_ids_of_images_are_refused(ids: Any, error: Any, message: str) -> None:
+    evaluator = Evaluator()
+    with pytest.raises(error, match=message):
+        evaluator.update([PREDICTION], [TARGET], image_ids=ids)
+    assert len(evaluator) == 0
+
+
 def test_labels_beyond_the_categories() -> None:
     for categories in (["cat", "dog"], {0: "cat", 1: "dog", 10**7: "cow"}, [-5, 0, 1]):
         evaluator = Evaluator(categories=categories)
@@ -328,6 +354,15 @@ def test_merging_needs_the_same_settings() -> None:
     with pytest.raises(ioukit.DatasetError, match="merge: image 0: expected an image that is new, found 'a'"):
         named.merge(again)
     assert len(named) == len(evaluator) == 1
+    chosen, other = Evaluator(categories={1: "cat", 2: "dog"}), Evaluator(categories={1: "cat", 2: "dog", 3: "owl"})
+    chosen.update([PREDICTION], [TARGET])
+    other.update([PREDICTION], [{**TARGET, "labels": [3]}])
+    with pytest.raises(ValueError, match="the other evaluator has categories that this one was not given"):
+        chosen.merge(other)
+    assert len(chosen) == 1
+    other.merge(chosen)
+    assert len(other) == 2
+    assert repr(other) == "Evaluator(2 images, bbox, COCO)"
 
 
 def test_data_sets_and_lists_do_not_mix() -> None:

@@ -196,6 +196,27 @@ def test_objects_of_no_tool_are_refused() -> None:
         Evaluator(categories=["dog", "traffic"]).update([result], [{"boxes": [], "labels": []}])
 
 
+def test_bad_values_of_tools_are_refused() -> None:
+    found = found_in(1, 2)
+    target: dict[str, Any] = {"boxes": [], "labels": []}
+    good, named = MAKERS["ultralytics"](found, as_numpy), MAKERS["supervision"](found, as_numpy)
+    named.class_id = None
+    with pytest.raises(
+        ioukit.DatasetError,
+        match=r"\[1\]: labels: expected numbers, or names and Evaluator\(categories=\[names\]\), found names alone",
+    ):
+        Evaluator().update([good, named], [target] * 2)
+    for change, message in (
+        ({"labels": np.array([1.0, 1.5])}, r"labels: row 1: expected a whole number, found 1\.5"),
+        ({"boxes": found["boxes"][:, [2, 1, 0, 3]]}, r"boxes: expected valid boxes, found boxes\[0\] is .* inverted"),
+    ):
+        wrong = MAKERS["detectron2"]({**found, **change}, as_numpy)
+        evaluator = Evaluator()
+        with pytest.raises(ioukit.DatasetError, match=rf"predictions\[1\]: {message}"):
+            evaluator.update([good, wrong], [target] * 2)
+        assert len(evaluator) == 0
+
+
 def test_a_kind_from_outside_gets_all_regions() -> None:
     def compare(compared: Comparison) -> PairColumns:
         objects, detections = (side.regions["Masks"] for side in (compared.ground_truth, compared.detections))

@@ -10,7 +10,9 @@ import pytest
 
 from ioukit import COCO, Protocol
 from ioukit.evaluation import protocols
-from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
+from ioukit.evaluation.kinds import REGION_KINDS, register_kind
+from ioukit.evaluation.protocols import PROTOCOLS, Measure, MissRateRule, find_protocol, register_protocol
+from ioukit.evaluation.protocols.protocol import register_measure_rule
 from support.paths import ROOT
 
 
@@ -50,11 +52,37 @@ def test_replace_checks_and_freezes() -> None:
         ({"class_agnostic": 2}, TypeError, "class_agnostic must be True or False, got 2"),
         ({"meant_for": "bbox"}, TypeError, "meant_for must be a list of kinds of region, got 'bbox'"),
         ({"iou_threshold": [0.5]}, TypeError, "a protocol has no field iou_threshold"),
+        ({"category_groups": 3}, TypeError, "category_groups must be the name of an attribute, got 3"),
+        ({"summary": []}, ValueError, "summary must hold at least one measure"),
+        ({"summary": ["AP"]}, TypeError, "summary must hold measures, got 'AP'"),
+        ({"summary": [Measure("AP"), Measure("AP", "AR")]}, ValueError, r"must differ, got \['AP', 'AP'\]"),
+        ({"miss_rate": 0.1}, TypeError, "miss_rate must be a MissRateRule, got 0.1"),
+        ({"miss_rate": MissRateRule(())}, ValueError, r"miss_rate.fppi must rise from above 0, got \[\]"),
+        ({"miss_rate": MissRateRule((1, 1))}, ValueError, r"miss_rate.fppi must rise from above 0, got \[1.0, 1.0\]"),
+        ({"miss_rate": MissRateRule(floor=2)}, ValueError, r"miss_rate.floor must be within \[0, 1\], got 2"),
     ],
 )
 def test_bad_fields_are_refused(changes: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         COCO.replace(**changes)
+
+
+def test_a_measure_has_a_key_and_a_known_quantity() -> None:
+    with pytest.raises(ValueError, match="a measure must have a key"):
+        Measure("")
+    with pytest.raises(ValueError, match="unknown quantity 'F2'; choose from AP, AR"):
+        Measure("F2", "F2")  # type: ignore[arg-type]
+
+
+def test_names_are_given_once_and_caps_must_be_there() -> None:
+    with pytest.raises(ValueError, match="there is a protocol 'coco' already"):
+        register_protocol("COCO", COCO.replace(max_dets=[5]))
+    with pytest.raises(ValueError, match="there is a rule of measures 'coco' already"):
+        register_measure_rule("coco", lambda _: ())
+    with pytest.raises(ValueError, match="there is a kind of region 'bbox' already: "):
+        register_kind(REGION_KINDS["bbox"])
+    with pytest.raises(ValueError, match="no cap of 50 detections; there are 1, 10, 100"):
+        COCO.position_of_max_dets(50)
 
 
 def test_a_protocol_of_ones_own_is_checked_too() -> None:

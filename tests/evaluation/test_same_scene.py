@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from ioukit import GroundTruth, evaluate
 from ioukit.evaluation import COCO, Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
+from support.region_cases import evaluated
 from support.two_models import ground_truth, model
 
 
@@ -62,6 +64,19 @@ def test_other_kinds_of_ids_and_missing_objects_are_refused() -> None:
     numbered = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=[[0, 0, 9, 9]] * 2)
     with pytest.raises(ValueError, match="image ids are strings in A and integers in B"):
         check_same_ground_truth(*(evaluate(truth, model(truth, 0)[:0]) for truth in (named, numbered)))
+
+
+def test_other_groups_of_categories_and_other_regions_are_refused() -> None:
+    def of(frequency: str) -> Evaluation:
+        groups = {"frequency": np.array(list(frequency))}
+        truth = dataclasses.replace(TRUTH, categories=dataclasses.replace(TRUTH.categories, attributes=groups))
+        return evaluate(truth, model(truth, 1), COCO.replace(category_groups="frequency"))
+
+    check_same_ground_truth(of("rcf"), of("rcf"))
+    with pytest.raises(ValueError, match="the frequency of their categories differs"):
+        check_same_ground_truth(of("rcf"), of("rff"))
+    with pytest.raises(ValueError, match="the kind of region is 'segm' in A and 'boundary' in B"):
+        check_same_ground_truth(*(evaluated(kind) for kind in ("segm", "boundary")))
 
 
 def test_the_message_has_the_names_of_the_models() -> None:

@@ -20,7 +20,9 @@ import pytest
 import ioukit
 from ioukit import COCO, DatasetError, Detections, GroundTruth, MatchTable
 from ioukit.evaluation import Evaluation, load_table, match, pack_table, save_table, unpack_table
+from ioukit.evaluation.protocols import PROTOCOLS
 from parity.random_data import random_case
+from parity.random_lvis import random_lvis
 from support.everything import assert_says_the_same, everything
 from support.paths import DATA
 from support.same_columns import arrays_of, assert_same_columns
@@ -128,6 +130,18 @@ def test_another_process_says_the_same(real: MatchTable, tmp_path: Path) -> None
     environment = {**os.environ, "PYTHONPATH": os.fspath(DATA.parent)}
     subprocess.run([sys.executable, "-c", program, path, answer], check=True, env=environment, timeout=60)
     assert_same_columns(pickle.loads(answer.read_bytes()), everything(real))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_attributes_of_categories_are_kept(seed: int, tmp_path: Path) -> None:
+    """Means over groups of categories need them, such as the AP of rare ones in LVIS."""
+    truth, found = random_lvis(seed)
+    table = match(GroundTruth.from_coco(truth, dialect="lvis"), Detections.from_coco(found), PROTOCOLS["lvis"])
+    save_table(table, tmp_path / "table.npz")
+    for again in (load_table(tmp_path / "table.npz"), unpack_table(pack_table(table))):
+        assert again.categories.attributes["frequency"].tolist() == table.categories.attributes["frequency"].tolist()
+        assert_says_the_same(again, table, rows_too=True)
+        assert Evaluation.from_table(again).to_json() == Evaluation.from_table(table).to_json()
 
 
 def test_the_data_is_not_needed(real: MatchTable) -> None:
@@ -261,6 +275,7 @@ def _archive(path: Path, changes: dict[str, Any]) -> None:
         ({"pairs.object": np.array([9])}, r"pairs.object: expected positions below 2, found 9"),
         ({"detections.row": np.array([7, 0])}, r"detections.row: expected rows below 2, found 7"),
         ({"detections.matched": np.zeros((2, 1, 1), np.uint8)}, r"detections.matched: expected shape \(2, 4, 2\)"),
+        ({"images.detections": np.zeros(3, np.int64)}, "the columns of images or categories differ in length"),
         ({"iou_type": None, "sources": [1]}, "cut or damaged"),
         ({"protocol": {"name": "half"}}, "cut or damaged"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 from xml.etree import ElementTree
@@ -88,3 +89,19 @@ def test_json_is_strict() -> None:
         "key": "AP/unicorn", "finding": "undefined", "baseline": None, "candidate": None, "difference": None,
         "low": None, "high": None,
     }  # fmt: skip
+
+
+def test_long_lists_of_numbers_are_cut_and_counted() -> None:
+    found = result()
+    of_classes = found.results[2]
+    for count, in_text, in_markdown in ((20, 20, 20), (21, 20, 21), (1234, 20, 50)):
+        one = dataclasses.replace(of_classes, checks=(of_classes.checks[0],) * count)
+        only = dataclasses.replace(found, results=(one,))
+        text = only.to_text().splitlines()
+        assert sum(line.startswith("           AP50/") for line in text) == in_text
+        assert [line for line in text if line.endswith(" more")] == (
+            [f"           and {count - in_text:,} more"] if count > in_text else []
+        )
+        rows = [line for line in gate_markdown(only).splitlines() if line.startswith("| AP50/")]
+        assert len(rows) == in_markdown
+        assert (f"| and {count - in_markdown:,} more |" in gate_markdown(only)) is (count > in_markdown)

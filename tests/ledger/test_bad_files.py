@@ -177,13 +177,25 @@ def test_nothing_is_executed_when_a_table_is_read(ledger: Ledger, tmp_path: Path
     packed = io.BytesIO()
     np.savez(packed, header=array)
     for content in (pickle.dumps(Bomb(trace)), packed.getvalue()):
-        compressed = zlib.compress(content)
-        sha256 = sha256_of(compressed)
-        change(ledger, "INSERT INTO tables VALUES (?, ?)", sha256, compressed)
-        change(ledger, "UPDATE runs SET table_sha256 = ? WHERE name = 'B' AND number = 2", sha256)
+        store(ledger, zlib.compress(content))
         with pytest.raises(DatasetError, match=r"runs\.db: B@2: "):
             ledger.evaluation("B")
     assert not trace.exists()
+
+
+def test_a_table_with_the_right_hash_that_is_not_compressed(ledger: Ledger) -> None:
+    whole = zlib.compress(b"any" * 1000)
+    for content in (b"any", whole[:-5], whole[:8] + b"\xff" + whole[9:]):
+        store(ledger, content)
+        with pytest.raises(DatasetError, match=r"runs\.db: B@2: the match table is damaged: Error -"):
+            ledger.evaluation("B")
+
+
+def store(ledger: Ledger, content: bytes) -> None:
+    """Makes the bytes the match table of B@2, with their hash."""
+    sha256 = sha256_of(content)
+    change(ledger, "INSERT INTO tables VALUES (?, ?)", sha256, content)
+    change(ledger, "UPDATE runs SET table_sha256 = ? WHERE name = 'B' AND number = 2", sha256)
 
 
 @pytest.mark.parametrize(

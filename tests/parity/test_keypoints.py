@@ -58,6 +58,12 @@ def test_other_settings_threads_and_parts_change_no_bit(seed: int) -> None:
     assert_says_the_same(MatchTable.merge(parts), ours.matches)
 
 
+@pytest.mark.parametrize("sigmas", [[], [0.1, 0], [0.1, -1], [float("nan")], [float("inf")], [[0.1]]])
+def test_sigmas_that_measure_nothing_are_refused(sigmas: Any) -> None:
+    with pytest.raises(ValueError, match="sigmas must be positive numbers, one per keypoint, got "):
+        keypoints_kind("five", sigmas)
+
+
 def test_a_kind_with_other_sigmas(tmp_path: Path) -> None:
     gt, dt = random_keypoint_case(3)
     for record in (*gt["annotations"], *dt):

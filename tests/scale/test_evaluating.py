@@ -174,6 +174,28 @@ class TestWorkFolder:
         with pytest.raises(DatasetError, match="expected a folder, found a file"):
             scale.evaluate(*real, work=tmp_path / "other" / "notes.txt")
 
+    @pytest.mark.parametrize(
+        "damaged",
+        [
+            lambda text: text[:-10],
+            lambda _: "",
+            lambda _: "[]",
+            lambda text: text.replace('"parts": 2', '"parts": 0'),
+            lambda text: text.replace('"parts": 2', '"parts": "2"'),
+            lambda text: text.replace('"by_piece"', '"by_pieces"'),
+        ],
+    )
+    def test_a_damaged_description_of_a_run_is_named(self, real: Scene, tmp_path: Path, damaged: Any) -> None:
+        scale.evaluate(*real, parts=2, work=tmp_path / "work")
+        file = tmp_path / "work" / "ioukit-job.json"
+        whole = file.read_text()
+        assert damaged(whole) != whole
+        file.write_text(damaged(whole))
+        with pytest.raises(DatasetError, match=r"ioukit-job\.json: cut or damaged: "):
+            scale.evaluate(*real, parts=2, work=tmp_path / "work")
+        file.write_text(whole)
+        assert_same_evaluation(scale.evaluate(*real, work=tmp_path / "work"), evaluate(*real))
+
     def test_what_a_killed_process_left_is_removed(self, real: Scene, tmp_path: Path) -> None:
         (tmp_path / "lock").touch()  # it was killed before it described its run
         for folder in (tmp_path, tmp_path / "tables" / ".ioukit-1"):

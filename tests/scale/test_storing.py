@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,7 +19,7 @@ from ioukit import nms, overlap_join, scale
 from ioukit.scale.boxes import joining, suppressing
 from ioukit.scale.boxes.box_records import record_dtype
 from ioukit.scale.boxes.box_room import Room
-from ioukit.scale.boxes.record_files import Slice
+from ioukit.scale.boxes.record_files import Slice, read_slices, write_array
 from ioukit.scale.boxes.spilling import Sampler, Stored, joined_samples
 from support.far_boxes import rooms
 
@@ -100,6 +102,50 @@ def test_files_that_differ_are_named(tmp_path: Path) -> None:
     written(tmp_path, boxes, scores, labels, 2, 1)
     with pytest.raises(ValueError, match=r"chunk 0 of a \(.*0\.parquet, from row group 0\)\[0\] is .*finite"):
         scale.overlap_join(tmp_path, min_iou=0.5, map=in_order).read()
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"boxes": ("x1", "y1")},
+            r"columns\['boxes'\] must name four columns, or one column of lists, got \('x1', 'y1'\)",
+        ),
+        ({"classes": "kind"}, "columns has the unknown key 'classes'; choose from boxes, scores, labels"),
+        ({"labels": "class"}, r"0\.parquet has no column 'class', it has x1, y1, x2, y2, score, kind"),
+        ({"scores": "p"}, r"0\.parquet has no column 'p', it has x1, y1, x2, y2, score, kind"),
+        ({"labels": "kind"}, r"0\.parquet.*: column 'kind' has 1 empty cells"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(columns: Any, message: str, tmp_path: Path) -> None:
+    written(tmp_path, np.array([[0.0, 0, 1, 1]] * 4), np.ones(4), np.zeros(4, np.int64), 1, 10)
+    table = pq.read_table(tmp_path / "0.parquet")
+    kinds = pa.array([0, 1, None, 3], pa.int64())
+    pq.write_table(table.set_column(table.schema.get_field_index("kind"), "kind", kinds), tmp_path / "0.parquet")
+    with pytest.raises(ValueError, match=message):
+        scale.nms(tmp_path, iou_threshold=0.5, columns=columns, map=in_order).read()
+
+
+def test_a_file_of_the_work_folder_that_was_cut_is_refused(tmp_path: Path) -> None:
+    path = str(tmp_path / "records")
+    write_array(path, np.arange(10, dtype=np.int64))
+    kind = np.dtype(np.int64)
+    assert read_slices([Slice(path, 2, 3), Slice(path, 0, 0), Slice(path, 9, 1)], kind).tolist() == [2, 3, 4, 9]
+    with open(path, "r+b") as file:
+        file.truncate(44)
+    with pytest.raises(OSError, match="records was cut short: it has 5 records, expected 9"):
+        read_slices([Slice(path, 4, 5)], kind)
+
+
+def test_a_full_disk_names_the_file_and_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left on device while writing to the work folder") as caught:
+        write_array(str(tmp_path / "records"), np.arange(10))
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path / "records"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_where_tasks_run() -> None:

@@ -138,8 +138,14 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
         ([([[0, 0, 1, 1]], [1, 2])], ValueError, r"scores of chunk 0 of chunks must have shape \(1,\)"),
         ([np.zeros((3, 4))], TypeError, r"chunk 0 of chunks must be a tuple \(boxes, scores\)"),
         ([([[3, 0, 1, 1]], [1])], ValueError, "inverted"),
+        ([([[0, 0, 1, 1]], [1]), ([[0, 0, 1, 1]], [1], [2])], ValueError,
+         "chunk 1 of chunks has labels: label all chunks, or none"),
+        ([([[0, 0, 1, 1]], [1], [2]), ([[0, 0, 1, 1]], [1])], ValueError,
+         "chunk 1 of chunks has no labels: label all chunks, or none"),
+        ([([[0, 0, 1, 1]], [1], np.array([2**63], np.uint64))], ValueError,
+         r"labels of chunk 0 of chunks hold 9223372036854775808, beyond 2\*\*63 - 1"),
     ],
-)
+)  # fmt: skip
 def test_bad_chunks_are_named_and_nothing_is_left(chunks: Any, error: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=message):
         scale.nms(chunks, iou_threshold=0.5, folder=tmp_path).read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.evaluation import COCO, Evaluation
+from ioukit.evaluation import COCO, Evaluation, Measure
 from ioukit.statistics import (
     bootstrap_weights,
     drawing,
@@ -125,6 +126,28 @@ def test_what_vanished_is_told() -> None:
     assert of_owl.method == "percentile"  # without its only image, the number is undefined
     assert evaluation.interval("APs", replicates=9).vanished == {}
     assert list(evaluation.interval("APl", replicates=500).vanished) == ["owl"]
+
+
+def test_what_vanished_is_told_by_groups_of_categories() -> None:
+    """AP of rare categories lacks the rare ones alone, with the shares that the weights give."""
+    boxes = [[0, 0, 100, 100]] * 12
+    category, image = [1] * 10 + [2, 3], [*range(10), 3, 4]
+    names = {1: "cat", 2: "owl", 3: "fox"}
+    truth = GroundTruth.from_arrays(image_ids=image, category_ids=category, boxes=boxes, categories=names)
+    frequency = {"frequency": np.array(["f", "r", "c"])}
+    truth = dataclasses.replace(truth, categories=dataclasses.replace(truth.categories, attributes=frequency))
+    found = Detections.from_arrays(image_ids=image, category_ids=category, boxes=boxes, scores=[0.5] * 12)
+    measures = tuple(Measure(f"AP{group}", group=group or None) for group in ("", "r", "c", "f"))
+    evaluation = evaluate(truth, found, COCO.replace(category_groups="frequency", summary=measures))
+    weights = bootstrap_weights(evaluation.matches.image_ids, 200)
+    gone = {"owl": float((weights[:, 3] == 0).mean()), "fox": float((weights[:, 4] == 0).mean())}
+    number = evaluation.intervals(["AP", "APr", "APc", "APf"], replicates=200)
+    assert number["AP"].vanished == gone
+    assert number["APr"].vanished == {"owl": gone["owl"]}
+    assert number["APc"].vanished == {"fox": gone["fox"]}
+    assert number["APf"].vanished == {}
+    assert number["APr"].undefined == gone["owl"]
+    assert repr(number["APf"]).startswith("Interval(APf=1.0000, 95% from 1.0000 to 1.0000)")
 
 
 def test_an_undefined_number_has_an_undefined_interval() -> None:

@@ -52,5 +52,6 @@ def test_undefined_numbers_and_one_image() -> None:
     assert one.value == pytest.approx(1)
     assert one.num_clusters == 1
     assert math.isnan(one.standard_error)
+    assert repr(one) == "Jackknife(AP=1.0000, standard error nan)"
     with pytest.raises(ValueError, match="at least two images are needed"):
         jackknife(ioukit.evaluate(gt.filter(images=[1]), dt), "AP")

@@ -118,6 +118,11 @@ def test_bca_gives_way_where_it_is_undefined() -> None:
         (0.4, np.append(left, np.nan)),  # undefined without one cluster
     ]:
         assert find_limits(value, replicates, 0.9, left_out=without) == percentiles
+    # One cluster of many decides: at a level close to 1, a limit would lie beyond the pole of the correction.
+    skewed = np.append(np.full(99, 0.4), 0.0)
+    assert find_limits(0.4, replicates, 0.9, left_out=skewed).method == "bca"
+    for one in (skewed, -skewed):
+        assert find_limits(0.4, replicates, 1 - 1e-10, left_out=one) == find_limits(0.4, replicates, 1 - 1e-10)
 
 
 def test_undefined_replicates_are_counted_and_left_out() -> None:

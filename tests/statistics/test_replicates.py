@@ -162,6 +162,10 @@ def test_own_measures_and_any_number_of_threads() -> None:
     ours = replicate(table, weights, measures=wanted, per_class=True, threads=1)
     assert ours.keys == ("AP50", "mine", "none")
     assert np.isnan(ours.values[:, 2]).all()
+    assert (len(ours), repr(ours)) == (40, "Replicates(AP50, mine, none: 40 data sets)")
+    for alone in ("AP50", own[0]):
+        one = replicate(table, weights, measures=alone)
+        assert_same_bits(one.values[:, 0].tolist(), ours.values[:, ours.keys.index(one.keys[0])].tolist(), one.keys[0])
     again = replicate(table, weights, measures=wanted, per_class=True, threads=2)
     assert again.values.tobytes() == ours.values.tobytes()
     measures = [table.protocol.measures[1], *own]

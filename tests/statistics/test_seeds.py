@@ -82,6 +82,18 @@ def test_equal_runs_do_not_differ() -> None:
     assert math.isnan(same.share_of_seeds)
 
 
+def test_what_one_side_cannot_have_is_undefined() -> None:
+    truth = ground_truth(5)
+    large = truth.take(truth.boxes[:, 2:].prod(axis=1) >= 96**2)
+    a = [evaluate(large, model(large, k)) for k in range(3)]
+    found = compare_seeds(a, a[::-1], keys=["AP", "APs"], replicates=20)
+    assert math.isfinite(found["AP"].low)
+    none = found["APs"]
+    for name in ("difference", "low", "high", "standard_error", "variance_images", "p_value", "detectable"):
+        assert math.isnan(getattr(none, name)), name
+    assert none.undefined == 1
+
+
 def simulated(
     rng: np.random.Generator, count: int, images: int, parts: tuple[float, float, float]
 ) -> np.ndarray[Any, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ioukit.report import _picture_files
+from ioukit.viewer.images import photographs as shown_photographs
 from ioukit.viewer.images.photographs import MissingPictureError, Photographs
 from ioukit.viewer.images.thumbnails import Thumbnails
 
@@ -138,7 +139,7 @@ def test_another_size_than_that_of_the_data_is_said(tmp_path: Path) -> None:
     assert photographs(tmp_path, ["a.png"], (np.nan, np.nan)).words(0) is None
 
 
-def test_why_there_is_no_photograph_is_said(tmp_path: Path) -> None:
+def test_why_there_is_no_photograph_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
     image_module.effect_noise((800, 600), 50).save(tmp_path / "whole.jpg")
     (tmp_path / "half.jpg").write_bytes((tmp_path / "whole.jpg").read_bytes()[:20_000])
@@ -149,6 +150,12 @@ def test_why_there_is_no_photograph_is_said(tmp_path: Path) -> None:
     assert "not in the folder" in said[2]
     assert "cannot be read" in said[3]
     assert [found.has(at) for at in range(4)] == [True, False, False, True]
+    monkeypatch.setattr(shown_photographs, "_MOST_BYTES", 1 << 20)
+    with open(tmp_path / "whole.jpg", "ab") as file:
+        file.truncate((1 << 20) + 1)
+    large = photographs(tmp_path, ["whole.jpg"], (800, 600))
+    with pytest.raises(MissingPictureError, match="the file has more than 1 MiB"):
+        large.full(0)
     without = photographs(None, ["a.jpg"])
     assert without.words(0) is None
     assert not without.has(0)

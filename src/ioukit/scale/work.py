@@ -207,7 +207,12 @@ def work_folder(
 def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or not isinstance(found.get("parts"), int):
+        if not (
+            isinstance(found, dict)
+            and isinstance(found.get("by_piece"), bool)
+            and isinstance(found.get("parts"), int)
+            and found["parts"] > 0
+        ):
             raise ValueError("no description of a job")
     except ValueError as error:
         raise DatasetError(f"{path}: cut or damaged: {error}") from None

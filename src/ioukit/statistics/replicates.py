@@ -49,7 +49,7 @@ def replicate(
     table: MatchTable,
     weights: npt.ArrayLike,
     *,
-    measures: Iterable[str | Measure] | None = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     per_class: bool = False,
     threads: int | None = None,
 ) -> Replicates:
@@ -64,7 +64,7 @@ def replicate(
         table: The matches.
         weights: (B, I) integers from 0 to 65,535: for each of B data sets, how often each image of
             :attr:`MatchTable.image_ids` stands in it.
-        measures: Which numbers: keys of the protocol's summary, or measures; all of the protocol if ``None``.
+        measures: Which numbers: keys of the protocol's summary, or measures; one is enough. All of them if ``None``.
         per_class: Whether the numbers of each category are wanted, too.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
@@ -169,7 +169,7 @@ def _written_out(
     return Replicates(tuple(measure.key for measure in measures), values, table.evaluated, of_class)
 
 
-def _measures(table: MatchTable, wanted: Iterable[str | Measure] | None) -> tuple[Measure, ...]:
+def _measures(table: MatchTable, wanted: str | Measure | Iterable[str | Measure] | None) -> tuple[Measure, ...]:
     known = {measure.key: measure for measure in table.protocol.measures}
     if wanted is None:
         return tuple(known.values())

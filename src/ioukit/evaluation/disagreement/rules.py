@@ -116,10 +116,8 @@ def _integral(protocol: Protocol) -> str:
     count = len(protocol.recall_thresholds)
     if protocol.integral in ("recalls", "points"):
         return f"mean at {count} recalls" + (", divided before adding" if protocol.integral == "points" else "")
-    if protocol.integral in ("trapezoid", "sloping_trapezoid"):
-        end = ", sloping to recall 1" if protocol.integral == "sloping_trapezoid" else ""
-        return f"area under lines between {count} recalls{end}"
-    return f"{str(protocol.integral).replace('_', ' ')}, {count} recalls"
+    end = {"trapezoid": "", "sloping_trapezoid": ", sloping to recall 1"}[protocol.integral]
+    return f"area under lines between {count} recalls{end}"
 
 
 _AREAS = {

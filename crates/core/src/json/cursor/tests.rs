@@ -97,6 +97,13 @@ fn says_of_every_cut_that_the_text_ended() {
 fn names_nan_and_infinity() {
     for word in ["NaN", "Infinity", "-Infinity"] {
         assert!(skip(word).unwrap_err().what.starts_with(word), "{word}");
+        let first = if word.starts_with('-') { 2 } else { 1 };
+        for length in first..word.len() {
+            let error = skip(&word[..length]).unwrap_err();
+            assert!(error.ended, "{error:?} of {:?}", &word[..length]);
+            let error = skip(&format!("{}?", &word[..length])).unwrap_err();
+            assert!(!error.ended && error.what.starts_with("expected a value"), "{error:?}");
+        }
     }
 }
 
