@@ -58,8 +58,9 @@ pub enum NoTable {
     Invalid(Problem),
 }
 
-/// How much of a file a thread reads at a time: so little that it stays in the cache of a core.
-const PIECE: u64 = 1 << 20;
+/// How much of a file a thread reads at a time: so little that it stays in the cache of a core. Small files of a fuzzer
+/// have several pieces.
+const PIECE: u64 = if cfg!(fuzzing) { 1 << 4 } else { 1 << 20 };
 
 /// Reads a file by `threads` threads (0: all cores).
 pub fn read(path: &Path, choice: Choice<'_>, threads: usize) -> Result<Table, NoTable> {
