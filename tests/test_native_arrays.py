@@ -51,7 +51,7 @@ def test_an_array_of_another_layout_is_refused(boxes: Any, message: str) -> None
 def test_an_array_that_must_not_be_written_is_not_filled() -> None:
     out = np.zeros((3, 3))
     out.flags.writeable = False
-    with pytest.raises(TypeError, match="writeable, got f8 of 2 dimensions, contiguous, aligned, native$"):
+    with pytest.raises(TypeError, match=r"writeable, got f8 of 2 dimensions, contiguous, aligned, native$"):
         iou(BOXES, out)
     assert_array_equal(out, 0)
 

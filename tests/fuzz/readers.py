@@ -1,14 +1,15 @@
 """Fuzzes the readers of formats with atheris: whatever a file holds, it is read or refused by words.
 
     pip install atheris
-    python tests/fuzz/readers.py all [-max_total_time=60] [other options of libFuzzer]
-    python tests/fuzz/readers.py FORMAT [SAMPLE] [--ground-truth PATH] [-max_total_time=600] [other options of libFuzzer]
+    python tests/fuzz/readers.py all [-max_total_time=60]
+    python tests/fuzz/readers.py FORMAT [SAMPLE] [--ground-truth PATH] [-max_total_time=600]
 
-``all`` fuzzes the readers of all formats together. SAMPLE is a file or a folder that the format can read, such as one of
-``tests/data/formats_small``; without it, a small data set is written for the ground truth and, where the format has
-them, for the detections. In each run, one of the files (pictures stay as they are) has other bytes: the first two bytes
-of the input choose the file, the others are its content. The run ends with the input that raised another error than
-`DatasetError`, if there is one. A run longer than 5 seconds and a process of more than 2 GiB end it, too.
+``all`` fuzzes the readers of all formats together. SAMPLE is a file or a folder that the format can read, such as one
+of ``tests/data/formats_small``; without it, a small data set is written for the ground truth and, where the format has
+them, for the detections. Further options are those of libFuzzer. In each run, one of the files (pictures stay as they
+are) has other bytes: the first two bytes of the input choose the file, the others are its content. The run ends with
+the input that raised another error than `DatasetError`, if there is one. A run longer than 5 seconds and a process of
+more than 2 GiB end it, too.
 
 With ``--ground-truth``, SAMPLE has detections, and PATH the ground truth that they belong to, in any format; the ground
 truth stays as it is.
@@ -17,6 +18,7 @@ truth stays as it is.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import pkgutil
 import shutil
@@ -65,10 +67,8 @@ class Target:
         """Reads the data set in every way; only `DatasetError` is expected."""
         for policy in ("error", "drop"):
             for reader, more in self.readers:
-                try:
+                with contextlib.suppress(DatasetError):
                     reader(self.place, on_invalid=policy, **more)
-                except DatasetError:
-                    continue
         self.format.recognises(self.place)
 
 
