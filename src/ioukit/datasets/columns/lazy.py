@@ -89,7 +89,7 @@ def texts_at(path: str, spans: npt.NDArray[np.uint64]) -> Iterator[bytes]:
         DatasetError: If the file ends before one of the positions.
     """
     packed = path.lower().endswith(".gz")
-    with io.BytesIO(_core.read_text(path)) if packed else open(path, "rb", buffering=1 << 17) as file:
+    with io.BytesIO(_core.read_text(path)) if packed else open(path, "rb") as file:
         for start, end in spans.tolist():
             file.seek(start)
             text = file.read(end - start)
