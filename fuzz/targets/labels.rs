@@ -80,14 +80,15 @@ fn annotations(bytes: &[u8], found: &voc::Annotations) {
         return;
     }
     for (object, corners) in all.iter().zip(&found.corners) {
-        let child = |node: &roxmltree::Node<'_, '_>, name: &str| {
-            node.children().find(|node| node.has_tag_name(name)).expect("an element that was read")
-        };
-        let frame = child(object, "bndbox");
+        let frame = child(*object, "bndbox");
         let expected = ["xmin", "ymin", "xmax", "ymax"].map(|name| {
-            let words: String = child(&frame, name).children().filter_map(|node| node.text()).collect();
+            let words: String = child(frame, name).children().filter_map(|node| node.text()).collect();
             words.trim_ascii().parse::<f64>().expect("a number that was read")
         });
         assert_eq!(*corners, expected);
     }
+}
+
+fn child<'a, 'b>(node: roxmltree::Node<'a, 'b>, name: &str) -> roxmltree::Node<'a, 'b> {
+    node.children().find(|node| node.has_tag_name(name)).expect("an element that was read")
 }

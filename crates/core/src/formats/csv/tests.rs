@@ -92,6 +92,9 @@ fn pieces_change_nothing() {
     }
     check_pieces(b"name,number\nimage 1,2\nimage \xFF,3\nimage 2,4\n");
     check_pieces(b"\xFF\xFEname,number\nimage 1,2\nimage 1,3\nimage 2,4\n");
+    check_pieces(b"name,number\nimage 1\nimage \xFF,3\nimage 2,4\n");
+    check_pieces(b"name,number\rimage 1,1\rimage \xFF,3\nimage 2\n");
+    check_pieces(b"name,number\r\nimage 1,1\r\nimage \xFF,3\r\nimage 2\r\n");
 }
 
 #[test]
