@@ -45,18 +45,23 @@ const READABLE: c_int = CONTIGUOUS | ALIGNED | NATIVE;
 ///
 /// # Safety
 ///
-/// `KIND` with the size, and `NUMBER`, must be of the item type of NumPy that has the same values in the same bits.
+/// `KIND` with the size, and `NUMBER`, must be of the item type of NumPy that has the same values in the same bits. Items
+/// whose bytes are at most `LARGEST_BYTE` must be values of the type.
 pub unsafe trait Item: Copy + Send + Sync + 'static {
     /// NumPy's letter for such types: `b` for bool, `i` and `u` for integers, `f` for floats.
     const KIND: u8;
     /// NumPy's number of the type. Those of integers are of the types of C: `long` has 4 bytes or 8.
     const NUMBER: c_int;
+    /// The largest byte that an item may have.
+    const LARGEST_BYTE: u8 = u8::MAX;
 }
 
-// SAFETY: NumPy writes bool as a byte that is 0 or 1.
+// SAFETY: a bool of NumPy is a byte. It writes 0 or 1, but takes any bytes as bools (`view`, `frombuffer`); here, others
+// are refused.
 unsafe impl Item for bool {
     const KIND: u8 = b'b';
     const NUMBER: c_int = 0;
+    const LARGEST_BYTE: u8 = 1;
 }
 // SAFETY: every pattern of bits is a number, of this and all types below.
 unsafe impl Item for u8 {
@@ -119,11 +124,16 @@ impl Display for Layout {
 pub struct Mismatch {
     expected: Layout,
     found: Option<Layout>,
+    /// A byte that no item of the type has.
+    byte: Option<u8>,
 }
 
 impl From<Mismatch> for PyErr {
     #[cold]
-    fn from(Mismatch { expected, found }: Mismatch) -> Self {
+    fn from(Mismatch { expected, found, byte }: Mismatch) -> Self {
+        if let Some(byte) = byte {
+            return PyValueError::new_err(format!("expected bools of the bytes 0 and 1, got the byte {byte}"));
+        }
         let found = found.map_or_else(|| "no array".to_owned(), |found| found.to_string());
         PyTypeError::new_err(format!("expected an array {expected}, got {found}"))
     }
@@ -162,7 +172,7 @@ impl<'py> Memory<'py> {
         let capsule = capsule.and_then(|capsule| capsule.cast_into::<PyCapsule>().ok());
         let pointer = capsule.as_ref().and_then(|capsule| capsule.pointer_checked(None).ok());
         let (Some(capsule), Some(pointer)) = (capsule, pointer) else {
-            return Err(Mismatch { expected, found: None });
+            return Err(Mismatch { expected, found: None, byte: None });
         };
         // SAFETY: the array interface promises such a struct behind the pointer while the capsule lives.
         let interface = unsafe { pointer.cast::<Interface>().as_ref() };
@@ -173,7 +183,7 @@ impl<'py> Memory<'py> {
             flags: interface.flags & expected.flags,
         };
         if found != expected || interface.version != 2 {
-            return Err(Mismatch { expected, found: Some(found) });
+            return Err(Mismatch { expected, found: Some(found), byte: None });
         }
         let shape = match interface.dimensions as usize {
             0 => &[],
@@ -192,6 +202,15 @@ impl<'py, T: Item, const N: usize> Array<'py, T, N> {
             Some(data) if count > 0 => NonNull::slice_from_raw_parts(data, count),
             _ => NonNull::from(&mut []),
         };
+        if T::LARGEST_BYTE < u8::MAX && count > 0 {
+            // SAFETY: every byte of an array can be read as a byte.
+            let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), count * size_of::<T>()) };
+            // The largest of all: a loop that ends early is not vectorised.
+            let largest = bytes.iter().copied().max().unwrap_or(0);
+            if largest > T::LARGEST_BYTE {
+                return Err(Mismatch { expected, found: None, byte: Some(largest) });
+            }
+        }
         Ok(Self { items, shape, _object: object.clone(), _capsule: capsule })
     }
 }

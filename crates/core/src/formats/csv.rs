@@ -58,8 +58,9 @@ pub enum NoTable {
     Invalid(Problem),
 }
 
-/// How much of a file a thread reads at a time: so little that it stays in the cache of a core.
-const PIECE: u64 = 1 << 20;
+/// How much of a file a thread reads at a time: so little that it stays in the cache of a core. Small files of a fuzzer
+/// have several pieces.
+const PIECE: u64 = if cfg!(fuzzing) { 1 << 4 } else { 1 << 20 };
 
 /// Reads a file by `threads` threads (0: all cores).
 pub fn read(path: &Path, choice: Choice<'_>, threads: usize) -> Result<Table, NoTable> {
@@ -317,10 +318,18 @@ struct Piece {
 
 impl Piece {
     fn take(&mut self, text: &[u8], choice: Choice<'_>) -> Result<(), Problem> {
-        if let Err(error) = str::from_utf8(text) {
-            let line = 1 + text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-            return Err(problem(line, "CSV in UTF-8", "bytes that are not UTF-8"));
+        let Err(error) = str::from_utf8(text) else { return self.take_rows(text, choice) };
+        let valid = &text[..error.valid_up_to()];
+        let start = valid.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+        // The first line with a problem is named, whatever the pieces. With quotes, which a file has in one piece alone,
+        // the field with these bytes may begin in an earlier line.
+        if !valid.contains(&b'"') {
+            self.take_rows(&text[..start], choice)?;
         }
+        Err(problem(1 + lines_in(&text[..start]), "CSV in UTF-8", "bytes that are not UTF-8"))
+    }
+
+    fn take_rows(&mut self, text: &[u8], choice: Choice<'_>) -> Result<(), Problem> {
         let mut rows = Rows {
             ends: Ends::of(text, choice.delimiter),
             most: choice.fields,
@@ -363,6 +372,15 @@ impl Piece {
         }
         Ok(())
     }
+}
+
+/// How many lines end in a text; a carriage return ends one, alone or with the line feed behind it.
+fn lines_in(text: &[u8]) -> usize {
+    let ends = text.iter().enumerate().filter(|&(place, byte)| match byte {
+        b'\n' => place == 0 || text[place - 1] != b'\r',
+        byte => *byte == b'\r',
+    });
+    ends.count()
 }
 
 /// The places of the bytes that end a field without quotes, found 64 bytes at a time.

@@ -2,6 +2,7 @@ use super::bound::{Bound, Interval, Reference};
 use super::{Index, Pairs, Set, Threshold, join, self_join};
 use crate::float::Float;
 use crate::overlap::{Variant, single};
+use crate::simd::MAX_LANES;
 
 /// A generator of numbers in 0..1.
 fn random(seed: u64) -> impl FnMut() -> f64 {
@@ -96,6 +97,20 @@ fn an_index_serves_many_thresholds() {
     for (variant, min) in [(Variant::Iou, 0.3), (Variant::IoaFirst, 0.9), (Variant::Ciou, 0.01)] {
         let threshold = Threshold::new(variant, min).expect("a ratio");
         assert_eq!(index.join(&queries, threshold, 1), every_pair(&a, &b, variant, min));
+    }
+}
+
+/// Sets smaller than a vector, and larger by any part of one: what is read beyond the boxes is padding.
+#[test]
+fn sets_of_every_size_have_all_their_pairs() {
+    for count in 0..=2 * MAX_LANES + 1 {
+        let a = boxes::<f32>(count, 1.0, 3);
+        for others in [count, 1, MAX_LANES] {
+            let b = boxes::<f32>(others, 1.0, 4);
+            let threshold = Threshold::new(Variant::Iou, 0.1).expect("a ratio");
+            let (one, other) = (Set { boxes: &a, labels: None }, Set { boxes: &b, labels: None });
+            assert_eq!(join(one, other, threshold, 1), every_pair(&a, &b, Variant::Iou, 0.1), "{count} {others}");
+        }
     }
 }
 

@@ -46,8 +46,12 @@ impl<F: Float> Rule<F> {
     }
 }
 
-/// Fewer boxes are compared without an index (`benchmarks/bench_nms.py`; tests want both ways with few boxes).
-const WORTH_INDEX: usize = if cfg!(test) { 64 } else { 1 << 11 };
+/// Fewer boxes are compared without an index (`benchmarks/bench_nms.py`; tests and fuzzers want both ways with few boxes).
+const WORTH_INDEX: usize = match () {
+    () if cfg!(test) => 64,
+    () if cfg!(fuzzing) => 16,
+    () => 1 << 11,
+};
 
 /// Fewer boxes are not worth a second thread.
 const WORTH_THREADS: usize = 1 << 13;

@@ -3,7 +3,7 @@ use super::formula::{self, Formula, Measured};
 use super::kernel::TablePart;
 use super::{Run, Variant, elementwise, pairwise};
 use crate::float::Float;
-use crate::simd::{self, Level};
+use crate::simd::{self, InstructionSet, Kernel, Level, Vector};
 
 /// Sizes around those of vectors and blocks.
 const SIZES: [usize; 12] = [0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 33, 70];
@@ -101,6 +101,60 @@ fn streamed_results_are_the_same_wherever_a_part_begins() {
             }
         }
     }
+}
+
+/// Loads a vector of boxes from every place, the last of which is behind the boxes.
+struct Loads<'a, F> {
+    boxes: &'a [[F; 4]],
+    columns: &'a Columns<F>,
+}
+
+impl<F: Float> Kernel for Loads<'_, F> {
+    #[inline(always)]
+    fn run<I: InstructionSet>(self) {
+        let count = self.boxes.len();
+        let mut y2 = vec![F::ONE; F::Vector::<I>::LANES];
+        for start in 0..=count {
+            for place in 0..=count - start {
+                let measured = self.columns.from(start).load::<F::Vector<I>>(place);
+                measured.y2.store(&mut y2);
+                let boxes = self.boxes[start + place..].iter().map(|corners| corners[3]);
+                assert!(
+                    y2.iter().copied().eq(boxes.chain(std::iter::repeat(F::ZERO)).take(y2.len())),
+                    "{start} {place}"
+                );
+                measured.angle.store(&mut y2);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_vector_may_begin_behind_the_last_box() {
+    for count in SIZES {
+        let (single, double) = (boxes::<f32>(count, 1), boxes::<f64>(count, 1));
+        for level in Level::available() {
+            simd::run(level, Loads { boxes: &single, columns: &Columns::new(&single, true) });
+            simd::run(level, Loads { boxes: &double, columns: &Columns::new(&double, true) });
+        }
+    }
+}
+
+/// Loads a vector one place too far.
+struct LoadsBehind(Columns<f32>);
+
+impl Kernel for LoadsBehind {
+    #[inline(always)]
+    fn run<I: InstructionSet>(self) {
+        self.0.from(2).load::<I::F32>(self.0.len - 1);
+    }
+}
+
+#[test]
+#[should_panic(expected = "a box of the set")]
+fn a_vector_does_not_begin_further_behind() {
+    let boxes = boxes::<f32>(5, 1);
+    simd::run(Level::Baseline, LoadsBehind(Columns::new(&boxes, false)));
 }
 
 #[test]

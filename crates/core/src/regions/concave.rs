@@ -167,6 +167,22 @@ mod tests {
     }
 
     #[test]
+    fn corners_that_are_nearly_on_a_line_share_nothing() {
+        let triangle = [
+            [0.257_885_053_033_081_07, 1.430_987_177_363_549],
+            [0.247_337_872_617_443_86, 1.355_433_946_843_835],
+            [0.110_411_753_878_354_13, 0.374_583_121_733_609_74],
+        ];
+        let [a, b, c] = triangle;
+        assert!(signed_area(&[a, b, c]) < 0.0 && signed_area(&[c, b, a]) < 0.0, "rounding, in either order");
+        let dart = [[-1.0, -1.0], [5.0, -1.0], [5.0, 5.0], [3.0, 4.0], [-1.0, 5.0]];
+        let polygons = Polygons::new(&[&triangle[..], &dart].concat(), &[0, 3, 8]).unwrap();
+        assert!(polygons.area(0) > 0.0);
+        let set = SimplePolygons { polygons: &polygons, convex: &[false, false] };
+        assert_eq!(pairs(AreaMeasure::Iou, &set, &set, &[0, 0], &[0, 1], 1), [1.0, 0.0]);
+    }
+
+    #[test]
     fn order_and_threads_change_nothing() {
         let (polygons, convex) = shapes();
         let set = SimplePolygons { polygons: &polygons, convex: &convex };

@@ -212,3 +212,6 @@ pub trait Mask: Copy {
 pub fn splat<V: Vector>([x1, y1, x2, y2]: [V::Scalar; 4]) -> [V; 4] {
     [V::splat(x1), V::splat(y1), V::splat(x2), V::splat(y2)]
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._columns import frozen
+from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Keypoints", "Names", "Segmentations", "ValuesOfFiles"]
+__all__ = ["Keypoints", "Names", "Segmentations", "ValuesOfFiles", "texts_at"]
 
 
 class Names(Sequence[str]):
@@ -78,6 +79,26 @@ class Names(Sequence[str]):
         return f"Names({', '.join(map(repr, self[:3]))}{', ...' if len(self) > 3 else ''})"
 
 
+def texts_at(path: str, spans: npt.NDArray[np.uint64]) -> Iterator[bytes]:
+    """The bytes at (N, 2) positions of a file, unpacked if its name ends in ``.gz``: N texts.
+
+    The file is read and not mapped: a process that reads a mapped file which another one makes shorter is killed.
+
+    Raises:
+        OSError: If the file cannot be read.
+        DatasetError: If the file ends before one of the positions.
+    """
+    packed = path.lower().endswith(".gz")
+    with io.BytesIO(_core.read_text(path)) if packed else open(path, "rb") as file:
+        for start, end in spans.tolist():
+            file.seek(start)
+            text = file.read(end - start)
+            if len(text) < end - start:
+                found = f"found {file.seek(0, io.SEEK_END)}: it has changed since it was read"
+                raise DatasetError(f"{path}: expected at least {end} bytes, {found}")
+            yield text
+
+
 class ValuesOfFiles(Sequence[Any]):
     """The value of one member of every record as in the JSON file; ``None`` if a record has none.
 
@@ -130,22 +151,13 @@ class ValuesOfFiles(Sequence[Any]):
 
         Raises:
             OSError: If a file cannot be read.
+            DatasetError: If a file is shorter than it was.
         """
-        import mmap  # noqa: PLC0415 - only to write what was read
-
         texts = [b""] * len(self)
         for path, rows, spans in self.files():
-            if path.lower().endswith(".gz"):
-                whole: bytes | mmap.mmap = _core.read_text(path)
-            elif not os.path.getsize(path):
-                continue
-            else:
-                with open(path, "rb") as file:
-                    whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            for row, (start, end) in zip(rows.tolist(), spans.tolist(), strict=True):
-                texts[row] = whole[start:end]
-            if isinstance(whole, mmap.mmap):
-                whole.close()
+            there = spans[:, 1] > spans[:, 0]
+            for row, text in zip(rows[there].tolist(), texts_at(path, spans[there]), strict=True):
+                texts[row] = text
         return texts
 
     def __iter__(self) -> Iterator[Any]:
@@ -173,9 +185,8 @@ class ValuesOfFiles(Sequence[Any]):
             if path not in self._texts:
                 self._texts[path] = _core.read_text(path)
             return self._texts[path][start:end]
-        with open(path, "rb") as file:
-            file.seek(start)
-            return file.read(end - start)
+        (text,) = texts_at(path, np.array([[start, end]], np.uint64))
+        return text
 
     def __getstate__(self) -> dict[str, Any]:
         """What to pickle: everything but what can be read again."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
-import mmap
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ As in COCO's files the first keypoint has the number 1; edges of two zeros fill 
 
 _LIST = re.compile(rb'"categories"\s*:\s*\[')
 _LONGEST = 1 << 24  # bytes; a longer list of categories is not read
+_NEAR = 1 << 18  # bytes of the end and of the beginning of a file
+_AT_ONCE = 1 << 26  # bytes of a file that are searched at once
 
 
 def skeletons(records: Sequence[Any]) -> dict[str, npt.NDArray[np.int64]]:
@@ -60,28 +62,34 @@ def category_records(path: str, ids: Iterable[int]) -> list[Mapping[str, Any]]:
     """
     if not os.path.isfile(path):
         return []
-    if path.lower().endswith(".gz"):
-        return _found(_core.read_text(path), ids)
-    with open(path, "rb") as file:
-        if not os.path.getsize(path):
-            return []
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            return _found(text, ids)
-
-
-def _found(text: bytes | mmap.mmap, ids: Iterable[int]) -> list[Mapping[str, Any]]:
-    size = len(text)
-    ends = [(max(size - (1 << 18), 0), size), (0, min(1 << 18, size)), (0, size)]
     wanted = list(ids)
-    for start, end in ends:
-        for place in _LIST.finditer(text, start, end):
+    for text in _windows(path):
+        for place in _LIST.finditer(text):
             by_id = _records(text, place.end() - 1)
             if by_id.keys() >= set(wanted):
                 return [by_id[number] for number in wanted]
     return []
 
 
-def _records(text: bytes | mmap.mmap, start: int) -> dict[int, Mapping[str, Any]]:
+def _windows(path: str) -> Iterator[bytes]:
+    """Parts of the text of a file in which the list may be: its end, its beginning, then all of it.
+
+    They are read and not mapped: a process that reads a mapped file which another one makes shorter is killed.
+    """
+    if path.lower().endswith(".gz"):
+        yield _core.read_text(path)
+        return
+    with open(path, "rb") as file:
+        size = file.seek(0, io.SEEK_END)
+        spans = [(max(size - _NEAR, 0), _NEAR), (0, _NEAR)]
+        # Each overlaps the next one by a whole list.
+        spans += [(start, _AT_ONCE + _LONGEST) for start in range(0, size, _AT_ONCE)]
+        for start, length in spans:
+            file.seek(start)
+            yield file.read(length)
+
+
+def _records(text: bytes, start: int) -> dict[int, Mapping[str, Any]]:
     """The records of the list that begins there, by id; empty if there is no such list."""
     length = 1 << 16
     while True:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit import _core
-from ioukit.datasets.columns.lazy import ValuesOfFiles
+from ioukit.datasets.columns.lazy import ValuesOfFiles, texts_at
 from ioukit.preflight.repairs.boxes import sizes_of_rows
 
 if TYPE_CHECKING:
@@ -51,16 +50,9 @@ def written_as_rle(gt: GroundTruth) -> NDArray[np.bool_] | None:
     for path, rows, spans in spelled.files():
         there = spans[:, 1] > spans[:, 0]
         if there.any():
-            text = _bytes_of(path)
-            found[rows[there]] = text[spans[there, 0].astype(np.int64)] == ord("{")
+            first = spans[there, :1] + np.array([0, 1], np.uint64)
+            found[rows[there]] = [text == b"{" for text in texts_at(path, first)]
     return found
-
-
-def _bytes_of(path: str) -> NDArray[np.uint8]:
-    """The bytes of a JSON file, unpacked; those of a file that is not packed are not read before they are needed."""
-    if path.lower().endswith(".gz"):
-        return np.frombuffer(_core.read_text(path), np.uint8)
-    return np.memmap(path, np.uint8, mode="r")
 
 
 def with_other_areas(data: Data, repair: Repair) -> Data:

@@ -46,6 +46,25 @@ fn names_the_line_of_a_bad_row() {
     }
 }
 
+#[test]
+fn fields_end_at_every_place_of_a_block() {
+    // Blocks have 64 bytes; the text ends with the memory, behind any number of them.
+    for length in 0..200 {
+        let name = "n".repeat(length);
+        for end in ["", "\n", "\r\n"] {
+            let text = format!("{name},5{end}").into_bytes().into_boxed_slice();
+            let choice =
+                Choice { fields: 2, delimiter: b',', header: false, columns: &[(0, Kind::Text), (1, Kind::Number)] };
+            let Ok(Table { columns, lines }) = read_rows(&text, true, choice, 1) else { panic!("no table") };
+            let [Column::Text(codes, names), Column::Number(numbers)] = &columns[..] else { panic!("two columns") };
+            assert_eq!(
+                (names.get(codes[0] as usize), &numbers[..], &lines[..]),
+                (name.as_bytes(), &[5.0][..], &[1][..])
+            );
+        }
+    }
+}
+
 /// The same in pieces of every size as in one.
 fn check_pieces(text: &[u8]) {
     let whole = table(text, 2, 1, PIECE);
@@ -73,6 +92,9 @@ fn pieces_change_nothing() {
     }
     check_pieces(b"name,number\nimage 1,2\nimage \xFF,3\nimage 2,4\n");
     check_pieces(b"\xFF\xFEname,number\nimage 1,2\nimage 1,3\nimage 2,4\n");
+    check_pieces(b"name,number\nimage 1\nimage \xFF,3\nimage 2,4\n");
+    check_pieces(b"name,number\rimage 1,1\rimage \xFF,3\nimage 2\n");
+    check_pieces(b"name,number\r\nimage 1,1\r\nimage \xFF,3\r\nimage 2\r\n");
 }
 
 #[test]

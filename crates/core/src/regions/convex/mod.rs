@@ -39,7 +39,8 @@ impl Polygons {
             let mut area = signed_area(polygon);
             if area < 0.0 {
                 polygon.reverse();
-                area = signed_area(polygon);
+                // Of corners on a line, rounding may leave a number below 0 in either order.
+                area = signed_area(polygon).abs();
             }
             areas.push(area);
             bounds.push(

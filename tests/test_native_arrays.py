@@ -1,0 +1,145 @@
+"""The arrays that the native module takes and makes: other layouts are refused, and memory ends where an array ends."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from ioukit import Boxes, Masks, _core, pairwise_mask_iou
+
+BOXES = np.array([[0, 0, 2, 2], [1, 1, 3, 3], [0, 0, 1, 1]], np.float64)
+
+
+def iou(boxes: Any, out: Any, others: Any = BOXES) -> Any:
+    _core.pairwise("iou", (), boxes, others, out, 1, False, None)
+    return out
+
+
+def moved_by_a_byte(array: Any) -> Any:
+    return np.frombuffer(b"\0" + array.tobytes(), np.uint8)[1:].view(array.dtype).reshape(array.shape)
+
+
+@pytest.mark.parametrize(
+    ("boxes", "message"),
+    [
+        ([[0, 0, 1, 1]], "got no array"),
+        (None, "got no array"),
+        (np.asfortranarray(np.tile(BOXES, (2, 1))), "got f8 of 2 dimensions, aligned, native"),
+        (np.tile(BOXES, (1, 2))[:, ::2], "got f8 of 2 dimensions, aligned, native"),
+        (moved_by_a_byte(BOXES), "got f8 of 2 dimensions, contiguous, native"),
+        (BOXES.astype(BOXES.dtype.newbyteorder()), "got f8 of 2 dimensions, contiguous, aligned$"),
+        (BOXES.astype(np.int64), "got i8 of 2 dimensions"),
+        (BOXES.astype(np.float16), "got f2 of 2 dimensions"),
+        (BOXES[0], "got f8 of 1 dimensions"),
+        (BOXES[None], "got f8 of 3 dimensions"),
+        (np.array(1.0), "got f8 of 0 dimensions"),
+    ],
+    ids=str,
+)
+def test_an_array_of_another_layout_is_refused(boxes: Any, message: str) -> None:
+    with pytest.raises(
+        TypeError, match=f"expected an array f8 of 2 dimensions, contiguous, aligned, native.*{message}"
+    ):
+        iou(BOXES, np.zeros((3, 3)), boxes)
+
+
+def test_an_array_that_must_not_be_written_is_not_filled() -> None:
+    out = np.zeros((3, 3))
+    out.flags.writeable = False
+    with pytest.raises(TypeError, match=r"writeable, got f8 of 2 dimensions, contiguous, aligned, native$"):
+        iou(BOXES, out)
+    assert_array_equal(out, 0)
+
+
+def test_an_array_to_fill_shares_no_memory_with_another() -> None:
+    memory = np.arange(24.0)
+    boxes = memory[:12].reshape(3, 4)
+    with pytest.raises(ValueError, match="an array to fill shares memory with another argument"):
+        iou(boxes, memory[11:20].reshape(3, 3))
+    behind = iou(boxes, memory[12:21].reshape(3, 3))
+    assert_array_equal(behind, iou(boxes.copy(), np.zeros((3, 3))))
+
+
+def test_only_the_items_of_a_view_are_written() -> None:
+    memory = np.full(27, -1.0)
+    assert_array_equal(iou(BOXES, memory[9:18].reshape(3, 3)), iou(BOXES, np.zeros((3, 3))))
+    assert_array_equal(memory[:9], -1)
+    assert_array_equal(memory[18:], -1)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 3), (3, 0), (0, 0)])
+def test_empty_arrays(rows: int, columns: int) -> None:
+    out = iou(np.zeros((rows, 4)), np.zeros((rows, columns)), np.zeros((columns, 4)))
+    assert out.shape == (rows, columns)
+
+
+class Interface(ctypes.Structure):
+    """NumPy's array interface."""
+
+    _fields_ = [
+        ("version", ctypes.c_int),
+        ("dimensions", ctypes.c_int),
+        ("kind", ctypes.c_char),
+        ("item_size", ctypes.c_int),
+        ("flags", ctypes.c_int),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("data", ctypes.c_void_p),
+        ("description", ctypes.py_object),
+    ]
+
+
+class Foreign:
+    """An array that another library made: its shape, and where its memory is."""
+
+    def __init__(self, *shape: int, data: int | None, version: int = 2, name: bytes | None = None) -> None:
+        self.shape = (ctypes.c_ssize_t * len(shape))(*shape)
+        self.interface = Interface(version, len(shape), b"f", 8, 0x701, self.shape, None, data)
+        self.name = name
+
+    @property
+    def __array_struct__(self) -> Any:
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self.interface), self.name, None)
+
+
+def test_arrays_of_other_libraries_are_read() -> None:
+    foreign = Foreign(3, 4, data=BOXES.ctypes.data)
+    assert_array_equal(iou(foreign, np.zeros((3, 3))), iou(BOXES, np.zeros((3, 3))))
+    # Without items there need be no memory.
+    assert iou(Foreign(0, 4, data=None), np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_another_interface_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected an array"):
+        iou(Foreign(3, 4, data=BOXES.ctypes.data, version=3), np.zeros((3, 3)))
+    with pytest.raises(TypeError, match="got no array"):
+        iou(Foreign(3, 4, data=BOXES.ctypes.data, name=b"another capsule"), np.zeros((3, 3)))
+
+
+def test_bytes_that_are_no_bools_are_refused() -> None:
+    masks = Masks.from_boxes(Boxes([[0, 0, 2, 2], [1, 1, 3, 3]]), height=4, width=4)
+    crowd = np.array([0, 1], np.uint8)
+    expected = pairwise_mask_iou(masks, masks, crowd=crowd.view(bool))
+    assert_array_equal(expected, pairwise_mask_iou(masks, masks, crowd=[False, True]))
+    crowd[1] = 255
+    with pytest.raises(ValueError, match="expected bools of the bytes 0 and 1, got the byte 255"):
+        pairwise_mask_iou(masks, masks, crowd=crowd.view(bool))
+
+
+def test_results_keep_their_memory() -> None:
+    counts = [_core.masks_from_boxes(np.array([[0.0, 0, k, k]]), np.array([[9, 9]]), "boxes") for k in range(1, 8)]
+    gc.collect()
+    np.ones(1 << 16)  # would reuse memory that was given back
+    for side, (runs, _, sizes) in enumerate(counts, 1):
+        assert (runs[1::2].sum(), sizes.tolist()) == (side * side, [[9, 9]])
+        assert runs.flags.writeable
+        assert runs.flags.aligned
+        assert not runs.flags.owndata
+        assert runs.base is not None

@@ -1,0 +1,96 @@
+"""Every ``unsafe`` of the Rust code stands in a table with the tests that reach its edge."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+SIMD = "crates/core/src/simd/tests.rs"
+VECTORS = (
+    f"{SIMD}::loads_and_stores_end_with_the_memory",
+    f"{SIMD}::boxes_end_with_the_memory",
+    f"{SIMD}::ranks_end_with_the_memory",
+    f"{SIMD}::memory_that_is_too_short_is_refused",
+)
+ARRAYS = "tests/test_native_arrays.py"
+UNSAFE: dict[str, tuple[int, tuple[str, ...]]] = {
+    # The last vector of a line, at any place, streamed or not.
+    "crates/core/src/overlap/kernel.rs": (
+        1,
+        ("crates/core/src/overlap/tests.rs::streamed_results_are_the_same_wherever_a_part_begins",),
+    ),
+    # A vector that begins at the last box, or behind it.
+    "crates/core/src/overlap/columns.rs": (
+        1,
+        ("crates/core/src/overlap/tests.rs::a_vector_may_begin_behind_the_last_box",),
+    ),
+    # Sets of every size beside that of a vector.
+    "crates/core/src/join/index.rs": (1, ("crates/core/src/join/tests.rs::sets_of_every_size_have_all_their_pairs",)),
+    # An instruction that every machine has, on a whole block by its type; the last block is filled up.
+    "crates/core/src/json/plain_numbers.rs": (
+        1,
+        ("crates/core/src/json/plain_numbers/tests.rs::passes_over_good_numbers_and_no_others",),
+    ),
+    "crates/core/src/formats/csv.rs": (
+        1,
+        ("crates/core/src/formats/csv/tests.rs::fields_end_at_every_place_of_a_block",),
+    ),
+    # Exactly as much memory as a vector has, aligned to it or not, and one number less.
+    "crates/core/src/simd/mod.rs": (7, VECTORS),
+    "crates/core/src/simd/portable.rs": (6, VECTORS),
+    "crates/core/src/simd/x86.rs": (43, VECTORS),
+    # Arrays without items, views, arrays of other layouts, types and libraries, and results that outlive their makers.
+    "crates/python/src/arrays.rs": (
+        21,
+        (
+            f"{ARRAYS}::test_an_array_of_another_layout_is_refused",
+            f"{ARRAYS}::test_an_array_that_must_not_be_written_is_not_filled",
+            f"{ARRAYS}::test_an_array_to_fill_shares_no_memory_with_another",
+            f"{ARRAYS}::test_only_the_items_of_a_view_are_written",
+            f"{ARRAYS}::test_empty_arrays",
+            f"{ARRAYS}::test_arrays_of_other_libraries_are_read",
+            f"{ARRAYS}::test_another_interface_is_refused",
+            f"{ARRAYS}::test_bytes_that_are_no_bools_are_refused",
+            f"{ARRAYS}::test_results_keep_their_memory",
+        ),
+    ),
+}
+"""For each file, how often it says ``unsafe``, and the tests."""
+
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:[^"\\]|\\.)*"')
+
+
+def unsafe_in(text: str) -> int:
+    """How often the code says ``unsafe``: comments, strings and the names of lints do not count."""
+    return len(re.findall(r"\bunsafe\b", COMMENT_OR_TEXT.sub("", text)))
+
+
+def sources() -> dict[str, str]:
+    """The Rust files without those that hold only tests, and without the tests at the end of a file."""
+    paths = [path for path in sorted((ROOT / "crates").rglob("*.rs")) if path.name != "tests.rs"]
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    return {path: text.partition("#[cfg(test)]\nmod tests {")[0] for path, text in texts.items()}
+
+
+def test_the_table_has_every_unsafe() -> None:
+    """A new one fails here until the table names a test that reaches its edge."""
+    found = {path: count for path, text in sources().items() if (count := unsafe_in(text))}
+    assert found == {path: count for path, (count, _) in UNSAFE.items()}
+
+
+def test_only_code_counts() -> None:
+    text = 'unsafe { a() } // unsafe\nlet b = "unsafe \\" unsafe"; unsafe fn c() {}\n#![deny(unsafe_op_in_unsafe_fn)]'
+    assert unsafe_in(text) == 2
+
+
+@pytest.mark.parametrize("path", UNSAFE)
+def test_the_tests_of_the_table_exist(path: str) -> None:
+    for test in UNSAFE[path][1]:
+        file, name = test.split("::")
+        text = (ROOT / file).read_text(encoding="utf-8")
+        marked = rf"#\[test\]\n(?:#\[[^\n]*\]\n)*fn {name}\(" if file.endswith(".rs") else rf"^def {name}\("
+        assert re.search(marked, text, re.MULTILINE), f"{file} has no test {name}"
