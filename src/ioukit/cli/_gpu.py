@@ -82,14 +82,13 @@ def find_gpu() -> GPU:
 
 def disagreements(device: str) -> list[str]:
     """What PyTorch computes on a device otherwise than native code: overlaps, survivors, gradients of a loss."""
-    import torch  # noqa: PLC0415 - an extra
-
     from ioukit.losses import loss_and_gradient  # noqa: PLC0415
     from ioukit.postprocess import _array_api, nms  # noqa: PLC0415
     from ioukit.postprocess._inputs import device_set  # noqa: PLC0415
     from ioukit.postprocess._options import limits_of  # noqa: PLC0415
     from ioukit.postprocess._rule import rule_of  # noqa: PLC0415
 
+    torch: Any = importlib.import_module("torch")
     backend = Backend(device, "torch", lambda torch, values: torch.asarray(values, device=device))
     found = list(compare(backend).problems)
     rng = np.random.default_rng(0)
