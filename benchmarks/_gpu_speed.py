@@ -82,7 +82,7 @@ def overlaps(device: str, quick: bool) -> Works:
     for name in ["iou"] if quick else peers:
         function = getattr(ioukit, f"pairwise_{name}")
         program = compiled(function)
-        for rows, columns_ in [(20, 30)] if quick else [(1000, 1000), (10_000, 1000), (20_000, 10_000)]:
+        for rows, columns_ in [(20, 30)] if quick else [(1000, 1000), (10_000, 1000), (10_000, 5000)]:
             a = torch.tensor(random_boxes(rows, 0), device=device)
             b = torch.tensor(random_boxes(columns_, 1), device=device)
             calls = {
@@ -142,7 +142,7 @@ def nms_part(device: str, quick: bool) -> Works:
 def detector(device: str, quick: bool) -> Works:
     """Darknet-53 with both heads: training steps and inference."""
     half = fast_in_bfloat16(torch.device(device))
-    side, images = (64, 2) if quick else (416, 32)
+    side, images = (64, 2) if quick else (416, 16)
     shape = replace(Config(), image_size=(side, side))
     if quick:
         shape = replace(shape, width=0.125, depth=0.1)
