@@ -34,6 +34,7 @@ LAYERS = (
         "_arrays",
         "_exports",
         "_optional",
+        "_label_places",
         "_output",
         "_toml",
     },

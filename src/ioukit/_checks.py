@@ -128,7 +128,7 @@ def check_finite(**values: float) -> None:
 def check_positive(**values: float) -> None:
     """Raises `ValueError` for an argument that is not finite, or not above 0."""
     for name, value in values.items():
-        if not (math.isfinite(value) and value > 0):
+        if not 0 < value < math.inf:  # comparisons alone: torch.compile cannot trace math.isfinite of a variable
             raise ValueError(f"{name} must be positive and finite, got {value}")
 
 

@@ -20,12 +20,9 @@ from PIL import Image
 
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.datasets.shapes import CLASSES
-from ioukit.plots._placing import place_labels
 from ioukit.postprocess import OperatingPoints
 from ioukit.torch.detector.checkpoint import load_model
-from ioukit.torch.detector.drawing import above_boxes, draw
 from ioukit.torch.detector.model import Config
-from ioukit.torch.detector.predict import FoundBoxes, Result
 from ioukit.torch.detector.predict import predict as results_of
 from support.command import run_fresh, run_here
 
@@ -306,43 +303,6 @@ class TestDefects:
 
 
 class TestDrawing:
-    @staticmethod
-    def crowded() -> Result:
-        """Five boxes nearly on each other, whose labels would cover each other above them."""
-        corners = np.array([[60 + k, 60 + k, 140 + k, 140 + k] for k in range(5)], np.float32)
-        boxes = FoundBoxes(corners, np.linspace(0.9, 0.5, 5, dtype=np.float32), np.arange(5))
-        return Result(np.full((240, 240, 3), 128, np.uint8), (240, 240), boxes, tuple(f"class {k}" for k in range(5)))
-
-    def test_labels_do_not_cover_each_other(self) -> None:
-        places: list[Any] = []
-
-        def kept(boxes: Any, sizes: Any, frame: Any) -> Any:
-            found = place_labels(boxes, sizes, frame)
-            places.extend((*spot[1:], *size[spot[0]]) for spot, size in zip(found, sizes, strict=True) if spot)
-            return found
-
-        drawn = draw(self.crowded(), place_labels=kept)
-        assert drawn.shape == (240, 240, 3)
-        assert len(places) == 5
-        for number, (x, y, width, height) in enumerate(places):
-            assert 0 <= x <= 240 - width
-            assert 0 <= y <= 240 - height
-            for left, top, wide, high in places[:number]:
-                assert x >= left + wide or left >= x + width or y >= top + high or top >= y + height
-
-    def test_a_label_may_be_left_out(self) -> None:
-        crowded = self.crowded()
-        none = draw(crowded, place_labels=lambda boxes, *_: [None] * len(boxes))
-        assert not np.array_equal(none, draw(crowded))
-        assert np.array_equal(draw(crowded), draw(crowded, place_labels=above_boxes))
-
-    def test_no_boxes_change_nothing(self) -> None:
-        crowded = self.crowded()
-        empty = FoundBoxes(np.zeros((0, 4), np.float32), np.zeros(0, np.float32), np.zeros(0, np.int64))
-        for places in (above_boxes, place_labels):
-            drawn = draw(Result(crowded.image, crowded.size, empty, ()), place_labels=places)
-            assert np.array_equal(drawn, crowded.image)
-
     def test_the_command_draws_every_image(self, folder: Path, network: Path, tmp_path: Path) -> None:
         done = run_here(
             "predict", network, folder / "images" / "val", *CPU, "--score", "0", "--max-dets", "5", "--draw", tmp_path

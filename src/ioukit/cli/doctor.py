@@ -2,6 +2,7 @@
 
 import json as json_module
 import platform
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import typer
 import ioukit
 from ioukit import _core
 from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._gpu import find_gpu, gpu_text
 from ioukit.cli._json import JsonOutput, json_option
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._talk import Talk
@@ -19,6 +21,13 @@ __all__ = ["doctor"]
 
 
 def doctor(
+    gpu: Annotated[
+        bool,
+        typer.Option(
+            "--gpu",
+            help="Also say whether a GPU can be used, and if not, why. The exit code is then 1 if none can be used.",
+        ),
+    ] = False,
     json: Annotated[
         JsonOutput | None,
         json_option("Print one JSON object instead of the table; with FILE, write it there and print the table."),
@@ -28,6 +37,7 @@ def doctor(
 
     Every installed array library computes the overlaps of difficult boxes. They are compared with those of the native
     code. The exit code is 1 if a library disagrees. Libraries that are not installed or have no device are left out.
+    With --gpu, overlaps, NMS and the gradient of a loss on each GPU are also compared with those of the CPU.
     """
     if json is not None:
         with bad_use():
@@ -44,12 +54,17 @@ def doctor(
         "backends": [_as_json(agreement) for agreement in found],
         "agrees": all(agreement.agrees for agreement in found),
     }
+    there = find_gpu() if gpu else None
+    if there is not None:
+        report["gpu"] = {"usable": there.usable, **asdict(there)}
     if json is not None:
         with bad_input():
             json.write(json_module.dumps(report, indent=2), Talk(quiet=False))
     if json is None or json.path is not None:
         print_result(_table(report, found))
-    if not report["agrees"]:
+        if there is not None:
+            print_result("\n".join(["", *map(printable, gpu_text(there))]))
+    if not report["agrees"] or (there is not None and not there.usable):
         raise typer.Exit(1)
 
 

@@ -175,11 +175,10 @@ def _print_boxes(file: Path, result: Result) -> None:
 def _draw(result: Result, path: Path) -> None:
     from PIL import Image  # noqa: PLC0415 - an extra
 
-    from ioukit.plots._placing import place_labels  # noqa: PLC0415
     from ioukit.torch.detector.drawing import draw  # noqa: PLC0415
 
     with whole_file(path) as unfinished:
-        Image.fromarray(draw(result, place_labels=place_labels)).save(unfinished, format="PNG")
+        Image.fromarray(draw(result)).save(unfinished, format="PNG")
 
 
 def _to_json(results: dict[int, Result], image_ids: list[int], class_ids: list[int]) -> str:

@@ -185,7 +185,7 @@ def shape_iou_loss(
 
     Reference: Zhang and Zhang, Shape-IoU, 2023, arXiv:2312.17663.
     """
-    if not (math.isfinite(scale) and scale >= 0):
+    if not 0 <= scale < math.inf:
         raise ValueError(f"scale must be finite and at least 0, got {scale}")
 
     def formula(pairs: TrainingPairs) -> Array:

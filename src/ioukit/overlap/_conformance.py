@@ -18,7 +18,7 @@ from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, 
 if TYPE_CHECKING:
     from ioukit.typing import Array, FloatArray
 
-__all__ = ["BACKENDS", "BOXES", "MEASURES", "Agreement", "Backend", "Unavailable", "agreements", "native"]
+__all__ = ["BACKENDS", "BOXES", "MEASURES", "Agreement", "Backend", "Unavailable", "agreements", "compare", "native"]
 
 MEASURES = (
     *map(Measure, ("intersection", "iou", "iom", "giou", "diou", "ciou", "eiou", "siou", "centre_distance")),
@@ -154,10 +154,11 @@ def agreements() -> Iterator[Agreement]:
         except Unavailable as why:
             yield Agreement(backend.name, None, available=False, problems=(str(why),))
             continue
-        yield _compare(backend)
+        yield compare(backend)
 
 
-def _compare(backend: Backend) -> Agreement:
+def compare(backend: Backend) -> Agreement:
+    """Compares the overlaps of a backend, which this machine can run, with those of native code."""
     problems, worst = [], 0.0
     for dtype in backend.dtypes:
         boxes = BOXES.astype(dtype)

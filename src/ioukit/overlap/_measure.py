@@ -76,6 +76,6 @@ def inner_iou(ratio: float) -> Measure:
 
 def nwd(constant: float) -> Measure:
     """Normalized Wasserstein distance, which is 1/e where the distance is ``constant``."""
-    if not (math.isfinite(constant) and constant >= _IMAGE_SIDES[0]):
+    if not _IMAGE_SIDES[0] <= constant < math.inf:
         raise ValueError(f"constant must be a length of at least 2**-60, got {constant}")
     return Measure("nwd", (float(constant),))

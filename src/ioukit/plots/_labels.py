@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.transforms import IdentityTransform
 
+from ioukit._label_places import place_labels
 from ioukit.plots._drawing import literal
-from ioukit.plots._placing import place_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

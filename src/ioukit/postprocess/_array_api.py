@@ -7,21 +7,25 @@ those of `ioukit.overlap` in the caller's library, and they are compared as the 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit._arrays import as_numpy, library_of
+from ioukit._arrays import as_numpy, library_of, namespace_of
 from ioukit.overlap import _agnostic
+from ioukit.overlap._agnostic import MAX_BYTES
 from ioukit.postprocess._groups import limited
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ioukit.postprocess._inputs import DeviceSet
     from ioukit.postprocess._options import Limits
     from ioukit.postprocess._rule import Rule
     from ioukit.typing import Array
 
-__all__ = ["padded_survivors", "survivors"]
+__all__ = ["Kernels", "compiled_kernels", "padded_survivors", "survivors"]
 
 _BLOCK = 1024
 """The number of boxes whose overlaps with each other are computed as one table."""
@@ -30,12 +34,27 @@ _PIECE = 1 << 15
 """The number of boxes after a block that are compared with its survivors at a time."""
 
 
-def survivors(given: DeviceSet, rule: Rule, limits: Limits) -> Array:
+class Kernels(NamedTuple):
+    """How the overlaps of `survivors` are computed."""
+
+    table: Callable[..., Array]
+    """`_removes`, or a function that computes the same."""
+    removed: Callable[..., Array]
+    """`_removed`, or a function that computes the same."""
+
+
+def compiled_kernels(compiler: Callable[[Callable[..., Array]], Callable[..., Array]]) -> Kernels:
+    """The overlaps as programs of a compiler, which needs no limit of memory because it writes no temporary tables."""
+    return Kernels(*(partial(compiler(kernel), max_bytes=None) for kernel in (_removes, _removed)))
+
+
+def survivors(given: DeviceSet, rule: Rule, limits: Limits, kernels: Kernels | None = None) -> Array:
     """(K,) the positions of the boxes that survive, by descending score, on the device of the boxes.
 
     The boxes go in blocks, the best first. A block decides among itself which of its boxes survive, and these remove
     boxes after it. The host waits for the device a few times per block.
     """
+    table, removed = kernels or Kernels(_removes, _removed)
     xp = given.xp
     order, boxes, scores, codes = _sorted(given)
     count = boxes.shape[0]
@@ -45,9 +64,9 @@ def survivors(given: DeviceSet, rule: Rule, limits: Limits) -> Array:
     kept = [waiting[:0]]
     while waiting.shape[0]:
         block, waiting = waiting[:_BLOCK], waiting[_BLOCK:]
-        kept.append(block[_settled(xp, _removes(xp, boxes, codes, rule, block, block))])
+        kept.append(block[_settled(xp, table(boxes, codes, rule, block, block))])
         pieces = [
-            piece[~xp.any(_removes(xp, boxes, codes, rule, kept[-1], piece), axis=0)]
+            piece[~removed(boxes, codes, rule, kept[-1], piece)]
             for piece in (waiting[k : k + _PIECE] for k in range(0, waiting.shape[0], _PIECE))
         ]
         waiting = xp.concat(pieces) if pieces else waiting
@@ -109,17 +128,27 @@ def _compared(values: Array, rule: Rule) -> Array:
     return values > rule.threshold if rule.strict else values >= rule.threshold
 
 
-def _removes(xp: Any, boxes: Array, codes: tuple[Array, ...], rule: Rule, rows: Array, columns: Array) -> Array:
+def _removes(
+    boxes: Array, codes: tuple[Array, ...], rule: Rule, rows: Array, columns: Array, max_bytes: int | None = MAX_BYTES
+) -> Array:
     """(R, C) whether the box of a row, if it is kept, removes the box of a column."""
+    xp = namespace_of(boxes)
 
     def of(array: Array, positions: Array) -> Array:
         return xp.take(array, positions, axis=0)
 
     first, second = of(boxes, rows), of(boxes, columns)
-    removes = _compared(_agnostic.pairwise(rule.measure, first, second, None, False, _agnostic.MAX_BYTES), rule)
+    removes = _compared(_agnostic.pairwise(rule.measure, first, second, None, False, max_bytes), rule)
     for code in codes:
         removes = removes & (of(code, rows)[:, None] == of(code, columns)[None, :])
     return removes
+
+
+def _removed(
+    boxes: Array, codes: tuple[Array, ...], rule: Rule, rows: Array, columns: Array, max_bytes: int | None = MAX_BYTES
+) -> Array:
+    """(C,) whether any box of the rows removes the box of a column."""
+    return namespace_of(boxes).any(_removes(boxes, codes, rule, rows, columns, max_bytes), axis=0)
 
 
 def _settled(xp: Any, removes: Array) -> Array:

@@ -20,7 +20,12 @@ GAP = 1.0
 
 
 def place_labels(
-    boxes: FloatArray, sizes: Sequence[Sequence[tuple[float, float]]], frame: FloatArray, *, covered: float = 1.0
+    boxes: FloatArray,
+    sizes: Sequence[Sequence[tuple[float, float]]],
+    frame: FloatArray,
+    *,
+    covered: float = 1.0,
+    taken: Sequence[tuple[float, float, float, float]] = (),
 ) -> list[tuple[int, float, float] | None]:
     """Finds a place for a label at each box. The first box chooses first.
 
@@ -32,17 +37,18 @@ def place_labels(
         sizes: For each box the widths and heights of its possible labels, the longest text first.
         frame: (4,) the rectangle that contains all labels.
         covered: The part of the frame that all labels together may cover; the first label may cover more.
+        taken: Rectangles ``(left, top, right, bottom)`` that no label may cover.
 
     Returns:
         For each box the position of the text that fits, and its left and top; ``None`` if no text fits.
     """
-    placed = np.empty((0, 4))
+    placed = np.array(taken, np.float64).reshape(-1, 4)
     left = covered * float(np.prod(np.maximum(frame[2:] - frame[:2], 0)))  # square pixels
     found: list[tuple[int, float, float] | None] = []
     for box, wordings in zip(boxes, sizes, strict=True):
         best = None
         for wording, (width, height) in enumerate(wordings):
-            if len(placed) and width * height > left:
+            if len(placed) > len(taken) and width * height > left:
                 continue
             spots = np.array(list(_spots(box, width, height, frame)))
             if not len(spots):
