@@ -7,6 +7,7 @@ mod curves;
 mod influence;
 mod matching;
 mod plain;
+mod regions;
 
 use super::regions::Boxes;
 use super::{Areas, CapScope, Choice, Detections, Lists, Matches, NOWHERE, Objects, Rules, Scene, Verified, flag};
