@@ -4,8 +4,8 @@ use super::super::{
     Area, Drawing, Influence, LeftOut, NOWHERE, Outcomes, Quantity, Reading, Rules, Table, accumulate, influence,
 };
 use super::plain;
-use super::{CATEGORIES, Data, IMAGES, Matches, Random, rules};
-use crate::evaluation::rules::outside;
+use super::{CATEGORIES, CapScope, Data, IMAGES, Matches, Random, rules};
+use crate::evaluation::steps::pairwise_sum;
 
 const RECALLS: [f64; 6] = [0.0, 0.2, 0.4, 0.5, 0.75, 1.0];
 
@@ -16,10 +16,21 @@ struct Wanted {
     plain_precision: bool,
     range: usize,
     cap: u32,
+    /// Whether a category without objects counts 0 where a detection counts.
+    zero_if_detected: bool,
 }
 
-/// For each category, the sum of its points and how many are defined.
-fn numbers(table: &Matches, rules: &Rules<'_>, thresholds: &[usize], wanted: Wanted) -> Vec<(f64, i64)> {
+/// The number of a category.
+struct Number {
+    /// The sum of its defined points.
+    total: f64,
+    defined: i64,
+    /// The mean of all points; NaN if one is not defined.
+    mean: f64,
+}
+
+/// The number of each category.
+fn numbers(table: &Matches, rules: &Rules<'_>, thresholds: &[usize], wanted: Wanted) -> Vec<Number> {
     let categories = if rules.class_agnostic { 1 } else { CATEGORIES };
     let of = |category: u32| if rules.class_agnostic { 0 } else { category };
     let ranges = rules.areas.len();
@@ -35,7 +46,7 @@ fn numbers(table: &Matches, rules: &Rules<'_>, thresholds: &[usize], wanted: Wan
     let drawing = Drawing {
         recall_thresholds: RECALLS.to_vec(),
         caps: vec![wanted.cap],
-        caps_over_all_images: rules.cap_scope == super::CapScope::Category,
+        caps_over_all_images: rules.cap_scope == CapScope::Category,
         plain_precision: wanted.plain_precision,
         area,
     };
@@ -51,20 +62,38 @@ fn numbers(table: &Matches, rules: &Rules<'_>, thresholds: &[usize], wanted: Wan
         thresholds: rules.thresholds.len(),
     };
     let curves = accumulate(outcomes, &drawing);
+    let is_counted = |place: usize, row: usize, threshold: usize| {
+        let by_place = rules.cap_scope == CapScope::Category;
+        let rank = if by_place { place } else { table.detections.rank[row] as usize };
+        let at = (row * ranges + wanted.range) * rules.bytes() + threshold / 8;
+        rank < wanted.cap as usize && table.detections.ignored[at] >> (threshold % 8) & 1 == 0
+    };
+    let is_detected = |of_category: usize, threshold: usize| {
+        let mut rows: Vec<usize> = (0..category.len()).filter(|&row| category[row] as usize == of_category).collect();
+        rows.sort_by(|&a, &b| table.detections.score[b].total_cmp(&table.detections.score[a]));
+        rows.into_iter().enumerate().any(|(place, row)| is_counted(place, row, threshold))
+    };
     let number = |category: usize| {
         let mut points = Vec::new();
         for &threshold in thresholds {
             let curve = (category * ranges + wanted.range) * rules.thresholds.len() + threshold;
             let precisions = &curves.precision[curve * RECALLS.len()..][..RECALLS.len()];
+            let start = points.len();
             match wanted.quantity {
                 Quantity::Precisions => points.extend(precisions),
-                Quantity::MeanPrecision => points.push(precisions.iter().sum::<f64>() / RECALLS.len() as f64),
+                Quantity::MeanPrecision => {
+                    points.push(precisions.iter().fold(0.0, |sum, precision| sum + precision / RECALLS.len() as f64));
+                }
                 Quantity::Recall => points.push(curves.recall[curve]),
                 Quantity::Area(_) => points.push(curves.area[curve]),
             }
+            if points[start].is_nan() && wanted.zero_if_detected && is_detected(category, threshold) {
+                points[start..].fill(0.0);
+            }
         }
-        let defined = points.iter().filter(|point| !point.is_nan());
-        (defined.clone().sum(), defined.count() as i64)
+        let mean = pairwise_sum(&points) / points.len() as f64;
+        points.retain(|point| !point.is_nan());
+        Number { total: pairwise_sum(&points), defined: points.len() as i64, mean }
     };
     (0..categories).map(number).collect()
 }
@@ -77,7 +106,7 @@ fn found(data: &Data, rules: Rules<'_>, thresholds: &[usize], wanted: Wanted, le
     let mut near_starts = vec![0; rows + 1];
     table.near.detection.iter().for_each(|&row| near_starts[row as usize + 1] += 1);
     (0..rows).for_each(|row| near_starts[row + 1] += near_starts[row]);
-    let is_out = |&row: &u32| outside(data.detections[row as usize].area(), rules.areas[wanted.range]);
+    let is_out = |&row: &u32| plain::outside(data.detections[row as usize].area(), rules.areas[wanted.range]);
     let outside: Vec<bool> = table.detections.row.iter().map(is_out).collect();
     let flags: Vec<u8> = listed.iter().map(|&row| data.objects[row].flags).collect();
     let ignored: Vec<bool> =
@@ -113,7 +142,7 @@ fn found(data: &Data, rules: Rules<'_>, thresholds: &[usize], wanted: Wanted, le
         quantity: wanted.quantity,
         recall_thresholds: &RECALLS,
         plain_precision: wanted.plain_precision,
-        zero_if_detected: false,
+        zero_if_detected: wanted.zero_if_detected,
     };
     influence(table, rules, reading, thresholds, &vec![true; categories], left_out).expect("the pairs give the matches")
 }
@@ -154,24 +183,33 @@ fn a_row_adds_what_the_number_loses_without_it() {
             ]),
             plain_precision: random.one_in(2),
             range: random.below(rules.areas.len()),
+            zero_if_detected: random.one_in(2),
             cap: random.one_of(&[1, 2, 3, 100]).min(rules.max_detections as u32),
         };
-        let all = numbers(&data.matches(rules), &rules, &thresholds, wanted);
+        let table = data.matches(rules);
+        let all = numbers(&table, &rules, &thresholds, wanted);
         for left_out in [LeftOut::Detections, LeftOut::Objects, LeftOut::Images] {
             let result = found(&data, rules, &thresholds, wanted, left_out);
             let what = format!("{seed} {left_out:?} {wanted:?} {thresholds:?} {rules:?} {data:?}");
-            for (category, &(total, defined)) in all.iter().enumerate() {
-                assert!((result.total[category] - total).abs() < 1e-9, "{what}");
+            for (category, &Number { total, defined, .. }) in all.iter().enumerate() {
+                assert_eq!(result.total[category], total, "{what}");
                 assert_eq!(result.defined[category], defined, "{what}");
             }
             for row in 0..result.change.len() {
                 let rest = numbers(&without(&data, &rules, row, left_out).matches(rules), &rules, &thresholds, wanted);
-                let sum = |numbers: &[(f64, i64)]| {
-                    numbers.iter().fold((0.0, 0), |sum, number| (sum.0 + number.0, sum.1 + number.1))
+                let change = |(sum, more): (f64, i64), (after, before): (&Number, &Number)| {
+                    (sum + (after.total - before.total), more + after.defined - before.defined)
                 };
-                let ((before, counted), (after, still_counted)) = (sum(&all), sum(&rest));
-                assert!((result.change[row] - (after - before)).abs() < 1e-9, "{row} {what}");
-                assert_eq!(result.more_defined[row], still_counted - counted, "{row} {what}");
+                let wanted = rest.iter().zip(&all).fold((0.0, 0), change);
+                assert_eq!((result.change[row], result.more_defined[row]), wanted, "{row} {what}");
+                let category = match left_out {
+                    LeftOut::Detections => table.detections.category[row],
+                    LeftOut::Objects => table.objects.category[row],
+                    LeftOut::Images => continue,
+                };
+                let mean = rest[if rules.class_agnostic { 0 } else { category as usize }].mean;
+                let found = result.mean[row];
+                assert!(found == mean || (found.is_nan() && mean.is_nan()), "{row} {found} {mean} {what}");
             }
         }
     }

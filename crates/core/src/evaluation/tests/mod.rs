@@ -73,8 +73,10 @@ impl Data {
     fn random(random: &mut Random) -> Self {
         let corners = |random: &mut Random| [4, 2, 5, 3].map(|most| random.below(most) as f64);
         let strange = random.one_in(2);
+        // All in one place, or spread.
+        let spread = random.one_of(&[1, 1, usize::MAX]);
         let place = |random: &mut Random, count: usize| {
-            if strange && random.one_in(12) { NOWHERE } else { random.below(count) as u32 }
+            if strange && random.one_in(12) { NOWHERE } else { random.below(count.min(spread)) as u32 }
         };
         let object = |random: &mut Random| {
             let corners = corners(random);

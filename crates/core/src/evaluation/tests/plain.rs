@@ -1,6 +1,5 @@
 //! The rules of matching, in the order in which one would say them.
 
-use super::super::rules::outside;
 use super::super::{CapScope, Choice, NOWHERE, Rules, flag, special};
 use super::{Data, Object};
 
@@ -72,6 +71,11 @@ pub fn overlap(data: &Data, detection: usize, object: usize) -> f64 {
     let common = width * height;
     let crowd = object.flags & flag::OVER_DETECTION != 0;
     if common == 0.0 { 0.0 } else { common / if crowd { w1 * h1 } else { w1 * h1 + w2 * h2 - common } }
+}
+
+/// Whether an area lies outside of a range, whose ends belong to it.
+pub fn outside(area: f64, [low, high]: [f64; 2]) -> bool {
+    !(low..=high).contains(&area)
 }
 
 /// Whether a range ignores an object.
