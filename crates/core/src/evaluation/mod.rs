@@ -18,6 +18,8 @@ mod rules;
 mod scene;
 mod score;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod trapezoid;
 mod verified;
 
