@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "run_command", "run_in_turns", "run_program"]
 
-# Compiled files are kept, as pip leaves them. Where a user turned that off, packages that pip installed would still have
-# theirs, and ioukit, used in place, would be compiled again in every process.
+# Compiled files are kept, as pip leaves them. Where a user turned that off, what pip installed still has its own, while
+# ioukit, used in place, would be compiled again in every process.
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 # ru_maxrss is in bytes on macOS and in kilobytes elsewhere.
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
