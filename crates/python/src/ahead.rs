@@ -8,35 +8,42 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::thread::{Builder, JoinHandle};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::Builder;
 
 use ioukit_core::coco::{self, Detections, Dialect, GroundTruth, OnInvalid, ReadError, Source};
+use ioukit_core::threads::with_threads;
 use pyo3::prelude::*;
 
 /// Two files of together so many bytes are read by one thread. That takes less time than the imports, and leaves them a
 /// core of their own.
 const SMALL: u64 = 32 << 20;
 
-/// A file that a thread of its own reads until this is dropped.
+/// A file that another thread reads, unless this is dropped before.
 struct Reading<T> {
     path: PathBuf,
-    thread: Option<JoinHandle<Result<T, ReadError>>>,
+    result: Option<Receiver<Result<T, ReadError>>>,
     given_up: Arc<AtomicBool>,
 }
 
-impl<T: Send + 'static> Reading<T> {
-    fn start(path: PathBuf, read: impl FnOnce(&Source) -> Result<T, ReadError> + Send + 'static) -> Self {
+impl<T: Send> Reading<T> {
+    /// A file to read, and the work of the thread that reads it.
+    fn new(
+        path: PathBuf,
+        read: impl FnOnce(&Source) -> Result<T, ReadError> + Send,
+    ) -> (Self, impl FnOnce() -> Option<()> + Send) {
         let given_up = Arc::new(AtomicBool::new(false));
-        let (file, until) = (path.clone(), given_up.clone());
-        let thread = Builder::new().spawn(move || read(&coco::open_until(&file, until)?));
-        Self { path, thread: thread.ok(), given_up }
+        let source = coco::open_until(&path, given_up.clone());
+        let (done, result) = channel();
+        // Nobody may wait any more.
+        let work = move || done.send(source.and_then(|source| read(&source))).ok();
+        (Self { path, result: Some(result), given_up }, work)
     }
 
     /// What was read. A file that could not be read is left to the caller, who finds the same error.
     fn finish(mut self, py: Python<'_>) -> Option<T> {
-        let thread = self.thread.take()?;
-        py.detach(|| thread.join()).ok()?.ok()
+        let result = self.result.take()?;
+        py.detach(move || result.recv()).ok()?.ok()
     }
 }
 
@@ -73,16 +80,14 @@ fn start(ground_truth: PathBuf, detections: PathBuf) -> Option<Ahead> {
     let length = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|about| about.len());
     let bytes = length(&ground_truth)? + length(&detections)?;
     let threads = usize::from(bytes <= SMALL);
-    // One file after the other, in the order in which they are asked for.
-    let (next, first_is_done) = channel::<()>();
-    let ground_truth = Reading::start(ground_truth, move |source| {
-        let _next = next; // closes the channel when the thread ends
+    let (ground_truth, read_first) = Reading::new(ground_truth, move |source| {
         coco::read_ground_truth(source, OnInvalid::Error, Dialect::Coco, threads)
     });
-    let detections = Reading::start(detections, move |source| {
-        let _ = first_is_done.recv();
-        coco::read_detections(source, OnInvalid::Error, false, threads)
-    });
+    let (detections, read_second) =
+        Reading::new(detections, move |source| coco::read_detections(source, OnInvalid::Error, false, threads));
+    // One after the other, in the order in which they are asked for.
+    let work = move || (read_first(), read_second());
+    Builder::new().spawn(move || with_threads(threads, work)).ok()?;
     Some(Ahead { ground_truth: Some(ground_truth), detections: Some(detections) })
 }
 

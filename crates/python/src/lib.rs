@@ -14,15 +14,11 @@ mod join;
 mod losses;
 mod nms;
 mod overlap;
-mod pages;
 mod records;
 mod regions;
 mod replicates;
 
 use pyo3::prelude::*;
-
-#[global_allocator]
-static ALLOCATOR: pages::LargePages = pages::LargePages;
 
 #[pymodule]
 mod _core {

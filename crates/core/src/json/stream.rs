@@ -17,11 +17,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::cursor::{Cursor, SyntaxError};
 use crate::threads::in_order;
 
-/// Bytes of a piece of an array: small enough for the cache of a core, with the columns that it is read into, and large
-/// enough to hide the start of each.
-const CHUNK: u64 = 1 << 18;
+/// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each.
+const CHUNK: u64 = 1 << 20;
 /// Bytes read beyond a piece, so that the element across its end is usually in the window.
-const SLACK: u64 = 1 << 13;
+const SLACK: u64 = 1 << 14;
 /// Bytes before a piece in which the comma and bracket of the preceding element are looked for.
 const LOOK_BACK: u64 = 64;
 /// What some editors write in front of UTF-8.
