@@ -33,7 +33,12 @@ def truth(image: int) -> str:
             "categories": [{"id": 1, "name": "cat"}],
             "annotations": [
                 {
-                    **{"id": 1, "image_id": image, "category_id": 1, "bbox": [0, 0, 2, 2], "area": 4, "iscrowd": 0},
+                    "id": 1,
+                    "image_id": image,
+                    "category_id": 1,
+                    "bbox": [0, 0, 2, 2],
+                    "area": 4,
+                    "iscrowd": 0,
                     "segmentation": OUTLINE,
                 }
             ],
