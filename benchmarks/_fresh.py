@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "run_command", "run_in_turns", "run_program"]
 
+# Compiled files are kept, as pip leaves them. Where a user turned that off, what pip installed still has its own, while
+# ioukit, used in place, would be compiled again in every process.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 # ru_maxrss is in bytes on macOS and in kilobytes elsewhere.
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
@@ -36,7 +39,7 @@ def run_command(command: Sequence[str]) -> Run:
     """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=out, stderr=err)
+        process = subprocess.Popen(command, stdout=out, stderr=err, env=_ENVIRONMENT)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)  # wait4 took it from Popen

@@ -47,7 +47,7 @@ ENGINES = {
     "ioukit": Engine(
         "ioukit",
         "import ioukit\nr = ioukit.evaluate(gt, dt, iou_type=kind)\nprint(json.dumps(list(r.summary.values())))",
-        "import ioukit\nstart()\nioukit.read_coco(gt, dt)\nstop()",
+        "from ioukit import read_coco\nstart()\nread_coco(gt, dt)\nstop()",
     ),
     "hotcoco": Engine(
         "hotcoco",

@@ -7,7 +7,6 @@ boxes does not load polygons.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any
@@ -30,13 +29,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
             Names from the package itself are its modules: they become attributes, and are not in ``__all__``.
     """
     with open(f"{file.removesuffix('c')}i", encoding="utf-8") as stub:
-        statements = ast.parse(stub.read()).body
-    homes = {
-        alias.asname or alias.name: statement.module
-        for statement in statements
-        if isinstance(statement, ast.ImportFrom) and statement.module
-        for alias in statement.names
-    }
+        homes = _homes(stub.read())
 
     def getattribute(name: str) -> Any:
         if name not in homes:
@@ -49,6 +42,22 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
     names = sorted(name for name, home in homes.items() if home != package)
     return getattribute, lambda: sorted({*vars(sys.modules[package]), *homes}), names
+
+
+def _homes(stub: str) -> dict[str, str]:
+    """The module of each name that a stub imports, as the formatter writes it: to parse Python takes ten times as long.
+
+    A statement is a line, or it has its names between brackets; tests compare the names with those of a parser.
+    """
+    homes = {}
+    for statement in f"\n{stub}".split("\nfrom ")[1:]:
+        module, _, names = statement.partition(" import ")
+        first, _, rest = names.partition("\n")
+        listed = rest.partition(")")[0] if first == "(" else first
+        for name in listed.split(","):
+            if name.strip():
+                homes[name.split()[-1]] = module
+    return homes
 
 
 def _module(package: str, name: str) -> Any:

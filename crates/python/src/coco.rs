@@ -9,6 +9,7 @@ use pyo3::exceptions::{PyEOFError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::ahead;
 use crate::arrays::{Column, Table, column, table};
 
 pyo3::import_exception!(ioukit.errors, DatasetError);
@@ -98,12 +99,16 @@ pub fn read_coco_detections<'py>(
     part: Option<Part>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
-    let columns = read(py, &path, |source| match part {
-        None => coco::read_detections(&source, on_invalid, lines, threads),
-        Some((start, end, record, without_boxes)) => {
-            coco::read_part(&source, on_invalid, lines, coco::Part { start, end, record, without_boxes }, threads)
-        }
-    })?;
+    let read_now = || {
+        read(py, &path, |source| match part {
+            None => coco::read_detections(&source, on_invalid, lines, threads),
+            Some((start, end, record, without_boxes)) => {
+                coco::read_part(&source, on_invalid, lines, coco::Part { start, end, record, without_boxes }, threads)
+            }
+        })
+    };
+    let whole = part.is_none().then(|| ahead::detections(py, &path, on_invalid, lines)).flatten();
+    let columns = whole.map_or_else(read_now, Ok)?;
     let dict = PyDict::new(py);
     dict.set_item("image_ids", column(py, columns.image_ids)?)?;
     dict.set_item("category_ids", column(py, columns.category_ids)?)?;
@@ -144,7 +149,8 @@ pub fn read_coco_ground_truth<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let on_invalid = self::on_invalid(on_invalid);
     let dialect = if lvis { Dialect::Lvis } else { Dialect::Coco };
-    let columns = read(py, &path, |source| coco::read_ground_truth(&source, on_invalid, dialect, threads))?;
+    let read_now = || read(py, &path, |source| coco::read_ground_truth(&source, on_invalid, dialect, threads));
+    let columns = ahead::ground_truth(py, &path, on_invalid, dialect).map_or_else(read_now, Ok)?;
     let images = PyDict::new(py);
     images.set_item("ids", column(py, columns.images.ids)?)?;
     images.set_item("sizes", table(py, columns.images.sizes)?)?;

@@ -2,6 +2,7 @@
 //!
 //! Python checks the arguments and raises the errors; these functions take one dtype, contiguous and read-only.
 
+mod ahead;
 mod arrays;
 mod coco;
 mod curves;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::ahead::{read_coco_ahead, stop_reading_ahead};
     #[pymodule_export]
     use super::coco::{
         box_problem, find_coco_parts, known_detections, read_coco_detections, read_coco_ground_truth,

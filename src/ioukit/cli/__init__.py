@@ -1,5 +1,5 @@
 """The command `ioukit`: results on stdout, other lines on stderr, one file per command."""
 
-from ioukit.cli._app import main
+from ioukit.cli._start import main
 
 __all__ = ["main"]

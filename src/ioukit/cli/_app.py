@@ -1,8 +1,8 @@
 """The register of commands, and the options that they share. A command is imported when it is asked for."""
 
+import gc
 import importlib
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
@@ -13,7 +13,7 @@ from ioukit.cli._json import JsonCommand
 from ioukit.cli._output import standard_output
 from ioukit.cli._signals import stopped_by_signals
 
-__all__ = ["app_of", "main"]
+__all__ = ["app_of", "run"]
 
 COMMANDS = {
     "eval": "eval.eval_files",
@@ -115,8 +115,20 @@ def _ioukit(
     """
 
 
-def main() -> NoReturn:
-    """Runs the command that `sys.argv` names and exits."""
+def run(words: Sequence[str]) -> NoReturn:
+    """Runs the command of a command line and exits."""
     with stopped_by_signals(), standard_output():
-        app_of(sys.argv[1:])(prog_name="ioukit")
+        app = _imported(words)
+        app(words, prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself
+
+
+def _imported(words: Sequence[str]) -> typer.Typer:
+    """The app for a command line. What is imported stays, so Python need not look for cycles meanwhile."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return app_of(words)
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,25 +1,31 @@
-"""From data to results in one call."""
+"""From data to results in one call.
+
+The first call imports NumPy and the other modules of an evaluation, while other threads read its files.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from ioukit.datasets.reading_ahead import ReadingAhead
 
-from ioukit.datasets import Detections, GroundTruth
-from ioukit.evaluation.curves import accumulate
-from ioukit.evaluation.matching import match
-from ioukit.evaluation.protocols import Protocol
-from ioukit.evaluation.protocols.registry import check_protocol
-from ioukit.evaluation.results import Evaluation
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.evaluation.protocols import Protocol
+    from ioukit.evaluation.results import Evaluation
 
 __all__ = ["detections_of", "evaluate", "ground_truth_of"]
 
 GroundTruthLike: TypeAlias = "GroundTruth | str | os.PathLike[str] | Mapping[str, Any]"
 DetectionsLike: TypeAlias = "Detections | str | os.PathLike[str] | Sequence[Mapping[str, Any]] | npt.NDArray[Any]"
+
+_LAST_IMPORT = "ioukit.evaluation.results"
 
 
 def evaluate(
@@ -59,13 +65,20 @@ def evaluate(
         ValueError: If ``categories`` or ``images`` has one that the ground truth does not list.
 
     Examples:
+        >>> from ioukit import Detections, GroundTruth
         >>> ground_truth = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 10]])
         >>> detections = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 8]], scores=[0.9])
         >>> round(evaluate(ground_truth, detections).summary["AP"], 3)
         0.7
     """
-    gt = ground_truth_of(ground_truth, protocol, threads)
-    dt = detections_of(detections, gt, threads)
+    waits_for_imports = _LAST_IMPORT not in sys.modules
+    with ReadingAhead(ground_truth, detections, threads) if waits_for_imports else nullcontext():
+        from ioukit.evaluation.curves import accumulate  # noqa: PLC0415 - the files are read meanwhile
+        from ioukit.evaluation.matching import match  # noqa: PLC0415
+        from ioukit.evaluation.results import Evaluation  # noqa: PLC0415
+
+        gt = ground_truth_of(ground_truth, protocol, threads)
+        dt = detections_of(detections, gt, threads)
     table = match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
     curves = accumulate(table, threads=threads)
     return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
@@ -73,7 +86,11 @@ def evaluate(
 
 def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:
     """The objects that :func:`evaluate` was given, read if they are a path or records."""
+    from ioukit.datasets import GroundTruth  # noqa: PLC0415 - loads NumPy
+
     if protocol is not None:
+        from ioukit.evaluation.protocols.registry import check_protocol  # noqa: PLC0415 - as above
+
         check_protocol(protocol)  # before anything is read
     if isinstance(given, GroundTruth):
         return given
@@ -98,6 +115,10 @@ def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: 
 
 def detections_of(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
     """The detections that :func:`evaluate` was given, read if they are a path or records."""
+    import numpy as np  # noqa: PLC0415 - the files of an evaluation are read while it is imported
+
+    from ioukit.datasets import Detections  # noqa: PLC0415 - as above
+
     if isinstance(given, Detections):
         return given
     if isinstance(given, str | os.PathLike):

@@ -1,6 +1,8 @@
 //! From a path to a source of JSON text.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::ReadError;
 use crate::json::Source;
@@ -20,6 +22,11 @@ pub fn open(path: &Path, unpack: Unpack<'_>) -> Result<Source, ReadError> {
         return Err(ReadError::Invalid("expected a gzip file, as the name says, found something else".into()));
     }
     check_head(Source::Memory(unpack(&source.into_bytes()?)?))
+}
+
+/// Opens a file that is not packed. Reading it fails from the moment at which the caller has given it up.
+pub fn open_until(path: &Path, given_up: Arc<AtomicBool>) -> Result<Source, ReadError> {
+    check_head(Source::open(path)?.until(given_up))
 }
 
 fn check_head(source: Source) -> Result<Source, ReadError> {

@@ -11,7 +11,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cursor::{Cursor, SyntaxError};
 use crate::threads::in_order;
@@ -34,6 +35,8 @@ pub enum Source {
         file: File,
         /// In bytes, when it was opened.
         length: u64,
+        /// Whether nobody waits for it any more: reading fails then.
+        given_up: Arc<AtomicBool>,
     },
     /// Text in memory, from a pipe or out of a compressed file.
     Memory(Vec<u8>),
@@ -48,11 +51,19 @@ impl Source {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         if about.is_file() {
-            return Ok(Self::File { file, length: about.len() });
+            return Ok(Self::File { file, length: about.len(), given_up: Arc::default() });
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         Ok(Self::Memory(text))
+    }
+
+    /// The same source, until someone gives it up.
+    pub fn until(mut self, nobody_waits: Arc<AtomicBool>) -> Self {
+        if let Self::File { given_up, .. } = &mut self {
+            *given_up = nobody_waits;
+        }
+        self
     }
 
     /// Length in bytes.
@@ -92,7 +103,7 @@ impl Source {
     pub fn into_bytes(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Memory(text) => Ok(text),
-            Self::File { mut file, length } => {
+            Self::File { mut file, length, .. } => {
                 let mut text = Vec::with_capacity(length as usize);
                 file.read_to_end(&mut text)?;
                 Ok(text)
@@ -116,7 +127,10 @@ impl<'s> Window<'s> {
     /// Makes the bytes from `start` to `end`, or to the end of the source, available.
     fn load(&mut self, start: u64, end: u64) -> io::Result<()> {
         self.start = start;
-        if let Source::File { file, length } = self.source {
+        if let Source::File { file, length, given_up } = self.source {
+            if given_up.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             self.buffer.resize((end.min(*length) - start) as usize, 0);
             read_exact_at(file, &mut self.buffer, start)?;
         }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,12 +45,20 @@ def first_bytes(path: Path) -> bytes:
             return b""
         with path.open("rb") as file:
             start = file.read(_LOOK)
-        if start[:2] == b"\x1f\x8b":
-            with gzip.open(path) as unpacked:
-                start = unpacked.read(_LOOK)
+    except OSError:
+        return b""
+    return _unpacked(path) if start[:2] == b"\x1f\x8b" else start
+
+
+def _unpacked(path: Path) -> bytes:
+    import gzip  # noqa: PLC0415 - few files are packed
+    import zlib  # noqa: PLC0415
+
+    try:
+        with gzip.open(path) as file:
+            return file.read(_LOOK)
     except (OSError, EOFError, zlib.error):
         return b""
-    return start
 
 
 def archive_in(start: bytes) -> str | None:

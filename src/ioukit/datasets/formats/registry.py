@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ioukit._output import whole_file, whole_folder
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
@@ -206,6 +205,8 @@ def write(
         DatasetError: If the data lacks something that the format must have, such as the sizes of images.
         OSError: If the path cannot be written, or is a folder that is not empty.
     """
+    from ioukit._output import whole_file, whole_folder  # noqa: PLC0415 - reading does not need it
+
     found = find_format(path, format)
     is_truth = isinstance(data, GroundTruth)
     if not isinstance(data, GroundTruth | Detections):

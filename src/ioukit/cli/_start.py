@@ -1,0 +1,39 @@
+"""The start of a command: what should begin before NumPy and Typer are imported."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from ioukit.datasets.reading_ahead import ReadingAhead
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+# Python looks for cycles among all objects when it ends, which takes longer than matching a small data set. The system
+# takes the memory back anyway.
+atexit.register(gc.freeze)
+
+
+def main() -> NoReturn:
+    """Runs the command that `sys.argv` names and exits."""
+    words = sys.argv[1:]
+    if words[:1] == ["eval"] and "numpy" not in sys.modules:
+        # An evaluation needs no linear algebra. The threads of OpenBLAS would wait for work on the cores that read.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with ReadingAhead(*_files(words), threads=None):
+        from ioukit.cli._app import run  # noqa: PLC0415 - the files are read meanwhile
+
+        run(words)
+
+
+def _files(words: Sequence[str]) -> tuple[str | None, str | None]:
+    """The two files that `ioukit eval` is about to read, as far as a look at the command line tells."""
+    if words[:1] != ["eval"] or len(words) < 3 or any(word.startswith("--threads") for word in words):
+        return None, None
+    return words[1], words[2]
