@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::Threshold;
-use super::bound::{Bound, Reference};
-use super::index::{Columns, Index, Layer};
+use super::bound::{Bound, Reference, divisor, safe_part};
+use super::index::{Extent, Index, Layer};
 use super::pairs::{Buckets, Found};
 use crate::float::Float;
 use crate::overlap::formula::{Formula, IoaFirst, IoaSecond, Iom, Iou, Measured, intersection};
@@ -63,6 +63,15 @@ impl<F: Float> Kernel for Part<'_, F> {
     }
 }
 
+/// So many queries, which follow each other in the order of the cells, are compared with all that is near one of them.
+/// To find what is near one takes as long as to compare it with a hundred boxes.
+const GROUP: usize = 8;
+
+/// If no more than this is near a group: else the queries are far from each other, or one is large, or many boxes are in
+/// one place, and each query is compared with what is near it alone.
+const MOST_ROWS: u64 = 8;
+const MOST_BOXES: usize = 256;
+
 /// The pairs of some queries with the boxes of a layer.
 ///
 /// No closures here: one that the compiler does not inline is compiled without the instruction set.
@@ -74,83 +83,114 @@ fn in_vectors<V: Vector>(
     positions: Range<usize>,
     found: &mut Buckets<V::Scalar>,
 ) {
-    let hit = Hit { query: 0, start: 0, lanes: 0, values: [V::Scalar::ZERO; MAX_LANES] };
-    let columns = search.index.columns();
-    let mut hits = Hits { list: [hit; WAITING], waiting: 0 };
-    for position in positions {
-        let corners = search.queries.corners(position);
-        let a = Measured::new(splat::<V>(corners), false);
-        let (corners, label) = (corners.map(V::Scalar::to_f64), search.queries.label(position));
-        for run in search.index.near(layer, bound, corners, label) {
-            scan(search, (position, &a, columns), run, &mut hits, found);
+    let Search { index, queries, threshold, .. } = search;
+    let part = V::splat(safe_part(threshold.min));
+    let mut near = Near { list: [Block { query: 0, start: 0, lanes: 0 }; WAITING], waiting: 0 };
+    let mut group = [Measured::new([V::Scalar::ZERO; 4], false); GROUP];
+    let (mut next, mut together) = (positions.start, !index.is_labelled());
+    let mut end_of_group = next;
+    while next < positions.end {
+        if next == end_of_group {
+            (end_of_group, together) = (positions.end.min(next + GROUP), !index.is_labelled());
+        }
+        let asking = next..if together { end_of_group } else { next + 1 };
+        let runs = index.near(layer, bound, queries.extent(asking.clone()), queries.label(next));
+        if asking.len() > 1 && !runs.are_few(MOST_ROWS, MOST_BOXES) {
+            together = false;
+            continue;
+        }
+        next = asking.end;
+        for (measured, query) in group.iter_mut().zip(asking.clone()) {
+            *measured = Measured::new(queries.corners(query), false);
+        }
+        for run in runs {
+            for start in run.clone().step_by(V::LANES) {
+                if near.waiting + GROUP > WAITING {
+                    keep_all::<V>(search, &near.list[..near.waiting], found);
+                    near.waiting = 0;
+                }
+                // Reads past the run, or past all boxes where the columns are filled up, and ignores what it finds.
+                let b = Measured::new(index.columns().load(start), false);
+                let within = u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
+                let found = Block { query: asking.start as u32, start: start as u32, lanes: within };
+                let group = &group[..asking.len()];
+                // The choice is made here, and not again for every query: each arm is a loop of its own.
+                match threshold.reference {
+                    Reference::Larger => near.compare(Reference::Larger, group, &b, part, found),
+                    Reference::First => near.compare(Reference::First, group, &b, part, found),
+                    Reference::Second => near.compare(Reference::Second, group, &b, part, found),
+                    Reference::Smaller => near.compare(Reference::Smaller, group, &b, part, found),
+                }
+            }
         }
     }
-    keep_all(search, &hits.list[..hits.waiting], found);
+    keep_all::<V>(search, &near.list[..near.waiting], found);
 }
 
-/// One query against a run of boxes.
-#[inline(always)]
-fn scan<V: Vector>(
-    search: &Search<'_, V::Scalar>,
-    (position, a, columns): (usize, &Measured<V>, Columns<'_, V::Scalar>),
-    run: Range<usize>,
-    hits: &mut Hits<V::Scalar>,
-    found: &mut Buckets<V::Scalar>,
-) {
-    let min = V::splat(search.threshold.min);
-    let mut start = run.start;
-    while start < run.end {
-        // Reads past the run, or past all boxes where the columns are filled up, and ignores what it finds.
-        let b = Measured::new(columns.load(start), false);
-        let inter = intersection(a, &b);
-        // The ratio is no smaller than the variant (IoU for GIoU) and fast in vectors.
-        let values = match search.threshold.reference {
-            Reference::Larger => Iou.value(a, &b, inter),
-            Reference::First => IoaFirst.value(a, &b, inter),
-            Reference::Second => IoaSecond.value(a, &b, inter),
-            Reference::Smaller => Iom.value(a, &b, inter),
-        };
-        let within = u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
-        let lanes = within & values.at_least(min).bits();
-        let hit = &mut hits.list[hits.waiting];
-        (hit.query, hit.start, hit.lanes) = (position as u32, start as u32, lanes);
-        values.store(&mut hit.values);
-        hits.waiting += usize::from(lanes != 0);
-        if hits.waiting == WAITING {
-            keep_all(search, &hits.list, found);
-            hits.waiting = 0;
-        }
-        start += V::LANES;
-    }
-}
-
-/// The lanes of a vector whose ratio reaches the threshold.
+/// The boxes of a vector that reach the threshold beside a query, or nearly.
 #[derive(Clone, Copy)]
-struct Hit<F> {
+struct Block {
     query: u32,
     start: u32,
     lanes: u32,
-    values: [F; MAX_LANES],
 }
 
-/// Hits that are not looked at yet.
-struct Hits<F> {
-    list: [Hit<F>; WAITING],
+/// Blocks that are not looked at yet.
+struct Near {
+    list: [Block; WAITING],
     waiting: usize,
 }
 
-/// Hits are set aside before each is looked at: whether a block has any is as good as random, and a branch that is
-/// mispredicted would wait for a division.
-const WAITING: usize = 32;
+impl Near {
+    /// Sets aside those of the lanes that reach the threshold beside each of some queries, or nearly.
+    #[inline(always)]
+    fn compare<V: Vector>(
+        &mut self,
+        reference: Reference,
+        group: &[Measured<V::Scalar>],
+        b: &Measured<V>,
+        part: V,
+        mut block: Block,
+    ) {
+        let (within, mut waiting) = (block.lanes, self.waiting);
+        for measured in group {
+            let a = Measured::all_lanes(measured);
+            let inter = intersection(&a, b);
+            block.lanes = within & inter.at_least(part * divisor(reference, &a, b, inter)).bits();
+            self.list[waiting] = block;
+            waiting += usize::from(block.lanes != 0);
+            block.query += 1;
+        }
+        self.waiting = waiting;
+    }
+}
 
-#[inline(never)]
-fn keep_all<F: Float>(search: &Search<'_, F>, hits: &[Hit<F>], found: &mut Buckets<F>) {
-    for hit in hits {
-        let mut lanes = hit.lanes;
+/// Blocks are set aside before each is looked at: whether one has a pair is as good as random, and a branch that is
+/// mispredicted costs as much as some blocks.
+const WAITING: usize = 64;
+
+/// Keeps the pairs among them.
+#[inline(always)]
+fn keep_all<V: Vector>(search: &Search<'_, V::Scalar>, blocks: &[Block], found: &mut Buckets<V::Scalar>) {
+    let mut values = [V::Scalar::ZERO; MAX_LANES];
+    for block in blocks {
+        let (query, start) = (block.query as usize, block.start as usize);
+        let a = Measured::new(splat::<V>(search.queries.corners(query)), false);
+        let b = Measured::new(search.index.columns().load(start), false);
+        let inter = intersection(&a, &b);
+        // The ratio is no smaller than the variant (IoU for GIoU) and fast in vectors.
+        let ratios = match search.threshold.reference {
+            Reference::Larger => Iou.value(&a, &b, inter),
+            Reference::First => IoaFirst.value(&a, &b, inter),
+            Reference::Second => IoaSecond.value(&a, &b, inter),
+            Reference::Smaller => Iom.value(&a, &b, inter),
+        };
+        ratios.store(&mut values);
+        let mut lanes = block.lanes & ratios.at_least(V::splat(search.threshold.min)).bits();
         while lanes != 0 {
             let k = lanes.trailing_zeros() as usize;
             lanes &= lanes - 1;
-            keep(search, hit.query as usize, hit.start as usize + k, hit.values[k], found);
+            keep(search, query, start + k, values[k], found);
         }
     }
 }
@@ -167,7 +207,8 @@ fn one_by_one<F: Float>(
     let Search { index, queries, threshold, .. } = search;
     for position in positions {
         let corners = queries.corners(position);
-        for run in index.near(layer, bound, corners.map(F::to_f64), queries.label(position)) {
+        let extent = Extent::of(corners.map(F::to_f64));
+        for run in index.near(layer, bound, extent, queries.label(position)) {
             for other in run {
                 let value = single(threshold.variant, &corners, &index.corners(other));
                 if value >= threshold.min {

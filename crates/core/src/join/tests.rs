@@ -128,8 +128,8 @@ fn no_pair_is_outside_of_its_bound() {
                     let [a, b] = [a[row as usize], b[column as usize]].map(|corners| corners.map(f64::from));
                     for axis in [0, 1] {
                         let (side, other) = (a[axis + 2] - a[axis], b[axis + 2] - b[axis]);
-                        let other = Interval { least: other, largest: other };
-                        let near = bound.corners(a[axis], side, other).expect("a side that will do");
+                        let (corner, side) = (Interval::only(a[axis]), Interval::only(side));
+                        let near = bound.corners(corner, side, Interval::only(other)).expect("a side that will do");
                         assert!(near.least <= b[axis] && b[axis] <= near.largest, "{variant:?} {min} {a:?} {b:?}");
                     }
                 }
@@ -142,12 +142,12 @@ fn no_pair_is_outside_of_its_bound() {
 #[test]
 fn a_bound_is_tight() {
     let bound = Bound::new(Reference::Larger, 0.5_f64);
-    let sides = bound.sides(Interval { least: 8.0, largest: 8.0 });
+    let (corner, equal) = (Interval::only(100.0), Interval::only(8.0));
+    let sides = bound.sides(equal);
     assert!((sides.least - 4.0).abs() < 1e-9 && (sides.largest - 16.0).abs() < 1e-9);
-    let equal = Interval { least: 8.0, largest: 8.0 };
-    let near = bound.corners(100.0, 8.0, equal).expect("equal sides will do");
+    let near = bound.corners(corner, equal, equal).expect("equal sides will do");
     assert!((near.least - 96.0).abs() < 1e-9 && (near.largest - 104.0).abs() < 1e-9);
-    assert!(bound.corners(100.0, 8.0, Interval { least: 17.0, largest: 99.0 }).is_none());
-    let near = bound.intersecting().corners(100.0, 8.0, equal).expect("any side will do");
+    assert!(bound.corners(corner, equal, Interval { least: 17.0, largest: 99.0 }).is_none());
+    let near = bound.intersecting().corners(corner, equal, equal).expect("any side will do");
     assert!(near.least <= 92.0 && near.largest >= 108.0);
 }

@@ -1,9 +1,8 @@
 //! Boxes in the order of their scores: each that is still there is kept and removes those behind it that it overlaps.
 
 use super::Rule;
-use super::nearby::{divisor, safe_part};
 use crate::float::Float;
-use crate::join::bound::Reference;
+use crate::join::bound::{Reference, divisor, safe_part};
 use crate::number::Number;
 use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::single;
