@@ -73,7 +73,7 @@ pub trait Formula: Copy + Sync {
 ///
 /// The guard is on the denominator, before the division, and not a branch around it: compilers keep that in vectors.
 #[inline(always)]
-fn ratio<N: Number>(part: N, whole: N) -> N {
+pub fn ratio<N: Number>(part: N, whole: N) -> N {
     part / N::select(whole.is_positive(), whole, N::one())
 }
 
