@@ -41,10 +41,10 @@ impl Reference {
     #[inline(always)]
     fn side(self, a: f64, b: f64) -> f64 {
         match self {
-            Self::Larger => a.max(b),
+            Self::Larger => max(a, b),
             Self::First => a,
             Self::Second => b,
-            Self::Smaller => a.min(b),
+            Self::Smaller => min(a, b),
         }
     }
 }
@@ -67,6 +67,54 @@ pub fn divisor<N: Number>(reference: Reference, a: &Measured<N>, b: &Measured<N>
 pub fn safe_part<F: Float>(min: F) -> F {
     let tiny = min.to_f64() < 4.0 * F::MIN_POSITIVE.to_f64();
     if tiny { F::ZERO } else { F::from_f64(min.to_f64() * (1.0 - 3.0 * F::EPSILON.to_f64())) }
+}
+
+/// What an intersection is compared with, to leave out most pairs without a division: the shares of both boxes together,
+/// or the smaller one. A pair whose computed ratio reaches the threshold has an intersection of at least that.
+///
+/// For IoU, `i >= t * (a + b - i)` is `i >= s * a + s * b` with `s = t / (1 + t)`.
+#[derive(Clone, Copy)]
+pub struct Shares<F> {
+    /// Of the area of the query, and of that of the other box.
+    parts: [F; 2],
+    /// What is more than 0 where the parts say nothing: the least number there is.
+    least: F,
+    smaller: bool,
+}
+
+impl<F: Float> Shares<F> {
+    /// `exact` says that areas are exact to a few roundings.
+    pub fn new(reference: Reference, threshold: F, exact: bool) -> Self {
+        let threshold = threshold.to_f64();
+        // Less than the threshold by more than all roundings. Where products of it and an area may be subnormal, rounding
+        // knows no bound, and any intersection will do.
+        let part = if exact && threshold > 1e-6 { threshold * (1.0 - 16.0 * F::EPSILON.to_f64()) } else { 0.0 };
+        let parts = match reference {
+            Reference::Larger => [part / (1.0 + part); 2],
+            Reference::First => [part, 0.0],
+            Reference::Second => [0.0, part],
+            Reference::Smaller => [part; 2],
+        };
+        let least = if part > 0.0 { F::ZERO } else { F::MIN_POSITIVE * F::EPSILON };
+        Self { parts: parts.map(F::from_f64), least, smaller: reference == Reference::Smaller }
+    }
+
+    /// Of a query.
+    #[inline(always)]
+    pub fn of_query(&self, area: F) -> F {
+        self.parts[0] * area + self.least
+    }
+
+    /// Of the other boxes.
+    #[inline(always)]
+    pub fn of_others<N: Number<Scalar = F>>(&self, area: N) -> N {
+        N::splat(self.parts[1]) * area + N::splat(self.least)
+    }
+
+    /// Whether the smaller share counts, and not both.
+    pub fn is_smaller(&self) -> bool {
+        self.smaller
+    }
 }
 
 /// More than the roundings of a few operations in `f64`, relative to their result.
@@ -101,7 +149,7 @@ impl Interval {
 
     #[inline(always)]
     pub fn common(self, other: Self) -> Self {
-        Self { least: self.least.max(other.least), largest: self.largest.min(other.largest) }
+        Self { least: max(self.least, other.least), largest: min(self.largest, other.largest) }
     }
 }
 

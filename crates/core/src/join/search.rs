@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Threshold;
-use super::bound::{Bound, Reference, divisor, safe_part};
+use super::bound::{Bound, Reference, Shares};
 use super::index::{Extent, Index, Layer};
 use super::pairs::{Buckets, Found};
 use crate::float::Float;
@@ -47,7 +47,8 @@ impl<F: Float> Kernel for Part<'_, F> {
             }
             // One pair of layers after the other: what it decides is decided once, and the runs follow each other.
             for layer in &index.layers {
-                let bound = if sought.exact && layer.exact { bound } else { bound.intersecting() };
+                let exact = sought.exact && layer.exact;
+                let bound = if exact { bound } else { bound.intersecting() };
                 if !(layer.x.sides.meets(bound.sides(sought.x.sides))
                     && layer.y.sides.meets(bound.sides(sought.y.sides)))
                 {
@@ -56,7 +57,7 @@ impl<F: Float> Kernel for Part<'_, F> {
                 if sought.huge || layer.huge {
                     one_by_one(self.search, &bound, layer, positions.clone(), self.found);
                 } else {
-                    in_vectors::<F::Vector<I>>(self.search, &bound, layer, positions.clone(), self.found);
+                    in_vectors::<F::Vector<I>>(self.search, &bound, layer, exact, positions.clone(), self.found);
                 }
             }
         }
@@ -80,13 +81,14 @@ fn in_vectors<V: Vector>(
     search: &Search<'_, V::Scalar>,
     bound: &Bound,
     layer: &Layer,
+    exact: bool,
     positions: Range<usize>,
     found: &mut Buckets<V::Scalar>,
 ) {
     let Search { index, queries, threshold, .. } = search;
-    let part = V::splat(safe_part(threshold.min));
+    let shares = Shares::new(threshold.reference, threshold.min, exact);
     let mut near = Near { list: [Block { query: 0, start: 0, lanes: 0 }; WAITING], waiting: 0 };
-    let mut group = [Measured::new([V::Scalar::ZERO; 4], false); GROUP];
+    let mut group = [Query { corners: [V::Scalar::ZERO; 4], share: V::Scalar::ZERO }; GROUP];
     let (mut next, mut together) = (positions.start, !index.is_labelled());
     let mut end_of_group = next;
     while next < positions.end {
@@ -100,8 +102,9 @@ fn in_vectors<V: Vector>(
             continue;
         }
         next = asking.end;
-        for (measured, query) in group.iter_mut().zip(asking.clone()) {
-            *measured = Measured::new(queries.corners(query), false);
+        for (query, position) in group.iter_mut().zip(asking.clone()) {
+            let corners = queries.corners(position);
+            *query = Query { corners, share: shares.of_query(Measured::new(corners, false).area) };
         }
         for run in runs {
             for start in run.clone().step_by(V::LANES) {
@@ -110,16 +113,15 @@ fn in_vectors<V: Vector>(
                     near.waiting = 0;
                 }
                 // Reads past the run, or past all boxes where the columns are filled up, and ignores what it finds.
-                let b = Measured::new(index.columns().load(start), false);
+                let b = Measured::<V>::new(index.columns().load(start), false);
                 let within = u32::MAX >> (u32::BITS - (run.end - start).min(V::LANES) as u32);
                 let found = Block { query: asking.start as u32, start: start as u32, lanes: within };
-                let group = &group[..asking.len()];
+                let (group, share) = (&group[..asking.len()], shares.of_others(b.area));
                 // The choice is made here, and not again for every query: each arm is a loop of its own.
-                match threshold.reference {
-                    Reference::Larger => near.compare(Reference::Larger, group, &b, part, found),
-                    Reference::First => near.compare(Reference::First, group, &b, part, found),
-                    Reference::Second => near.compare(Reference::Second, group, &b, part, found),
-                    Reference::Smaller => near.compare(Reference::Smaller, group, &b, part, found),
+                if shares.is_smaller() {
+                    near.compare(group, &b, share, true, found);
+                } else {
+                    near.compare(group, &b, share, false, found);
                 }
             }
         }
@@ -141,22 +143,35 @@ struct Near {
     waiting: usize,
 }
 
+/// What of a query is compared.
+#[derive(Clone, Copy)]
+struct Query<F> {
+    corners: [F; 4],
+    share: F,
+}
+
 impl Near {
-    /// Sets aside those of the lanes that reach the threshold beside each of some queries, or nearly.
+    /// Sets aside those of the lanes that reach the threshold beside each of some queries, or nearly. `smaller`
+    /// says which of two shares counts: the smaller one, or their sum.
     #[inline(always)]
     fn compare<V: Vector>(
         &mut self,
-        reference: Reference,
-        group: &[Measured<V::Scalar>],
+        group: &[Query<V::Scalar>],
         b: &Measured<V>,
-        part: V,
+        share: V,
+        smaller: bool,
         mut block: Block,
     ) {
         let (within, mut waiting) = (block.lanes, self.waiting);
-        for measured in group {
-            let a = Measured::all_lanes(measured);
-            let inter = intersection(&a, b);
-            block.lanes = within & inter.at_least(part * divisor(reference, &a, b, inter)).bits();
+        for query in group {
+            let [x1, y1, x2, y2] = splat::<V>(query.corners);
+            // One side that is not negative is enough. The other box comes first: the instructions for the minimum and the
+            // maximum take their second number from memory.
+            let width = V::zero().max(b.x2.min(x2) - b.x1.max(x1));
+            let inter = width * (b.y2.min(y2) - b.y1.max(y1));
+            let own = V::splat(query.share);
+            let enough = if smaller { share.min(own) } else { share + own };
+            block.lanes = within & inter.at_least(enough).bits();
             self.list[waiting] = block;
             waiting += usize::from(block.lanes != 0);
             block.query += 1;
@@ -234,6 +249,6 @@ fn keep<F: Float>(search: &Search<'_, F>, query: usize, other: usize, ratio: F, 
         _ => ratio,
     };
     if value >= threshold.min {
-        found.of_rows[(row >> found.shift) as usize].push(Found { row, column, value });
+        found.push(Found { row, column, value });
     }
 }

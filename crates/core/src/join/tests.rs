@@ -1,6 +1,8 @@
-use super::bound::{Bound, Interval, Reference};
+use super::bound::{Bound, Interval, Reference, Shares, divisor};
 use super::{Index, Pairs, Set, Threshold, join, self_join};
 use crate::float::Float;
+use crate::number::min as smaller;
+use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::{Variant, single};
 
 /// A generator of numbers in 0..1.
@@ -150,4 +152,50 @@ fn a_bound_is_tight() {
     assert!(bound.corners(corner, equal, Interval { least: 17.0, largest: 99.0 }).is_none());
     let near = bound.intersecting().corners(corner, equal, equal).expect("any side will do");
     assert!(near.least <= 92.0 && near.largest >= 108.0);
+}
+
+/// The shares alone: no pair whose computed ratio reaches the threshold has a smaller intersection, for areas and
+/// thresholds of all sizes.
+#[test]
+fn no_pair_has_less_than_its_shares() {
+    fn check<F: Float>(thresholds: &[f64]) {
+        for (seed, octaves) in [(1, 0.0), (2, 6.0), (3, 120.0)] {
+            let set = boxes::<F>(120, octaves, seed);
+            for (variant, &threshold) in ratios().flat_map(|variant| thresholds.iter().map(move |min| (variant, min))) {
+                let (reference, min) = (Reference::of(variant).expect("a ratio"), F::from_f64(threshold));
+                let [exact, inexact] = [true, false].map(|exact| Shares::new(reference, min, exact));
+                for (a, b) in set.iter().flat_map(|a| set.iter().map(move |b| (*a, *b))) {
+                    let [a, b] = [a, b].map(|corners| Measured::new(corners, false));
+                    let inter = intersection(&a, &b);
+                    if !(inter / divisor(reference, &a, &b, inter) >= min) {
+                        continue;
+                    }
+                    let is_exact = [a, b].iter().all(|of| Bound::is_exact::<F>(of.area.to_f64()));
+                    for shares in [Some(inexact), is_exact.then_some(exact)].into_iter().flatten() {
+                        let (one, other) = (shares.of_query(a.area), shares.of_others(b.area));
+                        let enough = if shares.is_smaller() { smaller(one, other) } else { one + other };
+                        assert!(inter >= enough, "{variant:?} {threshold}");
+                    }
+                }
+            }
+        }
+    }
+    check::<f32>(&[1e-30, 1e-7, 0.01, 1.0 / 3.0, 0.5, 0.999, 1.0]);
+    check::<f64>(&[1e-300, 1e-7, 0.01, 1.0 / 3.0, 0.5, 0.999, 1.0]);
+}
+
+/// And they do leave pairs out.
+#[test]
+fn shares_are_tight() {
+    for (reference, enough) in [
+        (Reference::Larger, 0.5 / 1.5 * 7.0),
+        (Reference::First, 1.5),
+        (Reference::Second, 2.0),
+        (Reference::Smaller, 1.5),
+    ] {
+        let shares = Shares::new(reference, 0.5_f64, true);
+        let (one, other) = (shares.of_query(3.0), shares.of_others(4.0));
+        let found = if shares.is_smaller() { smaller(one, other) } else { one + other };
+        assert!((found - enough).abs() < 1e-12, "{reference:?} {found}");
+    }
 }
