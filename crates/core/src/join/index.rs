@@ -469,21 +469,20 @@ fn into_layers<F: Float>(boxes: &[[F; 4]]) -> (Vec<Layer>, Vec<u32>) {
         layers.push(Layer::new(place >= bands, end..end + count as usize));
         end += count as usize;
     }
-    // What is known of the layer of the last box stays in registers until a box of another layer comes.
-    let (mut last, mut x, mut y) = (0, Axis::NEW, Axis::NEW);
+    // Where there is one layer, what is known of it stays in registers.
+    let mut only = Layer::new(false, 0..0);
+    let one = layers.len() == 1;
     for (place, corners) in places.iter_mut().zip(boxes) {
         if let Some((width, height)) = sides(corners) {
             *place = rank[*place as usize];
-            if *place != last {
-                (layers[last as usize].x, layers[last as usize].y) = (x, y);
-                last = *place;
-                (x, y) = (layers[last as usize].x, layers[last as usize].y);
-            }
-            x.include(corners[0].to_f64(), width);
-            y.include(corners[1].to_f64(), height);
+            let layer = if one { &mut only } else { &mut layers[*place as usize] };
+            layer.x.include(corners[0].to_f64(), width);
+            layer.y.include(corners[1].to_f64(), height);
         }
     }
-    (layers[last as usize].x, layers[last as usize].y) = (x, y);
+    if one {
+        (layers[0].x, layers[0].y) = (only.x, only.y);
+    }
     for layer in &mut layers {
         layer.exact = Bound::is_exact::<F>(layer.x.sides.least * layer.y.sides.least);
     }

@@ -73,6 +73,9 @@ const GROUP: usize = 8;
 const MOST_ROWS: u64 = 8;
 const MOST_BOXES: usize = 256;
 
+/// After some groups in a row that were not near each other, so many queries in groups are not even asked.
+const MOST_WAIT: usize = 32;
+
 /// The pairs of some queries with the boxes of a layer.
 ///
 /// No closures here: one that the compiler does not inline is compiled without the instruction set.
@@ -89,17 +92,22 @@ fn in_vectors<V: Vector>(
     let shares = Shares::new(threshold.reference, threshold.min, exact);
     let mut near = Near { list: [Block { query: 0, start: 0, lanes: 0 }; WAITING], waiting: 0 };
     let mut group = [Query { corners: [V::Scalar::ZERO; 4], share: V::Scalar::ZERO }; GROUP];
-    let (mut next, mut together) = (positions.start, !index.is_labelled());
-    let mut end_of_group = next;
+    let (mut next, mut together) = (positions.start, false);
+    let (mut end_of_group, mut wait, mut groups) = (next, 1, 0);
     while next < positions.end {
         if next == end_of_group {
-            (end_of_group, together) = (positions.end.min(next + GROUP), !index.is_labelled());
+            // Where the last groups were compared one by one, the next are too, for a while.
+            (end_of_group, groups) = (positions.end.min(next + GROUP), groups + 1);
+            together = !index.is_labelled() && groups >= wait;
         }
         let asking = next..if together { end_of_group } else { next + 1 };
         let runs = index.near(layer, bound, queries.extent(asking.clone()), queries.label(next));
         if asking.len() > 1 && !runs.are_few(MOST_ROWS, MOST_BOXES) {
-            together = false;
+            (together, wait, groups) = (false, (2 * wait).min(MOST_WAIT), 0);
             continue;
+        }
+        if together {
+            wait = 1;
         }
         next = asking.end;
         for (query, position) in group.iter_mut().zip(asking.clone()) {

@@ -35,34 +35,55 @@ impl<F: Float> Kernel for Forward<'_, F> {
     fn run<I: InstructionSet>(self) {
         // The choice is made here, and not again for every box: each arm is a loop of its own.
         match self.reference {
-            Reference::Larger => self.go::<F::Vector<I>>(Reference::Larger),
-            Reference::First => self.go::<F::Vector<I>>(Reference::First),
-            Reference::Second => self.go::<F::Vector<I>>(Reference::Second),
-            Reference::Smaller => self.go::<F::Vector<I>>(Reference::Smaller),
+            Reference::Larger => self.rounds::<F::Vector<I>>(Reference::Larger),
+            Reference::First => self.rounds::<F::Vector<I>>(Reference::First),
+            Reference::Second => self.rounds::<F::Vector<I>>(Reference::Second),
+            Reference::Smaller => self.rounds::<F::Vector<I>>(Reference::Smaller),
         }
     }
 }
 
 impl<F: Float> Forward<'_, F> {
     #[inline(always)]
-    fn go<V: Vector<Scalar = F>>(self, reference: Reference) {
-        let Self { boxes, labels, rule, survive, .. } = self;
-        let sweep = Sweep::of(boxes, reference, rule.min);
+    fn rounds<V: Vector<Scalar = F>>(mut self, reference: Reference) {
+        let mut left = (0..self.boxes.len() as u32).collect();
+        loop {
+            left = self.round::<V>(reference, left);
+            if left.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Goes through the boxes with these numbers until it is quicker to begin again with those that are left: them.
+    #[inline(always)]
+    fn round<V: Vector<Scalar = F>>(&mut self, reference: Reference, numbers: Vec<u32>) -> Vec<u32> {
+        let Self { boxes, labels, rule, .. } = *self;
+        let sweep = Sweep::of(numbers.iter().map(|&number| &boxes[number as usize]), reference, rule.min);
         let columns = Columns::new(&sweep.boxes, false);
         let (min, part) = (V::splat(rule.min), V::splat(safe_part(rule.min)));
-        let last = boxes.len() as u32 - 1;
+        let plain = labels.is_none() && rule.variant.is_ratio();
+        let last = numbers.len() as u32 - 1;
         // How many are worse than the box at each place, until that is done with: kept or removed.
-        let mut worse = vec![DONE; boxes.len() + MAX_LANES];
-        for (&place, kept) in sweep.places.iter().zip(0..) {
-            worse[place as usize] = last - kept;
+        let mut worse = vec![DONE; numbers.len() + MAX_LANES];
+        for (&place, number) in sweep.places.iter().zip(0..) {
+            worse[place as usize] = last - number;
         }
+        let (mut done, mut seen) = (0, 0);
         for (kept, &place) in sweep.places.iter().enumerate() {
-            survive[kept] = worse[place as usize] != DONE;
-            if !survive[kept] {
+            if worse[place as usize] == DONE {
                 continue;
             }
-            let a = Measured::<V>::all_lanes(&Measured::new(boxes[kept], false));
-            for start in sweep.near(&boxes[kept]).step_by(V::LANES) {
+            if seen > numbers.len() && done > numbers.len() / 2 {
+                let rest = numbers[kept..].iter().zip(&sweep.places[kept..]);
+                let left = rest.filter(|&(_, &place)| worse[place as usize] != DONE);
+                return left.map(|(&number, _)| number).collect();
+            }
+            let number = numbers[kept] as usize;
+            (self.survive[number], done) = (true, done + 1);
+            let a = Measured::<V>::all_lanes(&Measured::new(boxes[number], false));
+            for start in sweep.near(&boxes[number]).step_by(V::LANES) {
+                seen += 1;
                 let b = columns.from(start).load::<V>(0);
                 let inter = intersection(&a, &b);
                 let divisor = divisor(reference, &a, &b, inter);
@@ -74,13 +95,13 @@ impl<F: Float> Forward<'_, F> {
                 while lanes != 0 {
                     let other = start + lanes.trailing_zeros() as usize;
                     lanes &= lanes - 1;
-                    let plain = labels.is_none() && rule.variant.is_ratio();
-                    if plain || removes(boxes, labels, rule, kept, (last - worse[other]) as usize) {
-                        worse[other] = DONE;
+                    if plain || removes(boxes, labels, rule, number, numbers[(last - worse[other]) as usize] as usize) {
+                        (worse[other], done) = (DONE, done + 1);
                     }
                 }
             }
         }
+        Vec::new()
     }
 }
 
@@ -107,9 +128,10 @@ struct Sweep<F> {
 
 impl<F: Float> Sweep<F> {
     #[inline(always)]
-    fn of(boxes: &[[F; 4]], reference: Reference, min: F) -> Self {
+    fn of<'a>(boxes: impl ExactSizeIterator<Item = &'a [F; 4]> + Clone, reference: Reference, min: F) -> Self {
+        let count = boxes.len();
         let [mut begins, mut widths, mut heights] = [Interval::EMPTY; 3];
-        for &corners in boxes {
+        for &corners in boxes.clone() {
             let [x1, y1, x2, y2] = corners.map(F::to_f64);
             // The others overlap nothing.
             if x1 < x2 && y1 < y2 {
@@ -121,15 +143,15 @@ impl<F: Float> Sweep<F> {
         let exact = Bound::is_exact::<F>(widths.least * heights.least);
         let bound = Bound::new(reference, min);
         let mut sweep = Self {
-            boxes: vec![[F::ZERO; 4]; boxes.len()],
-            places: vec![0; boxes.len()],
+            boxes: vec![[F::ZERO; 4]; count],
+            places: vec![0; count],
             starts: [0; STRIPS + 1],
             scale: (begins.least, STRIPS as f64 / (begins.largest - begins.least)),
             bound: if exact { bound } else { bound.intersecting() },
             widths,
         };
         // A counting sort.
-        for (place, &[x1, ..]) in sweep.places.iter_mut().zip(boxes) {
+        for (place, &[x1, ..]) in sweep.places.iter_mut().zip(boxes.clone()) {
             let strip = strip(sweep.scale, x1.to_f64());
             *place = strip as u32;
             sweep.starts[strip] += 1;
