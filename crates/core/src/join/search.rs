@@ -8,7 +8,7 @@ use super::index::{Extent, Index, Layer};
 use super::pairs::{Buckets, Found};
 use crate::float::Float;
 use crate::overlap::formula::{Formula, IoaFirst, IoaSecond, Iom, Iou, Measured, intersection};
-use crate::overlap::{Variant, single};
+use crate::overlap::single;
 use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Mask, Vector, splat};
 
 /// What is searched for, and where.
@@ -243,19 +243,17 @@ fn one_by_one<F: Float>(
 }
 
 /// Keeps a pair whose ratio reaches the threshold, if all else is right too.
-#[inline]
+#[inline(always)]
 fn keep<F: Float>(search: &Search<'_, F>, query: usize, other: usize, ratio: F, found: &mut Buckets<F>) {
     let Search { index, queries, threshold, ascending } = search;
     let (row, column) = (queries.numbers[query], index.numbers[other]);
     if (*ascending && column <= row) || index.label(other) != queries.label(query) {
         return;
     }
-    let value = match threshold.variant {
-        variant @ (Variant::Giou | Variant::Diou | Variant::Ciou) => {
-            single(variant, &queries.corners(query), &index.corners(other))
-        }
-        _ => ratio,
-    };
+    if threshold.variant.is_ratio() {
+        return found.push(Found { row, column, value: ratio });
+    }
+    let value = single(threshold.variant, &queries.corners(query), &index.corners(other));
     if value >= threshold.min {
         found.push(Found { row, column, value });
     }
