@@ -77,8 +77,8 @@ pub fn safe_part<F: Float>(min: F) -> F {
 pub struct Shares<F> {
     /// Of the area of the query, and of that of the other box.
     parts: [F; 2],
-    /// What is more than 0 where the parts say nothing: the least number there is.
-    least: F,
+    /// Where the parts say nothing: together, the least number that is more than 0.
+    least: [F; 2],
     smaller: bool,
 }
 
@@ -96,19 +96,21 @@ impl<F: Float> Shares<F> {
             Reference::Smaller => [part; 2],
         };
         let least = if part > 0.0 { F::ZERO } else { F::MIN_POSITIVE * F::EPSILON };
-        Self { parts: parts.map(F::from_f64), least, smaller: reference == Reference::Smaller }
+        let smaller = reference == Reference::Smaller;
+        let least = [least, if smaller { least } else { F::ZERO }];
+        Self { parts: parts.map(F::from_f64), least, smaller }
     }
 
     /// Of a query.
     #[inline(always)]
     pub fn of_query(&self, area: F) -> F {
-        self.parts[0] * area + self.least
+        self.parts[0] * area + self.least[0]
     }
 
     /// Of the other boxes.
     #[inline(always)]
     pub fn of_others<N: Number<Scalar = F>>(&self, area: N) -> N {
-        N::splat(self.parts[1]) * area + N::splat(self.least)
+        N::splat(self.parts[1]) * area + N::splat(self.least[1])
     }
 
     /// Whether the smaller share counts, and not both.
