@@ -94,7 +94,7 @@ impl Cells {
     pub fn near(&mut self, bound: &Bound, [x1, y1, x2, y2]: [f64; 4], mut see: impl FnMut(u32)) -> bool {
         let span = |corner, side, exponent: i32| {
             let sides = Interval { least: power(exponent), largest: power(exponent + 1) };
-            let corners = bound.corners(corner, side, sides)?;
+            let corners = bound.corners(Interval::only(corner), Interval::only(side), sides)?;
             Some([cell(corners.least, exponent), cell(corners.largest, exponent)])
         };
         let cells = |[first, last]: [i64; 2]| last.saturating_sub(first).saturating_add(1) as usize;

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::bound::{Bound, Interval};
 use crate::float::Float;
 use crate::overlap::is_huge;
-use crate::simd::{MAX_LANES, Vector};
+use crate::simd::{MAX_LANES, Vector, prefetch};
 
 /// Boxes to be found by their place and size.
 pub struct Index<F> {
@@ -103,10 +103,10 @@ impl Axis {
         if distance < self.cells { distance } else { distance % self.cells }
     }
 
-    /// The corners that `bound` admits beside a query, of those there are.
+    /// The corners that `bound` admits beside some queries, of those there are.
     #[inline(always)]
-    fn near(&self, bound: &Bound, corner: f64, side: f64) -> Option<Interval> {
-        let near = bound.corners(corner, side, self.sides)?.common(self.corners);
+    fn near(&self, bound: &Bound, corners: Interval, sides: Interval) -> Option<Interval> {
+        let near = bound.corners(corners, sides, self.sides)?.common(self.corners);
         (near.least <= near.largest).then_some(near)
     }
 
@@ -162,6 +162,9 @@ fn turn(label: i64) -> (u64, u64) {
 /// Stands for a box that overlaps nothing.
 const NOWHERE: u32 = u32::MAX;
 
+/// So many boxes before it is needed, one is asked for.
+const AHEAD: usize = 24;
+
 impl<F: Float> Index<F> {
     /// Indexes boxes, `[x1, y1, x2, y2]`; a box with a label is found by queries with the same label.
     ///
@@ -205,6 +208,10 @@ impl<F: Float> Index<F> {
 
         let mut columns = [(); 4].map(|()| vec![F::ZERO; numbers.len() + MAX_LANES]);
         for (k, &number) in numbers.iter().enumerate() {
+            // The boxes lie anywhere: without this, waiting for them is half of the time of a million.
+            if let Some(&later) = numbers.get(k + AHEAD) {
+                prefetch(boxes, later as usize);
+            }
             for (column, corner) in columns.iter_mut().zip(boxes[number as usize]) {
                 column[k] = corner;
             }
@@ -246,16 +253,27 @@ impl<F: Float> Index<F> {
         self.labels.as_ref().map(|labels| labels[position])
     }
 
-    /// The positions of the boxes of a layer that may overlap a query, as contiguous runs.
+    /// Where the boxes at some positions are.
+    #[inline(always)]
+    pub(crate) fn extent(&self, positions: Range<usize>) -> Extent {
+        let [x1, y1, x2, y2] = self.columns.each_ref().map(|column| &column[positions.clone()]);
+        let mut extent = Extent::EMPTY;
+        for (((x1, y1), x2), y2) in x1.iter().zip(y1).zip(x2).zip(y2) {
+            extent.include([x1.to_f64(), y1.to_f64(), x2.to_f64(), y2.to_f64()]);
+        }
+        extent
+    }
+
+    /// The positions of the boxes of a layer that may overlap one of the queries, as contiguous runs.
     #[inline(always)]
     pub(crate) fn near<'a>(
         &'a self,
         layer: &'a Layer,
         bound: &Bound,
-        [x1, y1, x2, y2]: [f64; 4],
+        Extent { corners: [x, y], sides: [width, height] }: Extent,
         label: Option<i64>,
     ) -> Runs<'a> {
-        let (Some(x), Some(y)) = (layer.x.near(bound, x1, x2 - x1), layer.y.near(bound, y1, y2 - y1)) else {
+        let (Some(x), Some(y)) = (layer.x.near(bound, x, width), layer.y.near(bound, y, height)) else {
             return Runs::NONE;
         };
         let (turn_x, turn_y) = label.map_or((0, 0), turn);
@@ -273,6 +291,33 @@ impl<F: Float> Index<F> {
             rows: rows.count,
             height: layer.y.cells,
         }
+    }
+}
+
+/// Where some queries are, along x and y: one query, or several that are near each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    /// Of their low corners.
+    corners: [Interval; 2],
+    /// Of their sides.
+    sides: [Interval; 2],
+}
+
+impl Extent {
+    const EMPTY: Self = Self { corners: [Interval::EMPTY; 2], sides: [Interval::EMPTY; 2] };
+
+    /// That of one box.
+    #[inline(always)]
+    pub fn of([x1, y1, x2, y2]: [f64; 4]) -> Self {
+        Self { corners: [x1, y1].map(Interval::only), sides: [x2 - x1, y2 - y1].map(Interval::only) }
+    }
+
+    #[inline(always)]
+    fn include(&mut self, [x1, y1, x2, y2]: [f64; 4]) {
+        self.corners[0].include(x1);
+        self.corners[1].include(y1);
+        self.sides[0].include(x2 - x1);
+        self.sides[1].include(y2 - y1);
     }
 }
 
@@ -303,6 +348,7 @@ impl<F: Float> Columns<'_, F> {
 }
 
 /// Contiguous runs of positions: those of one row of cells after the other.
+#[derive(Clone)]
 pub(crate) struct Runs<'a> {
     /// Of the cells of the layer, and the end.
     starts: &'a [u32],
@@ -318,6 +364,12 @@ pub(crate) struct Runs<'a> {
 impl Runs<'_> {
     const NONE: Self =
         Self { starts: &[], rest: 0..0, columns: Span { start: 0, count: 0 }, width: 0, row: 0, rows: 0, height: 0 };
+
+    /// Whether they have at most so many positions, in no more than so many rows of cells.
+    #[inline(always)]
+    pub fn are_few(&self, rows: u64, positions: usize) -> bool {
+        self.rows <= rows && self.clone().map(|run| run.len()).sum::<usize>() <= positions
+    }
 }
 
 impl Iterator for Runs<'_> {
@@ -417,13 +469,19 @@ fn into_layers<F: Float>(boxes: &[[F; 4]]) -> (Vec<Layer>, Vec<u32>) {
         layers.push(Layer::new(place >= bands, end..end + count as usize));
         end += count as usize;
     }
+    // Where there is one layer, what is known of it stays in registers.
+    let mut only = Layer::new(false, 0..0);
+    let one = layers.len() == 1;
     for (place, corners) in places.iter_mut().zip(boxes) {
         if let Some((width, height)) = sides(corners) {
             *place = rank[*place as usize];
-            let layer = &mut layers[*place as usize];
+            let layer = if one { &mut only } else { &mut layers[*place as usize] };
             layer.x.include(corners[0].to_f64(), width);
             layer.y.include(corners[1].to_f64(), height);
         }
+    }
+    if one {
+        (layers[0].x, layers[0].y) = (only.x, only.y);
     }
     for layer in &mut layers {
         layer.exact = Bound::is_exact::<F>(layer.x.sides.least * layer.y.sides.least);

@@ -24,13 +24,16 @@ pub(super) struct Found<F> {
 
 /// Pairs in buckets of consecutive rows: each bucket is put in order by itself, by one thread, within its cache.
 pub(super) struct Buckets<F> {
-    pub of_rows: Vec<Vec<Found<F>>>,
-    pub shift: u32,
+    of_rows: Vec<Vec<Found<F>>>,
+    shift: u32,
 }
 
 /// At most so many buckets, of at least so many rows: a power of two each.
 const MAX_BUCKETS: usize = 1 << 6;
 const MIN_ROWS: u32 = 12;
+
+/// Room for so many pairs is made in a bucket when the first comes.
+const FIRST_PAIRS: usize = 1 << 6;
 
 impl<F> Buckets<F> {
     pub fn new(rows: usize) -> Self {
@@ -39,6 +42,15 @@ impl<F> Buckets<F> {
             shift += 1;
         }
         Self { of_rows: (0..=rows >> shift).map(|_| Vec::new()).collect(), shift }
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, found: Found<F>) {
+        let bucket = &mut self.of_rows[(found.row >> self.shift) as usize];
+        if bucket.len() == bucket.capacity() {
+            bucket.reserve(bucket.len().max(FIRST_PAIRS)); // thousands of buckets would start with room for four
+        }
+        bucket.push(found);
     }
 }
 

@@ -1,6 +1,8 @@
-use super::bound::{Bound, Interval, Reference};
+use super::bound::{Bound, Interval, Reference, Shares, divisor};
 use super::{Index, Pairs, Set, Threshold, join, self_join};
 use crate::float::Float;
+use crate::number::min as smaller;
+use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::{Variant, single};
 use crate::simd::MAX_LANES;
 
@@ -143,8 +145,8 @@ fn no_pair_is_outside_of_its_bound() {
                     let [a, b] = [a[row as usize], b[column as usize]].map(|corners| corners.map(f64::from));
                     for axis in [0, 1] {
                         let (side, other) = (a[axis + 2] - a[axis], b[axis + 2] - b[axis]);
-                        let other = Interval { least: other, largest: other };
-                        let near = bound.corners(a[axis], side, other).expect("a side that will do");
+                        let (corner, side) = (Interval::only(a[axis]), Interval::only(side));
+                        let near = bound.corners(corner, side, Interval::only(other)).expect("a side that will do");
                         assert!(near.least <= b[axis] && b[axis] <= near.largest, "{variant:?} {min} {a:?} {b:?}");
                     }
                 }
@@ -157,12 +159,61 @@ fn no_pair_is_outside_of_its_bound() {
 #[test]
 fn a_bound_is_tight() {
     let bound = Bound::new(Reference::Larger, 0.5_f64);
-    let sides = bound.sides(Interval { least: 8.0, largest: 8.0 });
+    let (corner, equal) = (Interval::only(100.0), Interval::only(8.0));
+    let sides = bound.sides(equal);
     assert!((sides.least - 4.0).abs() < 1e-9 && (sides.largest - 16.0).abs() < 1e-9);
-    let equal = Interval { least: 8.0, largest: 8.0 };
-    let near = bound.corners(100.0, 8.0, equal).expect("equal sides will do");
+    let near = bound.corners(corner, equal, equal).expect("equal sides will do");
     assert!((near.least - 96.0).abs() < 1e-9 && (near.largest - 104.0).abs() < 1e-9);
-    assert!(bound.corners(100.0, 8.0, Interval { least: 17.0, largest: 99.0 }).is_none());
-    let near = bound.intersecting().corners(100.0, 8.0, equal).expect("any side will do");
+    assert!(bound.corners(corner, equal, Interval { least: 17.0, largest: 99.0 }).is_none());
+    let near = bound.intersecting().corners(corner, equal, equal).expect("any side will do");
     assert!(near.least <= 92.0 && near.largest >= 108.0);
+}
+
+/// The shares alone: no pair whose computed ratio reaches the threshold has a smaller intersection, for areas and
+/// thresholds of all sizes.
+#[test]
+fn no_pair_has_less_than_its_shares() {
+    fn check<F: Float>(thresholds: &[f64]) {
+        // The last are so small that the areas of most are subnormal.
+        let tiny = F::MIN_POSITIVE.to_f64().sqrt() * 1e-3;
+        for (seed, octaves, scale) in [(1, 0.0, 1.0), (2, 6.0, 1.0), (3, 120.0, 1.0), (4, 1.0, tiny)] {
+            let scaled = |corners: [F; 4]| corners.map(|corner| corner * F::from_f64(scale));
+            let set: Vec<_> = boxes::<F>(120, octaves, seed).into_iter().map(scaled).collect();
+            for (variant, &threshold) in ratios().flat_map(|variant| thresholds.iter().map(move |min| (variant, min))) {
+                let (reference, min) = (Reference::of(variant).expect("a ratio"), F::from_f64(threshold));
+                let [exact, inexact] = [true, false].map(|exact| Shares::new(reference, min, exact));
+                for (a, b) in set.iter().flat_map(|a| set.iter().map(move |b| (*a, *b))) {
+                    let [a, b] = [a, b].map(|corners| Measured::new(corners, false));
+                    let inter = intersection(&a, &b);
+                    if !(inter / divisor(reference, &a, &b, inter) >= min) {
+                        continue;
+                    }
+                    let is_exact = [a, b].iter().all(|of| Bound::is_exact::<F>(of.area.to_f64()));
+                    for shares in [Some(inexact), is_exact.then_some(exact)].into_iter().flatten() {
+                        let (one, other) = (shares.of_query(a.area), shares.of_others(b.area));
+                        let enough = if shares.is_smaller() { smaller(one, other) } else { one + other };
+                        assert!(inter >= enough, "{variant:?} {threshold}");
+                    }
+                }
+            }
+        }
+    }
+    check::<f32>(&[1e-30, 1e-7, 0.01, 1.0 / 3.0, 0.5, 0.999, 1.0]);
+    check::<f64>(&[1e-300, 1e-7, 0.01, 1.0 / 3.0, 0.5, 0.999, 1.0]);
+}
+
+/// And they do leave pairs out.
+#[test]
+fn shares_are_tight() {
+    for (reference, enough) in [
+        (Reference::Larger, 0.5 / 1.5 * 7.0),
+        (Reference::First, 1.5),
+        (Reference::Second, 2.0),
+        (Reference::Smaller, 1.5),
+    ] {
+        let shares = Shares::new(reference, 0.5_f64, true);
+        let (one, other) = (shares.of_query(3.0), shares.of_others(4.0));
+        let found = if shares.is_smaller() { smaller(one, other) } else { one + other };
+        assert!((found - enough).abs() < 1e-12, "{reference:?} {found}");
+    }
 }

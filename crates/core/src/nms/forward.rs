@@ -1,35 +1,25 @@
 //! Boxes in the order of their scores: each that is still there is kept and removes those behind it that it overlaps.
 
+use std::ops::Range;
+
 use super::Rule;
-use super::nearby::{divisor, safe_part};
+use super::nearby::NO_LIMIT;
 use crate::float::Float;
-use crate::join::bound::Reference;
-use crate::number::Number;
-use crate::overlap::formula::{Measured, intersection};
+use crate::join::bound::{Bound, Interval, Reference, divisor, safe_part};
+use crate::overlap::columns::Columns;
+use crate::overlap::formula::{Measured, intersection, ratio};
 use crate::overlap::single;
-use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Mask, Vector, splat};
+use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Mask, Vector};
 
 /// Which of a few boxes, the best first, survive, where only an intersection matters. None of them may be huge.
 pub fn near<F: Float>(boxes: &[[F; 4]], labels: Option<&[i64]>, rule: Rule<F>, level: Level) -> Vec<bool> {
     let mut survive = vec![false; boxes.len()];
+    if boxes.is_empty() {
+        return survive;
+    }
     let reference = Reference::of(rule.variant).expect("a ratio");
     simd::run(level, Forward { boxes, labels, rule, reference, survive: &mut survive });
     survive
-}
-
-/// The boxes of a block, side by side: x1 of all, then y1, x2 and y2.
-type Block<F> = [[F; MAX_LANES]; 4];
-
-/// Boxes as blocks. Behind the last box there are points at the origin, which overlap nothing.
-fn blocks<F: Float>(boxes: &[[F; 4]]) -> Vec<Block<F>> {
-    let mut blocks = vec![[[F::ZERO; MAX_LANES]; 4]; boxes.len().div_ceil(MAX_LANES)];
-    for (number, corners) in boxes.iter().enumerate() {
-        let block = &mut blocks[number / MAX_LANES];
-        for side in 0..4 {
-            block[side][number % MAX_LANES] = corners[side];
-        }
-    }
-    blocks
 }
 
 struct Forward<'a, F> {
@@ -43,129 +33,161 @@ struct Forward<'a, F> {
 impl<F: Float> Kernel for Forward<'_, F> {
     #[inline(always)]
     fn run<I: InstructionSet>(self) {
-        let Self { boxes, labels, rule, reference, survive } = self;
-        let lanes = F::Vector::<I>::LANES;
-        let blocks = blocks(boxes);
-        let strips = Strips::of(boxes);
-        // Those that are not removed, as bits.
-        let mut there = vec![u64::MAX; strips.words];
-        let mut may_meet = there.clone();
-        let part = F::Vector::<I>::splat(safe_part(rule.min));
-        for kept in 0..boxes.len() {
-            survive[kept] = there[kept / BITS] >> (kept % BITS) & 1 != 0;
-            if !survive[kept] {
+        // The choice is made here, and not again for every box: each arm is a loop of its own.
+        match self.reference {
+            Reference::Larger => self.rounds::<F::Vector<I>>(Reference::Larger),
+            Reference::First => self.rounds::<F::Vector<I>>(Reference::First),
+            Reference::Second => self.rounds::<F::Vector<I>>(Reference::Second),
+            Reference::Smaller => self.rounds::<F::Vector<I>>(Reference::Smaller),
+        }
+    }
+}
+
+impl<F: Float> Forward<'_, F> {
+    #[inline(always)]
+    fn rounds<V: Vector<Scalar = F>>(mut self, reference: Reference) {
+        let mut left = (0..self.boxes.len() as u32).collect();
+        loop {
+            left = self.round::<V>(reference, left);
+            if left.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Goes through the boxes with these numbers until it is quicker to begin again with those that are left: them.
+    #[inline(always)]
+    fn round<V: Vector<Scalar = F>>(&mut self, reference: Reference, numbers: Vec<u32>) -> Vec<u32> {
+        let Self { boxes, labels, rule, .. } = *self;
+        let sweep = Sweep::of(numbers.iter().map(|&number| &boxes[number as usize]), reference, rule.min);
+        let columns = Columns::new(&sweep.boxes, false);
+        let (min, part) = (V::splat(rule.min), V::splat(safe_part(rule.min)));
+        let plain = labels.is_none() && rule.variant.is_ratio();
+        let last = numbers.len() as u32 - 1;
+        // How many are worse than the box at each place, until that is done with: kept or removed.
+        let mut worse = vec![DONE; numbers.len() + MAX_LANES];
+        for (&place, number) in sweep.places.iter().zip(0..) {
+            worse[place as usize] = last - number;
+        }
+        let (mut done, mut seen) = (0, 0);
+        for (kept, &place) in sweep.places.iter().enumerate() {
+            if worse[place as usize] == DONE {
                 continue;
             }
-            let a = Measured::new(splat::<F::Vector<I>>(boxes[kept]), false);
-            strips.near(&boxes[kept], kept / BITS, &there, &mut may_meet);
-            may_meet[kept / BITS] &= u64::MAX << (kept % BITS) << 1;
-            for word in kept / BITS..strips.words {
-                let mut bits = may_meet[word];
-                while bits != 0 {
-                    let first = (word * BITS + bits.trailing_zeros() as usize) / lanes * lanes;
-                    let ([x1, y1, x2, y2], at) = (&blocks[first / MAX_LANES], first % MAX_LANES);
-                    let corners: [F::Vector<I>; 4] = [
-                        F::Vector::<I>::load(&x1[at..]),
-                        F::Vector::<I>::load(&y1[at..]),
-                        F::Vector::<I>::load(&x2[at..]),
-                        F::Vector::<I>::load(&y2[at..]),
-                    ];
-                    let b = Measured::new(corners, false);
-                    let inter = intersection(&a, &b);
-                    let near = inter.is_positive() & inter.at_least(part * divisor(reference, &a, &b, inter));
-                    let shift = first % BITS;
-                    let block = (u64::MAX >> (BITS - lanes)) << shift;
-                    let mut lanes = u64::from(near.bits()) << shift & bits;
-                    bits &= !block;
-                    while lanes != 0 {
-                        let other = word * BITS + lanes.trailing_zeros() as usize;
-                        lanes &= lanes - 1;
-                        if removes(boxes, labels, rule, kept, other) {
-                            there[word] &= !(1 << (other % BITS));
-                        }
+            if seen > numbers.len() && done > numbers.len() / 2 {
+                let rest = numbers[kept..].iter().zip(&sweep.places[kept..]);
+                let left = rest.filter(|&(_, &place)| worse[place as usize] != DONE);
+                return left.map(|(&number, _)| number).collect();
+            }
+            let number = numbers[kept] as usize;
+            (self.survive[number], done) = (true, done + 1);
+            let a = Measured::<V>::all_lanes(&Measured::new(boxes[number], false));
+            for start in sweep.near(&boxes[number]).step_by(V::LANES) {
+                seen += 1;
+                let b = columns.from(start).load::<V>(0);
+                let inter = intersection(&a, &b);
+                let divisor = divisor(reference, &a, &b, inter);
+                let near = inter.at_least(part * divisor).bits();
+                let mut lanes = near & V::below(&worse[start..], last - kept as u32);
+                if lanes != 0 {
+                    lanes &= ratio(inter, divisor).at_least(min).bits();
+                }
+                while lanes != 0 {
+                    let other = start + lanes.trailing_zeros() as usize;
+                    lanes &= lanes - 1;
+                    if plain || removes(boxes, labels, rule, number, numbers[(last - worse[other]) as usize] as usize) {
+                        (worse[other], done) = (DONE, done + 1);
                     }
                 }
             }
         }
+        Vec::new()
     }
 }
 
-/// Boxes in a word of bits.
-const BITS: usize = u64::BITS as usize;
+/// Above every number of boxes.
+const DONE: u32 = NO_LIMIT;
 
-/// Adds bits to others.
-#[inline(always)]
-fn add(bits: &mut [u64], more: &[u64]) {
-    for (bits, more) in bits.iter_mut().zip(more) {
-        *bits |= more;
-    }
+/// So many that of a thousand boxes few others are in the strip of one.
+const STRIPS: usize = 1 << 8;
+
+/// Boxes in strips of the image by where they begin along x, so that those near another are side by side.
+struct Sweep<F> {
+    /// In this order.
+    boxes: Vec<[F; 4]>,
+    /// The place of each in it.
+    places: Vec<u32>,
+    /// Where each strip begins, and the end.
+    starts: [u32; STRIPS + 1],
+    /// The least coordinate of the strips, and strips per unit.
+    scale: (f64, f64),
+    bound: Bound,
+    /// The widths of the boxes.
+    widths: Interval,
 }
 
-/// Which boxes may meet one: the image in strips, along and across, and bits for the boxes on each side of a strip.
-struct Strips {
-    /// The words of the bits of all boxes.
-    words: usize,
-    /// Along and across: the least coordinate, and strips per unit.
-    scale: [(f64, f64); 2],
-    /// Along and across, strip by strip: the boxes that begin in it or before.
-    begun: [Vec<u64>; 2],
-    /// The boxes that end in it or behind it.
-    not_ended: [Vec<u64>; 2],
-}
-
-impl Strips {
-    /// So many that a thousand boxes have no more than a few others in theirs, and the bits stay in the nearest cache.
-    const COUNT: usize = 64;
-
-    fn of<F: Float>(boxes: &[[F; 4]]) -> Self {
-        let words = boxes.len().div_ceil(BITS);
-        let scale = [0, 1].map(|axis| {
-            let low = boxes.iter().fold(f64::INFINITY, |low, corners| low.min(corners[axis].to_f64()));
-            let high = boxes.iter().fold(f64::NEG_INFINITY, |high, corners| high.max(corners[axis + 2].to_f64()));
-            (low, Self::COUNT as f64 / (high - low))
-        });
-        let table = || vec![0_u64; Self::COUNT * words];
-        let mut strips = Self { words, scale, begun: Default::default(), not_ended: Default::default() };
-        for axis in 0..2 {
-            let (mut begun, mut not_ended) = (table(), table());
-            for (number, corners) in boxes.iter().enumerate() {
-                let (word, bit) = (number / BITS, 1 << (number % BITS));
-                begun[strips.strip(axis, corners[axis]) * words + word] |= bit;
-                not_ended[strips.strip(axis, corners[axis + 2]) * words + word] |= bit;
+impl<F: Float> Sweep<F> {
+    #[inline(always)]
+    fn of<'a>(boxes: impl ExactSizeIterator<Item = &'a [F; 4]> + Clone, reference: Reference, min: F) -> Self {
+        let count = boxes.len();
+        let [mut begins, mut widths, mut heights] = [Interval::EMPTY; 3];
+        for &corners in boxes.clone() {
+            let [x1, y1, x2, y2] = corners.map(F::to_f64);
+            // The others overlap nothing.
+            if x1 < x2 && y1 < y2 {
+                begins.include(x1);
+                widths.include(x2 - x1);
+                heights.include(y2 - y1);
             }
-            for strip in 1..Self::COUNT {
-                let (before, from) = begun.split_at_mut(strip * words);
-                add(&mut from[..words], &before[(strip - 1) * words..]);
-                let (before, from) = not_ended.split_at_mut((Self::COUNT - strip) * words);
-                add(&mut before[(Self::COUNT - strip - 1) * words..], &from[..words]);
-            }
-            (strips.begun[axis], strips.not_ended[axis]) = (begun, not_ended);
         }
-        strips
-    }
-
-    /// Never less for a larger coordinate, however it is rounded: boxes that meet have a strip in common.
-    #[inline(always)]
-    fn strip<F: Float>(&self, axis: usize, coordinate: F) -> usize {
-        let (low, scale) = self.scale[axis];
-        (((coordinate.to_f64() - low) * scale) as usize).min(Self::COUNT - 1)
-    }
-
-    /// Which boxes of `there` may meet this one, from a word on; no others do.
-    #[inline(always)]
-    fn near<F: Float>(&self, corners: &[F; 4], from: usize, there: &[u64], may_meet: &mut [u64]) {
-        let strip = |axis: usize, coordinate: F| {
-            let start = self.strip(axis, coordinate) * self.words;
-            start + from..start + self.words
+        let exact = Bound::is_exact::<F>(widths.least * heights.least);
+        let bound = Bound::new(reference, min);
+        let mut sweep = Self {
+            boxes: vec![[F::ZERO; 4]; count],
+            places: vec![0; count],
+            starts: [0; STRIPS + 1],
+            scale: (begins.least, STRIPS as f64 / (begins.largest - begins.least)),
+            bound: if exact { bound } else { bound.intersecting() },
+            widths,
         };
-        let [x1, y1, x2, y2] = *corners;
-        let left = self.begun[0][strip(0, x2)].iter().zip(&self.not_ended[0][strip(0, x1)]);
-        let upper = self.begun[1][strip(1, y2)].iter().zip(&self.not_ended[1][strip(1, y1)]);
-        let there = there[from..].iter();
-        for ((bits, there), ((a, b), (c, d))) in may_meet[from..].iter_mut().zip(there).zip(left.zip(upper)) {
-            *bits = there & a & b & c & d;
+        // A counting sort.
+        for (place, &[x1, ..]) in sweep.places.iter_mut().zip(boxes.clone()) {
+            let strip = strip(sweep.scale, x1.to_f64());
+            *place = strip as u32;
+            sweep.starts[strip] += 1;
+        }
+        let mut end = 0;
+        for start in &mut sweep.starts {
+            end += *start;
+            *start = end;
+        }
+        for (place, &corners) in sweep.places.iter_mut().zip(boxes) {
+            let start = &mut sweep.starts[*place as usize];
+            *start -= 1;
+            *place = *start;
+            sweep.boxes[*place as usize] = corners;
+        }
+        sweep
+    }
+
+    /// The places of the boxes that may reach the threshold beside this one.
+    #[inline(always)]
+    fn near(&self, &[x1, _, x2, _]: &[F; 4]) -> Range<usize> {
+        let (x1, x2) = (x1.to_f64(), x2.to_f64());
+        match self.bound.corners(Interval::only(x1), Interval::only(x2 - x1), self.widths) {
+            None => 0..0,
+            Some(near) => {
+                let [first, last] = [near.least, near.largest].map(|x| strip(self.scale, x));
+                self.starts[first] as usize..self.starts[last + 1] as usize
+            }
         }
     }
+}
+
+/// Never less for a larger coordinate, however it is rounded.
+#[inline(always)]
+fn strip((low, scale): (f64, f64), x: f64) -> usize {
+    (((x - low) * scale) as usize).min(STRIPS - 1)
 }
 
 /// The same for any rule: boxes far apart may remove each other. Every box that is kept meets all behind it.

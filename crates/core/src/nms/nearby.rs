@@ -4,9 +4,8 @@ use std::ops::{ControlFlow, Range};
 
 use crate::float::Float;
 use crate::join::Index;
-use crate::join::bound::{Bound, Reference};
-use crate::join::index::Columns;
-use crate::number::{Number, min};
+use crate::join::bound::{Bound, Reference, divisor, safe_part};
+use crate::join::index::{Columns, Extent};
 use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::{Variant, is_huge, single};
 use crate::simd::{MAX_LANES, Mask, Vector, splat};
@@ -18,26 +17,6 @@ pub struct Query<F> {
     pub reference: Reference,
     /// Above 0.
     pub min: F,
-}
-
-/// What a ratio of areas divides by, as its formula computes it.
-#[inline(always)]
-pub fn divisor<N: Number>(reference: Reference, a: &Measured<N>, b: &Measured<N>, inter: N) -> N {
-    match reference {
-        Reference::Larger => (a.area + b.area) - inter,
-        Reference::First => a.area,
-        Reference::Second => b.area,
-        Reference::Smaller => min(a.area, b.area),
-    }
-}
-
-/// A part such that no intersection below `part * divisor` has a quotient of at least `min`.
-///
-/// The division errs by less than one epsilon of `min`, and rounding the product cannot lift it above the intersection,
-/// which is a number of the same type. A `min` of less than full precision has no such part but 0.
-pub fn safe_part<F: Float>(min: F) -> F {
-    let tiny = min.to_f64() < 4.0 * F::MIN_POSITIVE.to_f64();
-    if tiny { F::ZERO } else { F::from_f64(min.to_f64() * (1.0 - 3.0 * F::EPSILON.to_f64())) }
 }
 
 /// Boxes in the order of an index, of which the lower number is the better.
@@ -92,10 +71,10 @@ impl<'a, F: Float> Space<'a, F> {
     ) -> ControlFlow<()> {
         let a = Measured::new(splat(corners), false);
         let scan = Scan { columns: self.index.columns(), ranks: &self.ranks, part: V::splat(self.part), a };
-        let huge = is_huge(&corners);
+        let (huge, extent) = (is_huge(&corners), Extent::of(corners.map(F::to_f64)));
         for layer in &self.index.layers {
             let bound = if exact && layer.exact { self.bound } else { self.bound.intersecting() };
-            for run in self.index.near(layer, &bound, corners.map(F::to_f64), label) {
+            for run in self.index.near(layer, &bound, extent, label) {
                 if huge || layer.huge {
                     one_by_one(&self.ranks, run, visitor)?;
                     continue;

@@ -30,6 +30,19 @@ impl<N: Number> Measured<N> {
         Self { x1, y1, x2, y2, area: width * height, angle }
     }
 
+    /// The same box in every lane.
+    #[inline(always)]
+    pub fn all_lanes(one: &Measured<N::Scalar>) -> Self {
+        Self {
+            x1: N::splat(one.x1),
+            y1: N::splat(one.y1),
+            x2: N::splat(one.x2),
+            y2: N::splat(one.y2),
+            area: N::splat(one.area),
+            angle: N::splat(one.angle),
+        }
+    }
+
     #[inline(always)]
     fn width(&self) -> N {
         self.x2 - self.x1
@@ -60,7 +73,7 @@ pub trait Formula: Copy + Sync {
 ///
 /// The guard is on the denominator, before the division, and not a branch around it: compilers keep that in vectors.
 #[inline(always)]
-fn ratio<N: Number>(part: N, whole: N) -> N {
+pub fn ratio<N: Number>(part: N, whole: N) -> N {
     part / N::select(whole.is_positive(), whole, N::one())
 }
 

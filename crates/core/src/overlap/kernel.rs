@@ -28,7 +28,7 @@ impl<V: Formula, F: Float> Kernel for TablePart<'_, V, F> {
         while !rest.is_empty() {
             let line;
             (line, rest) = rest.split_at_mut(rest.len().min(width - column));
-            let a = all_lanes(&Measured::new(rows[row], V::USES_ANGLE));
+            let a = Measured::all_lanes(&Measured::new(rows[row], V::USES_ANGLE));
             let others = columns.from(column);
             // A line shorter than a vector is computed with what follows it, and cut off.
             let mut short = [F::ZERO; MAX_LANES];
@@ -63,19 +63,6 @@ impl<V: Formula, F: Float> Kernel for TablePart<'_, V, F> {
         if stream {
             I::fence();
         }
-    }
-}
-
-/// The same box in every lane.
-#[inline(always)]
-fn all_lanes<V: Vector>(one: &Measured<V::Scalar>) -> Measured<V> {
-    Measured {
-        x1: V::splat(one.x1),
-        y1: V::splat(one.y1),
-        x2: V::splat(one.x2),
-        y2: V::splat(one.y2),
-        area: V::splat(one.area),
-        angle: V::splat(one.angle),
     }
 }
 

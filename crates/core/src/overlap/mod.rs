@@ -128,6 +128,11 @@ impl Variant {
         with_formula!(self, of())
     }
 
+    /// Whether it is a ratio of areas, and nothing is subtracted from that.
+    pub fn is_ratio(self) -> bool {
+        matches!(self, Self::Iou | Self::IoaFirst | Self::IoaSecond | Self::Iom)
+    }
+
     /// The name Python uses.
     pub fn name(self) -> &'static str {
         match self {

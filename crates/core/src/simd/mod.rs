@@ -114,6 +114,21 @@ pub fn run<K: Kernel>(level: Level, kernel: K) {
     }
 }
 
+/// Asks for an item of a slice that is read soon, where the machine can be asked; nothing happens outside of the slice.
+#[inline(always)]
+pub fn prefetch<T>(items: &[T], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(item) = items.get(place) {
+        // SAFETY: every x86-64 machine has SSE, and the item is there.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, place);
+}
+
 /// The vectors of an instruction set.
 pub trait InstructionSet {
     /// Of `f32`.

@@ -4,6 +4,8 @@
 
 pub(crate) mod shared;
 
+use std::ops::Range;
+
 use crate::order::{by_key, rising};
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::convex::clip::Point;
@@ -110,6 +112,10 @@ impl Rectangles {
 /// Pairs a thread takes at a time; two such parts are worth a second thread.
 const PART: usize = 1 << 13;
 
+/// In a table, so many pairs that may meet along x are worth a second thread. Fewer take less time than the pages of the
+/// table, which two threads touch no faster than one.
+const WORTH_THREADS: usize = if cfg!(test) { 1 << 13 } else { 1 << 17 };
+
 /// Rectangles by where they begin along x: those that may meet another lie together.
 struct Sweep {
     /// In this order.
@@ -143,7 +149,7 @@ impl Sweep {
     }
 
     /// The positions in this order beyond which none may meet this one.
-    fn window(&self, one: &Row) -> std::ops::Range<usize> {
+    fn window(&self, one: &Row) -> Range<usize> {
         if self.begins.is_empty() {
             return 0..self.rows.len();
         }
@@ -175,10 +181,13 @@ impl Sweep {
 pub fn pairwise(measure: AreaMeasure, first: &Rectangles, second: &Rectangles, threads: usize) -> Vec<f64> {
     let width = second.len();
     let sweep = Sweep::new(second, first.len());
+    let windows: Vec<_> = first.rows.iter().map(|row| sweep.window(row)).collect();
+    let threads = if windows.iter().map(Range::len).sum::<usize>() < WORTH_THREADS { 1 } else { threads };
     let part = (PART / width.max(1)).max(1) * width;
     in_parts(first.len() * width, part, threads, &|start, out| {
-        let rows = &first.rows[start / width..][..out.len() / width];
-        simd::run(Level::best(), PairwisePart { measure, rows, second: &sweep, out });
+        let rows = start / width..(start + out.len()) / width;
+        let (rows, windows) = (&first.rows[rows.clone()], &windows[rows]);
+        simd::run(Level::best(), PairwisePart { measure, rows, windows, second: &sweep, out });
     })
 }
 
@@ -230,6 +239,8 @@ fn in_parts(count: usize, part: usize, threads: usize, work: &(dyn Fn(usize, &mu
 struct PairwisePart<'a> {
     measure: AreaMeasure,
     rows: &'a [Row],
+    /// The positions in `second` that may meet each of them.
+    windows: &'a [Range<usize>],
     second: &'a Sweep,
     out: &'a mut [f64],
 }
@@ -237,7 +248,7 @@ struct PairwisePart<'a> {
 impl Kernel for PairwisePart<'_> {
     #[inline(always)]
     fn run<I: InstructionSet>(self) {
-        let Self { measure, rows, second, out } = self;
+        let Self { measure, rows, windows, second, out } = self;
         let width = second.rows.len();
         let nothing = measure.of(0.0, 1.0, 1.0);
         if nothing != 0.0 {
@@ -245,10 +256,9 @@ impl Kernel for PairwisePart<'_> {
         }
         let (mut a, mut b, mut values) = (Columns::new(), Columns::new(), [0.0; BLOCK]);
         let (mut waiting, mut places) = (0, [0; BLOCK]);
-        for (number, one) in rows.iter().enumerate() {
+        for (number, (one, window)) in rows.iter().zip(windows).enumerate() {
             // Where rows have few pairs, several of them share a block: the pairs from `own` on are of this one.
             let (mut own, mut filled) = (waiting, false);
-            let window = second.window(one);
             for start in window.clone().step_by(BLOCK) {
                 let near = second.near(one, start);
                 for (group, near) in near.as_chunks::<8>().0.iter().enumerate() {
@@ -419,8 +429,9 @@ mod tests {
         for level in Level::available() {
             let mut out = vec![0.0; table.len()];
             let sweep = Sweep::new(&second, 1);
-            let part = PairwisePart { measure: AreaMeasure::Iou, rows: &first.rows, second: &sweep, out: &mut out };
-            simd::run(level, part);
+            let windows: Vec<_> = first.rows.iter().map(|row| sweep.window(row)).collect();
+            let (rows, windows) = (&first.rows[..], &windows[..]);
+            simd::run(level, PairwisePart { measure: AreaMeasure::Iou, rows, windows, second: &sweep, out: &mut out });
             assert_eq!(out, table, "{}", level.name());
         }
     }
