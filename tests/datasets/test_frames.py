@@ -71,7 +71,7 @@ def test_detections_in_memory(kind: str) -> None:
         "file_name": ["b.jpg", "a.jpg"],
         "label": ["cat", "dog"],
         "score": [0.5, 0.25],
-        "bbox": [[3.0, 3, 9, 9], [2.0, 2, 7, 7]],
+        "bbox": [[3.0, 3.0, 9.0, 9.0], [2.0, 2.0, 7.0, 7.0]],  # Polars 1.0 takes no integers among floats
     }
     dt = read_detections(frame(kind, found), ground_truth=gt, boxes="xyxy")
     assert (dt.image_ids.tolist(), dt.category_ids.tolist()) == ([5, 3], [1, 2])
