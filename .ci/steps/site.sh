@@ -6,7 +6,8 @@ if ! python3 -c "import sys; sys.exit(sys.version_info < (3, 11))"; then
 fi
 use_tools
 use_system chromium chromium
-make_environment docs axe-playwright-python playwright "$(ioukit docs)"
+# Ruff formats the signatures of the reference.
+make_environment docs axe-playwright-python playwright ruff "$(ioukit docs)"
 # Strict: a page, link or anchor that leads nowhere fails (not under --quiet, which also silences what strict counts).
 # The variable silences an announcement.
 NO_MKDOCS_2_WARNING=1 mkdocs build --strict --site-dir "$work/site"
