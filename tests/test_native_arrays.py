@@ -47,7 +47,7 @@ def box_iou(first: Any) -> Any:
 )
 def test_an_array_of_another_layout_is_refused(boxes: Any, found: str) -> None:
     with pytest.raises(
-        TypeError, match=rf"^expected an array f8 of 2 dimensions, contiguous, aligned, native, got {found}$"
+        TypeError, match=rf"(?m)^expected an array f8 of 2 dimensions, contiguous, aligned, native, got {found}$"
     ):
         box_iou(boxes)
 
