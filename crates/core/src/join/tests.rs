@@ -73,6 +73,27 @@ fn joins_are_the_pairs_of_all_in_double() {
 }
 
 #[test]
+fn boxes_whose_areas_overflow_are_joined() {
+    let far = |seed| {
+        let all = boxes::<f32>(150, 2.0, seed).into_iter().enumerate();
+        let far = |(k, corners): (usize, [f32; 4])| {
+            corners.map(|value| if k % 2 == 0 { value * 2.0_f32.powi(100) } else { value })
+        };
+        all.map(far).collect::<Vec<_>>()
+    };
+    let (a, b) = (far(11), far(12));
+    for variant in ratios() {
+        for min in [0.1, 0.5] {
+            let wanted = every_pair(&a, &b, variant, min);
+            assert!(min > 0.1 || wanted.rows.iter().any(|row| row % 2 == 0), "{variant:?} finds no far pair");
+            let threshold = Threshold::new(variant, min).expect("a ratio");
+            let [first, second] = [&a, &b].map(|boxes| Set { boxes, labels: None });
+            assert_eq!(join(first, second, threshold, 1), wanted, "{variant:?} {min}");
+        }
+    }
+}
+
+#[test]
 fn threads_change_nothing_and_a_set_meets_itself_once() {
     let mut set = boxes::<f32>(9_000, 2.0, 5);
     for (k, corners) in set.iter_mut().enumerate() {

@@ -87,7 +87,12 @@ fn masks_and_listed_pairs_of_boxes_overlap_as_the_boxes_do() {
         let side = |boxes| Side { boxes, images: &[] };
         let corners = CornerBoxes { objects: side(&objects), detections: side(&detections), extra: 0.0, epsilon: 0.0 };
         let (object_masks, detection_masks) = (masks(&objects), masks(&detections));
-        let kinds: [&dyn Regions; 4] = [
+        // Areas below 1, as of relative coordinates.
+        let small =
+            |boxes: &[[f64; 4]]| boxes.iter().map(|corners| corners.map(|value| value / 64.0)).collect::<Vec<_>>();
+        let (small_objects, small_detections) = (small(&objects), small(&detections));
+        let kinds: [&dyn Regions; 5] = [
+            &Boxes { objects: &small_objects, detections: &small_detections },
             &Boxes { objects: &objects, detections: &detections },
             &corners,
             &Masks::new(object_masks.view(), detection_masks.view()),
