@@ -75,7 +75,7 @@ def same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("source", ["a detector's results", "records of our own"])
 def test_what_is_read_ahead_is_what_is_read_later(source: str, files: tuple[Path, Path]) -> None:
     paths = FILES if source == "a detector's results" else [str(path) for path in files]
-    with ReadingAhead(*paths, threads=None):
+    with ReadingAhead(paths[0], paths[1], threads=None):
         ahead = read(paths[0]), read_detections(paths[1])
     later = read(paths[0]), read_detections(paths[1])
     same(ahead[0], later[0])
