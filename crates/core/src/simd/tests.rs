@@ -141,3 +141,14 @@ fn memory_that_is_too_short_is_refused() {
         }
     }
 }
+
+#[test]
+fn asking_for_items_changes_none_and_ends_with_the_memory() {
+    for count in [0, 1, 17] {
+        let items = numbers::<f64>(count);
+        for place in [0, count.saturating_sub(1), count, count + 1, usize::MAX] {
+            super::prefetch(&items, place);
+        }
+        assert_eq!(items, numbers::<f64>(count));
+    }
+}
