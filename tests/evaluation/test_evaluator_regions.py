@@ -217,6 +217,15 @@ def test_bad_values_of_tools_are_refused() -> None:
         assert len(evaluator) == 0
 
 
+@pytest.mark.parametrize("box_format", ["xywh", "cxcywh"])
+def test_a_negative_width_is_told_with_the_format(box_format: Any) -> None:
+    evaluator = Evaluator(box_format=box_format)
+    wrong = {"boxes": [[0, 0, 9, 9], [1, 1, -8, 8]], "scores": [0.5, 0.25], "labels": [1, 2]}
+    message = rf"predictions\[0\]: boxes: row 1: expected a width .* with box_format='{box_format}'"
+    with pytest.raises(ioukit.DatasetError, match=message):
+        evaluator.update([wrong], [{"boxes": [], "labels": []}])
+
+
 def test_a_kind_from_outside_gets_all_regions() -> None:
     def compare(compared: Comparison) -> PairColumns:
         objects, detections = (side.regions["Masks"] for side in (compared.ground_truth, compared.detections))

@@ -225,6 +225,24 @@ def test_a_row_that_is_changed(ledger: Ledger, column: str, value: object, messa
     assert ledger.run("A").id == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_what_cannot_be_read_twice_has_no_hash(ledger: Ledger, tmp_path: Path) -> None:
+    """A pipe is not read again: it would wait for a writer for ever. In a folder, it and broken links do not count."""
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(b"0")
+    inputs = {"ground_truth": folder}
+    (alone,) = ledger.add(EVALUATION, name="B", inputs=inputs).inputs
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to(tmp_path / "gone")
+    assert ledger.add(EVALUATION, name="B", inputs=inputs).inputs == (alone,)
+    os.mkfifo(tmp_path / "stdin")
+    inputs = {"ground_truth": folder / "pipe", "detections": tmp_path / "stdin"}
+    found = ledger.add(EVALUATION, name="B", inputs=inputs).inputs
+    assert found == (("ground_truth", "pipe", None, None), ("detections", "-", None, None))
+    assert ledger.run("B").inputs == found
+
+
 def test_a_table_that_is_missing(ledger: Ledger) -> None:
     change(ledger, "DROP TABLE names")
     with pytest.raises(DatasetError, match="damaged: it lacks the table 'names'"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import os
 import pickle
 import tempfile
 from pathlib import Path
@@ -146,24 +145,6 @@ def test_folders_have_a_hash_and_their_images_do_not(ledger: Ledger, evaluation:
     with pytest.raises(FileNotFoundError, match="missing"):
         ledger.add(evaluation, name="B", inputs={"detections": tmp_path / "missing"})
     assert len(ledger.runs()) == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_what_cannot_be_read_twice_has_no_hash(ledger: Ledger, evaluation: Evaluation, tmp_path: Path) -> None:
-    """A pipe is not read again: it would wait for a writer for ever. In a folder, it and broken links do not count."""
-    folder = tmp_path / "labels"
-    folder.mkdir()
-    (folder / "a.txt").write_bytes(b"0")
-    inputs = {"ground_truth": folder}
-    (alone,) = ledger.add(evaluation, name="B", inputs=inputs).inputs
-    os.mkfifo(folder / "pipe")
-    (folder / "link").symlink_to(tmp_path / "gone")
-    assert ledger.add(evaluation, name="B", inputs=inputs).inputs == (alone,)
-    os.mkfifo(tmp_path / "stdin")
-    inputs = {"ground_truth": folder / "pipe", "detections": tmp_path / "stdin"}
-    found = ledger.add(evaluation, name="B", inputs=inputs).inputs
-    assert found == (("ground_truth", "pipe", None, None), ("detections", "-", None, None))
-    assert ledger.run("B").inputs == found
 
 
 def test_a_name_may_be_used_again(ledger: Ledger, evaluation: Evaluation) -> None:

@@ -122,18 +122,6 @@ def test_folders_of_parquet(tmp_path: Path) -> None:
     assert_same(all_of(open_detections(f"{tmp_path.as_uri()}/**/*.parquet", gt)), found)
 
 
-def test_folders_with_other_names_are_refused(tmp_path: Path) -> None:
-    gt, rng = truth(), np.random.default_rng(5)
-    for name in ("a/category_id=1", "b/camera=1"):
-        (tmp_path / name).mkdir(parents=True)
-        pq.write_table(pa.table(rows_of(rng, 5, gt)), tmp_path / name / "0.parquet")
-    with pytest.raises(DatasetError, match=r"camera=1/0\.parquet: expected folders as those of .*: category_id=\.\.\."):
-        open_detections(tmp_path, gt)
-    (tmp_path / "a" / "category_id=1" / "0.parquet").rename(tmp_path / "a" / "0.parquet")
-    with pytest.raises(DatasetError, match=r"camera=1/0\.parquet: .*: no folders with names such as camera=3"):
-        open_detections(tmp_path, gt)
-
-
 def test_faults_of_parquet(tmp_path: Path) -> None:
     gt, rng = truth(), np.random.default_rng(7)
     rows = rows_of(rng, 30, gt)
