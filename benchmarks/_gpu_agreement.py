@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def agreement(device: str, quick: bool) -> Works:
         return verdict(*worst), {}
 
     for family in ("pairwise", "elementwise"):
-        yield f"{family}, {len(VARIANTS)} measures, float32 and float64", lambda family=family: overlaps(family)
+        yield f"{family}, {len(VARIANTS)} measures, float32 and float64", partial(overlaps, family)
 
     def slopes(name: str, options: Mapping[str, Any]) -> float:
         loss, worst = getattr(losses, name), 0.0
@@ -112,7 +113,7 @@ def same_boxes(device: str, count: int) -> Works:
         return f"the same {len(host(columns(here)[0])):,} of {len(boxes):,} boxes", {}
 
     for name, call in calls.items():
-        yield name, lambda call=call: compared(call)
+        yield name, partial(compared, call)
 
 
 def columns(result: Any) -> list[Any]:
@@ -146,7 +147,7 @@ def same_assignments(device: str) -> Works:
         return f"the same {len(here)} pairs", {}
 
     for name, call in calls.items():
-        yield name, lambda call=call: compared(call)
+        yield name, partial(compared, call)
 
 
 PARTS = {"machine": machine, "agreement": agreement}

@@ -6,7 +6,8 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ from ioukit.torch.detector.devices import fast_in_bfloat16
 from ioukit.torch.detector.learning import Learning
 from ioukit.torch.detector.model import YOLO, Config
 from ioukit.torch.detector.predict import predict
+
+Head: TypeAlias = Literal["anchor", "free"]
 
 __all__ = ["PARTS"]
 
@@ -49,7 +52,7 @@ def medians(calls: Mapping[str, Callable[[], Any]], device: str, quick: bool) ->
 
 
 def compared(
-    calls: dict[str, Callable[[], Any]], device: str, quick: bool, check: Callable[[Any, Any], str]
+    calls: Mapping[str, Callable[[], Any]], device: str, quick: bool, check: Callable[[Any, Any], str]
 ) -> Measured:
     """The times of all engines, and how the best of ours compares with torchvision."""
     ms = medians(calls, device, quick)
@@ -86,12 +89,12 @@ def overlaps(device: str, quick: bool) -> Works:
             a = torch.tensor(random_boxes(rows, 0), device=device)
             b = torch.tensor(random_boxes(columns_, 1), device=device)
             calls = {
-                "plain": lambda f=function, a=a, b=b: f(a, b, check=False),
-                "compiled": lambda f=program, a=a, b=b: f(a, b),
-                "torchvision": lambda f=peers[name], a=a, b=b: f(a, b),
+                "plain": partial(function, a, b, check=False),
+                "compiled": partial(program, a, b),
+                "torchvision": partial(peers[name], a, b),
             }
             work = f"pairwise_{name}, {rows:,} x {columns_:,}"
-            yield work, lambda calls=calls: compared(calls, device, quick, close)
+            yield work, partial(compared, calls, device, quick, close)
 
 
 def losses_part(device: str, quick: bool) -> Works:
@@ -111,9 +114,9 @@ def losses_part(device: str, quick: bool) -> Works:
             def step(function: Callable[..., Any], pred: Any = pred, target: Any = target) -> Any:
                 return torch.autograd.grad(function(pred, target, reduction="sum"), pred)[0]
 
-            calls = {engine: lambda f=f, step=step: step(f) for engine, f in engines.items()}
+            calls = {engine: partial(step, f) for engine, f in engines.items()}
             work = f"{name}_loss, forward and backward, {count:,} pairs"
-            yield work, lambda calls=calls: compared(calls, device, quick, close)
+            yield work, partial(compared, calls, device, quick, close)
 
 
 def nms_part(device: str, quick: bool) -> Works:
@@ -131,12 +134,12 @@ def nms_part(device: str, quick: bool) -> Works:
         for labels, peer in [(None, ops.nms)] if quick else [(None, ops.nms), (classes, ops.batched_nms)]:
             given = (boxes, scores) if labels is None else (boxes, scores, labels)
             calls = {
-                "plain": lambda b=boxes, s=scores, k=labels: ioukit.nms(b, s, 0.5, labels=k, check=False),
-                "compiled": lambda b=boxes, s=scores, k=labels: program(b, s, 0.5, labels=k, check=False),
-                "torchvision": lambda given=given, peer=peer: peer(*given, 0.5),
+                "plain": partial(ioukit.nms, boxes, scores, 0.5, labels=labels, check=False),
+                "compiled": partial(program, boxes, scores, 0.5, labels=labels, check=False),
+                "torchvision": partial(peer, *given, 0.5),
             }
             work = f"nms, {count:,} boxes" + ("" if labels is None else ", 80 classes")
-            yield work, lambda calls=calls: compared(calls, device, quick, same)
+            yield work, partial(compared, calls, device, quick, same)
 
 
 def detector(device: str, quick: bool) -> Works:
@@ -155,7 +158,7 @@ def detector(device: str, quick: bool) -> Works:
     )  # fmt: skip
     batch = Batch(*(part.to(device) for part in batch))
 
-    def train(head: str) -> Measured:
+    def train(head: Head) -> Measured:
         config = replace(shape, head=head)
         torch.manual_seed(0)
         model, learning = YOLO(config).to(device).train(), Learning(config)
@@ -176,17 +179,16 @@ def detector(device: str, quick: bool) -> Works:
             return f"FAILED: the loss is not finite; {words}", ms
         return words, ms
 
-    def forward(head: str) -> Measured:
+    def forward(head: Head) -> Measured:
         model = YOLO(replace(shape, head=head)).to(device).eval()
 
-        @torch.inference_mode()
         def call() -> None:
-            with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
+            with torch.inference_mode(), torch.autocast(torch.device(device).type, torch.bfloat16, enabled=half):
                 model(batch.images.float() / 255)
 
         return rate(call)
 
-    def infer(head: str) -> Measured:
+    def infer(head: Head) -> Measured:
         torch.manual_seed(0)
         model = YOLO(replace(shape, head=head)).to(device).eval()
         arrays = [np.ascontiguousarray(image.transpose(1, 2, 0)) for image in pixels]
@@ -201,12 +203,13 @@ def detector(device: str, quick: bool) -> Works:
         return f"{images / ms['plain'] * 1e3:,.0f} images per second{memory}", ms
 
     precision = "bfloat16" if half else "float32"
-    for head in ("anchor", "free"):
-        yield f"{head} head, training step of {images} images, {side} x {side}, {precision}", lambda h=head: train(h)
-        yield f"{head} head, network alone, {images} images, {side} x {side}, {precision}", lambda h=head: forward(h)
+    heads: tuple[Head, Head] = ("anchor", "free")
+    for head in heads:
+        yield f"{head} head, training step of {images} images, {side} x {side}, {precision}", partial(train, head)
+        yield f"{head} head, network alone, {images} images, {side} x {side}, {precision}", partial(forward, head)
         yield (
             f"{head} head, pixels on the host to boxes, {images} images, {side} x {side}, float32",
-            lambda h=head: infer(h),
+            partial(infer, head),
         )
 
 

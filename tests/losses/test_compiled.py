@@ -103,8 +103,8 @@ class TestTraced:
         boxes = (boxes.round() if coarse else boxes).astype(np.float32)  # rounded: overlaps at the threshold
         scores = rng.uniform(0, 1, count).round(1).astype(np.float32)
         options: dict[str, Any] = {"iou_threshold": threshold, "max_keep": max_keep}
-        labels = {"labels": rng.integers(0, 3, count)} if labelled else {}
-        there = {name: torch.tensor(values) for name, values in labels.items()}
+        labels: dict[str, Any] = {"labels": rng.integers(0, 3, count)} if labelled else {}
+        there: dict[str, Any] = {name: torch.tensor(values) for name, values in labels.items()}
         keep = compiled(ioukit.nms)(torch.tensor(boxes), torch.tensor(scores), **options, **there)
         assert_array_equal(keep, ioukit.nms(boxes, scores, **options, **labels))
 
@@ -140,7 +140,7 @@ class TestGenerated:
 
     def test_survivors_at_the_threshold(self) -> None:
         """IoU 0.1, 0.2 and 0.3 as float32 numbers are not above these thresholds."""
-        program = compiled(ioukit.nms)
+        program: Any = compiled(ioukit.nms)
         scores = torch.tensor([0.9, 0.8])
         for tenths in (1, 2, 3):
             boxes = torch.tensor([[0.0, 0, 10, 10], [0, 0, tenths, 10]])
@@ -171,5 +171,6 @@ class TestRefused:
     @pytest.mark.parametrize("key", ["check", "out", "max_bytes", "threads"])
     def test_options_without_a_meaning(self, key: str) -> None:
         boxes = torch.tensor(BOXES)
+        program: Any = compiled(ioukit.pairwise_iou)
         with pytest.raises(TypeError, match=f"the compiled pairwise_iou takes no {key}"):
-            compiled(ioukit.pairwise_iou)(boxes, boxes, **{key: None})
+            program(boxes, boxes, **{key: None})

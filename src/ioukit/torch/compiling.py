@@ -141,7 +141,8 @@ def _only_tensors(name: str, **arrays: Any) -> None:
 
 
 def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    return torch.compile(function, dynamic=True, options=_options())
+    program: Callable[..., Any] = torch.compile(function, dynamic=True, options=_options())
+    return program
 
 
 @functools.cache
