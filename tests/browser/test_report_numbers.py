@@ -90,7 +90,7 @@ def test_the_curves_follow_the_slider_and_can_be_pulled(
     )
     assert float(shown(page)["recall"]) == pytest.approx(curve.recall[500], abs=0.02)
     page.locator("#curve-fold summary").click()
-    assert page.locator("#curve-table tbody tr").count() > 20
+    page.locator("#curve-table tbody tr").nth(20).wait_for()  # the rows are made when the fold has opened
 
 
 def test_sorting_sorts_and_filtering_filters(open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]) -> None:

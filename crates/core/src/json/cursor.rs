@@ -82,8 +82,16 @@ impl<'a> Cursor<'a> {
         Err(Box::new(SyntaxError { at: self.offset(), what: what.into(), ended: false, field: String::new() }))
     }
 
+    /// Whether the next value is a number to the end of the text: behind it, there may be more of it.
+    #[inline]
+    pub fn is_open_number(&mut self) -> bool {
+        let part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        matches!(self.peek(), Some(b'-' | b'0'..=b'9')) && self.text[self.at..].iter().all(part)
+    }
+
+    /// The error for a text that ends too early.
     #[cold]
-    fn end<T>(&self) -> Result<T> {
+    pub fn end<T>(&self) -> Result<T> {
         let at = self.base + self.text.len() as u64;
         Err(Box::new(SyntaxError {
             at,

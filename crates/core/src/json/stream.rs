@@ -296,10 +296,12 @@ impl<'s> Stream<'s> {
         loop {
             let mut cursor = self.window.cursor(self.at);
             match take(&mut cursor) {
-                Ok(value) => {
+                // What ends with the window may be a number that goes on behind it.
+                Ok(value) if cursor.offset() < self.window.end() || self.window.is_last() => {
                     self.at = cursor.offset();
                     return Ok(value);
                 }
+                Ok(_) => self.window.widen(self.at)?,
                 Err(error) if error.ended && !self.window.is_last() => self.window.widen(self.at)?,
                 Err(error) => return Err(StreamError::Syntax { error, element: None }),
             }
@@ -463,6 +465,7 @@ fn parse(
             let before = cursor.offset();
             let step = match separator {
                 true => layout.more(&mut cursor, is_last),
+                false if !is_last && cursor.is_open_number() => cursor.end(),
                 false => part.records.take(&mut cursor).map(|()| true),
             };
             match step {

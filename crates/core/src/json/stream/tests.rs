@@ -148,3 +148,44 @@ fn lines_end_at_line_breaks() {
     let Err(StreamError::Syntax { error, .. }) = ids_of_lines("{\"id\":1}\n{\"id\"") else { panic!("a cut was taken") };
     assert!(error.ended);
 }
+
+/// Keeps where every element is.
+struct Places(Vec<[u64; 2]>);
+
+impl Records for Places {
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
+        self.0.push(cursor.span()?);
+        Ok(())
+    }
+
+    fn append(&mut self, other: &mut dyn Any) {
+        self.0.append(&mut other.downcast_mut::<Self>().unwrap().0);
+    }
+}
+
+/// A file with this text.
+fn in_file(text: &str, name: &str) -> Source {
+    let path = std::env::temp_dir().join(format!("ioukit-stream-{name}-{}", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    let source = Source::open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    source
+}
+
+#[test]
+fn a_number_goes_on_behind_the_end_of_a_window() {
+    for ahead in 0..=7 {
+        let text = format!("{}12.5e3,8", " ".repeat((CHUNK / 32) as usize - ahead));
+        let source = in_file(&text, "number");
+        let mut stream = Stream::new(&source).unwrap();
+        let value = stream.step(|cursor| cursor.try_number()).unwrap();
+        assert_eq!(value, Some(12.5e3), "{ahead}");
+        assert_eq!(stream.peek().unwrap(), Some(b','));
+    }
+    let spaces = " ".repeat(CHUNK as usize - 10);
+    let number = format!("{}.5", "1".repeat(SLACK as usize + 1000));
+    let source = in_file(&format!("[{spaces}{number}]"), "element");
+    let places = Stream::new(&source).unwrap().array(|| Places(Vec::new())).unwrap().0;
+    let start = 1 + spaces.len() as u64;
+    assert_eq!(places, [[start, start + number.len() as u64]]);
+}
