@@ -15,6 +15,7 @@ pytest.importorskip("torch", reason="ioukit.torch needs PyTorch: pip install 'io
 import torch
 
 from support.metric_batches import same_results
+from support.paths import IMPORTED_FROM
 
 if not torch.distributed.is_available():
     pytest.skip("this PyTorch knows no other process", allow_module_level=True)
@@ -69,7 +70,7 @@ if processes > 1:
 
 
 def run(processes: int, folder: Path, base: str) -> list[Any]:
-    environment = {**os.environ, "PYTHONPATH": f"{TESTS.parent / 'src'}:{TESTS}", "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{IMPORTED_FROM}:{TESTS}", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", PROGRAM]
     arguments = [str(processes), str(folder), base]
     started = [

@@ -86,7 +86,8 @@ def dies_once(images: list[int], flag: str) -> bytes:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 @pytest.mark.filterwarnings("ignore")  # those of Dask about a process that ended
-def test_dask_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
+def test_dask_goes_on_when_a_worker_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)  # workers import this file by its name, tests.scale....
     dask = pytest.importorskip("dask", reason="this program needs Dask: pip install dask")
     distributed = pytest.importorskip("distributed", reason="this program needs pip install distributed")
     with (

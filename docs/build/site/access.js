@@ -18,4 +18,10 @@ addEventListener("load", () => {
 
   // The button of a block of code stands in an element for navigation, one per block, which is none.
   for (const buttons of document.querySelectorAll(".md-code__nav")) buttons.setAttribute("role", "presentation");
+
+  // Lists within the navigation are no places of their own, and some have equal names.
+  for (const list of document.querySelectorAll(".md-nav .md-nav")) {
+    for (const name of ["aria-label", "aria-labelledby", "aria-expanded"]) list.removeAttribute(name);
+    list.setAttribute("role", "presentation");
+  }
 });

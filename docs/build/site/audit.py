@@ -35,7 +35,12 @@ PHONES = (360, 390)
 SIZE_OF_A_DESK = {"width": 1280, "height": 800}
 LAYOUT = Path(__file__).with_name("layout.js").read_text(encoding="utf-8")
 LOOKED_AT = 600
-SHORTENED = "count => [...document.querySelectorAll('article *')].slice(count).forEach(element => element.remove())"
+# A heading that is cut through goes as a whole.
+SHORTENED = """count => {
+  const cut = [...document.querySelectorAll("article *")].slice(count);
+  cut[0]?.closest("h1, h2, h3, h4, h5, h6")?.remove();
+  cut.forEach(element => element.remove());
+}"""
 SEARCHED = "pairwise_iou"
 PATIENCE = 120_000  # milliseconds: the machine may be busy
 
