@@ -42,7 +42,7 @@ SHORTENED = """count => {
   cut.forEach(element => element.remove());
 }"""
 SEARCHED = "pairwise_iou"
-PATIENCE = 120_000  # milliseconds: the machine may be busy
+PATIENCE = 600_000  # milliseconds: the machine may be busy, and the longest page takes long
 
 
 @contextmanager
