@@ -48,13 +48,21 @@ def watch(page: Page, url: str, site: str | None = None) -> list[str]:
 
 
 def until(page: Page, expression: str, *, seconds: float = 20) -> None:
-    """Waits until an expression of JavaScript is true.
+    """Waits until an expression of JavaScript is true. Until then it may throw, such as about an element to come.
 
     Playwright's `wait_for_function` evaluates inside of the page again and again, which the pages' policy forbids.
     """
+    from playwright.sync_api import Error  # noqa: PLC0415 - only the tests that open a page need Playwright
+
     end = time.monotonic() + seconds
-    while not page.evaluate(expression):
-        assert time.monotonic() < end, f"not true after {seconds:g} s: {expression}"
+    while True:
+        try:
+            if page.evaluate(expression):
+                return
+            why = "not true"
+        except Error as error:
+            why = error.message
+        assert time.monotonic() < end, f"after {seconds:g} s still {why}: {expression}"
         page.wait_for_timeout(50)
 
 

@@ -85,7 +85,7 @@ sys.path.insert(0, {str(ROOT / "tests")!r})
 from support.evaluated_scenes import made
 evaluation = made()
 for step in range(40):
-    evaluation.log_to({str(path)!r}, step=step)
+    evaluation.log_to({str(path)!r}, step=step, prefix="a long line " * 100)
 """
     running = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(3)]
     assert [process.wait() for process in running] == [0, 0, 0]

@@ -86,11 +86,22 @@ def _append(path: Path, line: bytes) -> None:
     If the last line has no end, because a program was stopped while it wrote, the new one begins below it.
     """
     with open(path, "a+b", buffering=0) as file:
+        _wait_for_others(file)
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 line = b"\n" + line
         file.write(line)
+
+
+def _wait_for_others(file: io.FileIO) -> None:
+    """Holds the file until it is closed: a line that another process is still writing also has no end."""
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows, where nothing locks
+    except ImportError:
+        return
+    with contextlib.suppress(OSError):  # not every network file system can lock
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _recognises(run: Any) -> bool:
