@@ -13,5 +13,7 @@ uv pip install --quiet --python "$work/lowest" --no-deps "$(ioukit test)"
 python -c "import jax, numpy, torch; print(f'NumPy {numpy.__version__}, PyTorch {torch.__version__}, JAX {jax.__version__}')"
 # Old packages use what newer ones, which they allow, have deprecated since.
 # The pictures of the pages are those of the newest matplotlib.
-pytest -m "not slow" --durations=10 --deselect tests/test_docs.py::test_committed_figures_are_up_to_date \
+export PYTHONWARNINGS=default::DeprecationWarning,default::PendingDeprecationWarning,default::FutureWarning # of programs
+pytest -m "not slow" --durations=10 --ignore tests/browser \
+  --deselect tests/test_docs.py::test_committed_figures_are_up_to_date \
   -W default::DeprecationWarning -W default::PendingDeprecationWarning -W default::FutureWarning

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ioukit
 from ioukit.overlap._conformance import BOXES
 from ioukit.overlap.variants import VARIANTS
+from support.compiler import needs_compiler
 from support.losses_cases import ROTATED, UPRIGHT, adversarial, adversarial_rotated
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'ioukit[torch]'")
@@ -28,11 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the compiler's own
 
 @pytest.fixture(autouse=True)
 def _works() -> Iterator[None]:
-    """Skips where this Python has no ``torch.compile``, and forgets the programs of the test."""
-    try:
-        torch.compile(torch.sin, backend="eager")(torch.ones(3))
-    except Exception as error:  # an unsupported Python, ...
-        pytest.skip(f"torch.compile does not work here: {error}")
+    """Forgets the programs of the test."""
+    needs_compiler(backend="eager")
     yield
     torch._dynamo.reset()
 
@@ -115,10 +113,7 @@ class TestGenerated:
 
     @pytest.fixture(autouse=True)
     def _generates(self) -> None:
-        try:
-            torch.compile(torch.sin)(torch.ones(3))
-        except Exception as error:  # no C++ compiler, ...
-            pytest.skip(f"torch.compile does not generate code here: {error}")
+        needs_compiler()
 
     def test_overlaps_of_any_size_from_one_program(self) -> None:
         program = compiled(ioukit.pairwise_giou)
@@ -157,6 +152,11 @@ class TestRefused:
     def test_other_functions(self, function: Any) -> None:
         with pytest.raises(TypeError, match=r"compiled takes a function pairwise_<name> .*, got"):
             compiled(function)
+
+    def test_older_releases(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch, "__version__", "2.6.0+cpu")
+        with pytest.raises(RuntimeError, match=r"compiled needs PyTorch 2\.7 or newer, got 2\.6\.0\+cpu"):
+            compiled(ioukit.pairwise_iou)
 
     def test_other_arrays(self) -> None:
         boxes = torch.tensor(BOXES)

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from ioukit import _core
 from ioukit.losses import _pairs
 from ioukit.overlap._conformance import BOXES
+from support.compiler import needs_compiler
 from support.losses_cases import ROTATED, UPRIGHT, adversarial, adversarial_rotated, smooth_pairs
 
 if TYPE_CHECKING:
@@ -224,10 +225,7 @@ class TestTransformations:
     @pytest.mark.filterwarnings("ignore")  # the compiler's own
     def test_compile(self) -> None:
         """One graph without breaks, which is what depends on us; the code it becomes takes a minute to compile."""
-        try:
-            torch.compile(torch.sin, backend="aot_eager")(torch.ones(3))
-        except Exception as error:  # an unsupported Python, ...
-            pytest.skip(f"torch.compile does not work here: {error}")
+        needs_compiler(backend="aot_eager")
         pred, target = (x.detach().float() for x in smooth())
         module = losses.WIoULoss(3).train()
 

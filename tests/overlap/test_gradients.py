@@ -18,6 +18,7 @@ from ioukit import _arrays
 from ioukit.overlap import _agnostic
 from ioukit.overlap._conformance import BOXES, MEASURES, native
 from ioukit.overlap.variants import VARIANTS
+from support.compiler import needs_compiler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,10 +176,7 @@ def test_torch_transformations(torch: Any, row: Any) -> None:
 @pytest.mark.filterwarnings("ignore")  # the compiler's own
 def test_torch_compile(torch: Any) -> None:
     boxes = torch.tensor(BOXES, dtype=torch.float32)
-    try:
-        torch.compile(torch.sin)(boxes)
-    except Exception as error:  # no C++ compiler, an unsupported Python, ...
-        pytest.skip(f"torch.compile does not work here: {error}")
+    needs_compiler()
     compiled = torch.compile(lambda a, b: ioukit.pairwise_ciou(a, b) - ioukit.pairwise_siou(a, b), fullgraph=True)
     expected = ioukit.pairwise_ciou(boxes, boxes) - ioukit.pairwise_siou(boxes, boxes)
     assert torch.allclose(compiled(boxes, boxes), expected, atol=1e-6)

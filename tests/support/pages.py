@@ -24,7 +24,10 @@ _OPTIONAL = (
 )  # fmt: skip
 
 # Warnings that other packages get from each other.
-_NOT_OURS = ("DeprecationWarning:dask.dataframe.io.parquet.arrow", "FutureWarning:pyspark.sql.pandas.functions")
+_NOT_OURS = (
+    "ignore::DeprecationWarning:dask.dataframe.io.parquet.arrow",
+    "ignore::FutureWarning:pyspark.sql.pandas.functions",
+)
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -83,7 +86,7 @@ def run_programs(programs: list[str], folder: Path) -> list[tuple[str, str | Non
     """For each program its output, the optional module that it lacked, and its traceback; they share their names."""
     (folder / "examples").symlink_to(ROOT / "examples")
     ran = subprocess.run(
-        [sys.executable, "-W", "error", *(f"-Wignore::{one}" for one in _NOT_OURS), "-c", _RUNNER],
+        [sys.executable, "-W", "error", *(f"-W{one}" for one in (*_NOT_OURS, *sys.warnoptions)), "-c", _RUNNER],
         input=json.dumps(programs),
         capture_output=True,
         text=True,
