@@ -280,6 +280,33 @@ mod tests {
         assert_eq!(curve(Choices { neighbour: &[NONE, NONE], ..choices }, 1).precision, [0.5, 0.0, 0.0]);
     }
 
+    /// A set of nine ranges takes two bytes.
+    #[test]
+    fn every_range_of_many_has_its_own_bit() {
+        let pairs = [Pair { detection: 0, object: 0, overlap: 0.9 }, Pair { detection: 1, object: 1, overlap: 0.9 }];
+        for marked in 0..9 {
+            let mut second = [[0_u8; 2]; 2];
+            second[1][marked / 8] |= 1 << (marked % 8);
+            let choices = Choices {
+                category: &[0, 0],
+                rank: &[0, 1],
+                score: &[0.9, 0.8],
+                outside: second.as_flattened(),
+                uncounted: &[0.0; 2],
+                object_category: &[0, 0],
+                neighbour: &[NONE, NONE],
+                ignored: second.as_flattened(),
+                pairs: &pairs,
+                ranges: 9,
+            };
+            for range in 0..9 {
+                let wanted = Wanted { category: 0, range, cap: NONE, threshold: 0.5, steps: 1 };
+                let found = step_curve(choices, wanted, 2).recall;
+                assert_eq!(found, if range == marked { 0.5 } else { 1.0 }, "range {range}, marked {marked}");
+            }
+        }
+    }
+
     #[test]
     fn reads_at_most_one_score_per_step() {
         let scores: Vec<f64> = (0..100).map(|rank| 1.0 - f64::from(rank) / 100.0).collect();
