@@ -101,7 +101,13 @@ fn in_vectors<V: Vector>(
             together = !index.is_labelled() && groups >= wait;
         }
         let asking = next..if together { end_of_group } else { next + 1 };
-        let runs = index.near(layer, bound, queries.extent(asking.clone()), queries.label(next));
+        // To find what is near one query is a good part of the work where queries have labels: without a loop.
+        let extent = if together {
+            queries.extent(asking.clone())
+        } else {
+            Extent::of(queries.corners(next).map(V::Scalar::to_f64))
+        };
+        let runs = index.near(layer, bound, extent, queries.label(next));
         if asking.len() > 1 && !runs.are_few(MOST_ROWS, MOST_BOXES) {
             (together, wait, groups) = (false, (2 * wait).min(MOST_WAIT), 0);
             continue;

@@ -74,7 +74,7 @@ impl<F: Float> Forward<'_, F> {
             if worse[place as usize] == DONE {
                 continue;
             }
-            if seen > numbers.len() && done > numbers.len() / 2 {
+            if seen > numbers.len() / 4 && done > numbers.len() / 2 {
                 let rest = numbers[kept..].iter().zip(&sweep.places[kept..]);
                 let left = rest.filter(|&(_, &place)| worse[place as usize] != DONE);
                 return left.map(|(&number, _)| number).collect();
