@@ -11,9 +11,13 @@ make_environment lowest "${torch[@]}" --resolution lowest-direct --only-binary :
   --constraint .ci/environments/lowest.txt -r pyproject.toml "${extras[@]/#/--extra=}"
 uv pip install --quiet --python "$work/lowest" --no-deps "$(ioukit test)"
 python -c "import jax, numpy, torch; print(f'NumPy {numpy.__version__}, PyTorch {torch.__version__}, JAX {jax.__version__}')"
-# Old packages use what newer ones, which they allow, have deprecated since.
+# Old packages use what newer ones, which they allow, have deprecated since; JAX warned of every fork.
+old=(default::DeprecationWarning default::PendingDeprecationWarning default::FutureWarning)
+PYTHONWARNINGS=$(IFS=, && echo "${old[*]}") # of programs
+export PYTHONWARNINGS
+options=("${old[@]/#/-W}" "-Wdefault:os.fork() was called:RuntimeWarning")
 # The pictures of the pages are those of the newest matplotlib.
-export PYTHONWARNINGS=default::DeprecationWarning,default::PendingDeprecationWarning,default::FutureWarning # of programs
-pytest -m "not slow" --durations=10 --ignore tests/browser \
-  --deselect tests/test_docs.py::test_committed_figures_are_up_to_date \
-  -W default::DeprecationWarning -W default::PendingDeprecationWarning -W default::FutureWarning
+pytest -m "not slow" --durations=10 "${options[@]}" --ignore tests/browser --ignore-glob "*/test_ray*" \
+  --deselect tests/test_docs.py::test_committed_figures_are_up_to_date
+# As in `everything`: Ray apart.
+RAY_raylet_start_wait_time_s=200 pytest -n 0 "${options[@]}" tests/scale/test_ray*.py

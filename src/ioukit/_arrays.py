@@ -5,6 +5,7 @@ No library is imported to find out: where an array exists, its library has been 
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -190,7 +191,10 @@ def recomputed(function: Callable[..., Array], *arrays: Array) -> Array:
     """``function(*arrays)``. For a gradient, its temporaries are computed again instead of being kept."""
     library = library_of(arrays[0])
     if library == "torch" and any(array.requires_grad for array in arrays):
-        return sys.modules["torch"].utils.checkpoint.checkpoint(function, *arrays, use_reentrant=False)
+        utils = sys.modules["torch"].utils
+        if not hasattr(utils, "checkpoint"):  # `import torch` does not import it in all releases, a compiler does
+            importlib.import_module("torch.utils.checkpoint")
+        return utils.checkpoint.checkpoint(function, *arrays, use_reentrant=False)
     if library == "jax":
         return sys.modules["jax"].checkpoint(function)(*arrays)
     return function(*arrays)

@@ -153,11 +153,6 @@ class TestRefused:
         with pytest.raises(TypeError, match=r"compiled takes a function pairwise_<name> .*, got"):
             compiled(function)
 
-    def test_older_releases(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(torch, "__version__", "2.6.0+cpu")
-        with pytest.raises(RuntimeError, match=r"compiled needs PyTorch 2\.7 or newer, got 2\.6\.0\+cpu"):
-            compiled(ioukit.pairwise_iou)
-
     def test_other_arrays(self) -> None:
         boxes = torch.tensor(BOXES)
         for program in (compiled(ioukit.pairwise_iou), compiled(losses.iou_loss)):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import ioukit
@@ -127,6 +129,18 @@ def test_elementwise_broadcasts() -> None:
     assert_array_equal(elementwise_iou(A[:, None], B), IOU)
     assert elementwise_iou(A[0], B[1]).shape == ()
     assert_array_equal(elementwise_iou(Boxes(A[0]), B), IOU[0])
+
+
+@given(st.lists(st.sampled_from([0, 1, 1, 2, 3]), max_size=3), st.lists(st.sampled_from([0, 1, 1, 2, 3]), max_size=3))
+def test_elementwise_broadcasts_as_numpy(first: list[int], second: list[int]) -> None:
+    boxes = [np.broadcast_to(A[0], (*shape, 4)) for shape in (first, second)]
+    try:
+        shape = np.broadcast_shapes(tuple(first), tuple(second))
+    except ValueError:
+        with pytest.raises(ValueError, match=r"boxes1 \(.*4\) and boxes2 \(.*4\) do not broadcast"):
+            elementwise_iou(*boxes)
+    else:
+        assert_array_equal(elementwise_iou(*boxes), np.ones(shape))
 
 
 def test_formats_of_plain_arrays_and_of_boxes() -> None:

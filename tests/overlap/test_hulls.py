@@ -115,8 +115,9 @@ def test_polygons_of_any_shape_against_shapely() -> None:
         stars.append(rng.uniform(-15, 15, 2) + radii)
     polygons = Polygons([star for star in stars if shapely.Polygon(star).is_valid])
     shapes = np.array([shapely.Polygon(points) for points in polygons.points()])
-    hull = shapely.area(shapely.convex_hull(shapely.union(shapes[:, None], shapes)))
-    union = shapely.area(shapely.union(shapes[:, None], shapes))
+    unions = shapely.union(shapes[:, None], shapes.copy())  # shapely locks both, and cannot unlock views beside NumPy 1
+    hull = shapely.area(shapely.convex_hull(unions))
+    union = shapely.area(unions)
     expected = (shapely.area(shapes[:, None]) + shapely.area(shapes) - union) / union - (hull - union) / hull
     assert not polygons.is_convex.all()
     assert_allclose(pairwise_giou(polygons, polygons), expected, rtol=0, atol=1e-9)

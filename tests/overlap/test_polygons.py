@@ -119,7 +119,8 @@ class TestConcave:
         assert 0 < polygons.is_convex.sum() < len(polygons)
         drawn = np.array([shapely.make_valid(shapely.Polygon(points)) for points in polygons.points()])
         areas = shapely.area(drawn)
-        shared = shapely.area(shapely.intersection(drawn[:, None], drawn))
+        # A copy: shapely locks both, and cannot unlock views beside NumPy 1.
+        shared = shapely.area(shapely.intersection(drawn[:, None], drawn.copy()))
         values = pairwise_iou(polygons, polygons)
         assert_allclose(values, shared / (areas[:, None] + areas - shared), atol=1e-13)
         assert_array_equal(values, values.T)

@@ -53,7 +53,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def cluster(environment: None) -> Iterator[None]:  # noqa: ARG001 - workers inherit it
     ray = pytest.importorskip("ray", reason="evaluation on Ray needs Ray: pip install 'ioukit[ray]'")
-    ray.init(num_cpus=2, object_store_memory=200_000_000, **ray_faults.OPTIONS)
+    ray.init(num_cpus=2, object_store_memory=200_000_000, **ray_faults.options())
     yield
     ray.shutdown()
 

@@ -192,7 +192,7 @@ def test_a_node_that_leaves(environment: None, real: Scene, expected: Evaluation
     nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 10**8})
     try:
         leaving = [nodes.add_node(num_cpus=1, object_store_memory=10**8) for _ in range(2)]
-        ray.init(address=nodes.address, **{**ray_faults.OPTIONS, "include_dashboard": None})
+        ray.init(address=nodes.address, **{**ray_faults.options(), "include_dashboard": None})
         ray_faults.plant("match_step", "wait", 3)
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(lambda: scale.evaluate(*real, near=0.1, parts=6, on="ray", timeout=90))

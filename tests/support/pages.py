@@ -92,7 +92,8 @@ def run_programs(programs: list[str], folder: Path) -> list[tuple[str, str | Non
         text=True,
         check=True,
         cwd=folder,
-        env={**os.environ, "MPLBACKEND": "agg"},
+        # Python drops options of -W that are in PYTHONWARNINGS, too.
+        env={**os.environ, "MPLBACKEND": "agg", "PYTHONWARNINGS": ""},
     )
     return [(printed, lacks, error) for printed, lacks, error in json.loads(ran.stdout)]
 

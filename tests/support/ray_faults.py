@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["FAULTS", "LIMIT", "OPTIONS", "STEPS", "clear", "install", "plant", "planted_times"]
+__all__ = ["FAULTS", "LIMIT", "STEPS", "clear", "install", "options", "plant", "planted_times"]
 
 FAULTS = "IOUKIT_TEST_FAULTS"
 """The environment variable with the folder in which the faults are described."""
@@ -30,13 +30,15 @@ STEPS = {
     "conduct": "ray_conductor",
 }
 
-OPTIONS: dict[str, Any] = {
-    "include_dashboard": False,
-    "log_to_driver": False,
-    "logging_level": "ERROR",
-    "runtime_env": {"worker_process_setup_hook": "support.ray_faults.install"},
-}
-"""Of `ray.init`: the steps of the workers look for faults."""
+
+def options() -> dict[str, Any]:
+    """Of `ray.init`, which may change them: the steps of the workers look for faults."""
+    return {
+        "include_dashboard": False,
+        "log_to_driver": False,
+        "logging_level": "ERROR",
+        "runtime_env": {"worker_process_setup_hook": "support.ray_faults.install"},
+    }
 
 
 def plant(step: str, fault: str, times: int) -> None:

@@ -83,10 +83,12 @@ def paired_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, 
     """The shape (...) of all boxes with their counterparts, from the shapes (..., 4) of both sets."""
     if first == second:
         return first[:-1]
-    try:
-        return np.broadcast_shapes(first[:-1], second[:-1])
-    except ValueError:
-        raise ValueError(f"boxes1 {first} and boxes2 {second} do not broadcast") from None
+    # Not with NumPy's broadcast_shapes, which PyTorch 2.7 cannot compile.
+    count = max(len(first), len(second))
+    sides = [((1,) * (count - len(shape)) + shape)[:-1] for shape in (first, second)]
+    if any(a not in (1, b) and b != 1 for a, b in zip(*sides, strict=True)):
+        raise ValueError(f"boxes1 {first} and boxes2 {second} do not broadcast")
+    return tuple(b if a == 1 else a for a, b in zip(*sides, strict=True))
 
 
 def _corners(name: str, boxes: BoxesLike, array: FloatArray, fmt: BoxFormat | None, check: bool) -> FloatArray:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.torch_version import TorchVersion
 
 from ioukit.overlap import elementwise, pairwise
 from ioukit.postprocess import nms
@@ -28,12 +27,9 @@ from ioukit.torch import losses
 if TYPE_CHECKING:
     from ioukit.typing import BoxFormat
 
-__all__ = ["OLDEST", "compiled"]
+__all__ = ["compiled"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-
-# Older compilers cannot trace all the formulas. That of 2.4 makes the whole process flush small numbers to 0.
-OLDEST = "2.7"
 
 # The compiler otherwise fuses a multiplication and an addition, divides approximately and flushes small numbers to 0.
 # Then overlaps would differ by a few roundings, and `nms` would keep other boxes than `pairwise_iou` tells.
@@ -69,7 +65,6 @@ def compiled(function: _Function) -> _Function:
 
     Raises:
         TypeError: If ``function`` is another one. The returned function raises it for arrays that are not tensors.
-        RuntimeError: With a PyTorch before 2.7.
 
     Examples:
         >>> import torch
@@ -78,8 +73,6 @@ def compiled(function: _Function) -> _Function:
         >>> pairwise_ciou = compiled(ioukit.pairwise_ciou)  # once, not in the loop
         >>> ciou_loss = compiled(losses.ciou_loss)
     """
-    if TorchVersion(torch.__version__) < OLDEST:
-        raise RuntimeError(f"compiled needs PyTorch {OLDEST} or newer, got {torch.__version__}")
     if function is nms:
         return _compiled_nms()  # type: ignore[return-value]
     if isinstance(function, nn.Module) and type(function).__module__.startswith(losses.__name__):

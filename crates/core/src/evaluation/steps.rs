@@ -19,7 +19,7 @@ pub(super) fn area_under(precision: &[f64], count: f64, parts: &mut Vec<f64>) ->
     pairwise_sum(parts)
 }
 
-/// The sum of numbers in the order in which NumPy adds a contiguous array: the last bit depends on it.
+/// The sum of numbers in the order in which NumPy adds a contiguous array, from 2.3 on: the last bit depends on it.
 pub(super) fn pairwise_sum(numbers: &[f64]) -> f64 {
     const LANES: usize = 8;
     const BLOCK: usize = 128;
