@@ -10,6 +10,7 @@ from hypothesis import given
 
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.regions import RotatedBoxes
 from support.data_sets import ALL_COLUMNS, ground_truths
 
 ALL = dataclasses.replace(ALL_COLUMNS, image_ids=True, ids=True, areas=True)
@@ -72,6 +73,23 @@ def test_areas_may_be_those_of_regions() -> None:
         "keypoints of 3 objects",
         "areas of 1 object that are not those of the regions",
     ]
+
+
+def test_areas_of_rotated_boxes_may_differ_by_roundings() -> None:
+    boxes = RotatedBoxes([[5, 5, 4, 2, 0.1], [5, 5, 4, 2, 0.2], [5, 5, 3, 1, 0.3]], unit="radians", sense="clockwise")
+    for scale, notes in (
+        (1 + 1e-10, []),
+        (1 + 1e-8, ["areas of 3 objects that are not those of the regions"]),
+    ):
+        columns: dict[str, Any] = {"image_ids": ["a"] * 3, "category_ids": [1] * 3, "areas": boxes.area * scale}
+        gt = GroundTruth.from_arrays(**columns, regions=boxes)
+        assert lost(gt, dataclasses.replace(ALL, areas=False, areas_of_regions=True)) == notes
+    upright: dict[str, Any] = {"image_ids": ["a"], "category_ids": [1], "boxes": [[0, 0, 2, 3]]}
+    for area, count in ((6, 0), (6 * (1 + 1e-10), 1), (9, 1), (4, 1)):
+        gt = GroundTruth.from_arrays(**upright, areas=[area])
+        assert len(lost(gt, dataclasses.replace(ALL, areas=False))) == count
+    tiny: dict[str, Any] = {"image_ids": ["a"], "category_ids": [1], "boxes": [[0, 0, 1e-5, 1e-5]]}
+    assert len(lost(GroundTruth.from_arrays(**tiny, areas=[2e-10]), dataclasses.replace(ALL, areas=False))) == 1
 
 
 def test_columns_without_values_are_no_loss() -> None:

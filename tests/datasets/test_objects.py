@@ -129,6 +129,30 @@ def test_values_that_objects_lack() -> None:
         objects.ground_truth()
 
 
+def test_areas_ids_and_attributes_of_images() -> None:
+    objects = Objects("here", "error")
+    first = objects.image("a", "line 1", attributes={"date": "today"})
+    second = objects.image("b", "line 2", attributes={"date": "then", "speed": 2.0})
+    objects.image("c", "line 3")
+    objects.add(first, "cat", [0, 0, 2, 3])
+    objects.add(second, "cat", [0, 0, 2, 3], area=5.0)
+    objects.attribute("colour", ["red", "blue"])
+    objects.ids = [7, 9]
+    gt = objects.ground_truth({"cat": 4})
+    assert (gt.areas.tolist(), gt.ids.tolist(), gt.category_ids.tolist()) == ([6, 5], [7, 9], [4, 4])
+    assert gt.category_ids.dtype == np.int64
+    assert gt.attributes["colour"].tolist() == ["red", "blue"]
+    assert gt.images.attributes["date"].tolist() == ["today", "then", ""]
+    np.testing.assert_array_equal(gt.images.attributes["speed"], [np.nan, 2, np.nan])
+    assert Objects("here", "error").ground_truth({"cat": 4}).category_ids.dtype == np.int64
+
+
+def test_rotated_boxes_of_whole_numbers() -> None:
+    objects = Objects("here", "error")
+    objects.add(objects.image("a", "line 1"), "cat", [0, 0, 2, 2], regions={"rotated": [1, 1, 2, 2, 0]})
+    assert objects.ground_truth().regions["RotatedBoxes"].numpy().tolist() == [[1, 1, 2, 2, 0]]
+
+
 @pytest.mark.parametrize("name", ["\ud800", "a\0", ""])
 def test_names_of_classes_can_be_written(name: str) -> None:
     objects = Objects("here", "error")
@@ -212,3 +236,27 @@ def test_the_stem_of_a_file_comes_before_the_id_of_another_image() -> None:
     found = finder(np.array([1, 2, 3]), ["3.jpg", "1.jpg", "2.jpg"])
     assert [found.position(name, "here") for name in ("1", "2", "3")] == [1, 2, 0]
     assert [found.position(name, "here", is_id=True) for name in ("1", "2", "3")] == [0, 1, 2]
+
+
+def test_a_path_of_windows_in_a_ground_truth() -> None:
+    found = finder(np.array([7, 8]), ["a\\x.jpg", "b\\x.jpg"])
+    for name in ("b\\x.jpg", "b/x.png", "b/x"):
+        assert found.position(name, "here") == 1
+
+
+def test_a_path_from_the_root_is_no_name() -> None:
+    found = finder(np.array([7, 8]), ["/x.jpg", "b/x.jpg"])
+    assert found.position("/data//b/x.jpg", "here") == 1
+    assert found.position("/x.jpg", "here") == 0
+
+
+def test_an_id_that_is_the_name_of_another_image_has_two_meanings() -> None:
+    for names in (["2", "b"], ["2.jpg", "b"], ["a/2.jpg", "b"], ["b", "a/2.jpg", "c/2.jpg"]):
+        assert finder(np.arange(1, len(names) + 1), names).has_two_meanings(), names
+    assert not finder(np.array([1, 2]), ["1.jpg", "x/2.png"]).has_two_meanings()
+
+
+def test_other_names_come_after_the_names_of_files() -> None:
+    found = finder(np.array([1, 2]), ["one.jpg", "two.jpg"])
+    found.also_named(["first", "one.jpg"])
+    assert [found.position(name, "here") for name in ("first", "one.jpg", "two.jpg")] == [0, 0, 1]
