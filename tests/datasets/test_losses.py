@@ -88,6 +88,7 @@ def test_areas_of_rotated_boxes_may_differ_by_roundings() -> None:
     for area, count in ((6, 0), (6 * (1 + 1e-10), 1), (9, 1), (4, 1)):
         gt = GroundTruth.from_arrays(**upright, areas=[area])
         assert len(lost(gt, dataclasses.replace(ALL, areas=False))) == count
+        assert len(lost(gt, dataclasses.replace(ALL, areas=False, areas_of_regions=True))) == (area in (4, 9))
     tiny: dict[str, Any] = {"image_ids": ["a"], "category_ids": [1], "boxes": [[0, 0, 1e-5, 1e-5]]}
     assert len(lost(GroundTruth.from_arrays(**tiny, areas=[2e-10]), dataclasses.replace(ALL, areas=False))) == 1
 

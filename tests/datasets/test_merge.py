@@ -213,6 +213,15 @@ def test_an_attribute_of_a_data_set_without_objects() -> None:
     assert datasets.merge([none, small(image_ids=[], category_ids=[], boxes=[], images=[6])]).attributes == {}
 
 
+def test_skeletons_of_unequal_lengths_are_filled() -> None:
+    parts = [
+        small(category_attributes={"skeleton": np.array([edges])}, categories={1: name})
+        for name, edges in (("cat", [[1, 2], [2, 3]]), ("dog", [[1, 3]]))
+    ]
+    merged = datasets.merge(parts)
+    assert merged.categories.attributes["skeleton"].tolist() == [[[1, 2], [2, 3]], [[1, 3], [0, 0]]]
+
+
 def test_names_of_images_stay() -> None:
     merged = datasets.merge([small(images=[1], names=["a.jpg"]), small(images=[1], names=["b.jpg"])])
     assert (merged.images.ids.tolist(), list(merged.images.names)) == ([1, 2], ["a.jpg", "b.jpg"])

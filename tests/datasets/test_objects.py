@@ -147,6 +147,15 @@ def test_areas_ids_and_attributes_of_images() -> None:
     assert Objects("here", "error").ground_truth({"cat": 4}).category_ids.dtype == np.int64
 
 
+def test_areas_and_source_of_detections() -> None:
+    objects = Objects("there", "error")
+    image = objects.image("a", "line 1")
+    objects.add(image, "cat", [0, 0, 2, 3], score=0.5, area=5.0)
+    gt = objects.ground_truth()
+    dt = objects.detections(gt)
+    assert (dt.areas is None or dt.areas.tolist(), dt.source) == ([5], "there")
+
+
 def test_rotated_boxes_of_whole_numbers() -> None:
     objects = Objects("here", "error")
     objects.add(objects.image("a", "line 1"), "cat", [0, 0, 2, 2], regions={"rotated": [1, 1, 2, 2, 0]})

@@ -139,6 +139,17 @@ def test_the_seed_of_a_split_is_0_unless_given() -> None:
     assert chosen[0] == chosen[1] != chosen[2]
 
 
+def test_the_seed_of_a_sample_is_0_unless_given() -> None:
+    drawn = (datasets.subset(images(30), sample=15), datasets.subset(images(30), sample=15, seed=0))
+    assert drawn[0].images.ids.tolist() == drawn[1].images.ids.tolist()
+
+
+def test_sizes_may_be_pairs_and_one_area() -> None:
+    gt = GroundTruth.from_arrays(image_ids=[1] * 3, category_ids=[1] * 3, boxes=[[0, 0, 2, w] for w in (2, 3, 4)])
+    for size in ((6, 6), (6.0, 7.5), "6:6", np.array([5, 6])):
+        assert datasets.subset(gt, sizes=[size]).areas.tolist() == [6]  # type: ignore[list-item]
+
+
 @pytest.mark.parametrize(("sample", "count"), [(0, 0), (30, 30), (0.0, 0), (1.0, 30), (0.5, 15)])
 def test_samples_at_the_ends(sample: float, count: int) -> None:
     assert len(datasets.subset(images(30), sample=sample).images) == count
@@ -151,7 +162,12 @@ def test_an_image_of_a_name_that_several_have_is_chosen_by_id() -> None:
     for name, count in (("x.jpg", 2), ("x", 3)):
         with pytest.raises(ValueError, match=f"{count} images have the name '{name}': choose them by id"):
             datasets.subset(gt, images=[name])
-    assert datasets.subset(gt, images=["b/x.jpg", 3]).images.ids.tolist() == [2, 3]
+    choices: list[Any] = [["b/x.jpg", 3], [3, "b/x.jpg", 3], np.array(["3", "b/x.jpg"])]
+    for wanted in choices:
+        assert datasets.subset(gt, images=wanted).images.ids.tolist() == [2, 3]
+    assert datasets.subset(gt, images=np.array([3, 1])).images.ids.tolist() == [1, 3]
+    with pytest.raises(ValueError, match=r"no image has the id or the name '4'; there are '1', '2', '3'$"):
+        datasets.subset(images(3), images=[4])
     with pytest.raises(TypeError, match=r"expected a list of images, got 'x'; write \['x'\]"):
         datasets.subset(gt, images="x")
     with pytest.raises(TypeError, match=r"expected a list of sizes, got 'small'; write \['small'\]"):
