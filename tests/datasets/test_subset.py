@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ioukit
@@ -113,6 +113,7 @@ def images(count: int) -> GroundTruth:
     return GroundTruth.from_arrays(image_ids=[], category_ids=[], boxes=[], images=range(1, count + 1))
 
 
+@settings(max_examples=400)
 @given(
     count=st.integers(0, 40),
     weights=st.lists(st.integers(0, 5), min_size=1, max_size=5).filter(any),

@@ -119,7 +119,7 @@ def split(ground_truth: GroundTruth, shares: Mapping[str, float], *, seed: int =
     exact = values * len(images)
     counts = np.floor(exact + 1e-9).astype(np.int64)
     # The images that rounding leaves over go to the parts that lost most by it, the first of equal ones.
-    order = np.argsort(counts - exact, kind="stable")
+    order = np.argsort(np.round(counts - exact, 9), kind="stable")  # equal also if the roundings of shares differ
     counts[order[: len(images) - counts.sum()]] += 1
     ends = np.cumsum(counts)
     parts = (np.sort(images[end - count : end]) for count, end in zip(counts, ends, strict=True))
