@@ -39,8 +39,9 @@ fn lines(bytes: &[u8], found: &number_lines::NumberLines) {
         })
         .collect();
     let Ok(text) = str::from_utf8(without_mark(bytes)) else { return };
-    // Bytes that are not text at the start of a file refuse all of it.
-    if bytes[..bytes.len().min(4)].contains(&0) || bytes.starts_with(b"\x1F\x8B") {
+    // Bytes that are not text at the start of a file refuse all of it. Behind a mark of UTF-8, they refuse their line.
+    let marked = text.len() < bytes.len();
+    if !marked && (bytes[..bytes.len().min(4)].contains(&0) || bytes.starts_with(b"\x1F\x8B")) {
         assert!(rows.is_empty() && found.problems.count == 2);
         return;
     }
