@@ -25,7 +25,7 @@ SIZES = {
 def times_of_ioukit(size: str) -> dict[str, float]:
     """How many times as long as ioukit each engine needs, by the table of a size in benchmarks/README.md.
 
-    The column "wall / best peer" is used, because the times of the slowest engines are of another run.
+    The column "wall / best peer" is used, because an engine may have been measured in another run.
     """
     section = re.search(
         rf"^### {size}:.*?\n(.*?)(?=^##)", BENCHMARKS.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
