@@ -98,11 +98,9 @@ def test_missed_objects_and_backgrounds_are_marked(open_page: OpenPage, written:
         assert total == len(entries)
 
 
-@pytest.mark.parametrize("way", ["click", "Enter"])
-def test_a_kind_of_error_leads_to_its_images(way: str, open_page: OpenPage, written: Written) -> None:
-    evaluation, path = written["three classes"]
-    page = open_page(path)
-    for kind in ("background", "missed", "classification"):
+def test_a_kind_of_error_leads_to_its_images(open_page: OpenPage, written: Written) -> None:
+    page = open_page(written["three classes"][1])
+    for kind, way in (("background", "click"), ("missed", "Enter"), ("classification", "click")):
         button = page.locator(f'#error-table tr[data-kind="{kind}"] button')
         if way == "click":
             button.click()
@@ -115,7 +113,6 @@ def test_a_kind_of_error_leads_to_its_images(way: str, open_page: OpenPage, writ
             total += marked(page, "fn") if kind == "missed" else marked(page, "fp")
             page.keyboard.press("Escape")
         assert total == count
-    assert evaluation.matches is not None
 
 
 def test_tables_and_figures_can_be_saved(open_page: OpenPage, written: Written) -> None:
