@@ -12,6 +12,7 @@ import pytest
 
 import ioukit
 from ioukit import Boxes, Boxes3D, DatasetError, Detections, GroundTruth, Masks, RotatedBoxes
+from ioukit.datasets import IdLists
 from ioukit.datasets.columns.lazy import Names
 
 RLE = {"size": [4, 6], "counts": "03]0"}
@@ -158,6 +159,7 @@ def test_defaults_of_from_arrays() -> None:
         ({"keypoints": [[1, 2, 3]]}, ValueError, r"keypoints must have shape \(N, P, 3\), got \(1, 3\)"),
         ({"attributes": {"x": [1, 2]}}, ValueError, r"attributes\['x'\] must have 1 rows, got shape \(2,\)"),
         ({"attributes": {"x": 1}}, ValueError, r"attributes\['x'\] must have 1 rows, got shape \(\)"),
+        ({"attributes": {"x": IdLists.of([[1], []])}}, ValueError, r"attributes\['x'\] must have 1 rows, got 2"),
     ],
 )
 def test_bad_arrays_are_refused(changes: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -179,6 +181,7 @@ def test_bad_arrays_are_refused(changes: dict[str, Any], error: type[Exception],
         ({"images": ["a", "b"]}, TypeError, "images and image_ids must both be integers or both strings, got 'a', 1"),
         ({"images": [1, 1, 2]}, DatasetError, r"images\[1\].id: .*1 again"),
         ({"images": [1]}, DatasetError, r"annotations\[1\].image_id: expected the id of an image.*found 2"),
+        ({"image_ids": ["a", "b"], "images": ["b", "a", "b"]}, DatasetError, "ids that differ, found 'b' twice"),
         ({"images": [2, 1], "sizes": [2, 1]}, ValueError, r"sizes must have shape \(2, 2\), got \(2,\)"),
         ({"images": [2, 1], "sizes": [[2, 1]]}, ValueError, r"sizes must have shape \(2, 2\), got \(1, 2\)"),
         ({"images": [2, 1], "names": ["a"]}, ValueError, "names must have 2 strings, got 1"),
@@ -313,6 +316,40 @@ def test_bad_records_are_refused_dropped_and_counted(record: dict[str, Any], mes
     assert (dt.dropped, dt.image_ids.tolist()) == (1, [3, 7])
     assert dt.segmentations is not None
     assert list(dt.segmentations) == [None, RLE]
+
+
+@pytest.mark.parametrize(
+    ("read", "source", "error", "message"),
+    [
+        (
+            GroundTruth.from_coco,
+            RESULTS,
+            TypeError,
+            "expected the path of a COCO file, .* got list; are the two swapped",
+        ),
+        (GroundTruth.from_coco, 7, TypeError, "expected the path of a COCO file, .* got int$"),
+        (Detections.from_coco, DATASET, DatasetError, "expected a list of detections, found a mapping .*swapped"),
+        (
+            Detections.from_coco,
+            7,
+            TypeError,
+            r"expected the path of a COCO results file, .* or an \(N, 7\) array, got int",
+        ),
+    ],
+)
+def test_what_is_no_data_set_is_refused(read: Any, source: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        read(source)
+
+
+def test_detections_with_other_kinds_of_ids() -> None:
+    row: dict[str, Any] = {"category_ids": [1], "boxes": [[0, 0, 1, 1]], "scores": [1]}
+    numbers, strings = (Detections.from_arrays(**row, image_ids=ids) for ids in ([7], ["7"]))
+    with pytest.raises(ValueError, match="image ids of some parts are strings, those of others are integers"):
+        Detections.concat([numbers, strings])
+    listed = GroundTruth.from_arrays(image_ids=["8"], category_ids=[1], boxes=[[0, 0, 1, 1]])
+    with pytest.raises(DatasetError, match=r"detections\[0\].image_id: expected the id of an image .*, found '7'"):
+        strings.image_ids_in(listed.images)
 
 
 def test_ids_written_as_floats_are_taken() -> None:

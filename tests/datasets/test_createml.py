@@ -68,8 +68,6 @@ def test_detections_have_a_confidence(tmp_path: Path) -> None:
         [0.25],
         ["b/c.png"],
     )
-    with pytest.raises(DatasetError, match=r"found\.json: names of images and classes need the ground truth"):
-        read_detections(found)
     for changed, says in (
         (annotation(), r"\[0\]\.annotations\[0\]\.confidence: expected a number, found nothing"),
         (annotation(label="emu", confidence=1), r"label: expected one of the 1 classes, found 'emu'"),

@@ -138,8 +138,6 @@ def test_results_of_both_tasks(tmp_path: Path) -> None:
     assert (upright.boxes.tolist(), dict(upright.regions)) == ([[1, 2, 10, 20]], {})
     with pytest.raises(ValueError, match="task must be 1 or 2, got 3"):
         read_detections(found, ground_truth=gt, task=3)
-    with pytest.raises(DatasetError, match="need the ground truth"):
-        read_detections(found)
     (tmp_path / "none").mkdir()
     with pytest.raises(
         DatasetError, match=r"none: expected a folder of text files Task1_<class>\.txt .* no such files"
@@ -258,6 +256,8 @@ def test_names_with_spaces_and_segmentations_of_other_shapes_are_noted(tmp_path:
     clash = GroundTruth.from_arrays(image_ids=["a"], category_ids=[1], boxes=[[0, 0, 1, 1]], categories={1: "a/b"})
     with pytest.raises(DatasetError, match="part of names of files, found 'a/b'"):
         write(detections_in(clash), tmp_path / "dt", "dota", ground_truth=clash)
+    with pytest.raises(ValueError, match="task must be 1 or 2, got 3"):
+        write(detections_in(clash), tmp_path / "dt", "dota", ground_truth=clash, task=3)
     assert not (tmp_path / "dt").exists()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ioukit import DatasetError, evaluate
-from ioukit.datasets import read, read_detections, write
+from ioukit.datasets import read, read_detections, read_frame, write
 from support.same_columns import assert_same_columns
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def test_bad_tables_are_refused() -> None:
     both.columns = ["image_id", "category", "xmin", "ymin", "xmax", "xmax"]
     with pytest.raises(DatasetError, match="pandas table: expected columns of different names"):
         read(both)
+    with pytest.raises(TypeError, match="expected a table of pandas, Polars or PyArrow, got int"):
+        read_frame(7)
     with pytest.raises(ValueError, match="format is for paths, got 'csv' and DataFrame"):
         read(frame("pandas", columns), "csv")
     others: Sequence[object] = (3, None, [1, 2], object())

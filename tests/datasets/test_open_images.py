@@ -202,8 +202,6 @@ def test_bytes_that_are_no_text_are_refused(folder: Path) -> None:
     path.write_text(DETECTIONS.replace("0.9", "best"))
     with pytest.raises(DatasetError, match="line 2, Score: expected a number, found 'best'"):
         read_detections(path, ground_truth=gt)
-    with pytest.raises(DatasetError, match="names of classes need their ids: give ground_truth="):
-        read_detections(path)
     with pytest.raises(DatasetError, match="expected a CSV file of detections, found a folder"):
         read_detections(folder, ground_truth=gt)
 
@@ -308,6 +306,14 @@ def test_pixels_become_fractions(tmp_path: Path) -> None:
         DatasetError, match="image 1: expected a width and a height, or boxes in fractions, found the box"
     ):
         write(unknown, tmp_path / "none", "open-images")
+    two: dict[str, Any] = {"image_ids": [1, 2], "category_ids": [1, 2], "boxes": [[0, 0, 1, 1]] * 2}
+    two |= {"images": [1, 2], "sizes": [[9, 9], [9, 9]]}
+    stems = ioukit.GroundTruth.from_arrays(**two, names=["a.jpg", "a.png"])
+    with pytest.raises(DatasetError, match="expected images of different names, found 'a' twice"):
+        write(stems, tmp_path / "none", "open-images")
+    classes = ioukit.GroundTruth.from_arrays(**two, categories={1: "cat", 2: "cat"})
+    with pytest.raises(DatasetError, match="expected names of classes that differ, found 'cat, cat'"):
+        write(classes, tmp_path / "none", "open-images")
     assert not (tmp_path / "none").exists()
 
 

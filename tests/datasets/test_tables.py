@@ -200,6 +200,11 @@ def test_bad_rows_are_refused(row: str, expected: str, tmp_path: Path) -> None:
     assert (gt.dropped, len(gt), gt.categories.names) == (1, 1, ("dog",))
 
 
+def test_files_without_columns_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"t\.csv: line 1: expected the names of columns, found none"):
+        read(table(tmp_path, "\n\n"), "csv")
+
+
 def test_rows_that_disagree_are_refused(tmp_path: Path) -> None:
     corners = table(tmp_path, "image,class,x1,y1,x2,y2\np,cat,5,2,3,4\n")
     with pytest.raises(DatasetError, match="line 2, x2: expected at least x1, found '3'"):
@@ -243,7 +248,7 @@ def test_detections_find_images_and_classes(tmp_path: Path) -> None:
     ):
         with pytest.raises(DatasetError, match=expected):
             read_detections(table(tmp_path, text), ground_truth=gt)
-    with pytest.raises(DatasetError, match="names of classes need their ids"):
+    with pytest.raises(DatasetError, match="ids of classes come from the ground truth: give "):
         read_detections(table(tmp_path, "image_id,category,score,x,y,w,h\n3,cow,0.5,0,0,5,5\n"))
 
 

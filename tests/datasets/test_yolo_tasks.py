@@ -443,6 +443,16 @@ def test_images_are_copied_or_linked_when_asked(tmp_path: Path) -> None:
         assert read(tmp_path / folder).boxes.tolist() == gt.boxes.tolist()
     with pytest.raises(DatasetError, match=r"image 0: expected the file .*none.a\.png, found none"):
         write(gt, tmp_path / "out", "yolo", images="copy", image_folder=tmp_path / "none")
+    columns: dict[str, Any] = {"image_ids": [1], "category_ids": [1], "boxes": [[0, 0, 1, 1]], "images": [1]}
+    elsewhere = GroundTruth.from_arrays(**columns, names=["a.png"], sizes=[[5, 5]])
+    with pytest.raises(DatasetError, match="expected image_folder=, because the data set does not say where its"):
+        write(elsewhere, tmp_path / "out", "yolo", images="copy")
+    text = GroundTruth.from_arrays(**columns, names=["a.txt"], sizes=[[5, 5]])
+    with pytest.raises(DatasetError, match=r"image 1: expected a name that ends like an image, found 'a\.txt'"):
+        write(text, tmp_path / "out", "yolo", images="copy", image_folder=tmp_path / "images")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DatasetError, match="empty: expected text files with labels, found none"):
+        read(tmp_path / "empty", "yolo")
     no_size = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 1, 1]])
     with pytest.raises(
         DatasetError, match=r"image 1: expected a width and a height, which fractions need.* \(--to csv\)"

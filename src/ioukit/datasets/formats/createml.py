@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
 from ioukit.datasets.formats.folder_listing import count_of
 from ioukit.datasets.formats.found_images import found_size
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import ImageFinder, Objects
 from ioukit.datasets.formats.text_files import FARTHEST, inside, member, read_json, refuse, shown, to_number
-from ioukit.datasets.formats.written_rows import class_names, image_names, rows_of_images, with_ground_truth, write_json
+from ioukit.datasets.formats.written_rows import class_names, image_names, rows_of_images, write_json
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -103,11 +104,7 @@ def read_createml_detections(
         DatasetError: If the data is invalid, or there is no ``ground_truth``.
         OSError: If the file cannot be read.
     """
-    if ground_truth is None:
-        raise DatasetError(
-            f"{os.fspath(path)}: names of images and classes need the ground truth: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, path)
     objects = Objects(path, on_invalid)
     finder = ImageFinder(ground_truth)
     known = set(ground_truth.categories.names)
@@ -203,7 +200,7 @@ def write_createml_detections(dt: Detections, path: Path, *, ground_truth: Groun
     Raises:
         DatasetError: If there is no ``ground_truth``, or names cannot be told apart.
     """
-    return _write(dt, path, with_ground_truth(dt, ground_truth), dt.scores.tolist())
+    return _write(dt, path, required(ground_truth, dt.source), dt.scores.tolist())
 
 
 def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: Sequence[float] | None) -> list[str]:

@@ -17,6 +17,7 @@ from ioukit.datasets.columns._checks import OnInvalid, existing_file
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.image_stems import image_stems
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder
 from ioukit.datasets.formats.problems import Problems
@@ -198,11 +199,7 @@ def write_crowdhuman_detections(
     Raises:
         DatasetError: If there is no ``ground_truth``, or there are detections and no class has the name.
     """
-    if ground_truth is None:
-        raise DatasetError(
-            f"{dt.source}: the file needs names of images and classes: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, dt.source)
     images = ground_truth.images
     persons = _persons(ground_truth, person, dt)
     kept = dt.take(persons)

@@ -20,6 +20,7 @@ from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.four_points import other_areas, partly_kept, points_of_objects, rotated_of_points
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.image_stems import image_stems
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
 from ioukit.datasets.formats.text_files import (
@@ -153,11 +154,7 @@ def read_dota_detections(
     """
     if task not in (None, *_TASKS):
         raise ValueError(f"task must be 1 or 2, got {task!r}")
-    if ground_truth is None:
-        raise DatasetError(
-            f"{os.fspath(path)}: names of images and classes need the ground truth: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, path)
     listed = set(ground_truth.categories.names)
     words, _ = class_words(ground_truth.categories, ground_truth.source, joint="-")
     names = dict(zip(words.values(), ground_truth.categories.names, strict=True))
@@ -235,11 +232,7 @@ def write_dota_detections(
     """
     if task not in (None, *_TASKS):
         raise ValueError(f"task must be 1 or 2, got {task!r}")
-    if ground_truth is None:
-        raise DatasetError(
-            f"{dt.source}: the files need names of images and classes: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, dt.source)
     words, changes = class_words(ground_truth.categories, ground_truth.source, joint="-")
     points, kept = points_of_objects(dt)
     task = task or (1 if kept else 2)

@@ -26,6 +26,7 @@ from ioukit.datasets.formats.kitti_lines import (
     pixels,
     space_of_boxes,
 )
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
@@ -135,11 +136,7 @@ def read_kitti_detections(
         OSError: If a file cannot be read.
     """
     check_on_invalid(on_invalid)
-    if ground_truth is None:
-        raise DatasetError(
-            f"{path}: names of images and types need the ground truth: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, path)
     problems = Problems.of(on_invalid)
     finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
     numbered = {f"{label:06d}": at for at, label in enumerate(labels.tolist()) if isinstance(label, int)}
@@ -223,11 +220,7 @@ def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTr
     Raises:
         DatasetError: If there is no ``ground_truth``, which has the names of images and classes.
     """
-    if ground_truth is None:
-        raise DatasetError(
-            f"{dt.source}: the files need names of images and classes: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, dt.source)
     words, notes = class_words(ground_truth.categories, ground_truth.source)
     types = [words[number] for number in dt.category_ids.tolist()]
     alpha = _numbers_of(dt, "alpha")

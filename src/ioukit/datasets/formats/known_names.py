@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
+import os
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.objects import ImageFinder
+from ioukit.errors import DatasetError
 
-__all__ = ["KnownNames"]
+__all__ = ["KnownNames", "required"]
+
+Given = TypeVar("Given")
 
 
 class KnownNames:
@@ -43,3 +47,24 @@ class KnownNames:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "finder"}
+
+
+def required(
+    ground_truth: Given | None, source: str | os.PathLike[str], what: str = "names of images and classes"
+) -> Given:
+    """What a reader or a writer of detections was given of the ground truth.
+
+    Args:
+        ground_truth: The ground truth, or its classes; ``None`` if none was given.
+        source: What messages call the detections.
+        what: What they do not say themselves.
+
+    Raises:
+        DatasetError: If none was given.
+    """
+    if ground_truth is None:
+        raise DatasetError(
+            f"{os.fspath(source)}: {what} come from the ground truth: "
+            "give ground_truth=..., or --ground-truth in a command"
+        )
+    return ground_truth

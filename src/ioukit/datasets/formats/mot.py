@@ -13,6 +13,7 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.first_bytes import first_lines
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.mot_sequences import FrameSequence, frames_of, sequence_infos, sequences_in
 from ioukit.datasets.formats.objects import Objects
@@ -160,11 +161,7 @@ def read_mot_detections(
         OSError: If a file cannot be read.
     """
     _check_first_pixel(first_pixel)
-    if ground_truth is None:
-        raise DatasetError(
-            f"{os.fspath(path)}: frames and classes need the ground truth: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, path, "frames and classes")
     names, ids = ground_truth.categories.names, ground_truth.categories.ids.tolist()
     usual = category or (names[0] if len(names) == 1 else MOT_NAMES[0])
     if category is not None and category not in names:
@@ -261,11 +258,7 @@ def write_mot_detections(
         DatasetError: If there is no ``ground_truth``, or an id of a class is -1.
     """
     _check_first_pixel(first_pixel)
-    if ground_truth is None:
-        raise DatasetError(
-            f"{dt.source}: the files need the numbers of the frames: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, dt.source, "frames")
     frames, notes = frames_of(ground_truth)
     tracks = dt.attributes.get("track_id", np.full(len(dt), -1.0)).astype(np.float64)
     boxes = dt.boxes + np.array([first_pixel, first_pixel, 0, 0])

@@ -17,6 +17,7 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE, ClassHierarchy
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.open_images_writing import (
     CORNERS,
     FLAGS,
@@ -179,10 +180,7 @@ def read_open_images_detections(
     check_on_invalid(on_invalid)
     if os.path.isdir(path):
         raise DatasetError(f"{path}: expected a CSV file of detections, found a folder")
-    if ground_truth is None:
-        raise DatasetError(
-            f"{path}: names of classes need their ids: give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, path, "ids of classes")
     problems = Problems.of(on_invalid)
     table = CsvTable(path, text=_NAMED, numbers=("Score", *CORNERS), threads=threads)
     table.require((*_NAMED, "Score", *CORNERS))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.text_files import shown
 from ioukit.errors import DatasetError
@@ -109,8 +110,7 @@ def write_open_images_detections(
     Raises:
         DatasetError: If there is no ground truth, if it lacks an image or a class, or as for :func:`write_open_images`.
     """
-    if ground_truth is None:
-        raise DatasetError("detections have no names of classes: give ground_truth=..., or --ground-truth in a command")
+    ground_truth = required(ground_truth, detections.source)
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     images, classes = _image_ids(ground_truth), _class_names(ground_truth)
     positions = np.searchsorted(listed.ids, dt.image_ids_in(listed))

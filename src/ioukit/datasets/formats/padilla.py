@@ -16,10 +16,10 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.class_words import class_words
 from ioukit.datasets.formats.folder_listing import first_words
 from ioukit.datasets.formats.image_stems import image_stems
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
 from ioukit.datasets.formats.text_files import files_in, read_lines, refuse, shown, to_number
-from ioukit.errors import DatasetError
 
 __all__ = [
     "read_padilla",
@@ -121,11 +121,7 @@ def read_padilla_detections(
             expected and what came.
         OSError: If a file cannot be read.
     """
-    if ground_truth is None:
-        raise DatasetError(
-            f"{os.fspath(path)}: names of images and classes need the ground truth: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, path)
     check_choice("boxes", boxes, get_args(Layout))
     finder = ImageFinder(ground_truth)
     listed = ground_truth.categories.names
@@ -157,11 +153,7 @@ def write_padilla_detections(dt: Detections, path: Path, *, ground_truth: Ground
     Raises:
         DatasetError: If there is no ``ground_truth``, which has the names of images and classes.
     """
-    if ground_truth is None:
-        raise DatasetError(
-            f"{dt.source}: the files need names of images and classes: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, dt.source)
     return _write(dt, path, ground_truth, dt.scores.tolist())
 
 

@@ -19,6 +19,7 @@ from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
 from ioukit.datasets.formats.folder_listing import first_file
 from ioukit.datasets.formats.found_images import found_size
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
 from ioukit.datasets.formats.scalabel_writing import CORNERS, Corners, write_scalabel, write_scalabel_detections
 from ioukit.datasets.formats.text_files import files_in, member, numbers, read_json, refuse, shortened, shown, to_number
@@ -124,11 +125,7 @@ def read_scalabel_detections(
         OSError: If a file cannot be read.
     """
     check_choice("corners", corners, CORNERS)
-    if ground_truth is None:
-        raise DatasetError(
-            f"{os.fspath(path)}: names of images and classes need the ground truth: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, path)
     objects = Objects(path, on_invalid)
     finder = ImageFinder(ground_truth)
     known = frozenset(ground_truth.categories.names)

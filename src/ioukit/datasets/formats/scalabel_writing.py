@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from ioukit._checks import check_choice
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import drawn_shapes
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
@@ -18,7 +19,6 @@ from ioukit.datasets.formats.written_rows import (
     image_names,
     plain,
     rows_of_images,
-    with_ground_truth,
     write_json,
 )
 
@@ -83,7 +83,7 @@ def write_scalabel_detections(
         ValueError: If ``corners`` is unknown.
         DatasetError: If there is no ``ground_truth``, or names cannot be told apart.
     """
-    return _write(dt, path, with_ground_truth(dt, ground_truth), corners)
+    return _write(dt, path, required(ground_truth, dt.source), corners)
 
 
 def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, corners: Corners) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.coded_column import CodedColumn
-from ioukit.datasets.formats.known_names import KnownNames
+from ioukit.datasets.formats.known_names import KnownNames, required
 from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_rows import ChosenRows, whole_numbers
 from ioukit.datasets.formats.text_files import shortened
@@ -150,10 +150,7 @@ def _detected_classes(
             unknown = present & ~np.isin(numbers, list(known.values()))
             rows.refuse(unknown, name, f"the id of one of the {len(known):,} classes")
         return numbers
-    if known is None:
-        raise DatasetError(
-            f"{table.source}: names of classes need their ids: give ground_truth=..., or --ground-truth in a command"
-        )
+    known = required(known, table.source, "ids of classes")
     texts = table.coded_texts(name)
     unknown = np.array([text not in known for text in texts.values], np.bool_).reshape(len(texts.values))
     rows.refuse(present & unknown[texts.codes], name, f"one of the {len(known):,} classes of the ground truth")

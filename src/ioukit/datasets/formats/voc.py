@@ -21,6 +21,7 @@ from ioukit.datasets.columns.lazy import Names
 from ioukit.datasets.formats.file_names import image_file_names
 from ioukit.datasets.formats.first_bytes import first_bytes
 from ioukit.datasets.formats.image_files import files_below
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
@@ -233,8 +234,7 @@ def read_voc_detections(
     """
     check_choice("corners", corners, get_args(Corners))
     problems = Problems.of(on_invalid)
-    if ground_truth is None:
-        raise DatasetError(f"{path}: names of classes need their ids: give ground_truth=... (commands: --ground-truth)")
+    ground_truth = required(ground_truth, path, "ids of classes")
     known = dict(zip(ground_truth.categories.names, ground_truth.categories.ids.tolist(), strict=True))
     finder = ImageFinder(ground_truth)
     positions: dict[str, int] = {}
@@ -370,8 +370,7 @@ def write_voc_detections(
             part of the name of a file.
     """
     check_choice("corners", corners, get_args(Corners))
-    if ground_truth is None:
-        raise DatasetError("detections have no names of classes: give ground_truth=..., or --ground-truth in a command")
+    ground_truth = required(ground_truth, detections.source)
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     stems = [os.path.splitext(name)[0] for name in image_file_names(ground_truth)]
     files = []

@@ -14,11 +14,11 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
 from ioukit.datasets.formats.text_files import inside, read_lines, refuse, shorter, shown, to_number, to_numbers
 from ioukit.datasets.formats.wider_face_subsets import SUBSETS, Subsets, find_subsets, read_subsets
-from ioukit.errors import DatasetError
 
 __all__ = [
     "read_wider_face",
@@ -152,8 +152,7 @@ def read_wider_face_detections(
             and field, what was expected and what came.
         OSError: If a file cannot be read.
     """
-    if ground_truth is None:
-        raise DatasetError(f"{os.fspath(path)}: names of images need the ground truth: read_detections(folder, ...)")
+    ground_truth = required(ground_truth, path, "names of images")
     names = ground_truth.categories.names
     if len(names) != 1 and _FACE not in names:
         refuse(os.fspath(path), "a ground truth with one class, or with the class face", f"{len(names):,} classes")
@@ -219,10 +218,7 @@ def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: Gro
         DatasetError: If there is no ``ground_truth``, which has the names of the images; or these cannot be names
             of files.
     """
-    if ground_truth is None:
-        raise DatasetError(
-            f"{dt.source}: the files need names of images: give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, dt.source, "names of images")
     names = _image_names(ground_truth)
     rows: list[list[list[float]]] = [[] for _ in names]
     places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()

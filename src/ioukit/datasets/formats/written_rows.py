@@ -14,7 +14,6 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
-from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -30,7 +29,6 @@ __all__ = [
     "image_names",
     "plain",
     "rows_of_images",
-    "with_ground_truth",
     "write_json",
 ]
 
@@ -68,20 +66,6 @@ def class_names(categories: Categories, source: str) -> dict[int, str]:
     if "" in categories.names:
         refuse(source, "classes with names", "an empty name")
     return dict(zip(categories.ids.tolist(), categories.names, strict=True))
-
-
-def with_ground_truth(dt: Detections, ground_truth: GroundTruth | None) -> GroundTruth:
-    """The ground truth that a writer of detections was given.
-
-    Raises:
-        DatasetError: If it was given none.
-    """
-    if ground_truth is None:
-        raise DatasetError(
-            f"{dt.source}: the files need names of images and classes: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
-    return ground_truth
 
 
 def far_end(low: float, length: float) -> float:

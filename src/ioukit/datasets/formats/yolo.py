@@ -14,6 +14,7 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.image_files import image_sizes
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.yolo_layout import find_layout, text_files
 from ioukit.datasets.formats.yolo_rows import Task, read_rows, region_arguments
@@ -140,11 +141,7 @@ def read_yolo_detections(
     if not Path(path).is_dir():
         Path(path).stat()
         raise DatasetError(f"{path}: expected a folder of text files with detections, found a file")
-    if ground_truth is None:
-        raise DatasetError(
-            f"{path}: boxes in fractions need the sizes of their images: "
-            "give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, path, "sizes of images")
     files, positions = _of_images(path, ground_truth, problems)
     truth = ground_truth.regions
     rows = read_rows(

@@ -15,6 +15,7 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.file_names import image_file_names
 from ioukit.datasets.formats.image_files import SUFFIXES
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.losses import Holds, lost
 from ioukit.datasets.formats.text_files import inside, shown
 from ioukit.datasets.formats.yolo_rows import Task
@@ -129,10 +130,7 @@ def write_yolo_detections(
         DatasetError: If there is no ground truth, if it lacks an image or a class, or as for :func:`write_yolo`.
     """
     _check_digits(digits)
-    if ground_truth is None:
-        raise DatasetError(
-            "boxes in fractions need the sizes of their images: give ground_truth=..., or --ground-truth in a command"
-        )
+    ground_truth = required(ground_truth, detections.source, "sizes of images")
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     names = _file_names(ground_truth)
     chosen = _task(dt, task)
