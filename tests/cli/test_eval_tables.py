@@ -123,10 +123,11 @@ def test_invalid_data_leaves_no_folder(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     limit = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
     limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))"
-    (tmp_path / "sitecustomize.py").write_text(limit)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start" / "sitecustomize.py").write_text(limit)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "start"), *sys.path])}
     ran = run_fresh("eval", GT, DT, "-q", "--tables", tmp_path / "tables", env=environment)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("Error: [Errno 27] ")
     assert str(tmp_path) in ran.err
-    assert [path.name for path in tmp_path.iterdir()] == ["sitecustomize.py"]
+    assert [path.name for path in tmp_path.iterdir()] == ["start"]
