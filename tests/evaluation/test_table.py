@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import json
 import os
 import pickle
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +111,37 @@ def test_bytes_and_files_are_the_same(seed: int, compress: bool, tmp_path: Path)
         unpack_table(packed[:-30], "partition 7")
     with pytest.raises(ioukit.DatasetError, match="bytes: expected a match table"):
         unpack_table(b"")
+
+
+class _Garbage:
+    """Its end lets another thread go on, wherever the collector is run."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        sum(range(50))
+
+
+def test_threads_read_at_once() -> None:
+    """NumPy parses headers by `ast`, which Python 3.11 does not let threads do at once."""
+    gt, dt, options = _random(2)
+    packed = pack_table(match(gt, dt, **options))
+
+    def read(_: int) -> None:
+        for _ in range(20):
+            _Garbage()
+        unpack_table(packed)
+
+    thresholds, interval = gc.get_threshold(), sys.getswitchinterval()
+    try:
+        gc.set_threshold(50)
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(5) as pool:
+            list(pool.map(read, range(300)))
+    finally:
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(interval)
 
 
 def test_a_sum_of_real_tables_from_files_says_the_same(real: MatchTable, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import threading
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -23,7 +24,11 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["COLUMN_TYPES", "load_table", "pack_table", "save_table", "unpack_table"]
+__all__ = ["COLUMN_TYPES", "ONE_READER", "load_table", "pack_table", "save_table", "unpack_table"]
+
+ONE_READER = threading.Lock()
+"""Held while NumPy reads an ``.npz``: it parses the headers by :mod:`ast`, which in Python 3.11 may raise a SystemError
+if threads do so at once."""
 
 _FORMAT = "ioukit match table"
 _VERSION = 1
@@ -142,7 +147,7 @@ def _read(file: BinaryIO, source: str) -> MatchTable:
         raise DatasetError(f"{source}: expected a match table (.npz), found another kind of file")
     file.seek(0)
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        with ONE_READER, np.load(file, allow_pickle=False) as archive:
             header = _header(archive)
             columns = {name: archive[name] for name in archive.files if name != "header"}
             return _table(header, columns)
