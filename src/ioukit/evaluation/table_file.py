@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import json
@@ -9,7 +10,7 @@ import os
 import threading
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,14 +25,11 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["COLUMN_TYPES", "ONE_READER", "load_table", "pack_table", "save_table", "unpack_table"]
-
-ONE_READER = threading.Lock()
-"""Held while NumPy reads an ``.npz``: it parses the headers by :mod:`ast`, which in Python 3.11 may raise a SystemError
-if threads do so at once."""
+__all__ = ["COLUMN_TYPES", "load_table", "opened_arrays", "pack_table", "save_table", "unpack_table"]
 
 _FORMAT = "ioukit match table"
 _VERSION = 1
+_one_reader = threading.Lock()
 
 _GROUPS: dict[str, type[Columns]] = {
     "detections": DetectionRows,
@@ -142,14 +140,25 @@ def unpack_table(packed: bytes, source: str = "bytes") -> MatchTable:
     return _read(io.BytesIO(packed), source)
 
 
+@contextlib.contextmanager
+def opened_arrays(file: BinaryIO) -> Iterator[Mapping[str, npt.NDArray[Any]]]:
+    """The arrays of an ``.npz``, read when they are asked for; other threads that open one wait.
+
+    NumPy parses the headers of arrays by :mod:`ast`, which raises a SystemError now and then if threads of Python 3.11
+    do so at once.
+    """
+    with _one_reader, np.load(file, allow_pickle=False) as archive:
+        yield archive
+
+
 def _read(file: BinaryIO, source: str) -> MatchTable:
     if file.read(4) != b"PK\x03\x04":
         raise DatasetError(f"{source}: expected a match table (.npz), found another kind of file")
     file.seek(0)
     try:
-        with ONE_READER, np.load(file, allow_pickle=False) as archive:
+        with opened_arrays(file) as archive:
             header = _header(archive)
-            columns = {name: archive[name] for name in archive.files if name != "header"}
+            columns = {name: archive[name] for name in archive if name != "header"}
             return _table(header, columns)
     except DatasetError as error:
         raise DatasetError(f"{source}: {error}") from None

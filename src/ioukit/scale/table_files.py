@@ -23,7 +23,7 @@ from ioukit.datasets import Categories
 from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
-from ioukit.evaluation.table_file import COLUMN_TYPES, ONE_READER
+from ioukit.evaluation.table_file import COLUMN_TYPES, opened_arrays
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
 
 __all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
@@ -274,7 +274,7 @@ class TableFile:
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
         images = self.folder / "images.npz"
-        with self._reading(), open(images, "rb") as file, ONE_READER, np.load(file, allow_pickle=False) as arrays:
+        with self._reading(), open(images, "rb") as file, opened_arrays(file) as arrays:
             listed = dict(arrays)
         groups: dict[str, Any] = {}
         rows = DetectionRows(**self._columns("detections", DetectionRows, shapes))

@@ -1,4 +1,4 @@
-"""The images and classes of a ground truth, by the names that detections have for them."""
+"""What readers and writers of detections ask of the ground truth: its images and classes, by the names in the files."""
 
 from __future__ import annotations
 
