@@ -2,15 +2,17 @@
 //!
 //! It takes what Python's `json` takes and refuses what that refuses, and the `NaN` and `Infinity` that it takes beside
 //! the standard as well. `cursor` walks over one piece of text, `text` and `number` make values of it, `plain_numbers`
-//! takes lists at once, `stream` feeds the cursor from a file that need not be in memory, by all threads.
+//! takes lists at once, `stream` feeds the cursor from a `source`, a file that need not be in memory, by all threads.
 
 mod cursor;
 mod number;
 mod plain_numbers;
+mod source;
 mod stream;
 mod text;
 
 pub use cursor::{Cursor, Scalar, SyntaxError};
 pub(crate) use number::plain;
-pub use stream::{Records, Source, Stream, StreamError};
+pub use source::Source;
+pub use stream::{Records, Stream, StreamError};
 pub use text::Text;

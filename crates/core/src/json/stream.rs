@@ -7,187 +7,21 @@
 //! value each are read in the same way: what separates their values is a line break instead of a comma.
 
 use std::any::Any;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::cursor::{Cursor, SyntaxError};
+use super::source::{Source, Window};
 use crate::threads::in_order;
 
 /// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each. Small texts
 /// of a fuzzer have several.
-const CHUNK: u64 = if cfg!(fuzzing) { 1 << 7 } else { 1 << 20 };
+pub const CHUNK: u64 = if cfg!(fuzzing) { 1 << 7 } else { 1 << 20 };
 /// Bytes read beyond a piece, so that the element across its end is usually in the window.
 const SLACK: u64 = CHUNK >> 6;
 /// Bytes before a piece in which the comma and bracket of the preceding element are looked for.
 const LOOK_BACK: u64 = 64;
-/// What some editors write in front of UTF-8.
-const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
-
-/// Where the text comes from.
-pub enum Source {
-    /// A regular file, read piece by piece.
-    File {
-        /// Open for reading.
-        file: File,
-        /// In bytes, when it was opened.
-        length: u64,
-        /// Whether nobody waits for it any more: reading fails then.
-        given_up: Arc<AtomicBool>,
-    },
-    /// Text in memory, from a pipe or out of a compressed file.
-    Memory(Vec<u8>),
-}
-
-impl Source {
-    /// Opens a file; a pipe or another special file is read to its end at once.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
-        let about = file.metadata()?;
-        if about.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        if about.is_file() {
-            return Ok(Self::File { file, length: about.len(), given_up: Arc::default() });
-        }
-        let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
-        Ok(Self::Memory(text))
-    }
-
-    /// The same source, until someone gives it up.
-    pub fn until(mut self, nobody_waits: Arc<AtomicBool>) -> Self {
-        if let Self::File { given_up, .. } = &mut self {
-            *given_up = nobody_waits;
-        }
-        self
-    }
-
-    /// Length in bytes.
-    pub fn length(&self) -> u64 {
-        match self {
-            Self::File { length, .. } => *length,
-            Self::Memory(text) => text.len() as u64,
-        }
-    }
-
-    /// The first bytes, at most `count` of them, behind a byte order mark.
-    pub fn head(&self, count: u64) -> io::Result<Vec<u8>> {
-        let mut window = Window::new(self);
-        window.load(0, count + BYTE_ORDER_MARK.len() as u64)?;
-        let bytes = &window.bytes()[window.mark()..];
-        Ok(bytes[..bytes.len().min(count as usize)].to_vec())
-    }
-
-    /// Whether the text begins with a byte order mark.
-    pub fn has_mark(&self) -> io::Result<bool> {
-        let mut window = Window::new(self);
-        window.load(0, BYTE_ORDER_MARK.len() as u64)?;
-        Ok(window.mark() > 0)
-    }
-
-    /// The bytes from one position to another.
-    pub fn part(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
-        if end > self.length() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let mut window = Window::new(self);
-        window.load(start, end)?;
-        Ok(window.bytes()[..(end - start) as usize].to_vec())
-    }
-
-    /// The whole text.
-    pub fn into_bytes(self) -> io::Result<Vec<u8>> {
-        match self {
-            Self::Memory(text) => Ok(text),
-            Self::File { mut file, length, .. } => {
-                let mut text = Vec::with_capacity(length as usize);
-                file.read_to_end(&mut text)?;
-                Ok(text)
-            }
-        }
-    }
-}
-
-/// A part of the source in memory.
-struct Window<'s> {
-    source: &'s Source,
-    start: u64,
-    buffer: Vec<u8>,
-}
-
-impl<'s> Window<'s> {
-    fn new(source: &'s Source) -> Self {
-        Self { source, start: 0, buffer: Vec::new() }
-    }
-
-    /// Makes the bytes from `start` to `end`, or to the end of the source, available.
-    fn load(&mut self, start: u64, end: u64) -> io::Result<()> {
-        self.start = start;
-        if let Source::File { file, length, given_up } = self.source {
-            if given_up.load(Ordering::Relaxed) {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            self.buffer.resize((end.min(*length) - start) as usize, 0);
-            read_exact_at(file, &mut self.buffer, start)?;
-        }
-        Ok(())
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self.source {
-            Source::File { .. } => &self.buffer,
-            Source::Memory(text) => &text[self.start as usize..],
-        }
-    }
-
-    /// The length of the byte order mark with which the window begins.
-    fn mark(&self) -> usize {
-        if self.bytes().starts_with(&BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
-    }
-
-    fn end(&self) -> u64 {
-        self.start + self.bytes().len() as u64
-    }
-
-    fn is_last(&self) -> bool {
-        self.end() == self.source.length()
-    }
-
-    /// A cursor at byte `at` of the source.
-    fn cursor(&self, at: u64) -> Cursor<'_> {
-        Cursor::new(self.bytes(), (at - self.start) as usize, self.start)
-    }
-
-    /// Moves on to `at` and holds at least twice as much from there.
-    fn widen(&mut self, at: u64) -> io::Result<()> {
-        let wanted = 2 * (self.end() - at).max(CHUNK / 32);
-        self.load(at, at + wanted)
-    }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, at)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<()> {
-    while !buffer.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, buffer, at)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            count => {
-                buffer = &mut buffer[count..];
-                at += count as u64;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// How records follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
