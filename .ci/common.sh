@@ -19,12 +19,21 @@ use_tools() {
   fi
 }
 
-# Makes an environment of Python, installs into it, and puts it first on the PATH.
-make_environment() { # name, options and requirements of `uv pip install`
-  uv venv --quiet --python "${python:-python3}" "$work/$1"
-  fetch uv pip install --quiet --python "$work/$1" "${@:2}"
-  PATH=$work/$1/bin:$PATH
+# Makes the step's environment of Python, installs into it, and puts it first on the PATH.
+make_environment() { # options and requirements of `uv pip install`
+  uv venv --quiet --python "${python:-python3}" "$scratch/environment"
+  fetch uv pip install --quiet --python "$scratch/environment" "$@"
+  PATH=$scratch/environment/bin:$PATH
   python --version
+}
+
+# Ends the step if the disk cannot hold it. A full disk would fail tests that have nothing to do with it.
+need_space() { # gigabytes
+  local free
+  free=$(df -Pk "$work" | awk 'NR == 2 { print int($4 / 1e6) }')
+  ((free >= $1)) && return
+  echo "this step needs $1 GB of disk, and $work has $free GB: make room, or set TMPDIR to a folder that has" >&2
+  return 1
 }
 
 # The wheel of this tree with some extras, as a requirement: `ioukit[test] @ file:...`. It is built once per run.

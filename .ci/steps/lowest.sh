@@ -1,15 +1,16 @@
 # The lowest versions that pyproject.toml allows, on the lowest Python at hand.
 source .ci/common.sh
 use_tools
+need_space 12 # most of it the libraries of CUDA, which PyPI gives with PyTorch
 for python in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.10.*/bin/python3.10 python3.10 python3; do
-  "$python" --version 2> "$work/python.log" && break
+  "$python" --version 2> "$scratch/python.log" && break
 done
 # Of a wheel, uv would take the newest versions: only what the file itself asks for is direct. And wheels alone: an old
 # version without one for this Python does not build on every machine.
 extras=(fsspec jax mlflow onnx opencv pandas polars ray test torch wandb)
-make_environment lowest "${torch[@]}" --resolution lowest-direct --only-binary :all: \
+make_environment "${torch[@]}" --resolution lowest-direct --only-binary :all: \
   --constraint .ci/environments/lowest.txt -r pyproject.toml "${extras[@]/#/--extra=}"
-uv pip install --quiet --python "$work/lowest" --no-deps "$(ioukit test)"
+uv pip install --quiet --python "$scratch/environment" --no-deps "$(ioukit test)"
 python -c "import jax, numpy, torch; print(f'NumPy {numpy.__version__}, PyTorch {torch.__version__}, JAX {jax.__version__}')"
 # Old packages use what newer ones, which they allow, have deprecated since; JAX warned of every fork.
 old=(default::DeprecationWarning default::PendingDeprecationWarning default::FutureWarning)

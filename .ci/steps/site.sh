@@ -7,9 +7,9 @@ fi
 use_tools
 use_system chromium chromium
 # Ruff formats the signatures of the reference.
-make_environment docs axe-playwright-python playwright ruff "$(ioukit docs)"
+make_environment axe-playwright-python playwright ruff "$(ioukit docs)"
 # Strict: a page, link or anchor that leads nowhere fails (not under --quiet, which also silences what strict counts).
 # The variable silences an announcement.
-NO_MKDOCS_2_WARNING=1 mkdocs build --strict --site-dir "$work/site"
-python docs/build/site/check.py "$work/site"
-python docs/build/site/audit.py "$work/site"
+NO_MKDOCS_2_WARNING=1 mkdocs build --strict --site-dir "$scratch/site"
+python docs/build/site/check.py "$scratch/site"
+python docs/build/site/audit.py "$scratch/site"

@@ -3,10 +3,10 @@ source .ci/common.sh
 use_system chromium chromium # for tests/browser
 # The very block of the README, in an environment of its own, whatever stands in .venv.
 awk '/^<!-- test -->$/ { found = 1; next } found && /^```/ { if (inside) exit; inside = 1; next } inside' README.md \
-  | sed "s|\.venv|$work/readme|g" > "$work/readme.sh"
-cat "$work/readme.sh"
-[[ -s $work/readme.sh ]] || { echo "README.md has no block behind the line <!-- test -->" >&2; exit 1; }
+  | sed "s|\.venv|$scratch/environment|g" > "$scratch/readme.sh"
+cat "$scratch/readme.sh"
+[[ -s $scratch/readme.sh ]] || { echo "README.md has no block behind the line <!-- test -->" >&2; exit 1; }
 # The report tells the step `everything` which tests skipped.
 export PYTEST_ADDOPTS="--junitxml=$work/readme.xml --durations=10"
-bash -euo pipefail "$work/readme.sh" | tee "$work/readme.log"
-tail -n 1 "$work/readme.log" > "$work/closing_line"
+bash -euo pipefail "$scratch/readme.sh" | tee "$scratch/readme.log"
+tail -n 1 "$scratch/readme.log" > "$work/closing_line"
