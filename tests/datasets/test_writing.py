@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,23 @@ def test_formats_are_registered_once() -> None:
         register_format(FORMATS["lines"])
     with pytest.raises(ValueError, match="format 'none' reads neither ground truth nor detections"):
         register_format(Format(name="none", title="", recognises=lambda _: False))
+
+
+def test_a_format_of_detections_alone_is_not_read_as_ground_truth(tmp_path: Path) -> None:
+    path = tmp_path / "a.scored"
+    path.write_text("cat 0.5\n")
+    register_format(
+        Format(
+            name="scored",
+            title="a class and a score in each line",
+            recognises=lambda path: path.suffix == ".scored",
+            read_detections=lambda _, **__: DT,
+        )
+    )
+    said = rf"{re.escape(str(path))}: the format scored \(a class and a score in each line\) holds no ground truth"
+    for name in (None, "scored"):
+        with pytest.raises(DatasetError, match=said):
+            read(path, name)
 
 
 @pytest.mark.parametrize("known", BUILTIN, ids=lambda known: known.name)
