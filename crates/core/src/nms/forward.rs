@@ -74,7 +74,7 @@ impl<F: Float> Forward<'_, F> {
             if worse[place as usize] == DONE {
                 continue;
             }
-            if seen > numbers.len() / 4 && done > numbers.len() / 2 {
+            if numbers.len() >= WORTH_ROUND && seen > numbers.len() / 4 && done > numbers.len() / 8 * 5 {
                 let rest = numbers[kept..].iter().zip(&sweep.places[kept..]);
                 let left = rest.filter(|&(_, &place)| worse[place as usize] != DONE);
                 return left.map(|(&number, _)| number).collect();
@@ -82,7 +82,7 @@ impl<F: Float> Forward<'_, F> {
             let number = numbers[kept] as usize;
             (self.survive[number], done) = (true, done + 1);
             let a = Measured::<V>::all_lanes(&Measured::new(boxes[number], false));
-            for start in sweep.near(&boxes[number]).step_by(V::LANES) {
+            for start in sweep.near(place, &boxes[number]).step_by(V::LANES) {
                 seen += 1;
                 let b = columns.from(start).load::<V>(0);
                 let inter = intersection(&a, &b);
@@ -111,6 +111,12 @@ const DONE: u32 = NO_LIMIT;
 /// So many that of a thousand boxes few others are in the strip of one.
 const STRIPS: usize = 1 << 8;
 
+/// Fewer boxes are in one strip: each is compared with all that are worse (this and the next: `benchmarks/bench_nms.py`).
+const WORTH_STRIPS: usize = if cfg!(any(test, fuzzing)) { 1 << 3 } else { 1 << 7 };
+
+/// With fewer boxes it is not quicker to begin again.
+const WORTH_ROUND: usize = if cfg!(any(test, fuzzing)) { 1 << 4 } else { 1 << 9 };
+
 /// Boxes in strips of the image by where they begin along x, so that those near another are side by side.
 struct Sweep<F> {
     /// In this order.
@@ -119,8 +125,7 @@ struct Sweep<F> {
     places: Vec<u32>,
     /// Where each strip begins, and the end.
     starts: [u32; STRIPS + 1],
-    /// The least coordinate of the strips, and strips per unit.
-    scale: (f64, f64),
+    strips: Strips,
     bound: Bound,
     /// The widths of the boxes.
     widths: Interval,
@@ -146,18 +151,18 @@ impl<F: Float> Sweep<F> {
             boxes: vec![[F::ZERO; 4]; count],
             places: vec![0; count],
             starts: [0; STRIPS + 1],
-            scale: (begins.least, STRIPS as f64 / (begins.largest - begins.least)),
+            strips: Strips::new(begins, if count < WORTH_STRIPS { 1 } else { STRIPS }),
             bound: if exact { bound } else { bound.intersecting() },
             widths,
         };
         // A counting sort.
         for (place, &[x1, ..]) in sweep.places.iter_mut().zip(boxes.clone()) {
-            let strip = strip(sweep.scale, x1.to_f64());
+            let strip = sweep.strips.of(x1.to_f64());
             *place = strip as u32;
             sweep.starts[strip] += 1;
         }
         let mut end = 0;
-        for start in &mut sweep.starts {
+        for start in &mut sweep.starts[..sweep.strips.last + 2] {
             end += *start;
             *start = end;
         }
@@ -170,24 +175,41 @@ impl<F: Float> Sweep<F> {
         sweep
     }
 
-    /// The places of the boxes that may reach the threshold beside this one.
+    /// The places of the boxes that may reach the threshold beside this one, which stands at a place.
     #[inline(always)]
-    fn near(&self, &[x1, _, x2, _]: &[F; 4]) -> Range<usize> {
+    fn near(&self, place: u32, &[x1, _, x2, _]: &[F; 4]) -> Range<usize> {
+        if self.strips.last == 0 {
+            return 0..place as usize; // within a strip, the worst box stands first
+        }
         let (x1, x2) = (x1.to_f64(), x2.to_f64());
         match self.bound.corners(Interval::only(x1), Interval::only(x2 - x1), self.widths) {
             None => 0..0,
             Some(near) => {
-                let [first, last] = [near.least, near.largest].map(|x| strip(self.scale, x));
+                let [first, last] = [near.least, near.largest].map(|x| self.strips.of(x));
                 self.starts[first] as usize..self.starts[last + 1] as usize
             }
         }
     }
 }
 
-/// Never less for a larger coordinate, however it is rounded.
-#[inline(always)]
-fn strip((low, scale): (f64, f64), x: f64) -> usize {
-    (((x - low) * scale) as usize).min(STRIPS - 1)
+/// Parts of an axis, of equal width.
+#[derive(Clone, Copy)]
+struct Strips {
+    least: f64,
+    per_unit: f64,
+    last: usize,
+}
+
+impl Strips {
+    fn new(axis: Interval, count: usize) -> Self {
+        Self { least: axis.least, per_unit: count as f64 / (axis.largest - axis.least), last: count - 1 }
+    }
+
+    /// Never less for a larger coordinate, however it is rounded.
+    #[inline(always)]
+    fn of(self, x: f64) -> usize {
+        (((x - self.least) * self.per_unit) as usize).min(self.last)
+    }
 }
 
 /// The same for any rule: boxes far apart may remove each other. Every box that is kept meets all behind it.

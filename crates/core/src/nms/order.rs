@@ -102,7 +102,7 @@ pub(super) fn by_score<S: Score>(scores: &[S], least: Option<S>) -> Result<Vec<u
 const UPPER: u64 = !0 << 32;
 
 /// Fewer are sorted faster by comparison.
-const WORTH_RADIX: usize = 1 << 11;
+const WORTH_RADIX: usize = 1 << 9;
 
 /// Sorts by the upper half, and keeps the order of equal ones.
 fn radix_sort(items: &mut Vec<u64>) {
