@@ -86,12 +86,29 @@ def serious_violations(page: Page) -> list[str]:
 def pictured(page: Page, path: Path) -> None:
     """Takes a picture of the whole page, which must be as wide as the screen and must not be empty."""
     image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
-    image = image_module.open(io.BytesIO(page.screenshot(path=path, full_page=True))).convert("L")
+    image = image_module.open(io.BytesIO(_screenshot(page, path))).convert("L")
     assert page.viewport_size is not None
     assert image.width == page.viewport_size["width"]
     # On an empty page all pixels have the colour of the background; on a page of text, more than half of them.
     histogram = image.histogram()
     assert 0.02 < 1 - max(histogram) / sum(histogram) < 0.9, path
+
+
+def _screenshot(page: Page, path: Path, *, attempts: int = 3) -> bytes:
+    """A picture of the whole page.
+
+    On a busy machine Chromium now and then refuses a picture of a page that is in order, and takes the same picture
+    a moment later. Only this refusal is tried again. Each other error is an error of the test.
+    """
+    from playwright.sync_api import Error  # noqa: PLC0415 - only the tests that open a page need Playwright
+
+    try:
+        return page.screenshot(path=path, full_page=True)
+    except Error as error:
+        if attempts == 1 or "Unable to capture screenshot" not in error.message:
+            raise
+    page.wait_for_timeout(500)
+    return _screenshot(page, path, attempts=attempts - 1)
 
 
 def assert_themes(open_page: OpenPage, path: Path) -> None:
