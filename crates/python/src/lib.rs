@@ -62,10 +62,14 @@ mod _core {
     #[pymodule_export]
     use super::regions::keypoints::keypoints_may_reach;
     #[pymodule_export]
-    use super::regions::masks::{
-        coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_from_boxes, masks_from_pixels,
-        masks_from_polygons, masks_from_rle, masks_merge, masks_pairs, masks_pairwise, masks_to_pixels, masks_to_rle,
+    use super::regions::masks::conversion::{
+        masks_from_boxes, masks_from_pixels, masks_from_polygons, masks_from_rle, masks_to_pixels, masks_to_rle,
         rle_areas, rle_bounds, rle_merge,
+    };
+    #[pymodule_export]
+    use super::regions::masks::{
+        coco_box_iou, mask_areas, mask_bounds, masks_boundary, masks_elementwise, masks_merge, masks_pairs,
+        masks_pairwise,
     };
     #[pymodule_export]
     use super::regions::rotated::{

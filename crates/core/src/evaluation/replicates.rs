@@ -3,12 +3,15 @@
 //! The detections are sorted once. Then each data set costs one pass over the detections that count, and each number
 //! has the bits that [`super::accumulate`] and NumPy's mean give for the data set with its copies written out.
 
-use std::collections::HashMap;
+mod curves;
+#[cfg(test)]
+mod tests;
 
 use super::accumulate::Outcomes;
-use super::by_category::{row_of, rows_by_category};
-use super::steps::{area_under, pairwise_sum};
+use super::by_category::rows_by_category;
+use super::steps::pairwise_sum;
 use crate::threads::each_with;
+use curves::{Curves, Work};
 
 /// A match table, as far as it is weighed.
 #[derive(Clone, Copy)]
@@ -156,33 +159,6 @@ struct Category {
     curves: Vec<Curves>,
 }
 
-/// The detections that the curves of one sheet are drawn from, best first.
-struct Curves {
-    /// The image of each detection that counts at some threshold; empty if recall alone is read.
-    seen: Vec<u32>,
-    /// For each threshold, the places among these of the true positives and of those ignored at this threshold alone. If
-    /// recall alone is read, the images of the true positives instead of their places.
-    events: Vec<Vec<Event>>,
-}
-
-/// The place of a detection, and whether it is a true positive or ignored, in one number.
-#[derive(Clone, Copy)]
-struct Event(u32);
-
-impl Event {
-    fn new(place: usize, found: bool) -> Self {
-        Self((place as u32) << 1 | u32::from(found))
-    }
-
-    fn place(self) -> usize {
-        (self.0 >> 1) as usize
-    }
-
-    fn is_found(self) -> bool {
-        self.0 & 1 == 1
-    }
-}
-
 /// The values of one layout, for one data set.
 #[derive(Clone)]
 struct Sheet {
@@ -204,23 +180,6 @@ struct Scratch {
     is_changed: Vec<bool>,
     changed: Vec<usize>,
 }
-
-/// Memory for one curve.
-#[derive(Default)]
-struct Work {
-    /// How many detections that count stand before each.
-    before: Vec<u32>,
-    /// For each true positive, how many there are up to its last copy, and the precision there.
-    steps: Vec<(u32, f64)>,
-    /// The highest precision at each true positive or a later one, behind a margin.
-    best: Vec<f64>,
-    parts: Vec<f64>,
-    /// For each number of objects, how many true positives reach each recall threshold.
-    needed: HashMap<u64, Vec<u32>>,
-}
-
-/// Values in front of the first true positive, which a fixed number of writes may touch.
-const MARGIN: usize = 4;
 
 impl<'a> Plan<'a> {
     fn new(weighed: Weighed<'_>, numbers: &'a [Number], rules: Rules<'a>, categories: usize) -> Self {
@@ -343,11 +302,11 @@ impl<'a> Plan<'a> {
         let count: u64 = objects.iter().map(|&image| u64::from(weights[image as usize])).sum();
         let curves = &self.categories[category].curves[at];
         let size = layout.points * categories;
-        for (row, events) in curves.events.iter().enumerate() {
+        for row in 0..layout.thresholds.len() {
             let (found, counts) = if layout.points > 0 {
                 work.weigh(curves, row, weights, self.rules.plain_precision)
             } else {
-                (events.iter().map(|event| u32::from(weights[event.place()])).sum(), false)
+                (curves.found(row, weights), false)
             };
             let out = sheet.values[row * size..][..size].iter_mut().skip(category).step_by(categories);
             let is_defined = count > 0 || (self.rules.zero_where_only_detected && counts);
@@ -416,127 +375,6 @@ fn mean(numbers: &[f64]) -> f64 {
     pairwise_sum(numbers) / numbers.len() as f64
 }
 
-impl Work {
-    /// Finds the true positives of one curve. The numbers are how many there are, and whether any detection counts.
-    fn weigh(&mut self, curves: &Curves, row: usize, weights: &[u16], plain_precision: bool) -> (u32, bool) {
-        let Self { before, steps, .. } = self;
-        if row == 0 {
-            let mut seen = 0;
-            before.clear();
-            before.push(seen);
-            before.extend(curves.seen.iter().map(|&image| {
-                seen += u32::from(weights[image as usize]);
-                seen
-            }));
-        }
-        let epsilon = if plain_precision { 0.0 } else { f64::EPSILON };
-        let events = &curves.events[row];
-        let (mut found, mut ignored, mut last) = (0, 0, 0);
-        steps.clear();
-        steps.resize(events.len() + 1, (0, 0.0));
-        for event in events {
-            let at = event.place();
-            let weight = before[at + 1] - before[at];
-            if event.is_found() {
-                found += weight;
-                // Of the copies of a true positive, the last has the highest precision.
-                steps[last] = (found, f64::from(found) / (f64::from(before[at + 1] - ignored) + epsilon));
-                last += usize::from(weight > 0);
-            } else {
-                ignored += weight;
-            }
-        }
-        steps.truncate(last);
-        (found, before[curves.seen.len()] > ignored)
-    }
-
-    /// Reads the curve that was weighed; `count` objects are to be found, which is not 0.
-    fn read<'a>(
-        &mut self,
-        reading: Reading,
-        found: u32,
-        count: u64,
-        recall_thresholds: &[f64],
-        mut out: impl Iterator<Item = &'a mut f64>,
-    ) {
-        let Self { steps, best, parts, needed, .. } = self;
-        let total = found as usize;
-        if best.len() < total + MARGIN {
-            best.resize(total + MARGIN, 0.0);
-        }
-        let mut highest = 0.0_f64;
-        for (at, &(found, precision)) in steps.iter().enumerate().rev() {
-            highest = highest.max(precision);
-            // Copies are few: a fixed number of writes needs no branch. The step before overwrites those in front.
-            let end = found as usize + MARGIN;
-            best[end - MARGIN..end].fill(highest);
-            let start = if at == 0 { 0 } else { steps[at - 1].0 as usize } + MARGIN;
-            if end - start > MARGIN {
-                best[start..end].fill(highest);
-            }
-        }
-        let best = &best[MARGIN..MARGIN + total];
-        if reading == Reading::Steps {
-            let area = area_under(best, count as f64, parts);
-            out.for_each(|out| *out = area);
-            return;
-        }
-        let needed = needed.entry(count).or_insert_with(|| reaching(recall_thresholds, count));
-        // A recall of 0 is reached by the best detection of all.
-        let at_recall = |&needed: &u32| best.get((needed as usize).saturating_sub(1)).copied().unwrap_or(0.0);
-        if reading == Reading::Points {
-            let size = recall_thresholds.len() as f64;
-            let sum = needed.iter().map(at_recall).fold(0.0, |sum, precision| sum + precision / size);
-            out.for_each(|out| *out = sum);
-            return;
-        }
-        for needed in needed.iter() {
-            if let Some(out) = out.next() {
-                *out = at_recall(needed);
-            }
-        }
-    }
-}
-
-/// How many true positives reach each recall threshold.
-fn reaching(recall_thresholds: &[f64], count: u64) -> Vec<u32> {
-    let mut reached = 0;
-    let next = |&recall: &f64| {
-        while f64::from(reached) / (count as f64) < recall {
-            reached += 1;
-        }
-        reached
-    };
-    recall_thresholds.iter().map(next).collect()
-}
-
-impl Curves {
-    fn new(weighed: Weighed<'_>, layout: &Layout, sorted: &[u128]) -> Self {
-        let Outcomes { ranges, thresholds, rank, matched, ignored, .. } = weighed.outcomes;
-        let bytes = thresholds.div_ceil(8);
-        let mut curves = Self { seen: Vec::new(), events: vec![Vec::new(); layout.thresholds.len()] };
-        let has = |sets: &[u8], row: usize, at: usize| {
-            sets[(row * ranges + layout.range) * bytes + at / 8] >> (at % 8) & 1 == 1
-        };
-        for row in sorted.iter().map(|&key| row_of(key)).filter(|&row| rank[row] < layout.cap) {
-            if layout.thresholds.iter().all(|&at| has(ignored, row, at)) {
-                continue;
-            }
-            let place = if layout.points > 0 { curves.seen.len() } else { weighed.image[row] as usize };
-            if layout.points > 0 {
-                curves.seen.push(weighed.image[row]);
-            }
-            for (&at, events) in layout.thresholds.iter().zip(&mut curves.events) {
-                let is_ignored = has(ignored, row, at);
-                if if is_ignored { layout.points > 0 } else { has(matched, row, at) } {
-                    events.push(Event::new(place, !is_ignored));
-                }
-            }
-        }
-        curves
-    }
-}
-
 impl Scratch {
     fn new(plan: &Plan<'_>) -> Self {
         let categories = plan.categories.len();
@@ -555,6 +393,3 @@ impl Scratch {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,32 +4,11 @@ use std::borrow::Cow;
 
 use super::number::{Decimal, TENS, leading_digits};
 use super::plain_numbers;
+use super::syntax_error::SyntaxError;
 use super::text::{Text, plain_length};
 
 /// How deep arrays and objects may nest; Python's own reader gives up at about this depth.
 const MAX_DEPTH: usize = 960;
-
-/// What is wrong with the text, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SyntaxError {
-    /// Offset of the offending byte.
-    pub at: u64,
-    /// What is wrong there, to follow "at byte N: ".
-    pub what: Cow<'static, str>,
-    /// The text ended too early: more of it might mend this.
-    pub ended: bool,
-    /// The member of a record in which it is; empty if that is not known.
-    pub field: String,
-}
-
-impl SyntaxError {
-    /// The error, said to be in the value of `key`.
-    #[cold]
-    pub fn within(mut self: Box<Self>, key: &[u8]) -> Box<Self> {
-        self.field = String::from_utf8_lossy(key).into_owned();
-        self
-    }
-}
 
 /// A value that is neither array nor object, or only the name of its kind.
 #[derive(Clone, Copy, Debug)]

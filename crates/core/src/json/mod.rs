@@ -9,10 +9,12 @@ mod number;
 mod plain_numbers;
 mod source;
 mod stream;
+mod syntax_error;
 mod text;
 
-pub use cursor::{Cursor, Scalar, SyntaxError};
+pub use cursor::{Cursor, Scalar};
 pub(crate) use number::plain;
 pub use source::Source;
 pub use stream::{Records, Stream, StreamError};
+pub use syntax_error::SyntaxError;
 pub use text::Text;

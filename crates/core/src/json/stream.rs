@@ -11,8 +11,9 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use super::cursor::{Cursor, SyntaxError};
+use super::cursor::Cursor;
 use super::source::{Source, Window};
+use super::syntax_error::SyntaxError;
 use crate::threads::in_order;
 
 /// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each. Small texts

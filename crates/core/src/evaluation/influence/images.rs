@@ -3,7 +3,7 @@
 use super::super::rules::CapScope;
 use super::Span;
 use super::curve::{Edit, State};
-use super::leaving_out::{Category, Data};
+use super::data::{Category, Data};
 use super::reading::{Number, Reader};
 use crate::threads::each_with;
 

@@ -6,6 +6,7 @@
 //! kind. All false positives between two true positives have the same influence, so it is computed once for them.
 
 mod curve;
+mod data;
 mod group;
 mod images;
 mod leaving_out;
