@@ -22,7 +22,7 @@ import numpy as np
 from _machine import described
 
 import ioukit
-from ioukit.influence import Influence, detection_influence, image_influence, object_influence
+from ioukit.statistics import Influence, detection_influence, image_influence, object_influence
 
 if TYPE_CHECKING:
     from collections.abc import Callable

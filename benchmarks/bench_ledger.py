@@ -22,7 +22,7 @@ from _machine import described
 
 import ioukit
 from ioukit.evaluation import Evaluation, save_table
-from ioukit.ledger import Ledger
+from ioukit.runs import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable

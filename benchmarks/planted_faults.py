@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from ioukit.preflight import Case, Data, check
+from ioukit.checks import Case, Data, check
 from support.planted_faults import FAULTS, plant
 from support.planted_scenes import DRAWN, drawn, real
 

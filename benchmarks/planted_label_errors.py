@@ -29,7 +29,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from ioukit import evaluate, pairwise_iou
-from ioukit.labels import LABEL_ERROR_KINDS, find_label_errors
+from ioukit.label_errors import LABEL_ERROR_KINDS, find_label_errors
 from support.planted_labels import KINDS, plant, street
 from support.planted_scenes import drawn, real
 

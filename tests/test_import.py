@@ -41,24 +41,14 @@ HEAVY = {
 
 # Packages whose names are fetched when they are asked for.
 ROOMS = (
-    "comparison",
-    "diagnosis",
-    "evaluation",
-    "gate",
-    "inspection",
-    "ledger",
-    "operating",
-    "overlap",
-    "postprocess",
-    "regions",
-    "report",
-    "tracking",
+    *("checks", "comparison", "evaluation", "experiment_logs", "inspection", "operating", "overlap", "postprocess"),
+    *("regions", "report", "runs"),
 )
 # Attributes of `ioukit`, all but `torch`, which needs an extra.
 PACKAGES = (
-    *("anchors", "assign", "compat", "datasets", "diagnosis", "errors", "evaluation", "inspection", "ledger", "losses"),
-    *("overlap", "plots", "postprocess", "preflight", "regions", "report", "tracking", "typing"),
-    *("comparison", "gate", "influence", "labels", "operating", "scale", "slices", "statistics", "viewer"),
+    *("anchors", "assign", "checks", "comparison", "compat", "datasets", "errors", "evaluation", "experiment_logs"),
+    *("inspection", "label_errors", "losses", "operating", "overlap", "plots", "postprocess", "regions", "report"),
+    *("runs", "scale", "slices", "statistics", "typing", "viewer"),
 )
 
 

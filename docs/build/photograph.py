@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 
 from ioukit import Boxes, evaluate, inspect, nms, read_coco
 from ioukit.comparison import compare_models
-from ioukit.labels import find_label_errors
+from ioukit.label_errors import find_label_errors
 from ioukit.report import (
     playground_page,
     write_comparison,

@@ -2,36 +2,33 @@
 
 from ioukit import anchors as anchors
 from ioukit import assign as assign
+from ioukit import checks as checks
 from ioukit import comparison as comparison
 from ioukit import compat as compat
 from ioukit import datasets as datasets
-from ioukit import diagnosis as diagnosis
 from ioukit import errors as errors
 from ioukit import evaluation as evaluation
-from ioukit import gate as gate
-from ioukit import influence as influence
+from ioukit import experiment_logs as experiment_logs
 from ioukit import inspection as inspection
-from ioukit import labels as labels
-from ioukit import ledger as ledger
+from ioukit import label_errors as label_errors
 from ioukit import losses as losses
 from ioukit import operating as operating
 from ioukit import overlap as overlap
 from ioukit import plots as plots
 from ioukit import postprocess as postprocess
-from ioukit import preflight as preflight
 from ioukit import regions as regions
 from ioukit import report as report
+from ioukit import runs as runs
 from ioukit import scale as scale
 from ioukit import slices as slices
 from ioukit import statistics as statistics
 from ioukit import torch as torch
-from ioukit import tracking as tracking
 from ioukit import typing as typing
 from ioukit import viewer as viewer
 from ioukit._core import __version__
+from ioukit.checks import Diagnosis, Finding, diagnose
 from ioukit.compat.patching import patch, patched, unpatch
 from ioukit.datasets import Detections, GroundTruth, read_coco
-from ioukit.diagnosis import Diagnosis, Finding, diagnose
 from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, Evaluator, MatchTable, Protocol, evaluate
 from ioukit.inspection import Inspection, inspect

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.labels import LabelErrors, find_label_errors
+from ioukit.label_errors import LabelErrors, find_label_errors
 from ioukit.report import write_label_errors
 from support.browsing import assert_themes, pictured, serious_violations
 from support.evaluated_scenes import HARD_NAMES

@@ -9,7 +9,7 @@ import pytest
 
 import ioukit
 from ioukit.comparison import compare_models
-from ioukit.ledger import Ledger
+from ioukit.runs import Ledger
 from support.command import Outcome, run_here
 from support.evaluated_scenes import made
 from support.paths import EXAMPLES

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gate.two_models import pair
-from ioukit.ledger import Ledger
+from ioukit.runs import Ledger
+from runs.two_models import pair
 from support.command import Outcome, run_here
 
 RULES = """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ioukit import evaluate, read_coco
-from ioukit.labels import LABEL_ERROR_KINDS, find_label_errors
+from ioukit.label_errors import LABEL_ERROR_KINDS, find_label_errors
 from support.command import run_here
 from support.paths import EXAMPLES, write_coco
 

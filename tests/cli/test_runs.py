@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ioukit.evaluation import load_table
-from ioukit.ledger import Ledger
+from ioukit.runs import Ledger
 from support.command import Outcome, run_fresh, run_here
 from support.evaluated_scenes import made
 from support.paths import EXAMPLES

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from ioukit import DatasetError, GroundTruth
+from ioukit.checks.repairs.regions import written_as_rle
 from ioukit.datasets.columns import skeletons
 from ioukit.datasets.columns.lazy import texts_at
 from ioukit.datasets.columns.skeletons import category_records
-from ioukit.preflight.repairs.regions import written_as_rle
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit._label_places import place_labels
 from ioukit.evaluation import Evaluation, Outcome
-from ioukit.influence import image_influence
 from ioukit.plots import boxes_figure, worst_images_figure
 from ioukit.plots.boxes import KINDS
+from ioukit.statistics import image_influence
 from support.data_rows import outcomes_in_data
 from support.evaluated_scenes import HARD_NAMES, SCENES, made
 

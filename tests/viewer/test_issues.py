@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.labels import LABEL_ERROR_KINDS, find_label_errors
+from ioukit.label_errors import LABEL_ERROR_KINDS, find_label_errors
 from ioukit.viewer.answers.answering import answer
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.filters import Filter

@@ -18,7 +18,7 @@ import pytest
 
 from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
-from ioukit.ledger import Ledger
+from ioukit.runs import Ledger
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.marking.noted_marks import Noting
 from ioukit.viewer.marking.notes import SCHEMA, Notes, Subject

@@ -118,7 +118,7 @@ def models_of_runs(
         typer.Exit: If the ledger or a run is, after a message.
     """
     from ioukit.cli._ledger import about_runs  # noqa: PLC0415 - files need no ledger
-    from ioukit.ledger import Ledger  # noqa: PLC0415 - as above
+    from ioukit.runs import Ledger  # noqa: PLC0415 - as above
 
     given = {**rules._asdict(), **reading._asdict(), "images": images}
     for name, value in given.items():

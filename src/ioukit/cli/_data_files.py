@@ -295,7 +295,7 @@ def _read_detections(
         except DatasetError:
             if not named or not path.is_file():
                 raise
-            from ioukit.preflight import read_named_images  # noqa: PLC0415 - for files that the reader refuses
+            from ioukit.checks import read_named_images  # noqa: PLC0415 - for files that the reader refuses
 
             found = read_named_images(path)
             if found is None:
@@ -313,7 +313,7 @@ def repaired(gt: GroundTruth, dt: Given, repairs: Sequence[str]) -> tuple[Ground
         typer.BadParameter: If a repair is unknown, or does not fit the data.
         typer.Exit: If the file of a repair cannot be read, after a message.
     """
-    from ioukit.preflight import repaired as after_repairs  # noqa: PLC0415 - for those who repair data
+    from ioukit.checks import repaired as after_repairs  # noqa: PLC0415 - for those who repair data
 
     with bad_input(), bad_value("--repair"):
         return after_repairs(gt, dt, repairs)  # type: ignore[return-value]
@@ -323,7 +323,7 @@ def _what_looks_wrong(gt: GroundTruth, dt: Detections, talk: Talk) -> Iterator[s
     """Notes about data that is valid, but probably wrong."""
     if talk.is_quiet:
         return
-    from ioukit.diagnosis import diagnose  # noqa: PLC0415 - only needed for notes
+    from ioukit.checks import diagnose  # noqa: PLC0415 - only needed for notes
 
     for source, diagnosis in ((gt.source, diagnose(gt)), (dt.source, diagnose(dt, reference=gt))):
         for finding in diagnosis:

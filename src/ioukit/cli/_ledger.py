@@ -15,7 +15,7 @@ from ioukit.cli._output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ioukit.ledger import InputFile, Run
+    from ioukit.runs import InputFile, Run
 
 __all__ = ["LedgerOption", "about_runs", "described", "number", "shown_pairs"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
     from ioukit.inspection import Inspection
-    from ioukit.labels import LabelErrors
+    from ioukit.label_errors import LabelErrors
 
 __all__ = ["check_report", "say_found", "write_comparison", "write_inspection", "write_labels", "write_report"]
 

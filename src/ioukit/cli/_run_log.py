@@ -11,8 +11,8 @@ import typer
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import check_output, printable
 from ioukit.cli._standard_input import STANDARD_INPUT
-from ioukit.ledger import Ledger
-from ioukit.ledger.naming import check_name, check_tags, check_values
+from ioukit.runs import Ledger
+from ioukit.runs.ledger.naming import check_name, check_tags, check_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

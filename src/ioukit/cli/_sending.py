@@ -12,10 +12,10 @@ import typer
 from ioukit.cli._errors import bad_output, bad_value, missing_extra
 from ioukit.cli._output import check_output, printable, write_markdown, write_whole
 from ioukit.cli._requirements import check_numbers, parse_requirements, requirements_table, requirements_to_list
+from ioukit.experiment_logs import TrackerError, junit_xml
+from ioukit.experiment_logs.json_lines import TRACKER as JSON_LINES
+from ioukit.experiment_logs.registry import TRACKERS
 from ioukit.report import markdown_summary
-from ioukit.tracking import TrackerError, junit_xml
-from ioukit.tracking.json_lines import TRACKER as JSON_LINES
-from ioukit.tracking.registry import TRACKERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -105,7 +105,7 @@ def check_files(
     gt, dt, of_train = _read(of_pair, train_from, reading.on_invalid, threads, talk, long=long)
     if repair:
         gt, dt = repaired(gt, dt, repair)
-    from ioukit.preflight import check  # noqa: PLC0415 - `ioukit --help` should not load the rules
+    from ioukit.checks import check  # noqa: PLC0415 - `ioukit --help` should not load the rules
 
     with bad_input(), talk.busy("checking", long=long):
         checked = check(

@@ -17,8 +17,7 @@ from ioukit.cli._ledger import LedgerOption, about_runs
 from ioukit.cli._output import print_result, printable, write_markdown, write_whole
 from ioukit.cli._result_files import check_outputs
 from ioukit.cli._talk import Talk
-from ioukit.gate import Rules, check_rules, default_rules, gate_junit, gate_markdown, read_rules
-from ioukit.ledger import Ledger
+from ioukit.runs import Ledger, Rules, check_rules, default_rules, gate_junit, gate_markdown, read_rules
 
 __all__ = ["EXAMPLES", "check_gate"]
 

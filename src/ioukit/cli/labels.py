@@ -31,7 +31,7 @@ from ioukit.cli._talk import Talk
 from ioukit.evaluation.kinds import find_kind
 
 if TYPE_CHECKING:
-    from ioukit.labels import LabelErrors
+    from ioukit.label_errors import LabelErrors
 
 __all__ = ["EXAMPLES", "find_labels"]
 
@@ -107,7 +107,7 @@ def find_labels(
     gt, dt = read_data(read_from, reading.on_invalid.value, threads, talk, long=long, repairs=repair or ())
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
-        from ioukit.labels import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
+        from ioukit.label_errors import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
 
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
         errors = find_label_errors(evaluation, threads=threads).chosen(top=top, at_least=at_least, kinds=wanted)
@@ -131,7 +131,7 @@ def _kinds(words: list[str] | None) -> list[str] | None:
     if words is None:
         return None
     from ioukit._checks import check_choice  # noqa: PLC0415 - loads NumPy
-    from ioukit.labels import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
+    from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
 
     names = [name.strip() for word in words for name in word.split(",")]
     with bad_value("--kinds"):
@@ -142,7 +142,7 @@ def _kinds(words: list[str] | None) -> list[str] | None:
 
 def _text(errors: "LabelErrors", most: int) -> str:
     """How many labels of each kind, and the most suspicious ones in words."""
-    from ioukit.labels import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
+    from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
 
     counts = [["kind", "labels", "score at least 0.5", "what to do"]]
     for place, kind in enumerate(LABEL_ERROR_KINDS):

@@ -14,8 +14,8 @@ from ioukit.cli._ledger import LedgerOption, about_runs, number, shown_pairs
 from ioukit.cli._output import print_result, printable
 from ioukit.cli._run_log import parse_tags
 from ioukit.cli._talk import Talk
-from ioukit.ledger import Ledger, Run
-from ioukit.ledger.selecting import number_of
+from ioukit.runs import Ledger, Run
+from ioukit.runs.ledger.selecting import number_of
 
 __all__ = ["EXAMPLES", "list_runs"]
 

@@ -16,7 +16,7 @@ from ioukit.cli._output import print_result, printable
 from ioukit.cli._report import check_report, write_report
 from ioukit.cli._result_files import check_outputs
 from ioukit.cli._talk import Talk
-from ioukit.ledger import Ledger
+from ioukit.runs import Ledger
 
 __all__ = ["EXAMPLES", "show_run"]
 

@@ -153,28 +153,28 @@ class SendingMethods:
             run: Where to send: the module ``mlflow``, an ``mlflow.ActiveRun`` or ``(MlflowClient(), run_id)``; a
                 ``wandb.Run``; a ``SummaryWriter`` of ``torch.utils.tensorboard`` or ``tensorboardX``; a
                 ``clearml.Task``; a path that ends with ``.jsonl``, or an open text file. See
-                :func:`ioukit.tracking.register_tracker` for others.
+                :func:`ioukit.experiment_logs.register_tracker` for others.
             step: The epoch or iteration; ``None`` if there is only one evaluation.
             prefix: Text before every name, such as ``"val/"``.
             per_class: The numbers of each class, as in :meth:`metrics`.
-            figures: ``True`` for all figures, or some of :data:`ioukit.tracking.FIGURES`, or ``False``. By default all
-                for trackers that show figures, and none for JSON lines. They need matplotlib.
+            figures: ``True`` for all figures, or some of :data:`ioukit.experiment_logs.FIGURES`, or ``False``. By
+                default all for trackers that show figures, and none for JSON lines. They need matplotlib.
             report: Whether to send the report, a file of HTML; by default as for ``figures``. It needs Jinja2.
             images: The folder of the photographs, for the worst images in the report and as a figure.
             errors: What happens if the tracker, a figure or the report fails. ``"warn"`` continues with a
-                :class:`ioukit.tracking.TrackerWarning`, so that no training ends because of a tracker; after an error
-                of the tracker, nothing more is sent. ``"raise"`` raises.
+                :class:`ioukit.experiment_logs.TrackerWarning`, so that no training ends because of a tracker;
+                after an error of the tracker, nothing more is sent. ``"raise"`` raises.
             threads: How many threads; all cores if ``None``.
 
         Returns:
-            What was sent, with the undefined metrics, which are left out: a :class:`ioukit.tracking.Logged`.
+            What was sent, with the undefined metrics, which are left out: a :class:`ioukit.experiment_logs.Logged`.
 
         Raises:
             TypeError: If no tracker knows ``run``, or ``step`` is not a whole number.
             ValueError: If there is no such figure or key, or ``images`` is not a folder.
-            ioukit.tracking.TrackerError: If the tracker fails, and ``errors`` is ``"raise"``.
+            ioukit.experiment_logs.TrackerError: If the tracker fails, and ``errors`` is ``"raise"``.
         """
-        return importlib.import_module("ioukit.tracking").log_evaluation(
+        return importlib.import_module("ioukit.experiment_logs").log_evaluation(
             self,
             run,
             step=step,

@@ -56,7 +56,7 @@ def worst_images_figure(
         most: The maximal number of images; images without errors, or which cost nothing, are left out.
         columns: The number of images per row.
         worst_by: ``"errors"``, or ``"cost"``: by how much the protocol's main number is higher without the image, as
-            `ioukit.influence.image_influence` computes it. The cost does not depend on the score threshold.
+            `ioukit.statistics.image_influence` computes it. The cost does not depend on the score threshold.
         iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
         score_threshold: Detections with at least this score count; ``None`` for the score with the best F1.
         labels: Whether errors have labels, where there is room, up to a fifth of the image.
@@ -130,7 +130,7 @@ def _counts(results: ImageResults, at: int) -> str:
 
 def _costs(evaluation: Evaluation, most: int) -> dict[int, str]:
     """Positions of the images that cost most, and what each costs."""
-    from ioukit.influence import image_influence  # noqa: PLC0415 - errors are counted without it
+    from ioukit.statistics import image_influence  # noqa: PLC0415 - errors are counted without it
 
     found = image_influence(evaluation)
     return {row.position: f"costs {number(abs(row.adds), 4)} {found.key}" for row in found.worst(most)}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ioukit._output import printable
 from ioukit.evaluation.kinds import find_kind
-from ioukit.labels import LABEL_ERROR_KINDS
+from ioukit.label_errors import LABEL_ERROR_KINDS
 from ioukit.report._names import shown
 from ioukit.report._numbers import Tile
 from ioukit.report._outlines import FARTHEST, Drawer, picture_size
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ioukit.labels import LabelError, LabelErrors
+    from ioukit.label_errors import LabelError, LabelErrors
 
 __all__ = ["LabelsData", "labels_data"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import datetime
     import os
 
-    from ioukit.labels import LabelErrors
+    from ioukit.label_errors import LabelErrors
 
 __all__ = ["labels_page", "write_label_errors"]
 
@@ -37,7 +37,7 @@ def write_label_errors(
     The file needs no server and no network. Needs the extra ``report``.
 
     Args:
-        errors: The result of `ioukit.labels.find_label_errors`.
+        errors: The result of `ioukit.label_errors.find_label_errors`.
         path: The file to write. After an error it is as it was.
         images: The folder of the photographs; boxes without photographs if ``None``.
         title: The heading; the name of the file of the ground truth if ``None``.

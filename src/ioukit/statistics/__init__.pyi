@@ -7,6 +7,8 @@ from ioukit.statistics.detectable import detectable_difference, images_needed
 from ioukit.statistics.differences import ClassDifference, Comparison, Difference
 from ioukit.statistics.drawing import bootstrap_weights, leave_one_out_weights, permutation_swaps
 from ioukit.statistics.estimating import Interval, interval_from_replicates, intervals
+from ioukit.statistics.influence.influences import Influence, Influential
+from ioukit.statistics.influence.leaving_out import detection_influence, image_influence, object_influence
 from ioukit.statistics.jackknifing import Jackknife, jackknife
 from ioukit.statistics.replicates import Replicates, replicate
 from ioukit.statistics.seeds import SeedComparison, SeedDifference, compare_seeds
@@ -15,6 +17,8 @@ __all__ = [
     "ClassDifference",
     "Comparison",
     "Difference",
+    "Influence",
+    "Influential",
     "Interval",
     "Jackknife",
     "Replicates",
@@ -25,12 +29,15 @@ __all__ = [
     "compare",
     "compare_seeds",
     "detectable_difference",
+    "detection_influence",
+    "image_influence",
     "images_needed",
     "interleave",
     "interval_from_replicates",
     "intervals",
     "jackknife",
     "leave_one_out_weights",
+    "object_influence",
     "permutation_swaps",
     "repeat_images",
     "replicate",

@@ -104,7 +104,7 @@ def view(
         columns: A table with a row per image: the path of a CSV or Parquet file, or a data frame.
         notes: The SQLite file of tags and notes; ``GT.view.db`` beside the file of the ground truth if ``None``. It is
             made by the first note.
-        issues: Whether to look for labels that are probably wrong, see :func:`ioukit.labels.find_label_errors`.
+        issues: Whether to look for labels that are probably wrong, see :func:`ioukit.label_errors.find_label_errors`.
         browser: Whether to open the browser; by default unless in a notebook.
         static: Whether to start no server and to show a cut-out, a page with the first images of the filter; by default
             in a notebook whose browser cannot reach this machine, such as Colab, Kaggle, a JupyterHub or over SSH.

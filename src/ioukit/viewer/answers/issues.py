@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit.labels import LABEL_ERROR_KINDS, find_label_errors
+from ioukit.label_errors import LABEL_ERROR_KINDS, find_label_errors
 from ioukit.viewer.answers.values import Issues
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ LEAST_SCORE = 0.1
 
 
 def label_issues(evaluations: Sequence[Evaluation], *, threads: int | None = None) -> Issues:
-    """The label errors that each model suggests, see :func:`ioukit.labels.find_label_errors`.
+    """The label errors that each model suggests, see :func:`ioukit.label_errors.find_label_errors`.
 
     An object has the kinds of all models, a detection has those of its own model: it speaks for an overlooked object. A
     suspicion counts if its score is at least :data:`LEAST_SCORE`.

@@ -1,0 +1,8 @@
+"""What looks wrong with regions, with a data set, or with detections beside their ground truth?
+
+The public names are in the stub ``__init__.pyi``.
+"""
+
+from ioukit._exports import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

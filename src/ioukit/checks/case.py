@@ -1,0 +1,236 @@
+"""`Case`: the data that rules look at, and what several rules need."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ioukit import _core
+from ioukit.checks.repairs.images import placed
+from ioukit.checks.repairs.repair import Data
+from ioukit.evaluation import evaluate
+from ioukit.regions.formats import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.repairs.repair import Repair
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.evaluation import Protocol
+    from ioukit.typing import FloatArray
+
+    Rows = NDArray[np.intp]
+    Mask = NDArray[np.bool_]
+
+__all__ = ["MATCH", "Case", "Pairs", "elementwise_iou"]
+
+MATCH = 0.5
+"""The IoU of a detection and an object that belong together."""
+MOST_PAIRS = 200_000
+FEWER_PAIRS = 30_000
+MOST_DETECTIONS = 100
+
+
+class Pairs(NamedTuple):
+    """All pairs of a detection and an object of one image, for the images that are looked at."""
+
+    detections: Rows
+    """(P,) rows of detections."""
+    objects: Rows
+    """(P,) rows of objects, ascending."""
+    images: Rows
+    """(P,) positions of images."""
+    starts: Rows
+    """(O,) where the pairs of each object begin."""
+
+    def best(self, values: FloatArray) -> FloatArray:
+        """(O,) the largest of (P,) values of each object."""
+        if not len(self.starts):
+            return np.zeros(0)
+        largest: FloatArray = np.maximum.reduceat(values, self.starts)
+        return largest
+
+    def per_image(self, best: FloatArray) -> tuple[Rows, FloatArray, Rows]:
+        """The images of the pairs, the mean over the objects of each of them of (O,) values, and their number."""
+        images, where = np.unique(self.images[self.starts], return_inverse=True)
+        count = np.bincount(where, minlength=len(images))
+        return images, np.bincount(where, best, minlength=len(images)) / np.maximum(count, 1), count
+
+
+def elementwise_iou(first: FloatArray, second: FloatArray) -> FloatArray:
+    """(N,) IoU of boxes in xywh, row by row; 0 for boxes with a negative side."""
+    return _iou(_corners(first), _corners(second))
+
+
+def _corners(boxes: FloatArray) -> FloatArray:
+    """(N, 4) corners of boxes in xywh; those of boxes with a negative side are all 0."""
+    corners = convert(boxes, "xywh", "xyxy")
+    corners[~(np.minimum(boxes[:, 2], boxes[:, 3]) >= 0)] = 0
+    return corners
+
+
+def _iou(first: FloatArray, second: FloatArray) -> FloatArray:
+    iou = np.empty(len(first))
+    _core.elementwise("iou", (), first, second, iou, 1)
+    iou[np.isnan(iou)] = 0  # an area of 0 by 0
+    return iou
+
+
+class Case:
+    """The data that rules look at.
+
+    Args:
+        data: Ground truth, and detections if there are any. They may be of images and classes that it does not list.
+        protocol: The rules of the evaluation; ``None`` for those of the kind of region.
+        iou_type: What the evaluation compares.
+        train: Ground truth of the images that the detector was trained on.
+        folders: Folders of the images of ``data`` and of ``train``.
+        threads: How many threads; all cores if ``None``.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        protocol: Protocol | None = None,
+        *,
+        iou_type: str = "bbox",
+        train: GroundTruth | None = None,
+        folders: tuple[str | None, str | None] = (None, None),
+        threads: int | None = None,
+    ) -> None:
+        self.data, self.protocol, self.iou_type = data, protocol, iou_type
+        self.train, self.folders, self.threads = train, folders, threads
+
+    @property
+    def ground_truth(self) -> GroundTruth:
+        """The ground truth."""
+        return self.data.ground_truth
+
+    @property
+    def detections(self) -> Detections:
+        """The detections.
+
+        Raises:
+            ValueError: If there are none; rules with ``needs_detections`` are not called then.
+        """
+        if self.data.detections is None:
+            raise ValueError("the check has no detections")
+        return self.data.detections
+
+    @cached_property
+    def places(self) -> Rows:
+        """(N,) the position of the image of each detection in the list of images; -1 if it is not listed."""
+        return _places(self.ground_truth, self.detections)
+
+    @cached_property
+    def object_places(self) -> Rows:
+        """(G,) the position of the image of each annotation."""
+        return np.searchsorted(self.ground_truth.images.ids, self.ground_truth.image_ids)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """(N, 2) width and height of the image of each detection, NaN if unknown."""
+        sizes = np.full((len(self.places), 2), np.nan)
+        sizes[self.places >= 0] = self.ground_truth.images.sizes[self.places[self.places >= 0]]
+        return sizes
+
+    @cached_property
+    def object_sizes(self) -> FloatArray:
+        """(G, 2) width and height of the image of each annotation, NaN if unknown."""
+        return self.ground_truth.images.sizes[self.object_places]
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Pairs of detections and objects, crowds left out: up to 100 detections of an image, those of highest score.
+
+        If there are more than 200,000 pairs, objects are left out, spread evenly over the images.
+        """
+        gt, places = self.ground_truth, self.places
+        objects = np.flatnonzero(~gt.crowd & (gt.boxes[:, 2:] > 0).all(axis=1))
+        objects = objects[np.argsort(self.object_places[objects], kind="stable")]
+        rows = np.lexsort((-self.detections.scores, places))
+        rows = rows[places[rows] >= 0]
+        first = np.searchsorted(places[rows], places[rows], side="left")
+        rows = rows[np.arange(len(rows)) - first < MOST_DETECTIONS]
+        per_image = np.bincount(places[rows], minlength=len(gt.images))
+        total = int(per_image[self.object_places[objects]].sum())
+        objects = objects[:: max(1, -(-total // MOST_PAIRS))]
+        image = self.object_places[objects]
+        counts = per_image[image]
+        objects, image, counts = objects[counts > 0], image[counts > 0], counts[counts > 0]
+        ends = np.cumsum(counts)
+        starts = ends - counts
+        begin = np.searchsorted(places[rows], image, side="left")
+        at = np.repeat(begin - starts, counts) + np.arange(int(counts.sum()))
+        return Pairs(rows[at], np.repeat(objects, counts), np.repeat(image, counts), starts)
+
+    @cached_property
+    def fewer_pairs(self) -> Pairs:
+        """The pairs of some of the objects, spread evenly: about 30,000, for rules that try many readings."""
+        pairs = self.pairs
+        step = -(-len(pairs.objects) // FEWER_PAIRS)
+        if step <= 1:
+            return pairs
+        counts = np.diff(np.append(pairs.starts, len(pairs.objects)))
+        kept = np.arange(len(counts)) % step == 0
+        chosen = np.repeat(kept, counts)
+        starts = np.cumsum(counts[kept]) - counts[kept]
+        return Pairs(pairs.detections[chosen], pairs.objects[chosen], pairs.images[chosen], starts)
+
+    @cached_property
+    def overlaps(self) -> FloatArray:
+        """(P,) the IoU of the pairs."""
+        return self.overlaps_of(self.detections.boxes)
+
+    def overlaps_of(
+        self, boxes: FloatArray, objects: FloatArray | None = None, *, pairs: Pairs | None = None
+    ) -> FloatArray:
+        """(P,) the IoU of the pairs for other boxes of all detections, and of all objects."""
+        pairs = self.pairs if pairs is None else pairs
+        others = self.ground_truth.boxes if objects is None else objects
+        return _iou(_corners(boxes)[pairs.detections], _corners(others)[pairs.objects])
+
+    def labels(self, images: Rows) -> tuple[int | str, ...]:
+        """The ids of images, for their positions."""
+        return tuple(self.ground_truth.images.labels[images].tolist())
+
+    def repaired(self, *repairs: Repair) -> Case:
+        """The case after some repairs.
+
+        Raises:
+            ValueError: If a repair does not fit the data.
+        """
+        data = self.data
+        for repair in repairs:
+            data = repair(data)
+        return Case(
+            data, self.protocol, iou_type=self.iou_type, train=self.train, folders=self.folders, threads=self.threads
+        )
+
+    @cached_property
+    def summary(self) -> Mapping[str, float]:
+        """The numbers of the data. Boxes with a negative side, and images and classes not listed, do not count.
+
+        Raises:
+            DatasetError: If the data cannot be evaluated.
+        """
+        gt, dt = self.ground_truth, self.detections
+        listed = (self.places >= 0) & np.isin(dt.category_ids, gt.categories.ids)
+        counted = listed & (dt.boxes[:, 2:] >= 0).all(axis=1)
+        found = placed(gt, dt, np.where(counted, self.places, -1))
+        fine = np.minimum(gt.boxes[:, 2], gt.boxes[:, 3]) >= 0
+        truth = gt if fine.all() else gt.take(fine)
+        return evaluate(truth, found, self.protocol, iou_type=self.iou_type, threads=self.threads).summary
+
+
+def _places(gt: GroundTruth, dt: Detections) -> Rows:
+    """(N,) the position of the image of each detection in the list of images; -1 if it is not listed."""
+    known, labels = gt.images.labels, dt.image_labels()
+    if not len(known) or not len(labels) or known.dtype.kind != labels.dtype.kind:
+        return np.full(len(labels), -1)
+    places = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+    return np.where(known[places] == labels, places, -1)

@@ -1,0 +1,1 @@
+"""What looks wrong with regions or data sets, by the numbers alone."""

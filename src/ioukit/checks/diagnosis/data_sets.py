@@ -1,0 +1,351 @@
+"""What looks wrong with a data set: the meaning of its boxes, its category ids, or images without detections?
+
+Such files are valid and can be read, but their AP says little. All rules are guesses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit import _core
+from ioukit.checks.diagnosis._common_rules import MOST_OF_A_NORMALIZED, SURELY_PIXELS
+from ioukit.checks.diagnosis.boxes import LOOKS_LIKE, other_formats
+from ioukit.checks.diagnosis.findings import Collector, Diagnosis
+from ioukit.datasets import GroundTruth
+from ioukit.regions.formats import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.diagnosis.findings import Mask
+    from ioukit.datasets import Detections, Images
+    from ioukit.typing import FloatArray
+
+    Ids = NDArray[np.int64]
+    Rows = NDArray[np.intp]
+
+__all__ = [
+    "COCO_91",
+    "LOOKED_AT",
+    "SHARE_OF_IMAGES",
+    "conventions",
+    "diagnose_data",
+    "first_of_each",
+    "in_words",
+    "mapped",
+    "other_ids",
+]
+
+# The thresholds of the rules; the docstring of `diagnose_data` explains them.
+LOOKED_AT = 5_000
+ONE_OF = 5
+MOST_PAIRS = 200_000
+MATCH = 0.5
+MATCHED_ROWS = 20
+RARELY = 0.2
+MOSTLY = 0.5
+CATEGORIES = 2
+IMAGES = 10
+SHARE_OF_IMAGES = 0.3
+MOST_SHIFTS = 5
+LAST_ROWS = 50
+REPEATED = 0.2
+REPEATED_ROWS = 10
+
+WORDS = {
+    "xywh": "[x, y, width, height]",
+    "xyxy": "[x1, y1, x2, y2]",
+    "cxcywh": "[centre x, centre y, width, height]",
+}
+
+# The ids of COCO's 80 classes; eleven of 1 to 91 were never used.
+_UNUSED = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83, 91}
+COCO_91 = np.array([number for number in range(1, 91) if number not in _UNUSED])
+"""(80,) COCO's ids of its classes, ascending."""
+
+_GOLDEN = 0.6180339887498949
+
+
+def diagnose_data(
+    data: GroundTruth | Detections, ground_truth: GroundTruth | None = None, *, most_rows: int | None = LOOKED_AT
+) -> Diagnosis:
+    """Findings about ground truth, or about detections and the ground truth that they are compared with.
+
+    - ``normalized_not_declared``: no number of a box is beyond 1.5 in magnitude, and one is not an integer, but boxes
+      should be in pixels. There is no finding if the largest image, or the largest box of the ground truth, is small as
+      well.
+    - ``looks_like_xyxy``, ``looks_like_cxcywh``: the boxes are read as ``[x, y, width, height]``, and fit another
+      format much better. The rule is that of `ioukit.checks.diagnose_boxes`, with the size of each box's image.
+    - ``other_category_ids``: at least 20 of the detections that are looked at overlap an object with an IoU of at least
+      0.5, and at most a fifth of these have the category of such an object. At least half of them have it if a constant
+      is added to all category ids, if the ids are positions in the list of categories, or if COCO's 80 or 91 ids stand
+      for each other. These must be detections of at least two categories.
+    - ``images_without_detections``: at least 10 images have objects, and at least three tenths of these images have no
+      detection. There is no finding if there are no detections at all.
+    - ``repeated_images``: of the images of the last detections of the file, at least a fifth of the detections, and at
+      least 10, repeat an earlier one with its score, as the padding of a sampler leaves them.
+
+    Args:
+        data: Ground truth or detections.
+        ground_truth: The ground truth of the detections. Without it, only the rules about boxes apply, and the sizes of
+            images are not known.
+        most_rows: How many boxes to check, spread evenly over all; None for all. The rule about category ids checks a
+            fifth as many.
+
+    Returns:
+        A `Diagnosis`. Its rows are rows of ``data`` that were checked.
+
+    Raises:
+        TypeError: If ``data`` is ground truth and ``ground_truth`` is given, or if the image ids of only one side are
+            strings.
+        ValueError: If ``most_rows`` is not positive.
+        DatasetError: If the image id of a detection is a string that the ground truth does not list.
+    """
+    if most_rows is not None and most_rows < 1:
+        raise ValueError(f"most_rows must be positive, got {most_rows}")
+    rows = _spread(len(data), most_rows)
+    if isinstance(data, GroundTruth):
+        if ground_truth is not None:
+            raise TypeError("ground truth is not compared with ground truth: leave the second one out")
+        found = Collector(len(data), "annotation")
+        _boxes(found, data.boxes, rows, _sizes(data.images, data.image_ids[rows]), others=None)
+        return found.diagnosis()
+    found = Collector(len(data), "detection")
+    if ground_truth is None:
+        _boxes(found, data.boxes, rows, np.full((len(rows), 2), np.nan), others=None)
+        return found.diagnosis()
+    image_ids = data.image_ids_in(ground_truth.images)
+    others = ground_truth.boxes[_spread(len(ground_truth), most_rows)]
+    _boxes(found, data.boxes, rows, _sizes(ground_truth.images, image_ids[rows]), others=others)
+    few = rows if most_rows is None else _spread(len(data), -(-most_rows // ONE_OF))
+    places = np.searchsorted(ground_truth.images.ids, ground_truth.image_ids)
+    _categories(found, data, few, image_ids[few], ground_truth, places)
+    _images(found, image_ids, ground_truth, places)
+    _repeated(found, data, most_rows)
+    return found.diagnosis()
+
+
+def _spread(count: int, most: int | None) -> Rows:
+    """Rows spread evenly over ``count`` rows, ascending: about ``most`` of them, or all if there are no more."""
+    if most is None or count <= most:
+        return np.arange(count)
+    # Steps of the golden ratio. Equal steps could coincide with a period of the file, such as one row per class.
+    rows = np.sort((np.arange(most) * _GOLDEN % 1 * count).astype(np.intp))
+    return rows[np.diff(rows, prepend=-1) > 0]
+
+
+def _sizes(images: Images, image_ids: Ids) -> FloatArray:
+    """(N, 2) width and height of each of these images, NaN where they are not known."""
+    sizes = np.full((len(image_ids), 2), np.nan)
+    if len(images):
+        places = np.minimum(np.searchsorted(images.ids, image_ids), len(images) - 1)
+        listed = images.ids[places] == image_ids
+        sizes[listed] = images.sizes[places[listed]]
+    return sizes
+
+
+def _looked_at(found: Collector, rows: Rows) -> str:
+    """The words for the rows that were looked at."""
+    all_of = f"{len(rows):,} {found.kind}s"
+    return all_of if len(rows) == found.count else f"{all_of} that were looked at (of {found.count:,})"
+
+
+def _mask(count: int, rows: Rows) -> Mask:
+    mask = np.zeros(count, np.bool_)
+    mask[rows] = True
+    return mask
+
+
+def _boxes(found: Collector, boxes: FloatArray, rows: Rows, sizes: FloatArray, *, others: FloatArray | None) -> None:
+    """Adds ``normalized_not_declared`` and ``looks_like_...``; ``others`` are boxes of the same images."""
+    if not len(rows):
+        return
+    looked, total = boxes[rows], len(boxes)
+    known = ~np.isnan(sizes)
+    scale = np.inf  # the size of images or boxes that are known to be in pixels
+    if known.any():
+        scale = sizes[known].max()
+    elif others is not None and len(others):
+        scale = np.abs(others).max()
+    image: FloatArray | None = sizes if known.any() else None
+    if np.abs(looked).max() <= MOST_OF_A_NORMALIZED and (looked % 1 != 0).any() and scale > SURELY_PIXELS:
+        image = np.ones(2)
+        says = f"{_looked_at(found, rows)} fit into an image of 1 by 1, and boxes should be in pixels"
+        hint = "multiply x and width by the width of the image, y and height by its height"
+        found.state("normalized_not_declared", "warning", _mask(total, rows), f"all of {says}", hint)
+    fits, misfits = other_formats(looked, "xywh", image)
+    for fmt in fits:
+        says = f"{_looked_at(found, rows)} hardly fit {WORDS['xywh']}, and fit {WORDS[fmt]}"
+        hint = f"convert them, if that is their format: Boxes(boxes, {fmt!r}).convert('xywh')"
+        message = f"{int(misfits.sum()):,} of {says}"
+        found.state(LOOKS_LIKE[fmt], "warning", _mask(total, rows[misfits]), message, hint)
+
+
+def _categories(
+    found: Collector, detections: Detections, rows: Rows, image_ids: Ids, ground_truth: GroundTruth, places: Rows
+) -> None:
+    """Adds ``other_category_ids``.
+
+    Args:
+        found: Where a finding is added.
+        detections: All detections.
+        rows: (N,) the rows to check.
+        image_ids: (N,) the images of these rows.
+        ground_truth: The ground truth.
+        places: (G,) the positions of the images of its annotations.
+    """
+    which, objects = _pairs(detections, rows, image_ids, ground_truth, places)
+    given, wanted = detections.category_ids[rows[which]], ground_truth.category_ids[objects]
+    located, own = _mask(len(rows), which).sum(), _mask(len(rows), which[wanted == given]).sum()
+    if located < MATCHED_ROWS or own > RARELY * located:
+        return
+    for how in conventions(wanted - given):
+        fits = other_ids(given, how, ground_truth.categories.ids) == wanted
+        rightly = _mask(len(rows), which[fits])
+        if rightly.sum() >= MOSTLY * located and len(np.unique(given[fits])) >= CATEGORIES:
+            message = (
+                f"of {located:,} {found.kind}s that overlap an object by at least {MATCH:g}, {own:,} have its "
+                f"category, and {rightly.sum():,} have it if {in_words(how)}"
+            )
+            hint = f"add {int(how)} to the category ids" if how[0] in "+-" else "write the ids of the ground truth"
+            found.state("other_category_ids", "warning", _mask(len(detections), rows[rightly]), message, hint)
+            return
+
+
+def conventions(differences: Ids) -> list[str]:
+    """Conventions of class ids to try, for `other_ids`.
+
+    Args:
+        differences: (P,) id of the object minus that of the detection, of pairs that overlap.
+    """
+    values, times = np.unique(differences, return_counts=True)
+    frequent = values[np.argsort(-times, kind="stable")][:MOST_SHIFTS]
+    return [*(f"{shift:+d}" for shift in frequent.tolist() if shift), "positions0", "positions1", "80to91", "91to80"]
+
+
+def in_words(how: str) -> str:
+    """A convention of class ids in words, behind "if"."""
+    if how[0] in "+-":
+        return f"{int(how)} is added to all category ids"
+    return {
+        "positions0": "the ids are positions in the list of categories, counted from 0",
+        "positions1": "the ids are positions in the list of categories, counted from 1",
+        "80to91": "the ids 1 to 80 stand for COCO's 1 to 90",
+        "91to80": "COCO's ids 1 to 90 stand for the categories in order",
+    }[how]
+
+
+def _pairs(
+    detections: Detections, rows: Rows, image_ids: Ids, ground_truth: GroundTruth, places: Rows
+) -> tuple[Rows, Rows]:
+    """Pairs that overlap by at least `MATCH` in one image: (P,) positions in ``rows``, and (P,) rows of objects.
+
+    Crowds do not count as objects. If an image has more than `MOST_PAIRS` pairs, some rows are left out.
+    """
+    listed = ground_truth.images
+    chosen = np.zeros(len(listed) + 1, np.bool_)  # the last one is for detections of images that are not listed
+    chosen[np.searchsorted(listed.ids, image_ids)] = True
+    objects = np.flatnonzero(~ground_truth.crowd & chosen[places])
+    objects = objects[np.argsort(ground_truth.image_ids[objects], kind="stable")]
+    images = ground_truth.image_ids[objects]
+    starts = np.searchsorted(images, image_ids, side="left")
+    counts = np.searchsorted(images, image_ids, side="right") - starts
+    step = max(1, -(-int(counts.sum()) // MOST_PAIRS))
+    which, starts, counts = np.arange(len(rows))[::step], starts[::step], counts[::step]
+    before = np.cumsum(counts) - counts
+    columns = objects[np.repeat(starts - before, counts) + np.arange(counts.sum())]
+    which = np.repeat(which, counts)
+    first, second = detections.boxes[rows[which]], ground_truth.boxes[columns]
+    iou = np.empty(len(which))
+    # Without `ioukit.overlap`, because its import takes longer than all the rules.
+    _core.elementwise("iou", (), convert(first, "xywh", "xyxy"), convert(second, "xywh", "xyxy"), iou, 1)
+    return which[iou >= MATCH], columns[iou >= MATCH]
+
+
+def _images(found: Collector, image_ids: Ids, ground_truth: GroundTruth, places: Rows) -> None:
+    """Adds ``images_without_detections``; ``image_ids`` are those of all detections."""
+    listed = ground_truth.images
+    with_objects = _mask(len(listed), places[~ground_truth.crowd])
+    total = int(with_objects.sum())
+    if total < IMAGES or not len(image_ids):
+        return
+    lacking = with_objects & ~np.isin(listed.ids, image_ids)
+    count = int(lacking.sum())
+    if count >= SHARE_OF_IMAGES * total:
+        found.state(
+            "images_without_detections", "warning", None,
+            f"{count:,} of {total:,} images with objects have no detection, such as image {listed.labels[lacking][0]}",
+            "check that the detector ran on all images, and that its image ids are those of the ground truth: all "
+            "objects of these images count as missed",
+        )  # fmt: skip
+
+
+def mapped(ids: Ids, mapping: Mapping[int, int]) -> Ids:
+    """(N,) the ids after a mapping; ids that it lacks stay."""
+    if not mapping or not len(ids):
+        return ids
+    old = np.array(sorted(mapping), np.int64)
+    new = np.array([mapping[number] for number in old.tolist()], np.int64)
+    places = np.minimum(np.searchsorted(old, ids), len(old) - 1)
+    return np.where(old[places] == ids, new[places], ids)
+
+
+def other_ids(ids: Ids, how: str, known: Ids) -> Ids:
+    """(N,) ids of the ground truth's classes, for ids that follow another convention.
+
+    Args:
+        ids: (N,) the ids of the detections.
+        how: ``"+N"`` or ``"-N"``; ``"positions0"`` or ``"positions1"``: positions in the list of classes, counted from
+            0 or 1; ``"80to91"``: 1 to 80 for COCO's 1 to 90; ``"91to80"``: COCO's 1 to 90 for 1 to 80, or for 0 to 79
+            if the ground truth has a class 0. Ids without a counterpart
+            stay.
+        known: (K,) ids of the ground truth's classes, ascending.
+
+    Raises:
+        ValueError: If ``how`` is none of these.
+    """
+    if how in ("positions0", "positions1"):
+        first = int(how[-1])
+        return mapped(ids, {place + first: number for place, number in enumerate(known.tolist())})
+    if how == "80to91":
+        return mapped(ids, {place + 1: number for place, number in enumerate(COCO_91.tolist())})
+    if how == "91to80":
+        first = 0 if 0 in known else 1
+        return mapped(ids, {number: place + first for place, number in enumerate(COCO_91.tolist())})
+    if how[:1] not in ("+", "-") or not how[1:].isdecimal():
+        raise ValueError
+    return ids + int(how)
+
+
+def first_of_each(side: GroundTruth | Detections) -> Mask:
+    """(N,) false for rows that repeat an earlier one: image, class, box, and the score of detections."""
+    columns = [side.image_ids, side.category_ids, *(side.boxes.T + 0.0)]
+    if not isinstance(side, GroundTruth):
+        columns.append(side.scores)
+    order = np.lexsort(columns)
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for column in columns:
+        same &= column[order][1:] == column[order][:-1]
+    first = np.ones(len(order), np.bool_)
+    first[order[1:]] = ~same  # lexsort is stable: the first of equal rows comes first
+    return first
+
+
+def _repeated(found: Collector, detections: Detections, most_rows: int | None) -> None:
+    """Adds ``repeated_images``. A sampler is padded at its end, so the images of the last rows are looked at."""
+    last = np.isin(detections.image_ids, np.unique(detections.image_ids[-LAST_ROWS:]))
+    rows = np.flatnonzero(last)[-(most_rows or len(last)) :]
+    if not len(rows):
+        return
+    again = rows[~first_of_each(detections.take(rows))]
+    if len(again) >= max(REPEATED_ROWS, REPEATED * len(rows)):
+        images = len(np.unique(detections.image_ids[again]))
+        message = (
+            f"{len(again):,} of {len(rows):,} detections of the last images repeat an earlier one, on {images:,} images"
+        )
+        hint = "leave out rows with equal image, class, box and score: each of them is a false positive"
+        found.state("repeated_images", "warning", _mask(len(detections), again), message, hint)

@@ -1,0 +1,99 @@
+"""Repairs of boxes: another format, another unit, boxes beyond the image."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit.checks.repairs.repair import replaced
+from ioukit.datasets import GroundTruth
+from ioukit.regions.formats import convert
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ioukit.checks.repairs.repair import Data, Repair
+    from ioukit.datasets import Detections
+    from ioukit.typing import FloatArray
+
+__all__ = ["FORMATS", "as_pixels", "as_xywh", "clip", "in_pixels", "read_as", "sizes_of_rows", "with_boxes"]
+
+FORMATS = ("xyxy", "yxyx", "cxcywh")
+_SWAPPED = [1, 0, 3, 2]
+
+
+def as_xywh(boxes: FloatArray, fmt: str) -> FloatArray:
+    """(N, 4) xywh of numbers in ``"xyxy"``, ``"yxyx"`` or ``"cxcywh"``. Sides can be negative."""
+    if fmt == "yxyx":
+        return convert(boxes[:, _SWAPPED], "xyxy", "xywh")
+    return convert(boxes, "xyxy" if fmt == "xyxy" else "cxcywh", "xywh")
+
+
+def as_pixels(boxes: FloatArray, sizes: FloatArray, unit: str) -> FloatArray:
+    """(N, 4) boxes in pixels; ``sizes`` are (N, 2) width and height of the images."""
+    twice: FloatArray = np.concatenate([sizes, sizes], axis=1)
+    pixels: FloatArray = boxes * twice if unit == "fractions" else boxes / twice
+    return pixels
+
+
+def sizes_of_rows(data: Data, side: GroundTruth | Detections) -> FloatArray:
+    """(N, 2) width and height of the image of each row, NaN if unknown."""
+    images = data.ground_truth.images
+    sizes = np.full((len(side), 2), np.nan)
+    if len(images) and len(side):
+        labels = side.image_labels()
+        if labels.dtype.kind == images.labels.dtype.kind:
+            places = np.minimum(np.searchsorted(images.labels, labels), len(images) - 1)
+            listed = images.labels[places] == labels
+            sizes[listed] = images.sizes[places[listed]]
+    return sizes
+
+
+def with_boxes(side: GroundTruth | Detections, boxes: FloatArray) -> GroundTruth | Detections:
+    """The data with other boxes. The areas of ground truth follow if they were those of the boxes."""
+    if isinstance(side, GroundTruth):
+        # A format with other numbers for width and height: areas that the file derived from these are wrong, too.
+        derived = np.isclose(side.areas, side.boxes[:, 2] * side.boxes[:, 3])
+        areas = np.where(derived, boxes[:, 2] * boxes[:, 3], side.areas)
+        return replaced(side, boxes=boxes, areas=areas)
+    return replaced(side, boxes=boxes)
+
+
+def read_as(data: Data, repair: Repair) -> Data:
+    """Reads the numbers of boxes as ``xyxy``, ``yxyx`` or ``cxcywh``."""
+    if repair.value not in FORMATS:
+        raise repair.wrong_value()
+    side = data.of(repair.side)
+    rows = repair.rows(side.image_labels())
+    boxes = np.where(rows[:, None], as_xywh(side.boxes, repair.value), side.boxes)
+    return data.with_side(with_boxes(side, boxes))
+
+
+def in_pixels(data: Data, repair: Repair) -> Data:
+    """Multiplies fractions by the size of the image, or divides what was multiplied twice."""
+    if repair.value not in ("fractions", "scaled-twice"):
+        raise repair.wrong_value()
+    side = data.of(repair.side)
+    rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
+    _check_sizes(sizes[rows], repair)
+    boxes = np.where(rows[:, None], as_pixels(side.boxes, sizes, repair.value), side.boxes)
+    return data.with_side(with_boxes(side, boxes))
+
+
+def clip(data: Data, repair: Repair) -> Data:
+    """Cuts boxes at the border of the image; boxes of images without a size stay."""
+    side = data.of(repair.side)
+    sizes = sizes_of_rows(data, side)
+    known = np.logical_not(np.isnan(sizes.sum(axis=1)))
+    corners = convert(side.boxes, "xywh", "xyxy")
+    limit = np.where(known[:, None], sizes, np.inf)
+    cut = np.concatenate([np.clip(corners[:, :2], 0, limit), np.clip(corners[:, 2:], 0, limit)], axis=1)
+    beyond: NDArray[np.bool_] = known & (cut != corners).any(axis=1)
+    boxes = np.where(beyond[:, None], convert(cut, "xyxy", "xywh"), side.boxes)
+    return data.with_side(with_boxes(side, boxes))
+
+
+def _check_sizes(sizes: FloatArray, repair: Repair) -> None:
+    if np.isnan(sizes).any():
+        raise ValueError(f"repair {str(repair)!r} needs the width and height of the images, and the data lack some")

@@ -1,0 +1,268 @@
+"""`Repair`: a change of the data with a name, such as ``boxes=xyxy``, that options and findings share."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ioukit.datasets import Detections, GroundTruth
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Rows: TypeAlias = NDArray[np.bool_]
+
+__all__ = ["REPAIRS", "Data", "Repair", "RepairKind", "Side", "register_repair", "repaired"]
+
+Side: TypeAlias = Literal["detections", "ground_truth"]
+_GT = "gt:"
+
+
+class Data(NamedTuple):
+    """Ground truth and its detections."""
+
+    ground_truth: GroundTruth
+    detections: Detections | None = None
+
+    def of(self, side: Side) -> GroundTruth | Detections:
+        """One of the two.
+
+        Raises:
+            ValueError: If there are no detections.
+        """
+        if side == "ground_truth":
+            return self.ground_truth
+        if self.detections is None:
+            raise ValueError("there are no detections to repair")
+        return self.detections
+
+    def with_side(self, data: GroundTruth | Detections) -> Data:
+        """The same with one of the two replaced."""
+        if isinstance(data, GroundTruth):
+            return self._replace(ground_truth=data)
+        return self._replace(detections=data)
+
+
+Apply: TypeAlias = Callable[[Data, "Repair"], Data]
+
+
+@dataclass(frozen=True)
+class RepairKind:
+    """A kind of repair."""
+
+    name: str
+    """Its name, the part of a repair before ``=``."""
+    values: str
+    """The values that it takes, for messages; empty if it takes none."""
+    title: str
+    """What it does, in one line."""
+    apply: Apply | str
+    """``apply(data, repair)`` returns the changed data; or the name ``"package.module:function"`` of the function."""
+    sides: tuple[Side, ...] = ("detections",)
+    """What it can change; a repair of ground truth is written ``gt:name=value``."""
+    by_image: bool = False
+    """Whether it can be restricted to some images."""
+
+    def function(self) -> Apply:
+        """The function; its module is imported now."""
+        if not isinstance(self.apply, str):
+            return self.apply
+        module, _, name = self.apply.partition(":")
+        found: Apply = getattr(importlib.import_module(module), name)
+        return found
+
+
+REPAIRS: dict[str, RepairKind] = {}
+"""The kinds of repairs by name."""
+
+
+def register_repair(kind: RepairKind) -> None:
+    """Adds a kind of repair, so that `Repair.parse` and the option ``--repair`` know it.
+
+    Raises:
+        ValueError: If there is one of that name.
+    """
+    if kind.name in REPAIRS:
+        raise ValueError(f"there is a repair {kind.name!r} already: {REPAIRS[kind.name].title}")
+    REPAIRS[kind.name] = kind
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A change of the data: a pure function, with the name that the option ``--repair`` takes.
+
+    Examples:
+        >>> print(Repair("boxes", "xyxy"), Repair.parse("gt:boxes=cxcywh"))
+        boxes=xyxy gt:boxes=cxcywh
+    """
+
+    name: str
+    """The kind, one of `REPAIRS`."""
+    value: str = ""
+    """How, such as the format of boxes."""
+    side: Side = "detections"
+    """What is changed."""
+    images: tuple[int | str, ...] | None = None
+    """The ids of the images whose rows are changed; ``None`` for all images."""
+    then: Repair | None = None
+    """A repair that follows."""
+
+    def __str__(self) -> str:
+        only = "" if self.images is None else "@FILE"
+        text = f"{_GT if self.side == 'ground_truth' else ''}{self.name}{'=' if self.value else ''}{self.value}{only}"
+        return text if self.then is None else f"{text} {self.then}"
+
+    @classmethod
+    def parse(cls, text: str) -> Repair:
+        """The repair for a text ``[gt:]NAME[=VALUE][@FILE]``; the file has the id of an image in each line.
+
+        Raises:
+            ValueError: If there is no such repair, or it does not apply to this side or to single images.
+            OSError: If the file cannot be read.
+        """
+        side: Side = "ground_truth" if text.startswith(_GT) else "detections"
+        words, at, file = text.removeprefix(_GT).partition("@")
+        name, _, value = words.partition("=")
+        if name not in REPAIRS:
+            raise ValueError(
+                f"unknown repair {name!r}; expected NAME or NAME=VALUE such as boxes=xyxy, "
+                f"with a NAME of {', '.join(REPAIRS)}"
+            )
+        kind = REPAIRS[name]
+        if side not in kind.sides:
+            raise ValueError(f"repair {name!r} changes {kind.sides[0].replace('_', ' ')} only, got {text!r}")
+        if at and not kind.by_image:
+            raise ValueError(f"repair {name!r} cannot be restricted to images, got {text!r}")
+        if bool(value) != bool(kind.values):
+            raise ValueError(f"repair {name!r} takes {kind.values or 'no value'}, got {text!r}")
+        images = tuple(Path(file).read_text(encoding="utf-8").splitlines()) if at else None
+        return cls(name, value, side, images)
+
+    @staticmethod
+    def chain(repairs: Iterable[Repair]) -> Repair:
+        """One repair that does several, one after the other."""
+        first, *others = repairs
+        return first if not others else dataclasses.replace(first, then=Repair.chain(others))
+
+    def __call__(self, data: Data) -> Data:
+        """The changed data; the given data stay as they are.
+
+        Raises:
+            ValueError: If the value is unknown, or the data lack what the repair needs, such as sizes of images.
+        """
+        changed = REPAIRS[self.name].function()(data, self)
+        return changed if self.then is None else self.then(changed)
+
+    def wrong_value(self) -> ValueError:
+        """The error about an unknown value."""
+        return ValueError(f"repair {self.name!r} takes {REPAIRS[self.name].values}, got {self.value!r}")
+
+    def rows(self, labels: NDArray[np.int64] | NDArray[np.str_]) -> Rows:
+        """(N,) which rows are changed, by the id of the image of each row."""
+        if self.images is None:
+            return np.ones(len(labels), np.bool_)
+        # Ids from a file are strings, also where those of the data are integers.
+        chosen: Rows = np.isin(labels.astype(np.str_), np.array([str(image) for image in self.images], np.str_))
+        return chosen
+
+
+def repaired(
+    ground_truth: GroundTruth, detections: Detections | None, repairs: Iterable[Repair | str]
+) -> tuple[GroundTruth, Detections | None]:
+    """The data after some repairs, one after the other. The given data stay as they are.
+
+    Args:
+        ground_truth: The ground truth.
+        detections: Its detections, if there are any.
+        repairs: Repairs, or their texts as for the option ``--repair``: ``"boxes=xyxy"``, ``"gt:boxes=cxcywh"``.
+
+    Raises:
+        ValueError: If there is no such repair, or it does not fit the data.
+
+    Examples:
+        >>> gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[10, 20, 5, 5]])
+        >>> dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[10, 20, 15, 25]], scores=[0.9])
+        >>> repaired(gt, dt, ["boxes=xyxy"])[1].boxes.tolist()
+        [[10.0, 20.0, 5.0, 5.0]]
+    """
+    data = Data(ground_truth, detections)
+    for given in repairs:
+        data = (Repair.parse(given) if isinstance(given, str) else given)(data)
+        _check_boxes(data, str(given))
+    return data.ground_truth, data.detections
+
+
+def _check_boxes(data: Data, given: str) -> None:
+    """Refuses a repair that leaves boxes with a negative side, which no reader accepts."""
+    for side in (data.ground_truth, data.detections):
+        if side is not None and (wrong := np.flatnonzero((side.boxes[:, 2:] < 0).any(axis=1))).size:
+            raise DatasetError(
+                f"{side.source}: row {wrong[0]}: expected boxes that fit {given}, found a negative width or height "
+                f"after it, in {len(wrong):,} of {len(side):,} rows"
+            )
+
+
+_BOTH: tuple[Side, ...] = ("detections", "ground_truth")
+_HERE = "ioukit.checks.repairs"
+
+for _kind in (
+    RepairKind(
+        "boxes", "xyxy, yxyx or cxcywh", "boxes are read in this format, not as xywh",
+        f"{_HERE}.boxes:read_as", _BOTH, by_image=True,
+    ),
+    RepairKind(
+        "units", "fractions or scaled-twice", "boxes are fractions, or were scaled twice",
+        f"{_HERE}.boxes:in_pixels", _BOTH, by_image=True,
+    ),
+    RepairKind(
+        "network", "MODE:SIZE, such as letterbox:640, stretch:640x480, longest:640, shortest:800 or factor:0.5",
+        "boxes are in the pixels of the network's image", f"{_HERE}.frames:from_network", by_image=True,
+    ),
+    RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
+    RepairKind(
+        "classes", "+N, -N, positions0, positions1, 91to80, 80to91 or OLD>NEW,OLD>NEW,...", "other ids of classes",
+        f"{_HERE}.classes:with_other_ids", by_image=True,
+    ),
+    RepairKind(
+        "merge-classes", "OLD>NEW,OLD>NEW,...", "two ids become one class in ground truth and detections",
+        f"{_HERE}.classes:merged",
+    ),
+    RepairKind(
+        "only", "detected-images, annotated-images or detected-classes", "images or classes without rows are left out",
+        f"{_HERE}.images:only",
+    ),
+    RepairKind(
+        "images", "stem, positions0 or positions1", "images are matched by another name",
+        f"{_HERE}.images:with_other_ids",
+    ),
+    RepairKind(
+        "duplicates", "", "rows that repeat an earlier one are left out",
+        f"{_HERE}.rows:without_duplicates", _BOTH,
+    ),
+    RepairKind("nms", "an IoU threshold", "NMS per image and class", f"{_HERE}.rows:suppressed"),
+    RepairKind(
+        "scores", "percent, logits or negated", "scores become confidences", f"{_HERE}.rows:with_other_scores",
+        by_image=True,
+    ),
+    RepairKind(
+        "areas", "masks or boxes", "areas are those of the masks or boxes",
+        f"{_HERE}.regions:with_other_areas", ("ground_truth",),
+    ),
+    RepairKind(
+        "crowd", "rle, or ids of annotations", "annotations with RLE, or some of them, are crowds",
+        f"{_HERE}.regions:with_crowds", ("ground_truth",),
+    ),
+):  # fmt: skip
+    register_repair(_kind)
+
+
+def replaced(data: GroundTruth | Detections, **columns: object) -> GroundTruth | Detections:
+    """The data with other columns."""
+    return dataclasses.replace(data, **columns)  # type: ignore[arg-type]

@@ -1,0 +1,177 @@
+"""Rules about the numbers of boxes: another format, another unit, beyond the image."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ioukit.checks import diagnose
+from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
+from ioukit.checks.repairs.boxes import FORMATS, as_pixels, as_xywh
+from ioukit.checks.repairs.repair import Repair
+from ioukit.checks.rules.readings import Reading, best_reading
+from ioukit.checks.suspicion import Suspicion, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.case import Case
+    from ioukit.checks.repairs.repair import Side
+    from ioukit.checks.suspicion import Sure
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.typing import FloatArray
+
+__all__ = ["beyond_image", "of_ground_truth", "readings"]
+
+WORDS = {
+    "xyxy": "[x1, y1, x2, y2]",
+    "yxyx": "[y1, x1, y2, x2]",
+    "cxcywh": "[centre x, centre y, width, height]",
+    "fractions": "fractions of the image",
+    "scaled-twice": "fractions of the image that were multiplied by its size twice",
+}
+NAMES: dict[Side, str] = {"detections": "detections", "ground_truth": "ground truth"}
+
+# A fraction is at most 1; boxes may reach a little beyond the image.
+MOST_OF_A_FRACTION = 2.0
+# Pixels that were multiplied by the size of the image again lie far beyond it.
+TIMES_BEYOND = 3.0
+BEYOND = 0.02
+OFTEN_BEYOND = 0.05
+FAR_BEYOND = 0.25
+BEYOND_PIXELS = 1.0
+OFTEN_FAR = 0.01
+FEWEST_BEYOND = 5
+
+
+def of_ground_truth(case: Case) -> Iterator[Suspicion]:
+    """Ground truth that reads better in another format, by the rules of `ioukit.checks.diagnose_data`."""
+    for finding in diagnose(case.ground_truth):
+        sure: Sure = "likely"
+        repair: Repair | None = Repair("boxes", finding.code.removeprefix("looks_like_"), "ground_truth")
+        if finding.code == "normalized_not_declared":
+            repair = Repair("units", "fractions", "ground_truth")
+            if np.isnan(case.object_sizes).any():
+                # Formats such as that of Open Images have fractions and no sizes; IoU is the same in both units.
+                sure, repair = "possible", None
+        yield Suspicion(
+            f"ground_truth_{finding.code}", sure, finding.message, finding.count, len(case.ground_truth),
+            finding.hint, repair=repair, least_gain=0.005,
+        )  # fmt: skip
+
+
+class _Candidate(NamedTuple):
+    repairs: tuple[tuple[str, str], ...]
+    boxes: FloatArray
+
+
+def readings(case: Case) -> Iterator[Suspicion]:
+    """Boxes of either side that match those of the other side after another reading of their numbers.
+
+    Every combination of a format and a unit is tried. A reading is suspicious if the objects have a much larger IoU
+    with their best detection: of all images, or of some images that then match as well as the others do.
+    """
+    if case.iou_type != "bbox":
+        return
+    for side in ("detections", "ground_truth"):
+        best: tuple[Reading, _Candidate] | None = None
+        for candidate in _candidates(case, side):
+            on_detections = side == "detections"
+            overlaps = (
+                case.overlaps_of(candidate.boxes)
+                if on_detections
+                else case.overlaps_of(case.detections.boxes, candidate.boxes)
+            )
+            reading = best_reading(case.overlaps, overlaps, case.pairs)
+            if reading is not None and (best is None or reading.gain > best[0].gain):
+                best = reading, candidate
+        if best is not None:
+            yield _suspicion(case, side, *best)
+    yield from _fractions_without_sizes(case)
+
+
+def _fractions_without_sizes(case: Case) -> Iterator[Suspicion]:
+    """One side in fractions and the other in pixels, where no size of an image is known to repair it."""
+    if not len(case.detections) or not len(case.ground_truth) or not np.isnan(case.ground_truth.images.sizes).all():
+        return
+    largest = {side: float(np.abs(case.data.of(side).boxes).max()) for side in NAMES}
+    sides: tuple[Side, Side] = ("detections", "ground_truth")
+    for side, other in (sides, sides[::-1]):
+        if largest[side] <= MOST_OF_A_FRACTION and largest[other] > SURELY_PIXELS:
+            data = case.data.of(side)
+            yield Suspicion(
+                f"{side}_are_fractions", "likely",
+                f"no number of the boxes of the {NAMES[side]} is above {MOST_OF_A_FRACTION:g}, and the boxes of the "
+                f"{NAMES[other]} reach {largest[other]:g}: fractions and pixels do not match",
+                len(data), len(data), "multiply the fractions by the size of the image",
+            )  # fmt: skip
+
+
+def _candidates(case: Case, side: Side) -> Iterator[_Candidate]:
+    """The readings that the magnitudes of the numbers allow."""
+    data = case.data.of(side)
+    boxes, sizes = data.boxes, case.sizes if side == "detections" else case.object_sizes
+    for fmt in FORMATS:
+        yield _Candidate((("boxes", fmt),), as_xywh(boxes, fmt))
+    known = np.logical_not(np.isnan(sizes.sum(axis=1)))
+    small: NDArray[np.bool_] = known & (np.abs(boxes) <= MOST_OF_A_FRACTION).all(axis=1)
+    if small.any() and (sizes[small] > 2 * MOST_OF_A_FRACTION).all():
+        pixels = np.where(small[:, None], as_pixels(boxes, np.nan_to_num(sizes, nan=1.0), "fractions"), boxes)
+        yield _Candidate((("units", "fractions"),), pixels)
+        for fmt in FORMATS:
+            yield _Candidate((("units", "fractions"), ("boxes", fmt)), as_xywh(pixels, fmt))
+    extent = np.nan_to_num(sizes.max(axis=1, initial=0))
+    far: NDArray[np.bool_] = known & (np.abs(boxes).max(axis=1, initial=0) > TIMES_BEYOND * extent)
+    if far.any():
+        yield _Candidate(
+            (("units", "scaled-twice"),), as_pixels(boxes, np.where(known[:, None], sizes, 1.0), "scaled-twice")
+        )
+
+
+def _suspicion(case: Case, side: Side, reading: Reading, candidate: _Candidate) -> Suspicion:
+    images = None if reading.images is None else case.labels(reading.images)
+    repairs = [Repair(name, value, side, images) for name, value in candidate.repairs]
+    what = " and ".join(WORDS[value] for _, value in candidate.repairs)
+    where = "" if images is None else f" of {len(images):,} images"
+    data = case.data.of(side)
+    rows = int(repairs[0].rows(data.image_labels()).sum())
+    message = (
+        f"the boxes of the {NAMES[side]}{where} match if they are read as {what}: the objects' mean IoU with their "
+        f"best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
+    )
+    code = "_".join(value.replace("-", "_") for _, value in candidate.repairs)
+    return Suspicion(
+        f"{side}_are_{code}", "likely", message, rows, len(data),
+        f"read the boxes of the {NAMES[side]} as {what}", examples(images or ()), images or (),
+        Repair.chain(repairs), least_gain=0.005,
+    )  # fmt: skip
+
+
+def beyond_image(case: Case) -> Iterator[Suspicion]:
+    """Boxes that reach beyond the image, by more than 2 % of its size or a quarter of their own side."""
+    sides: list[tuple[Side, GroundTruth | Detections, FloatArray]] = [
+        ("ground_truth", case.ground_truth, case.object_sizes)
+    ]
+    if case.data.detections is not None:
+        sides.append(("detections", case.data.detections, case.sizes))
+    for side, data, sizes in sides:
+        low, high = data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]
+        over = np.maximum(-low, high - sizes)  # NaN where the size of the image is unknown
+        far = (over > FAR_BEYOND * data.boxes[:, 2:]) & (over > BEYOND_PIXELS)
+        beyond = ((over > BEYOND * sizes) | far).any(axis=1)
+        count = int(beyond.sum())
+        if count:
+            often = count >= FEWEST_BEYOND and (
+                count > OFTEN_BEYOND * len(data) or far.any(axis=1).sum() > OFTEN_FAR * len(data)
+            )
+            images = dict.fromkeys(data.image_labels()[beyond].tolist())
+            yield Suspicion(
+                f"{side}_beyond_image", "likely" if often else "possible",
+                f"{count:,} of {len(data):,} boxes of the {NAMES[side]} reach beyond the image, by more than "
+                f"{BEYOND:.0%} of the image or {FAR_BEYOND:.0%} of their own side",
+                count, len(data), "cut them at the border of the image, if the other side ends there",
+                examples(images), repair=Repair("clip", side=side) if often else None, least_gain=0.002,
+            )  # fmt: skip

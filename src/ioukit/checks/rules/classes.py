@@ -1,0 +1,326 @@
+"""Rules about classes: ids of another convention, names that differ a little, classes without rows."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ioukit.checks.case import MATCH
+from ioukit.checks.diagnosis.data_sets import conventions, in_words, mapped
+from ioukit.checks.diagnosis.data_sets import other_ids as ids_after
+from ioukit.checks.repairs.classes import mapping_text
+from ioukit.checks.repairs.repair import Repair
+from ioukit.checks.suspicion import Suspicion, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.case import Case
+    from ioukit.checks.suspicion import Sure
+    from ioukit.datasets import Categories, GroundTruth
+
+    Ids = NDArray[np.int64]
+    Places = NDArray[np.intp]
+
+__all__ = ["empty", "names", "other_ids", "unknown"]
+
+BETTER = 0.1
+FEWEST_HITS = 2
+DOMINANT = 0.6
+CLEARLY = 0.5
+FEWEST_IMAGES = 2
+FEWEST_GAINED = 3
+CERTAIN = 1e-2
+TOUCHES = 0.1
+LEAST_MISSED = 0.2
+FEWEST_SILENT = 3
+TIMES_EXPECTED = 2.0
+
+
+def unknown(case: Case) -> Iterator[Suspicion]:
+    """Detections of classes that the ground truth does not list."""
+    dt, known = case.detections, case.ground_truth.categories.ids
+    strange = ~np.isin(dt.category_ids, known)
+    if strange.any():
+        ids = np.unique(dt.category_ids[strange])
+        shown = examples(ids.tolist())
+        yield Suspicion(
+            "classes_only_in_detections", "sure",
+            f"{int(strange.sum()):,} of {len(dt):,} detections have a class id that the ground truth does not list",
+            int(strange.sum()), len(dt),
+            "write the class ids of the ground truth; `--on-invalid drop` leaves these detections out, and `ioukit "
+            "subset DT OUT --ground-truth GT` writes a file without them",
+            shown, refused=True,
+        )  # fmt: skip
+
+
+class _Hits(NamedTuple):
+    """Pairs that overlap: for each object, its best detection."""
+
+    given: Ids
+    wanted: Ids
+    images: Places
+
+
+def _hits(case: Case) -> _Hits:
+    pairs = case.pairs
+    iou = case.overlaps
+    if not len(iou):
+        empty_ids = np.zeros(0, np.int64)
+        return _Hits(empty_ids, empty_ids, np.zeros(0, np.intp))
+    gt, dt = case.ground_truth, case.detections
+    # A detection of the object's own class is preferred: an object that two detections share is no evidence.
+    own = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
+    close = iou >= MATCH
+    # Of the close pairs of an object: its own class first, then the higher IoU.
+    rank = np.where(close, iou + 2 * own, -1.0)
+    order = np.lexsort((-rank, pairs.objects))
+    first = order[np.unique(pairs.objects[order], return_index=True)[1]]
+    first = first[close[first]]
+    return _Hits(dt.category_ids[pairs.detections[first]], gt.category_ids[pairs.objects[first]], pairs.images[first])
+
+
+def other_ids(case: Case) -> Iterator[Suspicion]:
+    """Class ids that are shifted, positions, COCO's 80 or 91, or that another one-to-one mapping repairs.
+
+    Each object is compared with a detection that overlaps it by at least 0.5. A convention is suspicious if at least a
+    tenth more of the objects then have the class of this detection; or if on at least two images more than half of the
+    objects gain it, and none loses it. The mapping has, for each class of detections, the class that at least 60 % of
+    its objects have, if these classes are exchanged among each other or otherwise without detections.
+    """
+    hits = _hits(case)
+    if len(hits.given) < FEWEST_HITS:
+        return
+    known = case.ground_truth.categories.ids
+    now = hits.given == hits.wanted
+    best: tuple[float, str, NDArray[np.bool_]] | None = None
+    for how in conventions(hits.wanted - hits.given):
+        then = ids_after(hits.given, how, known) == hits.wanted
+        gain = float(then.mean() - now.mean())
+        if best is None or gain > best[0]:
+            best = gain, how, then
+    mapping = _mapping(case, hits)
+    if mapping:
+        then = mapped(hits.given, mapping) == hits.wanted
+        gain = float(then.mean() - now.mean())
+        if best is None or gain > best[0] + 0.02:
+            best = gain, mapping_text(mapping), then
+    if best is not None and best[0] > 0 and (best[0] >= BETTER or ">" in best[1]):
+        yield _suspicion(case, hits, best[1], best[2], None)
+        if best[0] >= BETTER:
+            return
+    found = _of_some_images(hits, known)
+    if found is not None:
+        yield _suspicion(case, hits, *found)
+
+
+def _of_some_images(hits: _Hits, known: Ids) -> tuple[str, NDArray[np.bool_], Places] | None:
+    """The convention that repairs most objects of some images, the objects that have their class then, the images."""
+    images, where = np.unique(hits.images, return_inverse=True)
+    now = hits.given == hits.wanted
+    right = np.bincount(where, now)
+    best: tuple[str, NDArray[np.bool_], Places] | None = None
+    most = 0
+    for how in conventions((hits.wanted - hits.given)[~now]):
+        then = ids_after(hits.given, how, known) == hits.wanted
+        gained, lost = np.bincount(where, then & ~now), np.bincount(where, now & ~then)
+        some = (lost == 0) & (gained > CLEARLY * (np.bincount(where) - right))
+        # A few ids are the same in both conventions. One wrong object is more often a mistake of the detector.
+        some &= (right == 0) | (gained >= FEWEST_GAINED)
+        objects = then & ~now & some[where]
+        # Objects of one class show a convention only if no class has this id.
+        given = np.unique(hits.given[objects])
+        if some.sum() >= FEWEST_IMAGES and objects.sum() > most and (len(given) > 1 or not np.isin(given, known).any()):
+            best, most = (how, then, images[some]), int(objects.sum())
+    return best
+
+
+def _mapping(case: Case, hits: _Hits) -> dict[int, int]:
+    """A one-to-one mapping of classes of detections: cycles, or chains that end in a class without detections."""
+    strong: dict[int, int] = {}
+    weak: dict[int, int] = {}
+    own = set(np.unique(hits.wanted[hits.given == hits.wanted]).tolist())
+    for number in np.unique(hits.given).tolist():
+        wanted, times = np.unique(hits.wanted[hits.given == number], return_counts=True)
+        top = int(np.argmax(times))
+        if wanted[top] != number and times[top] >= DOMINANT * times.sum():
+            (strong if times[top] >= FEWEST_HITS else weak)[number] = int(wanted[top])
+    # One object says little, unless other classes are exchanged as well.
+    mapping = {**weak, **strong} if len(strong) >= FEWEST_HITS else strong
+    taken = list(mapping.values())
+    # A class whose target keeps detections of its own is a confusion of the detector, not of ids.
+    mapping = {old: new for old, new in mapping.items() if taken.count(new) == 1 and new not in own - mapping.keys()}
+    return _closed(mapping, set(np.unique(case.detections.category_ids).tolist()))
+
+
+def _closed(mapping: dict[int, int], present: set[int]) -> dict[int, int]:
+    """The mapping with chains that end in a class with detections closed to cycles, so that it stays one-to-one."""
+    closed = dict(mapping)
+    for first in mapping.keys() - set(mapping.values()):
+        last = first
+        while last in mapping:
+            last = mapping[last]
+        if last in present:
+            closed[last] = first
+    return closed
+
+
+def _suspicion(case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], images: Places | None) -> Suspicion:
+    chosen = np.ones(len(then), np.bool_) if images is None else np.isin(hits.images, images)
+    labels = None if images is None else case.labels(images)
+    listing = how.replace(",", ", ").replace(">", " to ")
+    what = f"the classes are mapped: {listing}" if ">" in how else in_words(how)
+    own, right, total = int((hits.given == hits.wanted)[chosen].sum()), int(then[chosen].sum()), int(chosen.sum())
+    where = "" if labels is None else f" of {len(labels):,} images"
+    names = dict(zip(case.ground_truth.categories.ids.tolist(), case.ground_truth.categories.names, strict=True))
+    moved = dict.fromkeys(
+        f"{given} is {names[wanted]} ({wanted})"
+        for given, wanted in zip(hits.given[chosen & then].tolist(), hits.wanted[chosen & then].tolist(), strict=True)
+        if given != wanted
+    )
+    repair = Repair("classes", how, images=labels)
+    return Suspicion(
+        "other_class_ids", "likely",
+        f"of {total:,} objects{where} that a detection overlaps by at least {MATCH:g}, {own:,} have its class, and "
+        f"{right:,} have it if {what}",
+        int(repair.rows(case.detections.image_labels()).sum()), len(case.detections),
+        "write the class ids of the ground truth", examples(moved), labels or (), repair, least_gain=0.001,
+    )  # fmt: skip
+
+
+def names(case: Case) -> Iterator[Suspicion]:
+    """Two classes of one data set, or of it and the training set, whose names differ by case, spaces or one letter."""
+    gt = case.ground_truth
+    ids, listed = gt.categories.ids, gt.categories.names
+    objects = _times(gt.category_ids, ids)
+    found = None if case.data.detections is None else _times(case.detections.category_ids, ids)
+    unclear: list[str] = []
+    for places in _alike(gt.categories):
+        # The class with fewer objects is taken for the other one.
+        old, new = sorted(places[:2], key=lambda place: (objects[place], -place))
+        # To make one class of two that the detector confuses raises AP in any case.
+        if not places[2] and (found is None or found[old] or not found[new]):
+            unclear.append(f"{listed[old]} and {listed[new]}")
+            continue
+        yield Suspicion(
+            "class_names_alike", "likely" if places[2] else "possible",
+            f"the classes {listed[new]!r} ({objects[new]:,} objects) and {listed[old]!r} ({objects[old]:,}) have "
+            "almost the same name",
+            int(objects[old]), len(gt), "make them one class, if they are", (listed[old], listed[new]),
+            repair=Repair("merge-classes", f"{ids[old]}>{ids[new]}"),
+            least_gain=0.001 if places[2] else 0.005, must_improve=not places[2],
+        )  # fmt: skip
+    if unclear:
+        yield Suspicion(
+            "class_names_similar", "possible",
+            f"{len(unclear):,} pairs of classes have names that differ by one letter",
+            len(unclear), len(listed), "make them one class, if they are (`ioukit remap --classes FILE`)",
+            examples(unclear),
+        )  # fmt: skip
+    if case.train is not None:
+        theirs = {_plain(name): name for name in case.train.categories.names}
+        differing = [
+            name for name in gt.categories.names if _plain(name) in theirs and name not in case.train.categories.names
+        ]
+        if differing:
+            shown = [f"{name} is {theirs[_plain(name)]} in the training set" for name in differing]
+            yield Suspicion(
+                "class_names_of_training", "possible",
+                f"{len(differing):,} classes have another spelling in the training set", len(differing),
+                len(gt.categories), "write each name in one way (`ioukit remap --classes FILE`)", examples(shown),
+            )  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    """A name without case, accents, and the signs between words."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return re.sub(r"[\s_\-./]+", "", "".join(sign for sign in letters if not unicodedata.combining(sign)))
+
+
+def _alike(categories: Categories) -> list[tuple[int, int, bool]]:
+    """Pairs of positions whose names are alike, and whether they differ by case and signs alone."""
+    found: list[tuple[int, int, bool]] = []
+    first_of: dict[str, int] = {}
+    for place, name in enumerate(categories.names):
+        plain = _plain(name)
+        if not plain or plain.isdecimal():
+            continue
+        if plain in first_of:
+            found.append((first_of[plain], place, True))
+        first_of.setdefault(plain, place)
+    # One letter more, less, other or exchanged: names that agree after one letter is deleted.
+    shortened: dict[str, int] = {}
+    for plain, place in first_of.items():
+        if len(plain) < 6 or re.search(r"\d", plain):
+            continue
+        forms = {plain, *(plain[:at] + plain[at + 1 :] for at in range(len(plain)))}
+        others = {shortened[form] for form in forms if form in shortened}
+        found += [(other, place, False) for other in sorted(others)]
+        shortened |= dict.fromkeys(forms, place)
+    return found
+
+
+def empty(case: Case) -> Iterator[Suspicion]:
+    """Classes without objects, without detections, or with detections only."""
+    gt = case.ground_truth
+    ids, listed = gt.categories.ids, gt.categories.names
+    objects = _times(gt.category_ids[~gt.crowd], ids)
+    bare = np.flatnonzero(objects == 0)
+    if len(bare):
+        yield Suspicion(
+            "classes_without_objects", "possible",
+            f"{len(bare):,} of {len(ids):,} classes have no object, and their AP is undefined", len(bare), len(ids),
+            "leave them out of the list of classes, if they should not be there (`ioukit subset --classes LIST` keeps "
+            "the other classes)",
+            examples(listed[place] for place in bare.tolist()),
+        )  # fmt: skip
+    if case.data.detections is None or not len(case.detections):
+        return
+    yield from _without_detections(case, gt, objects)
+
+
+def _times(values: Ids, ids: Ids) -> Ids:
+    """(K,) how often each id occurs."""
+    found, times = np.unique(values, return_counts=True)
+    counts = np.zeros(len(ids), np.int64)
+    inside = np.isin(found, ids)
+    counts[np.searchsorted(ids, found[inside])] = times[inside]
+    return counts
+
+
+def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[Suspicion]:
+    """Classes with objects and no detection, if so many objects are rarely missed."""
+    found = _times(case.detections.category_ids, gt.categories.ids)
+    silent = np.flatnonzero((found == 0) & (objects > 0))
+    if not len(silent):
+        return
+    # The chance that all objects of a class are missed, if they are missed as those of other classes are.
+    pairs = case.pairs
+    same = gt.category_ids[pairs.objects] == case.detections.category_ids[pairs.detections]
+    missed = pairs.best(np.where(same, case.overlaps, 0.0)) < TOUCHES
+    spoken = ~np.isin(gt.category_ids[pairs.objects[pairs.starts]], gt.categories.ids[silent])
+    share = (missed[spoken].sum() + 1) / (spoken.sum() + 2)
+    chances = np.maximum(share, LEAST_MISSED) ** objects
+    expected = float(chances[objects > 0].sum())
+    many = len(silent) >= FEWEST_SILENT and len(silent) > TIMES_EXPECTED * (expected + np.sqrt(expected))
+    certain = silent if many else silent[chances[silent] <= CERTAIN]
+    few = np.setdiff1d(silent, certain)
+    by_sureness: tuple[tuple[Places, Sure], ...] = ((certain, "likely"), (few, "possible"))
+    for places, sure in by_sureness:
+        if len(places):
+            shown = [f"{gt.categories.names[place]} ({int(objects[place]):,})" for place in places.tolist()]
+            lost = int(objects[places].sum())
+            total = int((objects > 0).sum())
+            yield Suspicion(
+                "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,
+                f"{len(places):,} of {total:,} classes with objects have no detection; they have {lost:,} "
+                f"object{'' if lost == 1 else 's'}",
+                len(places), total, "check that the detector knows these classes, and their ids",
+                examples(shown), repair=Repair("only", "detected-classes") if sure == "likely" else None,
+                must_improve=False,
+            )  # fmt: skip

@@ -1,0 +1,204 @@
+"""A rule about detections in the pixels of another image: resized, with or without a border, and not scaled back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ioukit.checks.case import MATCH
+from ioukit.checks.repairs.frames import MODES, on_image, unit_scales
+from ioukit.checks.repairs.repair import Repair
+from ioukit.checks.rules.readings import Reading, best_reading
+from ioukit.checks.suspicion import Suspicion, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.case import Case
+    from ioukit.typing import FloatArray
+
+__all__ = ["frames"]
+
+# A pair of a detection and an object votes for a size of the network's image. Votes agree within half a percent.
+BIN = 0.005
+PEAKS = 3
+FEWEST_VOTES = 4
+# Width and height of a pair that belongs together give about the same scale; centres give the same within 2 %.
+SIZES_AGREE = np.log(1.35)
+CENTRES_AGREE = 0.02
+SMALLEST, LARGEST = 16.0, 16384.0
+UNCHANGED = 0.004
+# A free size can fit a few objects by chance.
+FEWEST_OBJECTS = 6
+# Sizes and factors that people choose, from the roundest on; the last ones are as exact as the fit.
+ROUND_SIZES = (32.0, 50.0, 1.0, 0.1)
+ROUND_FACTORS = (0.5, 0.05, 0.01, 0.0001)
+NEAR = 0.01
+AS_WELL = 0.003
+
+WORDS = {
+    "factor": "an image of {0:g} times the size",
+    "stretch": "an image that was resized to {0:g} x {1:g}",
+    "letterbox": "an image that was resized into a square of {0:g} with equal borders on both sides (letterbox)",
+    "longest": "an image whose longer side was resized to {0:g}",
+    "shortest": "an image whose shorter side was resized to {0:g}",
+}
+
+
+class _Frame(NamedTuple):
+    mode: str
+    size: tuple[float, float]
+    reading: Reading
+
+
+def frames(case: Case) -> Iterator[Suspicion]:
+    """Detections that match after a resizing of the image is undone.
+
+    For each way of resizing, all pairs of a detection and an object of one image vote for the size of the network's
+    image. The three sizes with most votes are refined by the median over the pairs that then overlap by at least 0.5,
+    and compared as other readings are. Of ways that match equally well, such as those of images of one size, the first
+    one is reported.
+    """
+    pairs = case.fewer_pairs
+    if case.iou_type != "bbox" or not len(pairs.objects):
+        return
+    now = case.overlaps_of(case.detections.boxes, pairs=pairs)
+    best: _Frame | None = None
+    for mode in MODES:
+        for size in _sizes(case, mode):
+            boxes = _boxes(case, mode, size)
+            if boxes is None:
+                continue
+            size = _refined(case, mode, size, boxes)  # noqa: PLW2901 - the same size, more exactly
+            boxes = _boxes(case, mode, size)
+            if boxes is None:
+                continue
+            then = case.overlaps_of(boxes, pairs=pairs)
+            reading = best_reading(now, then, pairs, fewest_objects=FEWEST_OBJECTS)
+            if reading is not None and (best is None or reading.gain > 1.02 * best.reading.gain):
+                best = _Frame(mode, size, reading)
+    if best is not None:
+        yield _suspicion(case, best)
+
+
+def _boxes(case: Case, mode: str, size: tuple[float, float]) -> FloatArray | None:
+    """(N, 4) boxes on the image; ``None`` if sizes of images are unknown."""
+    sizes = np.ones_like(case.sizes) if mode == "factor" else case.sizes
+    if np.isnan(sizes[case.places >= 0]).any():
+        return None
+    return on_image(case.detections.boxes, np.nan_to_num(sizes, nan=1.0), mode, size)
+
+
+def _sizes(case: Case, mode: str) -> list[tuple[float, float]]:
+    """The sizes of the network's image with most votes; a factor of 1, which changes nothing, is left out."""
+    pairs = case.fewer_pairs
+    rows, objects, images = pairs.detections, pairs.objects, pairs.images
+    image = case.ground_truth.images.sizes[images]
+    if mode != "factor" and np.isnan(image).any():
+        return []
+    scale, shift = unit_scales(image, mode)
+    found, wanted = case.detections.boxes[rows], case.ground_truth.boxes[objects]
+    with np.errstate(all="ignore"):
+        by_side = np.log(found[:, 2:]) - np.log(wanted[:, 2:] * scale)
+        centre = (found[:, :2] + found[:, 2:] / 2) / ((wanted[:, :2] + wanted[:, 2:] / 2) * scale + shift)
+        by_centre = np.log(centre)
+    low, high = (np.log([SMALLEST, LARGEST]) if mode != "factor" else np.log([1 / 16, 16])).tolist()
+    agree = np.isfinite(by_side).all(axis=1) & np.isfinite(by_centre).all(axis=1)
+    by_side, by_centre = np.where(agree[:, None], by_side, 0), np.where(agree[:, None], by_centre, 0)
+    if mode == "stretch":
+        agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
+        peaks = [_peaks(by_centre[agree, axis], low, high) for axis in (0, 1)]
+        return [(wide, tall) for wide in peaks[0][:2] for tall in peaks[1][:2]]
+    agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
+    agree &= np.abs(by_centre[:, 0] - by_centre[:, 1]) <= CENTRES_AGREE
+    peaks_of_both = _peaks(by_centre[agree].mean(axis=1), low, high)
+    return [(size, size) for size in peaks_of_both if mode != "factor" or abs(size - 1) > UNCHANGED]
+
+
+def _peaks(votes: FloatArray, low: float, high: float) -> list[float]:
+    """The values with most votes, from logarithms."""
+    bins = int((high - low) / BIN) + 1
+    counts, edges = np.histogram(votes, bins=bins, range=(low, high))
+    smooth = np.convolve(counts, np.ones(3), mode="same")
+    peaks: list[float] = []
+    for _ in range(PEAKS):
+        at = int(np.argmax(smooth))
+        if smooth[at] < FEWEST_VOTES:
+            break
+        near = votes[np.abs(votes - (edges[at] + edges[at + 1]) / 2) <= 1.5 * BIN]
+        peaks.append(float(np.exp(np.median(near))))
+        smooth[max(0, at - 4) : at + 5] = 0
+    return peaks
+
+
+def _refined(case: Case, mode: str, size: tuple[float, float], boxes: FloatArray) -> tuple[float, float]:
+    """The size by the median over the edges of the pairs that overlap by at least 0.5."""
+    pairs = case.fewer_pairs
+    close = case.overlaps_of(boxes, pairs=pairs) >= MATCH
+    if close.sum() < FEWEST_VOTES:
+        return size
+    rows, objects, images = pairs.detections[close], pairs.objects[close], pairs.images[close]
+    image = np.ones((len(rows), 2)) if mode == "factor" else case.ground_truth.images.sizes[images]
+    scale, shift = unit_scales(image, mode)
+    found, wanted = case.detections.boxes[rows], case.ground_truth.boxes[objects]
+    edges: list[FloatArray] = [found[:, :2], found[:, :2] + found[:, 2:]]
+    units = [wanted[:, :2] * scale + shift, (wanted[:, :2] + wanted[:, 2:]) * scale + shift]
+    ratio, weight = np.concatenate(edges), np.concatenate(units)
+    with np.errstate(all="ignore"):
+        ratios = ratio / weight
+    if mode == "stretch":
+        found_sizes = [_weighted_median(ratios[:, axis], weight[:, axis]) for axis in (0, 1)]
+        return found_sizes[0], found_sizes[1]
+    both = _weighted_median(ratios.reshape(-1), weight.reshape(-1))
+    return both, both
+
+
+def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
+    """The median, with the weight of each value: an edge far from the origin tells the scale better."""
+    good: NDArray[np.bool_] = np.isfinite(values) & (weights > 0)
+    order = np.argsort(values[good])
+    total = np.cumsum(weights[good][order])
+    return float(values[good][order][np.searchsorted(total, total[-1] / 2)])
+
+
+def _rounded(case: Case, frame: _Frame) -> tuple[float, float]:
+    """The size as a whole number, or as a rounder one, if the boxes match as well."""
+    pairs, images = case.fewer_pairs, frame.reading.images
+    concerned = np.ones(len(pairs.starts), np.bool_)
+    if images is not None:
+        concerned = np.isin(pairs.images[pairs.starts], images)
+    best, highest = frame.size, -1.0
+    for step in ROUND_FACTORS if frame.mode == "factor" else ROUND_SIZES:
+        size = tuple(max(round(side / step), 1) * step for side in frame.size)
+        if any(abs(near - side) > NEAR * side for near, side in zip(size, frame.size, strict=True)):
+            continue
+        wide, tall = (float(f"{side:.6g}") for side in size)
+        boxes = _boxes(case, frame.mode, (wide, tall))
+        assert boxes is not None  # the same sizes of images as before
+        mean = float(pairs.best(case.overlaps_of(boxes, pairs=pairs))[concerned].mean())
+        if mean > highest + AS_WELL:
+            best, highest = (wide, tall), mean
+    return best
+
+
+def _suspicion(case: Case, frame: _Frame) -> Suspicion:
+    mode, _, reading = frame
+    size = _rounded(case, frame)
+    images = None if reading.images is None else case.labels(reading.images)
+    text = f"{size[0]:g}x{size[1]:g}" if mode == "stretch" else f"{size[0]:g}"
+    repair = Repair("network", f"{mode}:{text}", images=images)
+    rows = int(repair.rows(case.detections.image_labels()).sum())
+    what = WORDS[mode].format(*size)
+    where = "" if images is None else f" of {len(images):,} images"
+    message = (
+        f"the detections{where} match if their boxes are in the pixels of {what}: the objects' mean IoU with their "
+        f"best detection is then {reading.after:.2f} instead of {reading.before:.2f}"
+    )
+    return Suspicion(
+        "other_image_size", "likely", message, rows, len(case.detections),
+        "scale the boxes back to the size of the image, after its border is subtracted", examples(images or ()),
+        images or (), repair, least_gain=0.005,
+    )  # fmt: skip

@@ -1,0 +1,195 @@
+"""Rules about images: unknown ids, ids that match by another name, images on one side only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit.checks.case import MATCH, elementwise_iou
+from ioukit.checks.diagnosis.data_sets import SHARE_OF_IMAGES
+from ioukit.checks.repairs.images import places_by_position, places_by_stem
+from ioukit.checks.repairs.repair import Repair
+from ioukit.checks.suspicion import Suspicion, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.case import Case
+    from ioukit.typing import FloatArray
+
+    Places = NDArray[np.intp]
+
+__all__ = ["one_side", "unknown"]
+
+MOST_MATCHED = 0.3
+BETTER = 0.2
+TIMES_EXPECTED = 3.0
+BY_CHANCE = 1e-6
+TOUCHES = 0.1
+FEWEST_IMAGES = 3
+CONFIDENT = 0.5
+FEWEST_CONFIDENT = 3
+
+
+def unknown(case: Case) -> Iterator[Suspicion]:
+    """Detections of images that the ground truth does not list, and ids that match in another way."""
+    gt, dt = case.ground_truth, case.detections
+    if not len(dt) or not len(gt.images):
+        return
+    strange = case.places < 0
+    count = int(strange.sum())
+    by_stem = places_by_stem(gt, dt) if count else case.places
+    more = int((by_stem >= 0).sum() - (~strange).sum())
+    if more > 0:
+        labels = dict.fromkeys(
+            f"{label!r} is {gt.images.labels[place].item()!r}"
+            for label, place in zip(dt.image_labels()[strange].tolist(), by_stem[strange].tolist(), strict=True)
+            if place >= 0
+        )
+        yield Suspicion(
+            "image_ids_match_by_stem", "sure",
+            f"{more:,} of {len(dt):,} detections have an image id that is listed only by another name: with a folder, "
+            "an extension or zeros in front, as a string or a number, or as the name of the file",
+            more, len(dt), "write the image ids of the ground truth", examples(labels),
+            repair=Repair("images", "stem"), refused=True,
+        )  # fmt: skip
+    elif count:
+        listed = dict.fromkeys(dt.image_labels()[strange].tolist())
+        yield Suspicion(
+            "images_only_in_detections", "sure",
+            f"{count:,} of {len(dt):,} detections are of {len(listed):,} images that the ground truth does not list",
+            count, len(dt), "leave these detections out (`--on-invalid drop`; `ioukit subset DT OUT --ground-truth GT` "
+            "writes a file without them), or add their images to the ground truth", examples(listed), refused=True,
+        )  # fmt: skip
+    yield from _positions(case)
+
+
+def _positions(case: Case) -> Iterator[Suspicion]:
+    """Image ids that are positions in the list of images: the objects then match, and do not as they are."""
+    gt, dt = case.ground_truth, case.detections
+    if dt.image_keys is not None:
+        return
+    now = _matched(case, case.places)
+    if now > MOST_MATCHED:
+        return
+    shares = {first: _matched(case, places_by_position(gt, dt, first)) for first in (0, 1)}
+    first = max(shares, key=lambda number: shares[number])
+    if shares[first] >= now + BETTER:
+        yield Suspicion(
+            "image_ids_are_positions", "likely",
+            f"{shares[first]:.0%} of the objects overlap a detection by at least {MATCH:g} if image ids are positions "
+            f"in the list of images, counted from {first}, and {now:.0%} as they are",
+            len(dt), len(dt), "write the image ids of the ground truth",
+            repair=Repair("images", f"positions{first}"), least_gain=0.005,
+        )  # fmt: skip
+
+
+def _matched(case: Case, places: Places) -> float:
+    """The share of objects, of up to 200 images, that a detection overlaps by at least 0.5."""
+    gt, dt = case.ground_truth, case.detections
+    images = np.unique(case.object_places)[:: max(1, len(np.unique(case.object_places)) // 200)]
+    matched = total = 0
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(places[order], images, side="left")
+    ends = np.searchsorted(places[order], images, side="right")
+    by_image = np.argsort(case.object_places, kind="stable")
+    low = np.searchsorted(case.object_places[by_image], images, side="left")
+    high = np.searchsorted(case.object_places[by_image], images, side="right")
+    for start, end, first, last in zip(starts, ends, low, high, strict=True):
+        found, objects = dt.boxes[order[start:end][:100]], gt.boxes[by_image[first:last]]
+        total += len(objects)
+        if len(found):
+            iou = elementwise_iou(np.tile(found, (len(objects), 1)), np.repeat(objects, len(found), axis=0))
+            matched += int((iou.reshape(len(objects), -1).max(axis=1) >= MATCH).sum())
+    return matched / total if total else 1.0
+
+
+def one_side(case: Case) -> Iterator[Suspicion]:
+    """Images with objects and no detection, and images with detections and no annotation."""
+    gt, dt = case.ground_truth, case.detections
+    if not len(dt) or not len(gt.images) or (case.places < 0).mean() > CONFIDENT:
+        return
+    found = np.bincount(case.places[case.places >= 0], minlength=len(gt.images))
+    objects = np.bincount(case.object_places[~gt.crowd], minlength=len(gt.images))
+    yield from _without_detections(case, found, objects)
+    yield from _without_annotations(case, objects)
+
+
+def _without_detections(case: Case, found: Places, objects: Places) -> Iterator[Suspicion]:
+    """Images without detections, more of them than are expected by chance."""
+    with_objects = objects > 0
+    silent = with_objects & (found == 0)
+    count, total = int(silent.sum()), int(with_objects.sum())
+    if not count:
+        return
+    chances = _chances_of_empty(case, found, objects)
+    expected = float(chances.sum())
+    surprising = bool((chances[silent] <= BY_CHANCE).any()) or (
+        count >= FEWEST_IMAGES and count > TIMES_EXPECTED * (expected + np.sqrt(expected))
+    )
+    sure = surprising or count >= max(FEWEST_IMAGES, SHARE_OF_IMAGES * total)
+    labels = case.labels(np.flatnonzero(silent))
+    yield Suspicion(
+        "images_without_detections", "likely" if sure else "possible",
+        f"{count:,} of {total:,} images with objects have no detection; from what the detector misses on the other "
+        f"images, about {expected:.1f} are expected",
+        count, total, "check that the detector ran on all images; all objects of these images count as missed",
+        examples(labels), labels, Repair("only", "detected-images") if sure else None, must_improve=False,
+    )  # fmt: skip
+
+
+def _chances_of_empty(case: Case, found: Places, objects: Places) -> FloatArray:
+    """(I,) the chance that an image with objects has no detection.
+
+    An image is empty if all objects are missed and nothing else is detected. The share of missed objects comes from
+    images that would be listed without one of their objects, too: those with a detection apart from all objects, and
+    those with two objects or more.
+    """
+    pairs, images = case.pairs, len(objects)
+    overlaps = np.zeros(len(case.detections))
+    np.maximum.at(overlaps, pairs.detections, case.overlaps)
+    looked_at = np.zeros(len(overlaps), np.bool_)
+    looked_at[pairs.detections] = True
+    false = looked_at & (overlaps < TOUCHES)
+    of_images = np.bincount(case.places[false], minlength=images)
+    rate = of_images[(objects > 0) & (found > 0)].mean() if ((objects > 0) & (found > 0)).any() else 0.0
+    missed = pairs.best(case.overlaps) < TOUCHES
+    image = pairs.images[pairs.starts]
+    fair = (of_images[image] > 0) | (objects[image] > 1)
+    share = (missed[fair].sum() + 1) / (fair.sum() + 2)
+    chances = np.zeros(images)
+    chances[objects > 0] = share ** objects[objects > 0] * np.exp(-rate)
+    return chances
+
+
+def _without_annotations(case: Case, objects: Places) -> Iterator[Suspicion]:
+    """Images with confident detections and no annotation."""
+    dt, places = case.detections, case.places
+    annotated = np.bincount(case.object_places, minlength=len(objects)) > 0
+    if not annotated.any() or annotated.all():
+        return
+    # A score that about as many detections of annotated images reach as there are objects.
+    listed = places >= 0
+    of_annotated = dt.scores[listed & annotated[np.where(listed, places, 0)]]
+    many = int(objects.sum())
+    if len(of_annotated) < FEWEST_IMAGES or not many:
+        return
+    level = float(np.sort(of_annotated)[::-1][min(many, len(of_annotated)) // 2])
+    confident = np.bincount(places[listed & (dt.scores >= level)], minlength=len(objects))
+    lacking = ~annotated & (confident > 0)
+    # Images without objects have few confident detections; those that were not annotated have as many as the others.
+    typical, here = float(confident[annotated].mean()), float(confident[~annotated].mean())
+    sure = confident[lacking].sum() >= FEWEST_CONFIDENT and here >= CONFIDENT * typical
+    count = int(lacking.sum())
+    if count:
+        labels = case.labels(np.flatnonzero(lacking))
+        yield Suspicion(
+            "images_without_annotations", "likely" if sure else "possible",
+            f"{count:,} of {int((~annotated).sum()):,} images without annotations have detections with a high score "
+            f"(at least {level:.3g})",
+            count, len(annotated), "check that these images were annotated; all their detections count as false",
+            examples(labels), labels, Repair("only", "annotated-images") if sure else None, must_improve=False,
+        )  # fmt: skip

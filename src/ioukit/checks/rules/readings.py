@@ -1,0 +1,74 @@
+"""When does another reading of the boxes match much better: on all images, or on some of them?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ioukit.checks.case import Pairs
+    from ioukit.typing import FloatArray
+
+__all__ = ["Reading", "best_reading"]
+
+# The thresholds; the docstring of `best_reading` explains them.
+LARGE = 0.1
+SMALL = 0.005
+STANDARD_ERRORS = 4.0
+MOST_WORSE = 0.25
+CLEARLY = 0.2
+FEWEST_IMAGES = 2
+LEAST_SHARE = 0.01
+AS_GOOD = 0.6
+FEWEST_OBJECTS = 4
+
+
+class Reading(NamedTuple):
+    """How much better the objects match after another reading."""
+
+    gain: float
+    """The sum over the images of the gain of the mean IoU."""
+    before: float
+    """The mean IoU of the objects with their best detection."""
+    after: float
+    """The same after the other reading, for the images concerned."""
+    images: NDArray[np.intp] | None
+    """The positions of the images concerned; ``None`` for all."""
+
+
+def best_reading(
+    now: FloatArray, then: FloatArray, pairs: Pairs, *, fewest_objects: int = FEWEST_OBJECTS
+) -> Reading | None:
+    """How much better another reading matches; ``None`` if it is not clearly better.
+
+    For each image, the mean over its objects of the IoU with their best detection is compared. The reading is better on
+    all images if the mean over the images rises by at least 0.1, or by 0.005 and four standard errors, and falls by
+    more than 0.01 on at most a quarter of the images, and by 0.2 on at most one. It is better on some images if that
+    mean rises by at least 0.2 on at least 2 images and 1 % of the images, and these then reach at least 0.6 of what the
+    others have.
+
+    Args:
+        now: (P,) the IoU of the pairs as the boxes are.
+        then: (P,) their IoU after the reading.
+        pairs: The pairs.
+        fewest_objects: How many objects some images must have together.
+    """
+    if not len(now):
+        return None
+    _, now, _ = pairs.per_image(pairs.best(now))
+    images, then, objects = pairs.per_image(pairs.best(then))
+    gain = then - now
+    mean, error = float(gain.mean()), float(gain.std()) / np.sqrt(len(gain))
+    better = mean >= LARGE or (len(gain) > 2 and mean >= max(SMALL, STANDARD_ERRORS * error))
+    some = gain >= CLEARLY
+    fits = then[some].mean() >= AS_GOOD * now[~some].mean() if some.any() and not some.all() else some.all()
+    mixed = (gain <= -CLEARLY).sum() >= FEWEST_IMAGES and some.any()
+    if better and not mixed and (gain < -0.01).mean() <= MOST_WORSE:
+        return Reading(float(gain.sum()), float(now.mean()), float(then.mean()), None)
+    enough = some.sum() >= max(FEWEST_IMAGES, LEAST_SHARE * len(gain)) and objects[some].sum() >= fewest_objects
+    if enough and fits:
+        return Reading(float(gain[some].sum()), float(now[some].mean()), float(then[some].mean()), images[some])
+    return None

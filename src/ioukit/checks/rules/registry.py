@@ -1,0 +1,76 @@
+"""The register of rules: each looks at a `Case` and yields what it suspects."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ioukit.checks.case import Case
+from ioukit.checks.suspicion import Suspicion
+
+__all__ = ["RULES", "Rule", "register_rule"]
+
+Find: TypeAlias = Callable[[Case], Iterable[Suspicion]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of the check."""
+
+    name: str
+    """Its name."""
+    title: str
+    """What it looks for, in one line."""
+    find: Find | str
+    """``find(case)`` yields suspicions; or the name ``"package.module:function"`` of the function. It changes nothing,
+    and raises no error for valid data."""
+    needs_detections: bool = True
+    """Whether it is left out if only ground truth is checked."""
+
+    def function(self) -> Find:
+        """The function; its module is imported now."""
+        if not isinstance(self.find, str):
+            return self.find
+        module, _, name = self.find.partition(":")
+        found: Find = getattr(importlib.import_module(module), name)
+        return found
+
+
+RULES: dict[str, Rule] = {}
+"""The rules by name, in the order in which they are asked."""
+
+
+def register_rule(rule: Rule) -> None:
+    """Adds a rule, so that `check` and the command ask it.
+
+    Raises:
+        ValueError: If there is one of that name.
+    """
+    if rule.name in RULES:
+        raise ValueError(f"there is a rule {rule.name!r} already: {RULES[rule.name].title}")
+    RULES[rule.name] = rule
+
+
+_HERE = "ioukit.checks.rules"
+
+for _rule in (
+    Rule("box-numbers", "ground truth in another format, or in fractions", f"{_HERE}.boxes:of_ground_truth", False),
+    Rule("box-readings", "boxes that match after another reading of their numbers", f"{_HERE}.boxes:readings"),
+    Rule("frames", "boxes in the pixels of the network's image", f"{_HERE}.frames:frames"),
+    Rule("beyond-image", "boxes beyond the image", f"{_HERE}.boxes:beyond_image", False),
+    Rule("unknown-classes", "classes that the ground truth does not list", f"{_HERE}.classes:unknown"),
+    Rule("class-ids", "class ids of another convention", f"{_HERE}.classes:other_ids"),
+    Rule("class-names", "names of classes that differ by case or spelling", f"{_HERE}.classes:names", False),
+    Rule("empty-classes", "classes without objects or detections", f"{_HERE}.classes:empty", False),
+    Rule("unknown-images", "images that the ground truth does not list", f"{_HERE}.images:unknown"),
+    Rule("images-of-one-side", "images without detections or annotations", f"{_HERE}.images:one_side"),
+    Rule("duplicates", "rows that repeat an earlier one", f"{_HERE}.duplicates:duplicates", False),
+    Rule("suppression", "missing or repeated NMS", f"{_HERE}.suppression:suppression"),
+    Rule("scores", "scores that are equal, or no confidences", f"{_HERE}.scores:scores"),
+    Rule("areas", "areas that are not those of the masks", f"{_HERE}.ground_truth:areas", False),
+    Rule("crowds", "crowds that are not marked", f"{_HERE}.ground_truth:crowds", False),
+    Rule("train-images", "images of the training set", f"{_HERE}.train:train_images", False),
+):
+    register_rule(_rule)

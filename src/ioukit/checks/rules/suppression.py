@@ -1,0 +1,99 @@
+"""A rule about NMS that is missing, or that removed too much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit.checks.diagnosis.data_sets import first_of_each
+from ioukit.checks.repairs.repair import Repair
+from ioukit.checks.suspicion import Suspicion, examples
+from ioukit.overlap import overlap_join
+from ioukit.regions import Boxes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.case import Case
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.typing import FloatArray
+
+__all__ = ["suppression"]
+
+CLOSE = 0.6
+LEAST_SHARE = 0.03
+LOWEST = 0.05
+THRESHOLDS = (0.5, 0.65, 0.8)
+FEWEST_PAIRS = 10
+MOST_PAIRS = 2_000_000
+STRICT = 0.5
+CROWDED = 0.02
+
+
+def suppression(case: Case) -> Iterator[Suspicion]:
+    """Detections of one class that overlap much more often than objects do, or never as much as objects do."""
+    gt, dt = case.ground_truth, case.detections
+    if case.iou_type != "bbox" or len(dt) < FEWEST_PAIRS:
+        return
+    dt = dt[first_of_each(dt)]  # repeated rows have a rule of their own
+    rows, _ = _pairs(dt, CLOSE)
+    close = np.unique(rows)
+    share = len(close) / len(dt)
+    of_objects = gt.take(~gt.crowd)
+    object_rows, object_overlaps = _pairs(of_objects, LOWEST)
+    among_objects = len(np.unique(object_rows[object_overlaps >= CLOSE])) / max(1, len(of_objects))
+    if share >= LEAST_SHARE + 2 * among_objects:
+        yield _missing(case, dt, close, share, among_objects)
+    elif not len(rows):
+        yield from _too_strict(dt, of_objects, object_rows, object_overlaps)
+
+
+def _pairs(data: GroundTruth | Detections, least: float) -> tuple[NDArray[np.int64], FloatArray]:
+    """For the pairs of rows of one image and class that overlap: the later row, and the IoU."""
+    usable = np.flatnonzero((data.boxes[:, 2:] > 0).all(axis=1))
+    if not len(usable):
+        return np.zeros(0, np.int64), np.zeros(0)
+    keys = np.stack([data.image_ids[usable], data.category_ids[usable]], axis=1)
+    groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    pairs = overlap_join(Boxes(data.boxes[usable], "xywh"), min_iou=least, labels1=groups)
+    return usable[pairs.columns], pairs.values.astype(np.float64)
+
+
+def _missing(case: Case, dt: Detections, close: NDArray[np.int64], share: float, among_objects: float) -> Suspicion:
+    best, highest = THRESHOLDS[1], -1.0
+    for threshold in THRESHOLDS:
+        numbers = case.repaired(Repair("nms", f"{threshold:g}")).summary
+        value = next(iter(numbers.values()), float("nan"))
+        if value > highest:
+            best, highest = threshold, value
+    images = dict.fromkeys(dt.image_labels()[close].tolist())
+    return Suspicion(
+        "nms_missing", "possible",
+        f"{share:.0%} of the detections overlap another one of their class by at least {CLOSE:g}, and "
+        f"{among_objects:.0%} of the objects do",
+        len(close), len(dt), "apply NMS", examples(images), repair=Repair("nms", f"{best:g}"), least_gain=0.004,
+    )  # fmt: skip
+
+
+def _too_strict(
+    dt: Detections, objects: GroundTruth, rows: NDArray[np.int64], overlaps: FloatArray
+) -> Iterator[Suspicion]:
+    """NMS with a low threshold: no two detections of a class overlap by more than it, but objects do."""
+    _, of_detections = _pairs(dt, LOWEST)
+    limit = float(of_detections.max()) if len(of_detections) else LOWEST
+    lost = np.unique(rows[overlaps > limit])
+    share = len(lost) / max(1, len(objects))
+    if limit > STRICT + 0.01 or len(lost) < FEWEST_PAIRS:
+        return
+    sure = share >= CROWDED
+    yield Suspicion(
+        "nms_too_strict", "likely" if sure else "possible",
+        f"no two detections of one class overlap by more than {limit:.2f}, but {len(lost):,} of {len(objects):,} "
+        f"objects ({share:.1%}) overlap another one of their class by more: NMS with a low threshold, or "
+        "applied twice, loses them",
+        len(lost), len(objects), "write the detections again with a higher IoU threshold of NMS",
+        examples(dict.fromkeys(objects.image_labels()[lost].tolist())),
+    )  # fmt: skip

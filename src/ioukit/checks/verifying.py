@@ -1,0 +1,207 @@
+"""Suspicions become findings: the repaired data are evaluated, and what one repair explains is left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ioukit.checks.rules.registry import RULES
+from ioukit.checks.suspicion import Suspicion
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ioukit.checks.case import Case
+    from ioukit.checks.repairs.repair import Repair
+
+__all__ = ["VerifiedSuspicion", "explained"]
+
+_NAN = float("nan")
+MOST_CAUSES = 4
+WIDTH = 118
+
+
+@dataclass(frozen=True)
+class VerifiedSuspicion:
+    """A suspicion, and what the repaired data give."""
+
+    suspicion: Suspicion
+    """What looks wrong."""
+    harmful: bool
+    """Whether it may move numbers; a note otherwise."""
+    measure: str = ""
+    """The number that is compared: the protocol's first one, or the one that moves most if the first one does not."""
+    before: float = _NAN
+    """This number as the data are; NaN if it was not computed."""
+    after: float = _NAN
+    """This number after the repair."""
+    together_with: tuple[str, ...] = ()
+    """Other repairs that both numbers are computed with, because this repair shows no effect without them."""
+
+    @property
+    def code(self) -> str:
+        """What was found, for programs."""
+        return self.suspicion.code
+
+    @property
+    def gain(self) -> float:
+        """How much the number moves; NaN if it was not computed."""
+        return self.after - self.before
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain values for JSON; an undefined number is None."""
+        given = {
+            field.name: getattr(self.suspicion, field.name)
+            for field in dataclasses.fields(Suspicion)
+            if field.name not in ("repair", "least_gain", "must_improve")
+        }
+        repair = self.suspicion.repair
+        return {
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()},
+            "harmful": self.harmful,
+            "repair": None if repair is None else str(repair).split(" "),
+            "measure": self.measure or None,
+            "before": None if math.isnan(self.before) else self.before,
+            "after": None if math.isnan(self.after) else self.after,
+            "together_with": list(self.together_with),
+        }
+
+    def __str__(self) -> str:
+        suspicion = self.suspicion
+        paragraphs = [f"{suspicion.message}."]
+        if suspicion.examples:
+            more = ", ..." if suspicion.count > len(suspicion.examples) else ""
+            paragraphs.append(f"Such as: {'; '.join(suspicion.examples)}{more}")
+        if not math.isnan(self.after):
+            others = f" (with {' and '.join(self.together_with)})" if self.together_with else ""
+            paragraphs.append(f"{self.measure} is {self.after:.3f} instead of {self.before:.3f} if so{others}.")
+        elif suspicion.refused:
+            paragraphs.append("`evaluate` refuses the data because of this.")
+        paragraphs.append(f"-> {suspicion.hint}")
+        if suspicion.repair is not None and self.harmful:
+            paragraphs.append("   " + " ".join(f"--repair '{word}'" for word in str(suspicion.repair).split(" ")))
+        return "\n".join(
+            [f"{suspicion.sure if self.harmful else 'note'}: {suspicion.code}", *map(_wrapped, paragraphs)]
+        )
+
+
+def _wrapped(paragraph: str) -> str:
+    """The text in lines that fit a terminal."""
+    import textwrap  # noqa: PLC0415 - only to print
+
+    return textwrap.fill(
+        paragraph, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def explained(
+    case: Case, summary: Mapping[str, float], causes: tuple[Repair, ...] = (), *, combine: bool = True
+) -> list[VerifiedSuspicion]:
+    """The findings of all rules, without those that another finding explains.
+
+    The guess whose repair raises the first number most is a cause. The rules are asked again about the data after its
+    repair: what they no longer find was a consequence, and what they find then was hidden by it.
+
+    Args:
+        case: The data, after the repairs of the causes.
+        summary: Its numbers; empty without detections.
+        causes: The repairs so far.
+        combine: Whether a reading that shows no effect of its own is tried together with others.
+    """
+    suspicions = [
+        suspicion
+        for rule in RULES.values()
+        if case.data.detections is not None or not rule.needs_detections
+        for suspicion in rule.function()(case)
+    ]
+    judged = [(suspicion, _judged(case, suspicion, summary, causes)) for suspicion in suspicions]
+    found = [finding for _, finding in judged if finding is not None]
+    if len(causes) == MOST_CAUSES:
+        return found
+    guesses = [one for one in found if one.harmful and one.suspicion.must_improve and one.suspicion.repair is not None]
+    if guesses:
+        # Without numbers, the first rule that has a guess: the rules about readings come first.
+        cause = max(guesses, key=lambda one: one.gain) if summary else guesses[0]
+        assert cause.suspicion.repair is not None
+        after = case.repaired(cause.suspicion.repair)
+        return [
+            cause,
+            *explained(after, after.summary if summary else {}, (*causes, cause.suspicion.repair), combine=combine),
+        ]
+    if not summary or not combine:
+        return found
+    # A reading that fits, but raises no number on its own: it may with others, such as classes that are wrong, too.
+    for suspicion, finding in judged:
+        repair = suspicion.repair
+        if finding is None and repair is not None and suspicion.sure == "likely" and suspicion.must_improve:
+            combined = _together(case, suspicion, summary, causes)
+            if combined is not None:
+                return combined
+    return found
+
+
+def _together(
+    case: Case, suspicion: Suspicion, summary: Mapping[str, float], causes: tuple[Repair, ...]
+) -> list[VerifiedSuspicion] | None:
+    """The findings if a repair has an effect after others are done, too; else ``None``."""
+    assert suspicion.repair is not None
+    after = _repaired(case, suspicion.repair)
+    if after is None:
+        return None
+    found = explained(after, after.summary, (*causes, suspicion.repair), combine=False)
+    partners = [
+        one.suspicion.repair for one in found if one.harmful and one.suspicion.must_improve and one.suspicion.repair
+    ]
+    if not partners:
+        return None
+    without, both = case.repaired(*partners).summary, after.repaired(*partners).summary
+    main = next(iter(summary))
+    if not both[main] - without[main] >= suspicion.least_gain:
+        return None
+    names = tuple(str(partner) for partner in partners)
+    return [VerifiedSuspicion(suspicion, True, main, without[main], both[main], names), *found]
+
+
+def _judged(
+    case: Case, suspicion: Suspicion, before: Mapping[str, float], causes: tuple[Repair, ...]
+) -> VerifiedSuspicion | None:
+    """The finding for a suspicion; ``None`` if its repair shows too little effect."""
+    names = tuple(str(cause) for cause in causes)
+    harmful = suspicion.sure != "possible" or suspicion.refused
+    if suspicion.repair is None or not before:
+        return VerifiedSuspicion(suspicion, harmful, together_with=names)
+    repaired = _repaired(case, suspicion.repair)
+    if repaired is None:
+        return VerifiedSuspicion(dataclasses.replace(suspicion, repair=None), harmful, together_with=names)
+    after = repaired.summary
+    main = next(iter(before))
+    moved = {key: _difference(before[key], after.get(key, _NAN)) for key in before}
+    measure = main
+    if abs(moved[main]) < suspicion.least_gain and not suspicion.must_improve:
+        measure = max(moved, key=lambda key: abs(moved[key]))
+    numbers: tuple[str, float, float] = measure, before[measure], after.get(measure, _NAN)
+    if (moved[measure] if suspicion.must_improve else abs(moved[measure])) < suspicion.least_gain:
+        if suspicion.must_improve and not suspicion.refused:
+            return None
+        return VerifiedSuspicion(suspicion, suspicion.refused, *numbers, names)
+    if suspicion.sure == "possible" and (suspicion.must_improve or measure == main):
+        suspicion, harmful = dataclasses.replace(suspicion, sure="likely"), True
+    return VerifiedSuspicion(suspicion, harmful, *numbers, names)
+
+
+def _repaired(case: Case, repair: Repair) -> Case | None:
+    """The case after a repair; ``None`` if the data lack what it needs, or cannot be evaluated then."""
+    try:
+        repaired = case.repaired(repair)
+        _ = repaired.summary
+    except (ValueError, DatasetError):
+        return None
+    return repaired
+
+
+def _difference(before: float, after: float) -> float:
+    """How much a number moves; 0 if it is undefined before or after."""
+    return 0.0 if math.isnan(before) or math.isnan(after) else after - before

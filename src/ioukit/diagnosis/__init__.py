@@ -1,8 +1,0 @@
-"""What looks wrong with regions or data sets?
-
-The public names are in the stub ``__init__.pyi``.
-"""
-
-from ioukit._exports import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

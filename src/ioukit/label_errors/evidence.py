@@ -1,0 +1,215 @@
+"""What the detections say about each object and each other, as arrays from a match table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation.analysis._near import match_again, near_pairs
+from ioukit.evaluation.protocols import AreaRange, Protocol
+from ioukit.evaluation.table import NearPairs, threshold_bits
+from ioukit.label_errors.calibration import chance, fitted_logits, score_features
+from ioukit.overlap.join import overlap_join
+
+if TYPE_CHECKING:
+    from ioukit.evaluation.results import Evaluation
+    from ioukit.evaluation.table import MatchTable
+
+__all__ = ["FOUND", "LEAST", "RELIABLE", "Evidence", "gather", "matched"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+LEAST = 0.1
+"""The least IoU of near pairs."""
+FOUND = 0.5
+"""A detection with at least this IoU is a detection of an object."""
+RELIABLE = 0.3
+"""A detection that is right with this chance makes an object a found one."""
+
+_SEEN = 0.3  # an object that a detection overlaps by this much is not around nothing
+_NEVER_ACCUSED = 1 | 4 | 8  # ignored in every area range, a group, matches that do not count
+_GROUP = 4
+_NO_CAP = 2**31 - 1
+_STEPS = (0.1, 0.3, 0.5, 0.7)  # of the overlaps with other objects and detections
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The evidence of a match table. Rows of detections, objects and pairs are those of the table."""
+
+    table: MatchTable
+    pairs: NearPairs
+    accusable: Flags
+    """(G,) objects that count: no crowds, no ignored objects."""
+    open: Flags
+    """(N,) detections that match no object of their class and may be of an overlooked one."""
+    free: Flags
+    """(N,) detections that match no object of their class; those on crowds are among them."""
+    match: Rows
+    """(N,) the object of its class that each detection matches, with an IoU of at least 0.5; -1 for none."""
+    match_of: Rows
+    """(G,) the detection that matches each object; -1 for none."""
+    match_iou: Floats
+    """(G,) their IoU; NaN for none."""
+    size: Floats
+    """(G, F) features of the size of each object."""
+    logits: Floats
+    """(N,) log odds that a detection like this one matches an object of its class: score, class and overlaps."""
+    alone: Floats
+    """(N,) the same by score and class alone."""
+    own_support: Floats
+    """(G,) chance that the best detection of its class on each object is right; 0 for none."""
+    any_support: Floats
+    """(G,) the same for detections of any class with an IoU of at least 0.3."""
+    own_found: Floats
+    """(G,) chance that an object of this class and size has a reliable detection of its class."""
+    any_found: Floats
+    """(G,) the same for detections of any class."""
+    annotated: float
+    """An estimate of how many objects are missing, per object that is annotated."""
+    detection_boxes: Floats | None
+    """(N, 4) x, y, width, height; ``None`` if the evaluation holds the match table alone."""
+    object_boxes: Floats | None
+    """(G, 4), in the same way."""
+
+
+def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
+    """Collect the evidence.
+
+    Raises:
+        ValueError: If the evaluation has neither near pairs nor its data.
+    """
+    table = evaluation.near_matches(LEAST, threads=threads)
+    pairs = near_pairs(table, LEAST)
+    detections, objects = table.detections, table.objects
+    gt, dt = evaluation.ground_truth, evaluation.detections
+    held = gt is not None and dt is not None
+    object_boxes = gt.boxes[objects.row] if held and gt is not None else None
+    detection_boxes = dt.boxes[detections.row] if held and dt is not None else None
+
+    taking_part = table.takes_part()
+    accusable = ~table.ignores(table.protocol.main_area) & (objects.special & _NEVER_ACCUSED == 0)
+    match, void = matched(table, pairs, np.flatnonzero(taking_part), FOUND, class_agnostic=False, threads=threads)
+    match_of, match_iou = np.full(len(objects), -1), np.full(len(objects), np.nan)
+    rows = np.flatnonzero(match >= 0)
+    match_of[match[rows]] = rows
+    at_match = np.flatnonzero(match[pairs.detection] == pairs.object)
+    match_iou[pairs.object[at_match]] = pairs.iou[at_match]
+
+    # Detections on crowds and ignored objects of any class do not show overlooked objects. Those on crowds may still
+    # lie on an object whose label is wrong.
+    on_ignored = pairs.detection[~accusable[pairs.object] & (pairs.iou >= FOUND)]
+    on_single = pairs.detection[
+        ~accusable[pairs.object] & (pairs.iou >= FOUND) & (objects.special[pairs.object] & _GROUP == 0)
+    ]
+    free = taking_part & (match < 0) & ~table.is_not_exhaustive()
+    free[on_single] = False
+    open_ = free & ~void
+    open_[on_ignored] = False
+
+    same = detections.category[pairs.detection] == objects.category[pairs.object]
+    other = match[pairs.detection] != pairs.object
+    around = [
+        _largest(pairs.iou, pairs.detection, other & same, len(detections)),
+        _largest(pairs.iou, pairs.detection, other & ~same, len(detections)),
+    ]
+    if detection_boxes is not None:
+        around += _better_neighbours(table, detection_boxes, threads)
+    judged = (open_ | ((match >= 0) & accusable[np.maximum(match, 0)])) if len(objects) else open_
+    scores = score_features(detections.score)
+    category = detections.category.astype(np.int64)
+    hit = match >= 0
+    logits, alone = (
+        np.where(judged | free, fitted_logits(hit, np.concatenate(features, axis=1), category, judged), -math.inf)
+        for features in ([scores, *map(_steps, around)], [scores])
+    )
+
+    # How often confident detections match nothing bounds how often objects were overlooked.
+    confident = logits >= np.quantile(logits[judged & hit], 0.8) if (judged & hit).any() else judged
+    annotated = ((confident & open_).sum() + 0.5) / ((confident & judged & hit).sum() + 1.0)
+
+    right = chance(alone)
+    own = _largest(right[pairs.detection], pairs.object, same & (pairs.iou >= FOUND), len(objects))
+    seen = _largest(right[pairs.detection], pairs.object, pairs.iou >= _SEEN, len(objects))
+    size = _sizes(table, None if gt is None else gt.areas[objects.row])
+    found = []
+    for support in (own, seen):
+        estimate = np.zeros(len(objects))
+        classes = objects.category.astype(np.int64)[accusable]
+        estimate[accusable] = chance(fitted_logits(support[accusable] >= RELIABLE, size[accusable], classes))
+        found.append(estimate)
+    return Evidence(
+        table, pairs, accusable, open_, free, match, match_of, match_iou, size, logits, alone, own, seen,
+        found[0], found[1], float(np.clip(annotated, 0.002, 0.25)), detection_boxes, object_boxes,
+    )  # fmt: skip
+
+
+def matched(
+    table: MatchTable,
+    pairs: NearPairs,
+    chosen: npt.NDArray[np.intp],
+    threshold: float,
+    *,
+    class_agnostic: bool,
+    threads: int | None,
+) -> tuple[Rows, Flags]:
+    """Match detections to objects, best scores first; each takes the free object with the highest IoU.
+
+    Returns:
+        (N,) the object of each detection, -1 for none, and (N,) whether it matches an ignored one instead.
+    """
+    protocol = Protocol(
+        name="labels",
+        iou_thresholds=(threshold,),
+        recall_thresholds=(1.0,),
+        max_dets=(_NO_CAP,),
+        area_ranges=(AreaRange("all", 0.0, math.inf),),
+        class_agnostic=class_agnostic,
+    )
+    again = match_again(table, pairs, chosen, protocol, threads=threads)
+    object_of = np.full(len(again.detections["row"]), -1)
+    object_of[again.pairs["detection"]] = again.objects["row"][again.pairs["object"]]
+    ignored = threshold_bits(again.detections["ignored"][:, 0], 0)
+    match, void = np.full(len(table), -1), np.zeros(len(table), np.bool_)
+    rows = chosen[again.detections["row"]]
+    match[rows] = np.where(ignored, -1, object_of)
+    void[rows] = ignored
+    return match, void
+
+
+def _better_neighbours(table: MatchTable, boxes: Floats, threads: int | None) -> list[Floats]:
+    """(N,) the largest IoU of each detection with a better one of its class on the image, and with one of another."""
+    image, category = table.detections.image.astype(np.int64), table.detections.category
+    kept = np.isfinite(boxes).all(axis=1)
+    rows = np.flatnonzero(kept)
+    found = overlap_join(boxes[rows], min_iou=LEAST, labels1=image[rows], format="xywh", threads=threads)
+    one, two = rows[found.rows], rows[found.columns]
+    score = table.detections.score
+    worse = np.where(score[one] < score[two], one, two)  # of equal scores the later row
+    same = category[one] == category[two]
+    return [_largest(found.values.astype(np.float64), worse, chosen, len(table)) for chosen in (same, ~same)]
+
+
+def _largest(values: Floats, rows: Rows, chosen: Flags, count: int) -> Floats:
+    found = np.zeros(count)
+    np.maximum.at(found, rows[chosen], values[chosen])
+    return found
+
+
+def _steps(overlap: Floats) -> Floats:
+    return (overlap[:, None] >= _STEPS).astype(np.float64)
+
+
+def _sizes(table: MatchTable, areas: Floats | None) -> Floats:
+    """(G, F) the logarithm of the side and its square; area ranges if the table has no areas."""
+    if areas is not None:
+        side = 0.5 * np.log(np.clip(areas, 1e-6, 1e12))
+        return np.stack([side, side**2], axis=1)
+    ranges = [table.ignores(label) for label in table.protocol.area_labels if label != table.protocol.main_area]
+    return np.stack(ranges, axis=1).astype(np.float64) if ranges else np.zeros((len(table.objects), 0))

@@ -1,0 +1,150 @@
+"""Objects that are likely missing, of the wrong class, doubled or around nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation.table import NearPairs
+from ioukit.label_errors.calibration import chance
+from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, matched
+from ioukit.label_errors.kinds import DOUBLED, OVERLOOKED, SPURIOUS, SWAPPED
+from ioukit.label_errors.suspicions import NEVER_SURE, RATE, Suspicions
+from ioukit.overlap.join import overlap_join
+
+if TYPE_CHECKING:
+    from ioukit.label_errors.evidence import Evidence
+
+__all__ = ["doubled", "overlooked", "spurious", "swapped"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+_LEAST_DOUBLE = 0.5  # the IoU of two objects that may be one
+# The least density of high overlaps among right labels. A cat fills the bed that it lies on.
+_RARE, _RARE_ACROSS = 1e-3, 2e-2
+_USUAL = 0.6  # neighbours with a lower IoU are two objects
+_PRIOR_PAIRS = 1.0  # keeps the rarity of rare pairs of classes near 1
+_TOUCHED = 0.15  # the share of boxes around nothing on which some detection lies
+_FEW = 5  # neighbours are too few to tell how their overlaps fall off
+
+
+def overlooked(evidence: Evidence) -> Suspicions:
+    """Detections that match nothing although detections like them match an object.
+
+    If annotators miss objects at random, missing objects get detections like those of the others. So of the detections
+    that match nothing, the share of missing objects is the rate of missing ones times the odds of a match.
+    """
+    rows = np.flatnonzero(evidence.open)
+    none = np.full(len(rows), -1)
+    odds = evidence.annotated * np.exp(evidence.logits[rows])
+    return Suspicions(OVERLOOKED, none, rows, none, np.full(len(rows), np.nan), chance(evidence.logits[rows]), odds)
+
+
+def swapped(evidence: Evidence, threads: int | None) -> Suspicions:
+    """Objects on which an unmatched detection of another class lies, and no good one of their own class."""
+    table, pairs = evidence.table, evidence.pairs
+    classes, found = table.objects.category, table.detections.category
+    wanted = (
+        evidence.free[pairs.detection]
+        & evidence.accusable[pairs.object]
+        & (classes[pairs.object] != found[pairs.detection])
+        & (pairs.iou >= FOUND)
+    )
+    among = NearPairs(pairs.detection[wanted], pairs.object[wanted], pairs.iou[wanted], pairs.least)
+    match, _ = matched(table, among, np.flatnonzero(evidence.free), FOUND, class_agnostic=True, threads=threads)
+    at = np.flatnonzero(match[among.detection] == among.object)
+    dt, gt = among.detection[at], among.object[at]
+    support = evidence.own_support[gt]
+    # A right label and no detection of its class are two accidents; a wrong label explains both.
+    miss = np.clip(1 - evidence.own_found[gt], NEVER_SURE, 1)
+    odds = RATE * np.exp(evidence.alone[dt]) * (1 - support) / np.where(support < RELIABLE, miss, 1)
+    odds *= _rarity(classes[gt].astype(np.int64), found[dt].astype(np.int64), chance(evidence.alone[dt]))
+    return Suspicions(SWAPPED, gt, dt, np.full(len(at), -1), among.iou[at], chance(evidence.alone[dt]), odds)
+
+
+def _rarity(labelled: Rows, seen: Rows, weight: Floats) -> Floats:
+    """(N,) how much rarer a pair of classes is than if the model confused classes at random.
+
+    Of classes that the model often confuses, the model is the likelier one to be wrong. A pair does not count itself.
+    """
+    size = int(max(labelled.max(initial=0), seen.max(initial=0))) + 1
+    pair = np.unique(labelled * size + seen, return_inverse=True)[1].reshape(-1)
+    together = np.bincount(pair, weight)[pair] - weight
+    of_label, of_seen = (np.bincount(side, weight, size)[side] for side in (labelled, seen))
+    by_chance = of_label * of_seen / max(float(weight.sum()), 1e-9)
+    rarity: Floats = (by_chance + _PRIOR_PAIRS) / (together + _PRIOR_PAIRS)
+    return rarity
+
+
+def spurious(evidence: Evidence) -> Suspicions:
+    """Objects that no detection overlaps, of a class and size whose objects are usually found."""
+    rows = np.flatnonzero(evidence.accusable & (evidence.any_support < RELIABLE))
+    miss = np.clip(1 - evidence.any_found[rows], NEVER_SURE / 4, 1)
+    # A weak detection lies on many real objects that are not found reliably, and on few boxes around nothing.
+    weak = evidence.any_support[rows] > 0
+    usual = (weak.sum() + 1) / (len(rows) + 2)
+    touched = np.where(weak, min(_TOUCHED / usual, 1.0), max((1 - _TOUCHED) / (1 - usual), 1.0))
+    odds = RATE * touched * (1 - evidence.any_support[rows]) / miss
+    none = np.full(len(rows), -1)
+    return Suspicions(SPURIOUS, rows, none, none, np.full(len(rows), np.nan), 1 - miss, odds)
+
+
+def doubled(evidence: Evidence, threads: int | None) -> Suspicions:
+    """Pairs of objects that overlap more than other pairs of objects do, and share one detection."""
+    first, second, overlap = _object_pairs(evidence, threads)
+    classes = evidence.table.objects.category
+    same = classes[first] == classes[second]
+    odds = np.zeros(len(first))
+    count = max(int(evidence.accusable.sum()), 1)
+    for group, least in ((same, _RARE), (~same, _RARE_ACROSS)):
+        # Among right labels, the overlaps of neighbours fall off exponentially.
+        usual = overlap[group & (overlap < _USUAL)]
+        fall = 1 / max(float((usual - LEAST).mean()) if len(usual) > _FEW else 0.1, 0.02)
+        density = (len(usual) + 1) / count * fall * np.exp(-fall * (overlap[group] - LEAST))
+        # Those of doubles rise towards 1: the density is taken as 10 (2 IoU - 1)^4.
+        odds[group] = RATE * 10 * np.maximum(2 * overlap[group] - 1, 0) ** 4 / np.maximum(density, least)
+    # The one with less support is accused; of two equal ones the later.
+    support = evidence.own_support + 1e-3 * np.nan_to_num(evidence.match_iou)
+    support = np.where(evidence.match_of >= 0, support, 0.0)
+    accused = np.where(support[first] < support[second], first, second)
+    other = first + second - accused
+    odds *= 1 - np.where(evidence.match_of[accused] >= 0, evidence.own_support[accused], 0.0)
+    kept = overlap >= _LEAST_DOUBLE
+    dt = evidence.match_of[other]
+    nothing = np.full(int(kept.sum()), np.nan)
+    return Suspicions(DOUBLED, accused[kept], dt[kept], other[kept], overlap[kept], nothing, odds[kept])
+
+
+def _object_pairs(evidence: Evidence, threads: int | None) -> tuple[Rows, Rows, Floats]:
+    """Pairs of objects of an image and their IoU; a lower bound of it if only the match table is known.
+
+    1 - IoU is a distance. So two objects that overlap one detection by a and b have an IoU of at least a + b - 1.
+    """
+    table, accusable = evidence.table, evidence.accusable
+    if evidence.object_boxes is not None and table.iou_type == "bbox":
+        rows = np.flatnonzero(accusable)
+        image = table.objects.image[rows].astype(np.int64)
+        found = overlap_join(evidence.object_boxes[rows], min_iou=LEAST, labels1=image, format="xywh", threads=threads)
+        return rows[found.rows], rows[found.columns], found.values.astype(np.float64)
+    pairs = evidence.pairs
+    near = np.flatnonzero(accusable[pairs.object] & (pairs.iou >= FOUND + LEAST / 2))
+    dt, gt, iou = pairs.detection[near], pairs.object[near], pairs.iou[near]
+    counts = np.bincount(dt, minlength=len(table))
+    ends = np.cumsum(counts)
+    place = np.arange(len(near))
+    first, second, bound = [], [], []
+    for step in range(1, int(counts.max(initial=0))):
+        one = place[place + step < ends[dt]]
+        first.append(gt[one])
+        second.append(gt[one + step])
+        bound.append(iou[one] + iou[one + step] - 1)
+    if not first:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    low, high, value = np.concatenate(first), np.concatenate(second), np.concatenate(bound)
+    order = np.lexsort((-value, high, low))
+    low, high, value = low[order], high[order], value[order]
+    kept = np.flatnonzero(np.append(True, (np.diff(low) != 0) | (np.diff(high) != 0))[: len(low)] & (value >= LEAST))
+    return low[kept], high[kept], value[kept]

@@ -1,0 +1,256 @@
+"""Checking rules: a candidate compared with a baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+from ioukit.evaluation._same_scene import check_same_ground_truth
+from ioukit.evaluation.metric_names import class_labels
+from ioukit.runs.gate.evidence import Evidence, gathered, replicates_needed
+from ioukit.runs.gate.results import Finding, GateResult, Outcome, RuleCheck, RuleResult
+from ioukit.runs.gate.rules import Rule, Rules, default_rules
+
+if TYPE_CHECKING:
+    from ioukit.evaluation import Evaluation
+    from ioukit.runs.gate.evidence import Bounds
+
+__all__ = ["check_rules"]
+
+
+def check_rules(
+    candidate: Evaluation,
+    baseline: Evaluation | None = None,
+    rules: Rules | None = None,
+    *,
+    candidate_values: Mapping[str, float] | None = None,
+    baseline_values: Mapping[str, float] | None = None,
+    names: tuple[str, str] = ("candidate", "baseline"),
+    threads: int | None = None,
+) -> GateResult:
+    """Check whether a candidate keeps rules, most of them in comparison with a baseline.
+
+    The bounds of a difference come from the paired bootstrap over images, as those of
+    :func:`ioukit.statistics.compare`. They are one-sided, because a rule forbids one direction: with a certainty of
+    95 %, they are the limits of an interval with a level of 90 %.
+
+    A rule about several classes is broken if the data show it for one of them. The more classes, the likelier is such a
+    finding by chance; so for K classes, that bound has a certainty of ``1 - (1 - certainty) / K`` (Bonferroni). The
+    data show that the rule holds if they show it for every class. That bound needs no correction, because chance would
+    have to help every class (an intersection-union test).
+
+    Args:
+        candidate: The evaluation of the model that may replace the baseline.
+        baseline: The evaluation of the model that it is compared with, on the same ground truth. Rules about the
+            candidate alone need none.
+        rules: The rules; :func:`default_rules` if ``None``.
+        candidate_values: The values of the candidate, such as its latency.
+        baseline_values: The values of the baseline.
+        names: What messages call the two.
+        threads: How many threads; all cores if ``None``. The result does not depend on it.
+
+    Returns:
+        The outcome. It is ``"undecided"`` if the two were not evaluated on the same ground truth, a value is missing,
+        or a number is undefined.
+
+    Raises:
+        ValueError: If there is no such metric or class, a rule needs a baseline and there is none, or the rules need
+            another number of replicates.
+
+    Sources: Efron and Tibshirani, An Introduction to the Bootstrap, 1993. Berger, Multiparameter hypothesis testing and
+    acceptance sampling, Technometrics 24, 1982 (intersection-union tests).
+    """
+    asked = default_rules(candidate.protocol) if rules is None else rules
+    compares = any(rule.compares for rule in asked.rules)
+    if compares and baseline is None:
+        raise ValueError(f"{asked.source}: a rule compares with a baseline: give one")
+    shown = (names[0], names[1] if baseline is not None else "")
+    if compares and baseline is not None:
+        try:
+            check_same_ground_truth(baseline, candidate, names=(names[1], names[0]))
+        except ValueError as error:
+            return GateResult(shown[1], shown[0], (), str(error), len(candidate.matches.image_ids))
+    sides = _Sides(
+        candidate.metrics(per_class=tuple(candidate.summary)),
+        baseline.metrics(per_class=tuple(baseline.summary)) if compares and baseline is not None else {},
+        candidate_values or {},
+        baseline_values or {},
+        class_labels(candidate.per_class),
+    )
+    keys = {rule: _keys(rule, sides, asked.source) for rule in asked.rules}
+    estimated = [rule for rule in asked.rules if rule.is_estimated and keys[rule]]
+    evidence, reason = None, ""
+    if estimated:
+        count = _replicates(asked, {rule: len(keys[rule]) for rule in estimated})
+        evaluations = [candidate, *([baseline] if compares and baseline is not None else [])]
+        if len(candidate.matches.image_ids) < 2:
+            reason = "one image does not tell how much the numbers depend on the images"
+        else:
+            needed = list(dict.fromkeys(key for rule in estimated for key in keys[rule]))
+            numbers_too = any(not rule.compares for rule in estimated)
+            evidence = gathered(
+                evaluations, needed, replicates=count, seed=asked.seed, numbers_too=numbers_too, threads=threads
+            )
+    results = tuple(_result(rule, asked, keys[rule], sides, evidence) for rule in asked.rules)
+    images, drawn = len(candidate.matches.image_ids), 0 if evidence is None else len(evidence.replicates[0])
+    return GateResult(shown[1], shown[0], results, reason, images, drawn, asked.seed)
+
+
+class _Sides(NamedTuple):
+    """The numbers of the two runs."""
+
+    candidate: Mapping[str, float]
+    baseline: Mapping[str, float]
+    candidate_values: Mapping[str, float]
+    baseline_values: Mapping[str, float]
+    labels: Sequence[str]
+
+    def numbers(self, rule: Rule, key: str) -> tuple[float, float]:
+        """The numbers of the baseline and of the candidate; NaN if there is none, or the rule does not need it."""
+        of_values = rule.metric is None
+        baseline = self.baseline_values if of_values else self.baseline
+        candidate = self.candidate_values if of_values else self.candidate
+        return baseline.get(key, math.nan) if rule.compares else math.nan, candidate.get(key, math.nan)
+
+
+def _keys(rule: Rule, sides: _Sides, source: str) -> list[str]:
+    """The numbers that a rule is about.
+
+    Raises:
+        ValueError: If there is no such metric or class.
+    """
+    if rule.metric is None:
+        return [str(rule.value)]
+    known = sides.candidate
+    _check_known(rule.metric, known, "metric", source)
+    if rule.is_estimated and rule.metric.startswith("counts/"):
+        raise ValueError(f"{source}: {rule.metric} is a count: use at_least or at_most without a certainty")
+    if rule.classes == "all":
+        every = [f"{rule.metric}/{label}" for label in sides.labels]
+        return [key for key in every if not all(map(math.isnan, sides.numbers(rule, key)))]
+    for name in rule.classes:
+        _check_known(f"{rule.metric}/{name}", known, "class", source, shown=name)
+    return [f"{rule.metric}/{name}" for name in rule.classes] or [rule.metric]
+
+
+def _check_known(key: str, known: Mapping[str, float], what: str, source: str, *, shown: str | None = None) -> None:
+    if key in known:
+        return
+    import difflib  # noqa: PLC0415 - only for the message
+
+    start = key.removesuffix(shown) if shown else ""
+    names = [one.removeprefix(start) for one in known if one.startswith(start)]
+    word = shown or key
+    same = [one for one in names if one.lower() == word.lower()]
+    close = list(dict.fromkeys([*same, *difflib.get_close_matches(word, names, n=3)]))[:3]
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {', '.join(names[:12])}"
+    raise ValueError(f"{source}: there is no {what} {word!r}; {hint}")
+
+
+def _replicates(rules: Rules, counts: Mapping[Rule, int]) -> int:
+    """How many replicates the bounds of all rules need."""
+    errors = {rule: (1 - rules.certainty_of(rule)) / count for rule, count in counts.items()}
+    hardest = min(errors, key=lambda rule: errors[rule])
+    classes = f" for {counts[hardest]:,} classes" if counts[hardest] > 1 else ""
+    why = f"a certainty of {rules.certainty_of(hardest):.6g}{classes}"
+    try:
+        return replicates_needed(errors[hardest], rules.replicates, why)
+    except ValueError as error:
+        raise ValueError(f"{rules.source}: {error}") from None
+
+
+def _result(rule: Rule, rules: Rules, keys: Sequence[str], sides: _Sides, evidence: Evidence | None) -> RuleResult:
+    certainty = rules.certainty_of(rule) if rule.is_estimated else None
+    checks = []
+    for key in keys:
+        numbers = sides.numbers(rule, key)
+        if certainty is None:
+            checks.append(RuleCheck(key, *numbers, _exact(rule, *numbers)))
+            continue
+        if evidence is None:
+            checks.append(RuleCheck(key, *numbers, "undefined"))
+            continue
+        of_one, of_many = certainty, 1 - (1 - certainty) / len(keys)
+        certainties = (of_one, of_many) if _forbids_low(rule) else (of_many, of_one)
+        bounds = evidence.bounds(key, certainties, difference=rule.compares)
+        checks.append(RuleCheck(key, *numbers, _finding(rule, bounds), bounds.low, bounds.high))
+    outcome = _outcome(rule, rules, checks)
+    return RuleResult(rule, outcome, tuple(checks), certainty, _reason(rule, rules, checks, certainty))
+
+
+def _forbids_low(rule: Rule) -> bool:
+    return rule.bound in ("may_fall_by", "at_least")
+
+
+def _limit(rule: Rule) -> float:
+    return -rule.limit if rule.bound == "may_fall_by" else rule.limit
+
+
+def _finding(rule: Rule, bounds: Bounds) -> Finding:
+    """What bounds show about a rule."""
+    limit = _limit(rule)
+    if any(map(math.isnan, bounds)):
+        return "undefined"
+    if _forbids_low(rule):
+        return "holds" if bounds.low >= limit else "broken" if bounds.high < limit else "in doubt"
+    return "holds" if bounds.high <= limit else "broken" if bounds.low > limit else "in doubt"
+
+
+def _exact(rule: Rule, baseline: float, candidate: float) -> Finding:
+    """Whether numbers keep a rule as they are. Differences are those of the decimal numbers: 12.8 - 12.3 is 0.5."""
+    if math.isnan(candidate - baseline if rule.compares else candidate):
+        return "undefined"
+    value = _decimal(candidate) - (_decimal(baseline) if rule.compares else 0)
+    limit = _decimal(_limit(rule))
+    return "holds" if (value >= limit if _forbids_low(rule) else value <= limit) else "broken"
+
+
+def _decimal(number: float) -> Decimal:
+    """The number with the digits that Python shows; those of NumPy's numbers have their type around them."""
+    return Decimal(repr(float(number)))
+
+
+def _outcome(rule: Rule, rules: Rules, checks: Sequence[RuleCheck]) -> Outcome:
+    found = {check.finding for check in checks}
+    if "broken" in found:
+        return "broken"
+    if "undefined" in found or not checks:
+        return "undecided"
+    if "in doubt" in found:
+        outcomes: dict[str, Outcome] = {"pass": "passed", "fail": "broken", "undecided": "undecided"}
+        return outcomes[rules.doubt_of(rule)]
+    return "passed"
+
+
+def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: float | None) -> str:
+    """Why the outcome is what it is."""
+    if not checks:
+        return "no class has a number"
+    of = {
+        finding: [check for check in checks if check.finding == finding]
+        for finding in ("broken", "undefined", "in doubt")
+    }
+    many = len(checks) > 1
+    if of["broken"]:
+        named = f" for {', '.join(check.key.partition('/')[2] or check.key for check in of['broken'])}" if many else ""
+        return f"it does not hold{named}" if certainty is None else f"the data show that it does not hold{named}"
+    if of["undefined"]:
+        if rule.metric is None:
+            return _missing_value(rule, of["undefined"][0])
+        return f"{', '.join(check.key for check in of['undefined'])}: the number or its bounds are undefined"
+    if of["in doubt"]:
+        named = f" for {len(of['in doubt']):,} of {len(checks):,} classes" if many else ""
+        return f"in doubt{named}: the limit lies between the bounds; in_doubt is {rules.doubt_of(rule)}"
+    return "it holds" if certainty is None else "the data show that it holds"
+
+
+def _missing_value(rule: Rule, check: RuleCheck) -> str:
+    """Which run lacks a value, and how to add it; or why there is no difference."""
+    lacking = ["candidate"] if math.isnan(check.candidate) else []
+    if rule.compares and math.isnan(check.baseline):
+        lacking.insert(0, "baseline")
+    if not lacking:
+        return f"{check.key!r} is infinite in the baseline and the candidate, so their difference is undefined"
+    return f"no value {check.key!r} in the {' and the '.join(lacking)}: add it with `ioukit eval --value`"

@@ -1,0 +1,163 @@
+"""What a gate found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ioukit.runs.gate.rules import Rule
+
+__all__ = ["EXIT_CODES", "Finding", "GateResult", "Outcome", "RuleCheck", "RuleResult", "shown_check", "shown_number"]
+
+Outcome: TypeAlias = Literal["passed", "broken", "undecided"]
+Finding: TypeAlias = Literal["holds", "broken", "in doubt", "undefined"]
+EXIT_CODES: dict[Outcome, int] = {"passed": 0, "broken": 1, "undecided": 2}
+"""The exit code of `ioukit gate` for each outcome."""
+_MOST_SHOWN = 20  # numbers of a rule in a text
+
+
+@dataclass(frozen=True)
+class RuleCheck:
+    """A rule and one number: of the whole, of a class, or a value."""
+
+    key: str
+    """The name of the number: ``"AP"``, ``"AP/person"``, ``"latency"``."""
+    baseline: float
+    """The number of the baseline; NaN if it is undefined or there is no baseline."""
+    candidate: float
+    """The number of the candidate; NaN if it is undefined."""
+    finding: Finding
+    """``"holds"`` or ``"broken"`` if the data show it, ``"in doubt"`` if they show neither, or ``"undefined"``."""
+    low: float = math.nan
+    """The lower bound of the difference, or of the number if the rule is about the candidate alone; NaN if the number
+    is compared as it is."""
+    high: float = math.nan
+    """The upper bound."""
+
+    @property
+    def difference(self) -> float:
+        """``candidate - baseline``."""
+        return self.candidate - self.baseline
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in plain Python values, ``None`` where a number is undefined."""
+        numbers = {name: getattr(self, name) for name in ("baseline", "candidate", "difference", "low", "high")}
+        shown = {name: None if math.isnan(value) else value for name, value in numbers.items()}
+        return {"key": self.key, "finding": self.finding, **shown}
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """A rule, and whether it is broken."""
+
+    rule: Rule
+    """The rule."""
+    outcome: Outcome
+    """``"passed"``, ``"broken"``, or ``"undecided"``: a number is undefined, or doubt is to be undecided."""
+    checks: tuple[RuleCheck, ...]
+    """The numbers: one, or one per class."""
+    certainty: float | None
+    """How certain the bounds are; ``None`` if numbers are compared as they are."""
+    reason: str
+    """Why, in one sentence."""
+
+    @property
+    def title(self) -> str:
+        """What the rule is called."""
+        return self.rule.name or str(self.rule)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain Python values, ``None`` where a number is undefined."""
+        return {
+            "rule": str(self.rule),
+            "name": self.rule.name,
+            "outcome": self.outcome,
+            "certainty": self.certainty,
+            "reason": self.reason,
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """Whether a candidate may replace a baseline."""
+
+    baseline: str
+    """The name of the baseline; empty if there is none."""
+    candidate: str
+    """The name of the candidate."""
+    results: tuple[RuleResult, ...]
+    """One per rule; none if the runs cannot be compared."""
+    reason: str = ""
+    """Why the runs cannot be compared; empty if they can."""
+    num_images: int = 0
+    """How many images the runs were evaluated on."""
+    replicates: int = 0
+    """How many replicates of the bootstrap were drawn."""
+    seed: int = 0
+    """Their seed."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """``"broken"`` if a rule is broken; else ``"undecided"`` if one is, or the runs cannot be compared."""
+        outcomes = {result.outcome for result in self.results}
+        if "broken" in outcomes:
+            return "broken"
+        return "undecided" if self.reason or "undecided" in outcomes else "passed"
+
+    @property
+    def passed(self) -> bool:
+        """Whether all rules passed."""
+        return self.outcome == "passed"
+
+    @property
+    def exit_code(self) -> int:
+        """0 if all rules passed, 1 if one is broken, 2 if it cannot be decided."""
+        return EXIT_CODES[self.outcome]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain Python values, ``None`` where a number is undefined."""
+        return {
+            "outcome": self.outcome,
+            "baseline": self.baseline or None,
+            "candidate": self.candidate,
+            "reason": self.reason or None,
+            "rules": [result.to_dict() for result in self.results],
+            "images": self.num_images,
+            "replicates": self.replicates,
+            "seed": self.seed,
+        }
+
+    def to_text(self) -> str:
+        """The outcome, and a few lines for each rule."""
+        runs = f"{self.candidate} compared with {self.baseline}" if self.baseline else self.candidate
+        lines = [f"{self.outcome}: {runs}, {self.num_images:,} images"]
+        if self.reason:
+            lines.append(f"cannot be decided: {self.reason}")
+        for result in self.results:
+            lines += ["", f"{result.outcome:9}  {result.title}", f"           {result.reason}"]
+            lines += [f"           {shown_check(check, result.rule)}" for check in result.checks[:_MOST_SHOWN]]
+            if len(result.checks) > _MOST_SHOWN:
+                lines.append(f"           and {len(result.checks) - _MOST_SHOWN:,} more")
+        return "\n".join(lines)
+
+
+def shown_check(check: RuleCheck, rule: Rule) -> str:
+    """The numbers of a check: ``AP  0.4120 -> 0.4180  +0.0060, between -0.0010 and +0.0130``."""
+    signed = rule.compares
+    parts = [check.key, shown_number(check.candidate)]
+    if signed:
+        parts[1] = f"{shown_number(check.baseline)} -> {parts[1]}"
+        parts.append(shown_number(check.difference, sign=True))
+    text = "  ".join(parts)
+    if math.isnan(check.low) and math.isnan(check.high):
+        return text
+    return f"{text}, between {shown_number(check.low, sign=signed)} and {shown_number(check.high, sign=signed)}"
+
+
+def shown_number(value: float, *, sign: bool = False) -> str:
+    """A number with four decimals, and a plus if it is a difference."""
+    if math.isnan(value):
+        return "undefined"
+    return f"{value:+.4f}" if sign else f"{value:.4f}"

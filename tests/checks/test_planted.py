@@ -1,0 +1,90 @@
+"""Faults that are planted in correct data are found, and correct data raise no alarm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from ioukit import read_coco
+from ioukit.checks import check
+from ioukit.datasets import read, read_detections
+from ioukit.evaluation.protocols import find_protocol
+from support.paths import DATA
+from support.planted_faults import FAULTS, plant
+from support.planted_scenes import DRAWN, drawn, real
+
+if TYPE_CHECKING:
+    from ioukit import Detections, GroundTruth
+
+MOVES = 0.01
+
+
+@pytest.fixture(scope="module")
+def sets() -> dict[str, tuple[GroundTruth, Detections]]:
+    return {"val2014": real()["val2014"], "one class": drawn("one class")}
+
+
+def test_most_faults_that_move_ap_are_found(sets: dict[str, tuple[GroundTruth, Detections]]) -> None:
+    """Every kind at one strength; all strengths and more data sets are in benchmarks/planted_faults.py."""
+    missed, moving = [], 0
+    for name, data in sets.items():
+        right = check(*data).summary["AP"]
+        for place, (kind, fault) in enumerate(FAULTS.items()):
+            strength = place % 3 + 1
+            wrong = plant(fault, data, fault.strengths[strength])
+            if wrong is None:
+                continue
+            checked = check(*wrong)
+            harmful = [finding for finding in checked if finding.harmful]
+            refused = any(finding.suspicion.refused for finding in harmful)
+            if refused or abs(checked.summary["AP"] - right) >= MOVES:
+                moving += 1
+                if not {finding.code for finding in harmful} & set(fault.codes):
+                    missed.append((name, kind, strength))
+    assert moving > 45, "the faults are not empty"
+    assert len(missed) <= 0.05 * moving, missed
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_correct_drawn_data_raise_no_alarm(name: str) -> None:
+    checked = check(*drawn(name, seed=1))
+    assert checked.ok, checked
+
+
+@pytest.mark.parametrize(
+    ("truth", "found"),
+    [
+        ("coco_val2014_100/instances_val2014_100.json", "coco_val2014_100/instances_val2014_fakebbox100_results.json"),
+        ("coco_ccby_images/gt.json", "coco_ccby_images/dt_derived.json"),
+    ],
+)
+def test_correct_real_data_raise_no_alarm(truth: str, found: str) -> None:
+    gt, dt = read_coco(DATA / truth, DATA / found)
+    assert check(gt, dt).ok
+    assert check(gt).ok
+
+
+def test_other_correct_real_data_raise_no_alarm() -> None:
+    """LVIS by its own protocol, the boxes of a network, and text files of two tools."""
+    assert check(*real()["yolact"]).ok
+    lvis = read(DATA / "lvis_10" / "gt.json"), read_detections(DATA / "lvis_10" / "dt.json")
+    assert check(*lvis).ok
+    assert check(*lvis, find_protocol("lvis")).ok
+    people = read(DATA / "people_7_images" / "groundtruths")
+    found = read_detections(DATA / "people_7_images" / "detections", ground_truth=people)
+    assert check(people, found).ok
+    assert check(people, found, find_protocol("voc2012")).ok
+
+
+@pytest.mark.parametrize("kind", ["boxes-xyxy", "letterbox", "classes-shifted", "detections-twice", "nms-missing"])
+def test_the_repair_gives_the_numbers_of_correct_data(kind: str) -> None:
+    """What a finding says that AP would be is the AP of the data before the fault."""
+    data = real()["val2014"]
+    right = check(*data).summary["AP"]
+    wrong = plant(FAULTS[kind], data, FAULTS[kind].strengths[4])
+    assert wrong is not None
+    finding = next(one for one in check(*wrong) if one.code in FAULTS[kind].codes and one.after > one.before)
+    assert finding.harmful
+    np.testing.assert_allclose(finding.after, right, atol=0.02 if kind == "nms-missing" else 1e-3)

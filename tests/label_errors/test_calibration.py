@@ -1,0 +1,58 @@
+"""The regressions behind the scores: they are at their optimum, and survive data without variety."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioukit.label_errors.calibration import chance, fitted_logits, score_features
+
+
+def slow_logits(happened: np.ndarray, features: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The same regression by plain gradient steps on all coefficients at once."""
+    scale = features.std(axis=0)
+    design = np.concatenate(
+        [
+            np.ones((len(happened), 1)),
+            (features - features.mean(axis=0)) / np.where(scale > 0, scale, 1),
+            np.eye(int(classes.max()) + 1)[classes],
+        ],
+        axis=1,
+    )
+    count = 1 + features.shape[1]
+    prior = np.array([1e-6] + [0.1] * (count - 1) + [1.0] * (design.shape[1] - count))
+    beta = np.zeros(design.shape[1])
+    step = 1 / (0.25 * np.linalg.norm(design, 2) ** 2 + 1)
+    for _ in range(20_000):
+        beta += step * (design.T @ (happened - 1 / (1 + np.exp(-design @ beta))) - prior * beta)
+    return design @ beta
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_the_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features, classes = rng.normal(0, 1, (60, 2)), rng.integers(0, 4, 60)
+    happened = rng.random(60) < chance(features[:, 0] - 0.5 + 0.3 * classes)
+    found = fitted_logits(happened, features, classes)
+    np.testing.assert_allclose(found, slow_logits(happened, features, classes), atol=2e-3)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 30), st.integers(1, 5), st.sampled_from(["all", "none", "some"]))
+@settings(deadline=None)
+def test_it_is_finite_on_any_data(seed: int, count: int, size: int, which: str) -> None:
+    rng = np.random.default_rng(seed)
+    features = np.repeat(rng.integers(0, 2, (count, 1)), 3, axis=1).astype(float)  # columns that depend on each other
+    happened = {"all": np.ones(count), "none": np.zeros(count), "some": rng.integers(0, 2, count)}[which] > 0
+    found = fitted_logits(happened, features, rng.integers(0, size, count))
+    assert found.shape == (count,)
+    assert np.isfinite(found).all()
+
+
+def test_features_of_scores_rise() -> None:
+    for scores in (np.linspace(0, 1, 50), np.linspace(-8, 12, 50), np.array([3.0]), np.zeros(0)):
+        features = score_features(scores)
+        assert features.shape == (len(scores), 2)
+        assert (np.diff(features, axis=0) >= 0).all()
+        assert np.isfinite(features).all()

@@ -1,0 +1,235 @@
+"""Finding label errors: laws on any data, and planted errors by their names."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioukit import Detections, Evaluation, GroundTruth, MatchTable, evaluate, pairwise_iou
+from ioukit.datasets import IdLists
+from ioukit.evaluation import match
+from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.label_errors import LABEL_ERROR_KINDS, LabelErrors, find_label_errors
+from ioukit.label_errors.evidence import gather
+from ioukit.label_errors.judging import _object_pairs
+from support.planted_labels import KINDS, plant, street
+from support.planted_scenes import real
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+COLUMNS = ("kind", "score", "image", "object", "detection", "other", "category", "suggested", "overlap", "expected")
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Evaluation:
+    """Random boxes, near each other: crowds, equal scores, scores outside of [0, 1], empty sides."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    objects, detections = draw(st.integers(0, 40)), draw(st.integers(0, 60))
+    images, classes = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    places = np.concatenate([rng.integers(0, 60, (12, 2)), rng.integers(0, 30, (12, 2))], axis=1).astype(float)
+
+    def boxes(count: int) -> NDArray[np.float64]:
+        near = places[rng.integers(0, len(places), count)] + rng.integers(-3, 4, (count, 4))
+        return np.concatenate([near[:, :2], np.maximum(near[:, 2:], 0)], axis=1)
+
+    scores = draw(st.sampled_from(["spread", "equal", "logits", "ends"]))
+    values = {
+        "spread": rng.random(detections),
+        "equal": np.full(detections, 0.5),
+        "logits": rng.normal(0, 5, detections),
+        "ends": rng.integers(0, 2, detections).astype(float),
+    }[scores]
+    truth = GroundTruth.from_arrays(
+        image_ids=rng.integers(0, images, objects),
+        category_ids=rng.integers(0, classes, objects),
+        boxes=boxes(objects),
+        crowd=rng.random(objects) < 0.2,
+        images=np.arange(images),
+        sizes=np.tile([90.0, 90.0], (images, 1)),
+        categories={k: f"class {k}" for k in range(classes)},
+        category_attributes={"frequency": ["f"] * classes},
+        image_attributes={
+            name: IdLists.of([np.flatnonzero(rng.random(classes) < 0.4).tolist() for _ in range(images)])
+            for name in ("neg_category_ids", "not_exhaustive_category_ids")
+        },
+    )
+    found = Detections.from_arrays(
+        image_ids=rng.integers(0, images, detections),
+        category_ids=rng.integers(0, classes, detections),
+        boxes=boxes(detections),
+        scores=values,
+    )
+    return evaluate(truth, found, PROTOCOLS[draw(st.sampled_from(["coco", "voc2012", "lvis", "crowdhuman"]))])
+
+
+def same(one: LabelErrors, other: LabelErrors) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in COLUMNS[1:])
+
+
+@given(scenes())
+@settings(deadline=None, max_examples=200)
+def test_laws(evaluation: Evaluation) -> None:
+    errors = find_label_errors(evaluation)
+    table = evaluation.near_matches()
+    assert ((errors.score > 0) & (errors.score <= 1)).all()
+    assert (np.diff(errors.score) <= 0).all()
+    accused = errors.object[errors.object >= 0]
+    assert len(np.unique(accused)) == len(accused)
+    assert not table.ignores(table.protocol.main_area)[accused].any()
+    assert (table.objects.special[accused] & 13 == 0).all()
+    overlooked = errors.kind == 0
+    assert ((errors.object < 0) == overlooked).all()
+    assert ((errors.other >= 0) == (errors.kind == 3)).all()
+    assert ((errors.suggested >= 0) == (errors.kind <= 2)).all()
+    if table.protocol.name == "COCO":  # others choose in another way among objects that overlap a detection
+        assert (table.matched_object(0.5)[errors.detection[overlooked]] < 0).all()
+    assert same(find_label_errors(evaluation, threads=1), errors)
+    per_image = errors.image_scores()
+    assert per_image.shape == table.image_ids.shape
+    assert ((per_image >= 0) & (per_image <= 1)).all()
+    for row in errors.rows():
+        assert row.kind in KINDS
+        assert row.reason.endswith(".")
+
+
+@given(scenes())
+@settings(deadline=None, max_examples=60)
+def test_a_sum_of_tables_is_examined_like_the_whole(evaluation: Evaluation) -> None:
+    truth, found = evaluation.ground_truth, evaluation.detections
+    assert truth is not None
+    assert found is not None
+    images = evaluation.matches.image_ids
+    parts = [
+        match(truth, found, evaluation.protocol, images=part, near=0.1)
+        for part in np.array_split(images, 2)
+        if len(part)
+    ]
+    whole = match(truth, found, evaluation.protocol, near=0.1)
+    errors = find_label_errors(Evaluation.from_table(whole))
+    assert same(find_label_errors(Evaluation.from_table(MatchTable.merge(parts))), errors)
+    assert np.isnan(errors.boxes).all()
+    assert all(row.file_name == "" and row.box is None for row in errors.rows())
+
+
+@given(scenes())
+@settings(deadline=None, max_examples=60)
+def test_the_overlap_of_two_objects_of_a_table_is_a_lower_bound(evaluation: Evaluation) -> None:
+    truth = evaluation.ground_truth
+    assert truth is not None
+    if evaluation.protocol.clipped_boxes or evaluation.protocol.inclusive_boxes:
+        return  # its IoU is not that of the boxes
+    table = evaluation.near_matches()
+    known = gather(Evaluation.from_table(table), threads=None)
+    first, second, bound = _object_pairs(known, None)
+    if not len(first):
+        return
+    rows = table.objects.row
+    boxes = truth.boxes
+    for one, other, value in zip(first.tolist(), second.tolist(), bound.tolist(), strict=True):
+        exact = pairwise_iou(boxes[rows[one]][None], boxes[rows[other]][None], format="xywh")[0, 0]
+        assert value <= exact + 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_planted_errors_are_named(kind: str) -> None:
+    truth, found = street(200, seed=3)
+    planted = plant(truth, {kind: 0.05}, seed=1)
+    evaluation = evaluate(planted.ground_truth, found)
+    errors = find_label_errors(evaluation)
+    table = evaluation.near_matches()
+    place = KINDS.index(kind)
+    top = errors.chosen(kinds=[kind], top=len(planted.wrong[kind]) // 4)
+    assert len(top) >= 8
+    assert set(top.kind.tolist()) == {place}
+    if kind == "overlooked":
+        right = [_shows(planted.missing, found, row) for row in table.detections.row[top.detection].tolist()]
+    else:
+        wrong = set(planted.wrong[kind].tolist())
+        numbers = table.objects.id
+        right = [bool({int(numbers[a]), int(numbers[b])} & wrong) for a, b in zip(top.object, top.other, strict=True)]
+    assert np.mean(right) >= 0.6, right
+    rows = top.rows()
+    if kind == "swapped":
+        was = dict(zip(truth.ids.tolist(), truth.category_ids.tolist(), strict=True))
+        names = dict(zip(truth.categories.ids.tolist(), truth.categories.names, strict=True))
+        suggested = [row.suggested_category == names[was[row.annotation_id]] for row in rows if row.annotation_id]
+        assert np.mean(suggested) >= 0.7
+    if kind in ("overlooked", "badly_drawn"):
+        assert all(row.suggested_box is not None for row in rows)
+
+
+def _shows(missing: GroundTruth, found: Detections, row: int) -> bool:
+    near = pairwise_iou(missing.boxes, found.boxes[row][None], format="xywh")[:, 0] >= 0.5
+    alike = (missing.image_ids == found.image_ids[row]) & (missing.category_ids == found.category_ids[row])
+    return bool((near & alike).any())
+
+
+def test_right_labels_and_a_perfect_model_are_not_suspicious() -> None:
+    truth, _ = street(60, seed=2)
+    found = Detections.from_arrays(
+        image_ids=truth.image_ids,
+        category_ids=truth.category_ids,
+        boxes=truth.boxes,
+        scores=np.random.default_rng(0).uniform(0.8, 1, len(truth)),
+    )
+    errors = find_label_errors(evaluate(truth, found))
+    assert (errors.score[errors.kind != 3] < 0.2).all()
+
+
+def test_the_scores_are_probabilities() -> None:
+    """At a rate of 2 % of each kind, about as many labels are wrong as the scores add up to."""
+    expected = wrong = 0.0
+    for seed in range(3):
+        truth, found = street(300, seed=seed)
+        planted = plant(truth, dict.fromkeys(KINDS, 0.02), seed)
+        evaluation = evaluate(planted.ground_truth, found)
+        errors = find_label_errors(evaluation).chosen(at_least=0.2, kinds=KINDS[1:])
+        numbers = evaluation.near_matches().objects.id
+        ids = np.concatenate([planted.wrong[kind] for kind in KINDS[1:]] + [planted.originals])
+        hit = np.isin(numbers[errors.object], ids)
+        expected, wrong = expected + float(errors.score.sum()), wrong + float(hit.sum())
+    assert 0.7 < wrong / expected < 1.4
+
+
+def test_lists_and_copies() -> None:
+    truth, found = real()["yolact"]
+    errors = find_label_errors(evaluate(truth, found))
+    few = errors.chosen(top=7, at_least=0.1)
+    assert len(few) == 7
+    assert same(few, errors[:7])
+    assert errors.chosen(kinds=["spurious"]).kinds == ["spurious"] * int((errors.kind == 4).sum())
+    for again in (copy.deepcopy(few), pickle.loads(pickle.dumps(few))):
+        assert same(again, few)
+        assert again.to_json() == few.to_json()
+    with pytest.raises(ValueError, match="read-only"):
+        errors.score[0] = 1
+    assert repr(few).startswith("LabelErrors(7 rows: ")
+    found_dict = few.to_dict()
+    assert sum(found_dict["counts"].values()) == 7
+    assert list(found_dict["counts"]) == [kind.key for kind in LABEL_ERROR_KINDS]
+    assert found_dict["errors"][0]["score"] == few.score[0]
+
+
+def test_wrong_use() -> None:
+    truth, found = real()["val2014"]
+    evaluation = evaluate(truth, found)
+    with pytest.raises(TypeError, match=r"expected an Evaluation, got MatchTable: Evaluation\.from_table"):
+        find_label_errors(evaluation.matches)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"without the near pairs that this needs: match with near=0\.1"):
+        find_label_errors(Evaluation.from_table(evaluation.matches))
+    errors = find_label_errors(evaluation)
+    with pytest.raises(ValueError, match=r"at_least must be within \[0, 1\], got 1.5"):
+        errors.chosen(at_least=1.5)
+    with pytest.raises(ValueError, match="top"):
+        errors.chosen(top=-1)
+    with pytest.raises(ValueError, match="unknown kind 'blurred'; choose from overlooked, "):
+        errors.chosen(kinds=["blurred"])
+    with pytest.raises(TypeError, match="expected a list of kinds, got 'swapped'"):
+        errors.chosen(kinds="swapped")

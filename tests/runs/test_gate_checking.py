@@ -1,0 +1,257 @@
+"""Rules are broken, kept or undecided as the data show it, with the bounds of the paired bootstrap."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ioukit import Evaluation, evaluate
+from ioukit.evaluation import COCO
+from ioukit.runs import GateResult, Rule, Rules, check_rules
+from ioukit.statistics import compare, intervals
+from runs.two_models import IMAGES, pair
+from support.evaluated_scenes import made
+
+
+def checked(rule: Rule, lost: float, *, of: int | None = None, **options: Any) -> GateResult:
+    """One rule, and a candidate that lacks a part of the detections."""
+    baseline, candidate = pair(lost, of)
+    return check_rules(candidate, baseline, Rules(rules=(rule,), **options))
+
+
+# A candidate that lacks a tenth of the detections has an AP that is lower by about 0.04.
+@pytest.mark.parametrize(
+    ("lost", "margin", "in_doubt", "finding", "outcome"),
+    [
+        (0.0, 0.0, "fail", "holds", "passed"),  # equal models: the data show that it did not fall
+        (0.3, 0.0, "pass", "broken", "broken"),
+        (0.3, 0.0, "undecided", "broken", "broken"),
+        (0.3, 1.0, "fail", "holds", "passed"),
+        (-0.3, 0.0, "fail", "holds", "passed"),  # a candidate that is better
+    ],
+)
+def test_what_the_data_show_is_decided(lost: float, margin: float, in_doubt: Any, finding: str, outcome: str) -> None:
+    result = checked(Rule(metric="AP", may_fall_by=margin, in_doubt=in_doubt), lost)
+    (only,) = result.results
+    assert (only.checks[0].finding, only.outcome, result.outcome) == (finding, outcome, outcome)
+    assert result.exit_code == {"passed": 0, "broken": 1, "undecided": 2}[outcome]
+    assert result.passed is (outcome == "passed")
+
+
+@pytest.mark.parametrize(("in_doubt", "outcome"), [("pass", "passed"), ("fail", "broken"), ("undecided", "undecided")])
+def test_doubt_is_decided_by_the_rule(in_doubt: Any, outcome: str) -> None:
+    baseline, candidate = pair(0.1)
+    margin = baseline.summary["AP"] - candidate.summary["AP"]  # in the middle of the bounds
+    for rule, all_rules in (
+        (Rule(metric="AP", may_fall_by=margin, in_doubt=in_doubt), {}),
+        (Rule(metric="AP", may_fall_by=margin), {"in_doubt": in_doubt}),
+    ):
+        result = check_rules(candidate, baseline, Rules(rules=(rule,), **all_rules))
+        assert result.results[0].checks[0].finding == "in doubt"
+        assert result.outcome == outcome
+        assert result.results[0].reason.endswith(f"in_doubt is {in_doubt}")
+
+
+def test_the_bounds_are_those_of_compare() -> None:
+    """One-sided: a certainty of 95 % is a level of 90 %."""
+    baseline, candidate = pair(0.1)
+    for certainty, replicates, level in ((0.95, 1000, 0.9), (0.9, 700, 0.8)):
+        rules = Rules(rules=(Rule(metric="AP", may_fall_by=0), Rule(metric="AP50/car", may_fall_by=0)),
+                      certainty=certainty, replicates=replicates, seed=3)  # fmt: skip
+        result = check_rules(candidate, baseline, rules)
+        expected = compare(
+            baseline, candidate, keys=["AP", "AP50/car"], level=level, replicates=replicates, permutations=1, seed=3
+        )
+        for one, difference in zip(result.results, expected.differences, strict=True):
+            (check,) = one.checks
+            assert (check.baseline, check.candidate) == (difference.a, difference.b)
+            assert (check.low, check.high) == pytest.approx((difference.low, difference.high), abs=1e-15)
+        assert (result.replicates, result.seed, result.num_images) == (replicates, 3, IMAGES)
+
+
+def test_an_exchange_of_the_models_turns_the_rule_around() -> None:
+    baseline, candidate = pair(0.1)
+    falls = check_rules(candidate, baseline, Rules(rules=(Rule(metric="AP", may_fall_by=0.01),)))
+    rises = check_rules(baseline, candidate, Rules(rules=(Rule(metric="AP", may_rise_by=0.01),)))
+    one, other = falls.results[0].checks[0], rises.results[0].checks[0]
+    assert (one.finding, one.low, one.high) == (other.finding, -other.high, -other.low)
+
+
+def test_one_class_of_many_breaks_a_rule() -> None:
+    rule = Rule(metric="AP", classes=["person", "car", "bird"], may_fall_by=0.0)
+    result = checked(rule, 0.4, of=2)
+    findings = {check.key: check.finding for check in result.results[0].checks}
+    assert findings == {"AP/person": "holds", "AP/car": "broken", "AP/bird": "holds"}
+    assert result.results[0].reason == "the data show that it does not hold for car"
+    assert checked(Rule(metric="AP", classes=["person", "bird"], may_fall_by=0.0), 0.4, of=2).passed
+
+
+def test_the_bound_that_breaks_is_corrected_for_the_number_of_classes() -> None:
+    names = ["person", "car", "bird"]
+    many = checked(Rule(metric="AP", classes=names, may_fall_by=0), 0.1, replicates=2000).results[0]
+    for name, check in zip(names, many.checks, strict=True):
+        alone = checked(Rule(metric=f"AP/{name}", may_fall_by=0), 0.1, replicates=2000).results[0].checks[0]
+        corrected = Rule(metric=f"AP/{name}", may_fall_by=0, certainty=1 - 0.05 / 3)
+        strict = checked(corrected, 0.1, replicates=2000).results[0].checks[0]
+        assert check.low == alone.low
+        assert check.high == pytest.approx(strict.high, abs=1e-15)
+        assert alone.high < check.high
+
+
+def test_all_classes_are_those_that_have_a_number() -> None:
+    result = checked(Rule(metric="AP", classes="all", may_fall_by=1), 0.1)
+    assert [check.key for check in result.results[0].checks] == ["AP/person", "AP/car", "AP/bird"]
+    result = checked(Rule(metric="AP", classes=["unicorn", "car"], may_fall_by=1), 0.1)
+    assert (result.outcome, result.results[0].reason) == (
+        "undecided",
+        "AP/unicorn: the number or its bounds are undefined",
+    )
+    empty = made(objects=False)
+    result = check_rules(empty, empty, Rules(rules=(Rule(metric="AP", classes="all", may_fall_by=1),)))
+    assert (result.outcome, result.results[0].reason) == ("undecided", "no class has a number")
+
+
+def test_a_rule_that_is_broken_counts_more_than_one_that_is_undecided() -> None:
+    baseline, candidate = pair(0.3)
+    broken, undefined = Rule(metric="AP", may_fall_by=0), Rule(metric="AP/unicorn", may_fall_by=0)
+    good = Rule(metric="AP", may_fall_by=1)
+    for rules, outcome in (
+        ((broken, undefined, good), "broken"),
+        ((undefined, good), "undecided"),
+        ((good,), "passed"),
+    ):
+        assert check_rules(candidate, baseline, Rules(rules=rules)).outcome == outcome
+
+
+def test_numbers_of_the_candidate_alone() -> None:
+    _, candidate = pair(0.1)
+    ap = candidate.summary["AP"]
+    for rule, finding in (
+        (Rule(metric="AP", at_least=ap), "holds"),
+        (Rule(metric="AP", at_least=math.nextafter(ap, 1)), "broken"),
+        (Rule(metric="AP", at_most=ap), "holds"),
+        (Rule(metric="counts/images", at_least=IMAGES + 1), "broken"),
+        (Rule(metric="counts/dropped", at_most=0), "holds"),
+        (Rule(metric="AP", at_least=ap, certainty=0.9), "in doubt"),
+        (Rule(metric="AP", at_least=ap - 0.3, certainty=0.9), "holds"),
+        (Rule(metric="AP", at_least=ap + 0.3, certainty=0.9), "broken"),
+    ):
+        result = check_rules(candidate, rules=Rules(rules=(rule,)))
+        (check,) = result.results[0].checks
+        assert (check.finding, math.isnan(check.baseline), result.baseline) == (finding, True, "")
+        if rule.certainty is not None:
+            expected = intervals(candidate, "AP", level=0.8)["AP"]
+            assert (check.low, check.high) == pytest.approx((expected.low, expected.high), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("fields", "baseline", "candidate", "finding"),
+    [
+        ({"at_most": 20}, None, 20.0, "holds"),
+        ({"at_most": 20}, None, 20.1, "broken"),
+        ({"at_least": 20}, None, 20.1, "holds"),
+        ({"may_rise_by": 0.5}, 12.3, 12.8, "holds"),  # 12.8 - 12.3 is above 0.5 in binary
+        ({"may_rise_by": 0.5}, 12.3, 12.81, "broken"),
+        ({"may_fall_by": 0.1}, 0.3, 0.2, "holds"),
+        ({"may_fall_by": 0.1}, 0.3, 0.19, "broken"),
+        ({"may_rise_by": 0}, 1e-300, 2e-300, "broken"),
+        ({"may_rise_by": np.float64(0.5)}, np.float64(12.3), np.float32(12.5), "holds"),
+        ({"at_most": 20}, None, math.inf, "broken"),
+        ({"at_most": 20}, 5.0, None, "undefined"),
+        ({"may_rise_by": 20}, None, 5.0, "undefined"),
+    ],
+)
+def test_values_are_compared_as_they_are(
+    fields: dict[str, Any], baseline: float | None, candidate: float | None, finding: str
+) -> None:
+    before, after = pair()
+    result = check_rules(
+        after,
+        before,
+        Rules(rules=(Rule(value="latency", **fields),)),
+        candidate_values={} if candidate is None else {"latency": candidate},
+        baseline_values={} if baseline is None else {"latency": baseline},
+    )
+    assert result.results[0].checks[0].finding == finding
+    assert result.outcome == {"holds": "passed", "broken": "broken", "undefined": "undecided"}[finding]
+    assert result.replicates == 0
+    lacking = "candidate" if candidate is None else "baseline"
+    if finding == "undefined":
+        assert result.results[0].reason == f"no value 'latency' in the {lacking}: add it with `ioukit eval --value`"
+
+
+def test_infinite_values_have_no_difference() -> None:
+    before, after = pair()
+    rules = Rules(rules=(Rule(value="latency", may_rise_by=1),))
+    endless = {"latency": math.inf}
+    (only,) = check_rules(after, before, rules, candidate_values=endless, baseline_values=endless).results
+    assert (only.outcome, only.checks[0].finding) == ("undecided", "undefined")
+    assert only.reason == "'latency' is infinite in the baseline and the candidate, so their difference is undefined"
+
+
+def test_runs_that_cannot_be_compared() -> None:
+    baseline, candidate = pair()
+    other = pair(seed=1)[1]
+    result = check_rules(other, baseline, names=("B@1", "main@1"))
+    assert (result.outcome, result.exit_code, result.results) == ("undecided", 2, ())
+    assert result.reason.startswith("main@1 and B@1 were not evaluated on the same ground truth: ")
+    gt, dt = candidate.ground_truth, candidate.detections
+    assert gt is not None
+    assert dt is not None
+    result = check_rules(evaluate(gt, dt, COCO.replace(max_dets=[1, 10])), baseline)
+    assert "their protocols differ: max_dets is" in result.reason
+    # Rules about the candidate alone do not ask for that.
+    assert check_rules(other, baseline, Rules(rules=(Rule(metric="AP", at_least=0),))).passed
+
+
+def test_one_image_shows_nothing() -> None:
+    baseline, candidate = pair(0.3, images=1)
+    result = check_rules(candidate, baseline)
+    assert (result.outcome, result.results[0].checks[0].finding) == ("undecided", "undefined")
+    assert result.reason.startswith("one image does not tell")
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "message"),
+    [
+        (Rule(metric="ap", may_fall_by=0), {}, r"rules: there is no metric 'ap'; did you mean 'AP'"),
+        (Rule(metric="AP", classes=["Person"], may_fall_by=0), {}, "there is no class 'Person'; did you mean 'person'"),
+        (Rule(metric="AP/perso", may_fall_by=0), {}, r"did you mean .*'AP/person'"),
+        (Rule(metric="counts/images", may_fall_by=0), {}, "is a count: use at_least or at_most"),
+        (
+            Rule(metric="AP", may_fall_by=0),
+            {"replicates": 100},
+            "replicates is 100, but a certainty of 0.95 needs .* 200",
+        ),
+        (
+            Rule(metric="AP", classes=["car", "bird"], may_fall_by=0, certainty=0.999),
+            {"replicates": 1000},
+            "a certainty of 0.999 for 2 classes needs at least 20,000",
+        ),
+        (Rule(metric="AP", may_fall_by=0, certainty=0.99999), {}, "needs 1,000,000 replicates, more than 200,000"),
+    ],
+)
+def test_rules_that_do_not_fit_the_data(rule: Rule, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        checked(rule, 0.1, **options)
+
+
+def test_a_baseline_is_needed_for_a_comparison() -> None:
+    with pytest.raises(ValueError, match="compares with a baseline: give one"):
+        check_rules(pair()[1])
+
+
+def test_more_certainty_draws_more_replicates() -> None:
+    assert checked(Rule(metric="AP", may_fall_by=0), 0.1).replicates == 1000
+    assert checked(Rule(metric="AP", classes=["car", "bird"], may_fall_by=0, certainty=0.99), 0.1).replicates == 2000
+
+
+def test_threads_change_no_bit() -> None:
+    baseline, candidate = pair(0.1)
+    results = [check_rules(candidate, baseline, threads=threads).to_dict() for threads in (1, 2, None)]
+    assert results[0] == results[1] == results[2]
+    ours, theirs = (Evaluation.from_table(one.near_matches()) for one in (candidate, baseline))
+    assert check_rules(ours, theirs).to_dict() == results[0], "as from a ledger"
