@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from ioukit.typing import Array, FloatArray
 
 __all__ = [
+    "FLOATS",
     "as_floats",
     "as_numpy",
     "as_tensor",
     "computing_dtype",
+    "computing_dtype_in",
     "constant",
     "library_of",
     "namespace_of",
@@ -32,7 +34,7 @@ __all__ = [
     "shared_with_numpy",
 ]
 
-_FLOATS = {np.dtype(kind): np.dtype(kind) for kind in (np.float16, np.float32, np.float64)}
+FLOATS = {np.dtype(kind): np.dtype(kind) for kind in (np.float16, np.float32, np.float64)}
 _LARGEST_INTEGER = 2**53  # up to here every integer is a float64
 
 
@@ -47,7 +49,7 @@ def as_floats(data: object, name: str) -> FloatArray:
         TypeError: If the data are of another type, or do not hold real numbers.
         ValueError: If a list is ragged, or an integer has no exact float64.
     """
-    if type(data) is np.ndarray and data.dtype in _FLOATS:  # the common case, with one look-up
+    if type(data) is np.ndarray and data.dtype in FLOATS:  # the common case, with one look-up
         return data
     if not isinstance(data, (np.ndarray, list, tuple)) or isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{name} must be Boxes, a NumPy array or nested lists, got {type(data).__name__}")
@@ -56,7 +58,7 @@ def as_floats(data: object, name: str) -> FloatArray:
     except ValueError as error:
         raise ValueError(f"{name} must be a regular array of numbers: {error}") from None
     native = array.dtype.newbyteorder("=")
-    if native in _FLOATS:
+    if native in FLOATS:
         return array.astype(np.float64 if isinstance(data, (list, tuple)) else native, copy=False)
     if native.kind not in "iub":
         raise TypeError(f"{name} must hold float16, float32, float64, integers or bools, got dtype {array.dtype}")
@@ -68,6 +70,11 @@ def as_floats(data: object, name: str) -> FloatArray:
 def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Float32 for float16, in which squares beyond 65504 overflow; every other dtype itself."""
     return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def computing_dtype_in(xp: Any, dtype: Any) -> Any:
+    """`computing_dtype` in another library: float32 for every dtype of less than 32 bits."""
+    return dtype if xp.finfo(dtype).bits >= 32 else xp.float32
 
 
 def library_of(array: object) -> str:

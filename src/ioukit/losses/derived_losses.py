@@ -13,9 +13,9 @@ from ioukit._arrays import constant
 from ioukit._checks import check_choice, check_positive
 from ioukit.losses._help import documented
 from ioukit.losses._pairs import PairLoss, Reduction, TrainingPairs, box_loss, overlap_of
-from ioukit.overlap import _measure
+from ioukit.overlap import variants
 from ioukit.overlap._agnostic import FORMULAS
-from ioukit.overlap._measure import Measure
+from ioukit.overlap.variants import Measure
 
 if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
@@ -122,7 +122,7 @@ def inner_iou_loss(
     Reference: Zhang et al., Inner-IoU, 2023, arXiv:2311.02877.
     """
     check_choice("base", base, ("iou", "giou", "diou", "ciou", "eiou", "siou"))
-    inner, outer = overlap_of(_measure.inner_iou(ratio)), overlap_of(Measure(base))
+    inner, outer = overlap_of(variants.inner_iou(ratio)), overlap_of(Measure(base))
 
     def formula(pairs: TrainingPairs) -> Array:
         return (1 - outer(pairs)) + (pairs.iou() - inner(pairs))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ioukit.losses._conventions import Convention, convention
 from ioukit.losses._help import documented
 from ioukit.losses._pairs import Formula, IoUMode, PairLoss, Reduction, TrainingPairs, box_loss, by_mode, overlap_of
-from ioukit.overlap import _measure
-from ioukit.overlap._measure import Measure
+from ioukit.overlap import variants
+from ioukit.overlap.variants import Measure
 
 if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
@@ -198,7 +198,7 @@ def mpdiou_loss(
 
     Reference: Ma and Xu, MPDIoU, 2023, arXiv:2307.07662.
     """
-    return box_loss(_one_minus(overlap_of(_measure.mpdiou(image_size))), pred, target, format, reduction, weight, check)
+    return box_loss(_one_minus(overlap_of(variants.mpdiou(image_size))), pred, target, format, reduction, weight, check)
 
 
 @documented
@@ -220,4 +220,4 @@ def nwd_loss(
 
     Reference: Wang et al., A Normalized Gaussian Wasserstein Distance, 2021, arXiv:2110.13389.
     """
-    return box_loss(_one_minus(overlap_of(_measure.nwd(constant))), pred, target, format, reduction, weight, check)
+    return box_loss(_one_minus(overlap_of(variants.nwd(constant))), pred, target, format, reduction, weight, check)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ioukit._arrays import as_floats, library_of, namespace_of
+from ioukit._arrays import as_floats, computing_dtype_in, library_of, namespace_of
 from ioukit.overlap._rotated_formulas import RotatedPairs
 from ioukit.regions._turned import check_angle
 from ioukit.regions.regions import Regions
@@ -165,7 +165,7 @@ def rotated_pairs(
     if not pairwise and one.shape != other.shape:
         raise ValueError(f"{both} must have one shape (..., 5), got {tuple(one.shape)} and {tuple(other.shape)}")
     dtype = xp.result_type(one, other)
-    computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
+    computed = computing_dtype_in(xp, dtype)
     one, other = (xp.astype(boxes, computed, copy=False) for boxes in sets)
     to_radians = math.pi / 180 if unit == "degrees" else 1.0
     angle = to_radians if sense == "clockwise" else -to_radians

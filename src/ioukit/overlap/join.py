@@ -11,9 +11,9 @@ from ioukit import _core
 from ioukit._checks import check_threads, integer_column
 from ioukit._optional import import_extra
 from ioukit.overlap import _region_join
-from ioukit.overlap._arguments import corners
-from ioukit.overlap._measure import METRICS, Measure, OverlapMetric, measure_of
+from ioukit.overlap._arguments import corners_on_host
 from ioukit.overlap.engines import engine as engines
+from ioukit.overlap.variants import METRICS, Measure, OverlapMetric, measure_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -139,7 +139,7 @@ def overlap_join(
         if format is not None:
             raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
         return _regions_join(engine, measure, least, boxes1, boxes2, labels1, labels2, threads)
-    sets = corners(boxes1, boxes1 if boxes2 is None else boxes2, format, check)
+    sets = corners_on_host(boxes1, boxes1 if boxes2 is None else boxes2, format, check)
     for name, boxes in (("boxes1", sets.boxes1), ("boxes2", sets.boxes2)):
         if boxes.ndim != 2:
             raise ValueError(f"{name} must have shape (N, 4), got {boxes.shape}")

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, namespace_of, on_host
+from ioukit._arrays import as_floats, as_numpy, computing_dtype, computing_dtype_in, library_of, namespace_of, on_host
 from ioukit._checks import check_format, integer_column
-from ioukit.overlap._agnostic import as_corners, floats
-from ioukit.overlap._arguments import single_set
+from ioukit.overlap._arguments import as_corners, check_values, floats, single_set
 from ioukit.regions import Boxes
 from ioukit.regions.formats import convert
 
@@ -60,7 +59,6 @@ _NO_VALUES = (
     "is traced (jax.jit, torch.compile) or mapped. This function returns as many boxes as survive, which a traced "
     "program cannot: use nms_padded"
 )
-_LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32
 
 
 class Names(NamedTuple):
@@ -218,9 +216,11 @@ def device_set(
     count = numbers.shape[0]
     _check_length("scores", scores, count)
     dtype = numbers.dtype
-    computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
+    computed = computing_dtype_in(xp, dtype)
     if check:
-        _check_values(boxes, scores, format, xp.finfo(computed).bits)
+        check_values("boxes", boxes, format or "xyxy", in_float32=computed == xp.float32)
+        if (values := as_numpy(scores)) is not None:
+            _comparable(values, "scores")
     corners = as_corners(xp, xp.astype(numbers, computed, copy=False), format or "xyxy")
     if not xp.isdtype(scores.dtype, "real floating"):
         scores = xp.astype(scores, dtype)
@@ -331,17 +331,6 @@ def _columns(
 def _check_length(name: str, column: Array, count: int) -> None:
     if tuple(column.shape) != (count,):
         raise ValueError(f"{name} must have shape ({count},), one per box, got {tuple(column.shape)}")
-
-
-def _check_values(boxes: Array, scores: Array, fmt: BoxFormat | None, bits: int) -> None:
-    values = as_numpy(boxes)
-    if values is not None:
-        if values.dtype.kind in "iu" and bits == 32 and (abs(as_floats(values, "boxes")) > _LARGEST_IN_FLOAT32).any():
-            raise ValueError("boxes holds an integer beyond 2**24, which has no exact float32: enable float64")
-        host_boxes(values, fmt, check=True)
-    numbers = as_numpy(scores)
-    if numbers is not None:
-        _comparable(numbers, "scores")
 
 
 def _device_column(xp: Any, name: str, column: Any, boxes: Array, count: int) -> Array | None:

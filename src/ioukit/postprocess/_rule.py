@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from ioukit._checks import check_choice
-from ioukit.overlap._measure import Measure, OverlapMetric, measure_of
+from ioukit.overlap.variants import Measure, OverlapMetric, measure_of
 
 if TYPE_CHECKING:
     from typing import Any

@@ -21,7 +21,7 @@ from ioukit.regions import Boxes
 from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
-    from ioukit.overlap._measure import OverlapMetric
+    from ioukit.overlap.variants import OverlapMetric
     from ioukit.postprocess._options import Limits
     from ioukit.postprocess._rule import Rule, Suppress
     from ioukit.postprocess.suppression import Suppression

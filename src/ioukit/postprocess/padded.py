@@ -15,7 +15,7 @@ from ioukit.postprocess._rule import rule_of
 from ioukit.postprocess.greedy import nms
 
 if TYPE_CHECKING:
-    from ioukit.overlap._measure import OverlapMetric
+    from ioukit.overlap.variants import OverlapMetric
     from ioukit.postprocess._rule import Suppress
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ioukit.overlap._measure import Measure
+    from ioukit.overlap.variants import Measure
     from ioukit.regions._by_kind import Kind
     from ioukit.typing import FloatArray
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.overlap._measure import OverlapMetric
+    from ioukit.overlap.variants import OverlapMetric
     from ioukit.postprocess._options import Limits
     from ioukit.postprocess._rule import Rule, Suppress
     from ioukit.scale.boxes.cutting import Runner
