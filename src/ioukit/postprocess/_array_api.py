@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ioukit.postprocess._inputs import DeviceSet
-    from ioukit.postprocess._options import Limits
-    from ioukit.postprocess._rule import Rule
+    from ioukit.postprocess._options import Limits, Rule
     from ioukit.typing import Array
 
 __all__ = ["Kernels", "compiled_kernels", "padded_survivors", "survivors"]

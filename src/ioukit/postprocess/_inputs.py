@@ -1,6 +1,8 @@
 """The front door: every function hands its boxes, scores, labels and image numbers to this file.
 
-The checks and their messages are the same for all functions. Two kinds of sets leave the door, one for each pipeline:
+Owns: the checks and their messages, which are the same for all functions, and the way back to the caller's library.
+Does not own: the checks of boxes (`overlap/_arguments.py`), options (`_options`), what is computed.
+Cut here so that no function asks twice what came. Two kinds of sets leave the door, one for each place of computing:
 
 - `HostSet` (and `RegionSet`, for regions other than upright boxes) has NumPy arrays for native code. CPU tensors share
   their memory with them; arrays of other libraries are copied to the host.
@@ -16,18 +18,28 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, computing_dtype_in, library_of, namespace_of, on_host
+from ioukit._arrays import (
+    FLOATS,
+    as_floats,
+    as_numpy,
+    computing_dtype,
+    computing_dtype_in,
+    library_of,
+    namespace_of,
+    on_host,
+)
 from ioukit._checks import check_format, integer_column
 from ioukit.overlap._arguments import as_corners, check_values, floats, single_set
 from ioukit.regions import Boxes
 from ioukit.regions.formats import convert
+from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from ioukit.regions.regions import Regions
+    from ioukit.postprocess._options import Limits
     from ioukit.typing import Array, BoxFormat, FloatArray
 
     Ids = NDArray[np.int64]
@@ -45,8 +57,7 @@ __all__ = [
     "host_boxes",
     "host_floats",
     "host_set",
-    "in_torch_compile",
-    "on_other_device",
+    "receive",
     "refuse_nan",
     "region_set",
     "restored",
@@ -108,7 +119,12 @@ class HostSet(NamedTuple):
 
     def score_limit(self, threshold: float) -> float:
         """A score threshold rounded to the dtype of the scores, as NumPy compares it."""
-        return float(_numpy_dtype(self.score_kind).type(threshold))
+        return _rounded_as(self.score_kind, threshold)
+
+    def least_score(self, limits: Limits) -> float | None:
+        """The score below which `nms` leaves a box out, in the dtype of the scores."""
+        threshold = limits.score_threshold
+        return None if threshold is None else _rounded_as(self.score_kind, threshold)
 
     def boxes_back(self, boxes: FloatArray, fmt: BoxFormat | None) -> Array:
         """Boxes (..., 4) xyxy in the caller's format, dtype and library."""
@@ -135,9 +151,10 @@ class RegionSet(NamedTuple):
     """The scores as they came: positions are returned in their library."""
     score_kind: FloatKind
 
-    def score_limit(self, threshold: float) -> float:
-        """A score threshold rounded to the dtype of the scores, as NumPy compares it."""
-        return float(_numpy_dtype(self.score_kind).type(threshold))
+    def least_score(self, limits: Limits) -> float | None:
+        """The score below which `nms` leaves a box out, in the dtype of the scores."""
+        threshold = limits.score_threshold
+        return None if threshold is None else _rounded_as(self.score_kind, threshold)
 
 
 class DeviceSet(NamedTuple):
@@ -153,6 +170,31 @@ class DeviceSet(NamedTuple):
     """(N,)"""
     batch: Array | None
     """(N,) the image of each box."""
+
+
+def receive(
+    boxes: Any, scores: Any, labels: Any, batch: Any, *, format: BoxFormat | None, check: bool, on_host: bool
+) -> HostSet | RegionSet | DeviceSet:
+    """The set of `nms` for the way that it goes.
+
+    Args:
+        boxes: Upright boxes or other regions.
+        scores: (N,)
+        labels: (N,)
+        batch: (N,)
+        format: The format of plain arrays.
+        check: Whether plain arrays are checked.
+        on_host: Whether tensors on a device are copied to the host, too.
+
+    Raises:
+        ValueError, TypeError: As `host_set`, `region_set` and `device_set`.
+    """
+    if type(boxes) is not np.ndarray:
+        if isinstance(boxes, Regions) and not isinstance(boxes, Boxes):
+            return region_set(boxes, scores, labels, batch)
+        if not on_host and library_of(boxes) == "torch" and boxes.device.type != "cpu":
+            return device_set(boxes, scores, labels, batch, format=format, check=check)
+    return host_set(boxes, scores, labels, batch, format=format, check=check)
 
 
 def host_set(
@@ -172,9 +214,9 @@ def host_set(
         TypeError: If an argument has the wrong type, boxes and scores are of different libraries, or a program is
             traced.
     """
-    like = scores if isinstance(boxes, Boxes) else boxes
-    if like is boxes and library_of(boxes) != library_of(scores):
+    if not (type(boxes) is type(scores) is np.ndarray):
         check_one_library(**{names.boxes: boxes, names.scores: scores})
+    like = scores if isinstance(boxes, Boxes) else boxes
     corners, box_kind = host_boxes(boxes, format, check, names.boxes)
     columns = _columns(scores, labels, batch, len(corners), names)
     return HostSet(corners, columns[0], columns[2], columns[3], like, box_kind, columns[1], names)
@@ -239,9 +281,8 @@ def host_boxes(boxes: Any, fmt: BoxFormat | None, check: bool, name: str = "boxe
 
 def host_floats(values: Any, name: str) -> tuple[FloatArray, FloatKind]:
     """Numbers of any shape on the host as float16, float32 or float64, and the dtype they came in."""
-    if type(values) is np.ndarray:
-        array = as_floats(values, name)
-        return array, array.dtype
+    if type(values) is np.ndarray and values.dtype in FLOATS:
+        return values, values.dtype
     array = as_floats(on_host(values, name, _NO_VALUES), name)
     return array, _kind(values, array.dtype)
 
@@ -256,17 +297,6 @@ def check_one_library(**arrays: Any) -> None:
             f"{' and '.join(given)} must come from one library, but "
             + ", ".join(f"{name} are {type(a).__name__} of {library_of(a)}" for name, a in given.items())
         )
-
-
-def on_other_device(boxes: Any) -> bool:
-    """Whether these are tensors of PyTorch outside the memory of the host."""
-    return library_of(boxes) == "torch" and boxes.device.type != "cpu"
-
-
-def in_torch_compile() -> bool:
-    """Whether ``torch.compile`` is tracing the program."""
-    torch = sys.modules.get("torch")
-    return torch is not None and bool(torch.compiler.is_compiling())
 
 
 def refuse_nan(row: int, name: str = "scores") -> NoReturn:
@@ -297,7 +327,7 @@ def restored(array: NDArray[Any], like: Array, kind: FloatKind | None = None) ->
     """
     if kind is not None and (isinstance(kind, str) or kind != array.dtype):
         array = as_kind(array, kind)
-    library = library_of(like)
+    library = "numpy" if type(like) is np.ndarray else library_of(like)
     if library == "numpy":
         return array
     array = np.ascontiguousarray(array)
@@ -357,6 +387,10 @@ def _comparable(scores: FloatArray, name: str) -> NDArray[np.float64]:
 def _kind(given: Any, dtype: np.dtype[Any]) -> FloatKind:
     """The dtype that an array came in, whose values on the host have ``dtype``."""
     return "bfloat16" if str(getattr(given, "dtype", "")).removeprefix("torch.") == "bfloat16" else dtype
+
+
+def _rounded_as(kind: FloatKind, threshold: float) -> float:
+    return float(_numpy_dtype(kind).type(threshold))
 
 
 def _numpy_dtype(kind: FloatKind) -> np.dtype[Any]:
