@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.assign.candidates import Candidates
+    from ioukit.assign.assignment import Candidates
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 __all__ = ["boxes_of", "finished", "floats_of", "labels_of", "pair_of_sets", "points_of", "scores_of"]

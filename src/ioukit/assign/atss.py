@@ -9,9 +9,8 @@ import numpy as np
 
 from ioukit._checks import check_count
 from ioukit.assign._inputs import boxes_of, finished, pair_of_sets
-from ioukit.assign._pairs import best_of_each, keepers, object_blocks
-from ioukit.assign._thresholds import covered
-from ioukit.assign.candidates import Candidates, Outcome
+from ioukit.assign._pairs import best_of_each, find_covered, keepers, object_blocks
+from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou
 
 if TYPE_CHECKING:
@@ -95,7 +94,9 @@ def assign_atss(
     level_places = np.split(np.arange(len(first)), np.cumsum(sizes)[:-1]) if sizes else []
     ignored, out_rows, out_columns = None, np.empty(0, np.int64), np.empty(0, np.int64)
     if ignore_regions is not None:
-        ignored = covered(first, boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype), ignore_ioa)
+        ignored = find_covered(
+            first, boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype), ignore_ioa
+        )
     if ignored is not None and ignored.any():
         rows, columns = _nearest(first, second, [places[~ignored[places]] for places in level_places], most)
         out_rows, out_columns = _taken_out(first, second, level_places, ignored, most, rows, columns)

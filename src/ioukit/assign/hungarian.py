@@ -10,7 +10,7 @@ import numpy as np
 from ioukit._checks import check_choice, check_count, check_positive
 from ioukit._optional import import_extra
 from ioukit.assign._inputs import finished, labels_of, pair_of_sets, scores_of
-from ioukit.assign.candidates import Candidates, Outcome
+from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_giou
 from ioukit.regions import Boxes
 from ioukit.regions.formats import convert

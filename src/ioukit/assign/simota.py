@@ -10,7 +10,7 @@ import numpy as np
 from ioukit._checks import check_choice, check_count, check_positive
 from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
 from ioukit.assign._pairs import best_of_each, object_blocks, points_inside
-from ioukit.assign.candidates import Candidates, Outcome
+from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_iou
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 from ioukit._checks import check_choice, check_count
 from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
 from ioukit.assign._pairs import best_of_each, keepers, object_blocks, padded, points_inside
-from ioukit.assign.assignment import Assignment
-from ioukit.assign.candidates import Candidates, Outcome
+from ioukit.assign.assignment import Assignment, Candidates, Outcome
 from ioukit.overlap import elementwise_ciou, elementwise_iou, pairwise_iou
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ioukit._checks import check_count
 from ioukit.assign._inputs import finished, pair_of_sets
-from ioukit.assign._pairs import best_of_each, keepers, object_blocks
-from ioukit.assign.candidates import Candidates, Outcome
-from ioukit.overlap import elementwise_iou, pairwise_iou
+from ioukit.assign._pairs import best_of_each, keepers, near_an_object, object_blocks
+from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.overlap import elementwise_iou
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ def assign_uniform(
     own = np.full(number, np.nan, dtype)
     own[columns[wins]] = overlap[wins]
 
-    ignore = np.zeros(number, bool)
-    for block in object_blocks(count, number):
-        ignore |= (pairwise_iou(second[block], first, check=False) > ignore_iou).any(axis=0)
+    ignore = near_an_object(first, second, ignore_iou)
     ignore[columns] = True  # claimed; the positive ones among them are taken out below
     ignore &= target < 0
 
