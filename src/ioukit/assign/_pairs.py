@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCK",
     "best_of_each",
+    "distance_to_edge",
     "find_covered",
     "keepers",
     "near_an_object",
@@ -73,6 +74,12 @@ def points_inside(
         inside &= (py - of[:, 1] > margin) & (of[:, 3] - py > margin)
         yield rows[inside], order[place[inside]]
         start = stop
+
+
+def distance_to_edge(points: FloatArray, boxes: FloatArray) -> FloatArray:
+    """(K,) how far each point is from the nearest edge of its box; negative outside."""
+    nearest: FloatArray = np.minimum(points - boxes[:, :2], boxes[:, 2:] - points).min(axis=1)
+    return nearest
 
 
 def best_of_each(

@@ -1,6 +1,6 @@
 """`Assignment`: the record that every rule returns, its `Candidates`, and why an object has its predictions.
 
-Owns: what became of each pair (`Outcome`), the comparison of two assignments, and the sentences of `Assignment.explain`.
+Owns: what became of each pair (`Outcome`), the comparison of two assignments, the sentences of `Assignment.explain`.
 Does not own: the rules, one file each, which fill the record by `finished` (`_inputs.py`).
 Cut here because a sentence follows from the outcomes and the ``facts`` of the record, not from the rule that made it.
 """

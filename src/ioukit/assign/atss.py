@@ -9,7 +9,7 @@ import numpy as np
 
 from ioukit._checks import check_count
 from ioukit.assign._inputs import boxes_of, finished, pair_of_sets
-from ioukit.assign._pairs import best_of_each, find_covered, keepers, object_blocks
+from ioukit.assign._pairs import best_of_each, distance_to_edge, find_covered, keepers, object_blocks
 from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou
 
@@ -94,9 +94,8 @@ def assign_atss(
     level_places = np.split(np.arange(len(first)), np.cumsum(sizes)[:-1]) if sizes else []
     ignored, out_rows, out_columns = None, np.empty(0, np.int64), np.empty(0, np.int64)
     if ignore_regions is not None:
-        ignored = find_covered(
-            first, boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype), ignore_ioa
-        )
+        regions = boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype)
+        ignored = find_covered(first, regions, ignore_ioa)
     if ignored is not None and ignored.any():
         rows, columns = _nearest(first, second, [places[~ignored[places]] for places in level_places], most)
         out_rows, out_columns = _taken_out(first, second, level_places, ignored, most, rows, columns)
@@ -105,9 +104,7 @@ def assign_atss(
     overlap = elementwise_iou(first[columns], second[rows], check=False)
     mean, threshold, best = _statistics(rows, overlap, count)
 
-    x, y = ((first[columns, :2] + first[columns, 2:]) / 2).T
-    x1, y1, x2, y2 = second[rows].T
-    inside = np.minimum(np.minimum(x - x1, y - y1), np.minimum(x2 - x, y2 - y)) > margin
+    inside = distance_to_edge((first[columns, :2] + first[columns, 2:]) / 2, second[rows]) > margin
     reached = overlap >= threshold[rows]
     chosen = np.flatnonzero(inside & reached)
     wins = keepers(rows[chosen], columns[chosen], overlap[chosen])

@@ -1,7 +1,7 @@
 """Max-IoU assignment (Faster R-CNN, RetinaNet): each prediction goes to the object with the highest IoU.
 
-`assign_overlaps` does the same with any overlaps, and `assign_grid` with the responsible cells alone. All three go through
-`_match_rows`, one object at a time, so no table of all pairs is kept.
+`assign_overlaps` does the same with any overlaps, and `assign_grid` with the responsible cells alone. All three go
+through `_match_rows`, one object at a time, so no table of all pairs is kept.
 """
 
 from __future__ import annotations

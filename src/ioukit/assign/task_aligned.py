@@ -9,7 +9,7 @@ import numpy as np
 
 from ioukit._checks import check_choice, check_count
 from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
-from ioukit.assign._pairs import best_of_each, keepers, object_blocks, padded, points_inside
+from ioukit.assign._pairs import best_of_each, distance_to_edge, keepers, object_blocks, padded, points_inside
 from ioukit.assign.assignment import Assignment, Candidates, Outcome
 from ioukit.overlap import elementwise_ciou, elementwise_iou, pairwise_iou
 
@@ -280,9 +280,7 @@ class _Scene:
         rows, columns, overlap, metric = _joined(
             [self._best(*block, most) for block in self._overlapping()], self.objects.dtype
         )
-        x, y = self.points[columns].T
-        x1, y1, x2, y2 = self.reach[rows].T
-        within = np.minimum(np.minimum(x - x1, y - y1), np.minimum(x2 - x, y2 - y)) > self.margin
+        within = distance_to_edge(self.points[columns], self.reach[rows]) > self.margin
         outcome = np.where(within, Outcome.ASSIGNED, Outcome.OUTSIDE).astype(np.uint8)
         outcome[metric <= 0] = Outcome.WORTHLESS
         return _Ranked(rows, columns, overlap, metric, outcome, np.bincount(rows[within], minlength=len(self.objects)))
