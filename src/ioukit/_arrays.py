@@ -26,6 +26,7 @@ __all__ = [
     "computing_dtype",
     "computing_dtype_in",
     "constant",
+    "in_library_of",
     "library_of",
     "namespace_of",
     "on_host",
@@ -90,18 +91,17 @@ def library_of(array: object) -> str:
     return "numpy"
 
 
-def one_library(boxes1: object, boxes2: object, out: object = None) -> str:
-    """The library of both sets, and of ``out`` if that is given.
+def one_library(**arrays: object) -> str:
+    """The library that all these arrays come from; None fits every library.
 
     Raises:
-        TypeError: If the arrays come from more than one library.
+        TypeError: If they come from more than one library; the message has their names.
     """
-    library = library_of(boxes1)
-    if library_of(boxes2) != library or (out is not None and library_of(out) != library):
-        given = {"boxes1": boxes1, "boxes2": boxes2, "out": out}
-        found = [f"{name} is {type(a).__name__} of {library_of(a)}" for name, a in given.items() if a is not None]
-        raise TypeError(f"all arrays must come from one library, but {', '.join(found)}")
-    return library
+    libraries = {name: library_of(array) for name, array in arrays.items() if array is not None}
+    if len(set(libraries.values())) > 1:
+        found = [f"{name} is {type(arrays[name]).__name__} of {library}" for name, library in libraries.items()]
+        raise TypeError(f"{' and '.join(libraries)} must come from one library, but {', '.join(found)}")
+    return next(iter(libraries.values()), "numpy")
 
 
 def namespace_of(array: Array) -> Any:
@@ -165,6 +165,27 @@ def as_numpy(array: Array) -> NDArray[Any] | None:
         return values if values.dtype.kind in "fiub" else values.astype(np.float32)  # NumPy has no bfloat16
     values = array.get() if library == "cupy" else np.from_dlpack(array)
     return np.asarray(values)
+
+
+def in_library_of(array: NDArray[Any], like: Array, *, bfloat16: bool = False) -> Array:
+    """A NumPy array in the library and on the device of ``like``.
+
+    Args:
+        array: The values.
+        like: An array of the caller; or a list, `Boxes` or None for NumPy.
+        bfloat16: Whether the values become bfloat16, which NumPy does not have.
+    """
+    library = "numpy" if type(like) is np.ndarray else library_of(like)
+    if library == "numpy":
+        return array
+    array = np.ascontiguousarray(array)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.from_numpy(array).to(like.device, torch.bfloat16 if bfloat16 else None)
+    xp = namespace_of(like)
+    if library == "jax":
+        return xp.asarray(array, dtype=xp.bfloat16 if bfloat16 else None)
+    return xp.asarray(array, device=like.device)
 
 
 def on_host(data: Any, name: str, refusal: str) -> Any:

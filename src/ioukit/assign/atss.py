@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._checks import check_count
-from ioukit.assign._inputs import boxes_of, finished, pair_of_sets
+from ioukit.assign._inputs import boxes_of, finished, pair_of_sets, spread
 from ioukit.assign._pairs import best_of_each, distance_to_edge, find_covered, keepers, object_blocks
 from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou
@@ -114,15 +114,14 @@ def assign_atss(
     outcome[chosen] = np.where(wins, Outcome.ASSIGNED, Outcome.STOLEN)
     target, won = np.full(len(first), -1, np.int64), chosen[wins]
     target[columns[won]] = rows[won]
-    assigned = np.full(len(first), np.nan, dtype)
-    assigned[columns[won]] = overlap[won]
     facts = {"mean": mean, "threshold": threshold, "best": best, "inside": np.bincount(rows[inside], minlength=count)}
     candidates = Candidates(rows, columns, overlap, overlap.copy(), outcome)
     if len(out_rows):
         out_overlap = elementwise_iou(first[out_columns], second[out_rows], check=False)
         candidates = candidates.and_taken_out(out_rows, out_columns, out_overlap)
     return finished(
-        anchors, rule="assign_atss", objects=count, target=target, overlap=assigned, facts=facts, ignore=ignored,
+        anchors, rule="assign_atss", objects=count, target=target,
+        overlap=spread(len(first), columns[won], overlap[won]), facts=facts, ignore=ignored,
         candidates=candidates,
     )  # fmt: skip
 

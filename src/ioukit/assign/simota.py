@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ioukit._checks import check_choice, check_count, check_positive
-from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
+from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of, spread
 from ioukit.assign._pairs import best_of_each, object_blocks, points_inside
 from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_iou
@@ -152,11 +152,10 @@ def assign_simota(
     outcome = np.full(len(rows), Outcome.RANK, np.uint8)
     outcome[claims] = Outcome.STOLEN
     outcome[target[columns] == rows] = Outcome.ASSIGNED
-    overlap, cost = np.full(number, np.nan, dtype), np.full(number, np.nan, dtype)
     assigned = np.flatnonzero(target >= 0)
     of = target[assigned]
-    overlap[assigned] = elementwise_iou(first[assigned], second[of], check=False)
-    cost[assigned] = scene.cost(of, assigned) + reach.extra_cost(of, assigned)
+    overlap = spread(number, assigned, elementwise_iou(first[assigned], second[of], check=False))
+    cost = spread(number, assigned, (scene.cost(of, assigned) + reach.extra_cost(of, assigned)).astype(dtype))
     values = elementwise_iou(first[columns], second[rows], check=False)
     return finished(
         predictions, rule="assign_simota", objects=count, target=target, overlap=overlap, cost=cost,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ioukit._checks import check_choice, check_count
-from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
+from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of, spread
 from ioukit.assign._pairs import best_of_each, distance_to_edge, keepers, object_blocks, padded, points_inside
 from ioukit.assign.assignment import Assignment, Candidates, Outcome
 from ioukit.overlap import elementwise_ciou, elementwise_iou, pairwise_iou
@@ -351,11 +351,9 @@ def _finish(
     np.maximum.at(best_overlap, of, overlap)
     np.maximum.at(best_metric, of, metric)
     whole = np.where(best_metric > 0, best_metric, 1)
-    columns: dict[str, Any] = {name: np.full(len(target), empty, dtype) for name, empty in
-               (("overlap", np.nan), ("metric", np.nan), ("scores", 0))}  # fmt: skip
-    columns["overlap"][assigned] = overlap
-    columns["metric"][assigned] = metric
-    columns["scores"][assigned] = metric / whole[of] * best_overlap[of]
+    scores = (metric / whole[of] * best_overlap[of]).astype(dtype, copy=False)
     return finished(
-        like, rule="assign_task_aligned", objects=objects, target=target, candidates=candidates, facts=facts, **columns
-    )
+        like, rule="assign_task_aligned", objects=objects, target=target, candidates=candidates, facts=facts,
+        overlap=spread(len(target), assigned, overlap), metric=spread(len(target), assigned, metric),
+        scores=spread(len(target), assigned, scores, empty=0),
+    )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit._checks import check_positive
-from ioukit.assign._inputs import boxes_of, finished, floats_of
+from ioukit.assign._inputs import boxes_of, finished, floats_of, spread
 from ioukit.assign._pairs import near_an_object
 from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou
@@ -108,8 +108,7 @@ def assign_yolov3(
     target = np.full(number, -1, np.int64)
     target[place] = gts  # of repeated places NumPy keeps the last value, which is the later object
     value = alike[gts, chosen]
-    overlap = np.full(number, np.nan, boxes.dtype)
-    overlap[place] = value
+    overlap = spread(number, place, value.astype(boxes.dtype))
     outcome = np.where(target[place] == gts, Outcome.ASSIGNED, Outcome.OVERWRITTEN).astype(np.uint8)
     ignore = None
     if predictions is not None:
@@ -212,9 +211,8 @@ def assign_yolov5(
 
     value = elementwise_iou(anchor_boxes, boxes[pairs[:, 0]], check=False)
     target = np.full(scales[-1].stop, -1, np.int64)
-    overlap = np.full(scales[-1].stop, np.nan, boxes.dtype)
     target[pairs[:, 1]] = pairs[:, 0]
-    overlap[pairs[:, 1]] = value
+    overlap = spread(len(target), pairs[:, 1], value)
     order = np.argsort(pairs[:, 0], kind="stable")
     return finished(
         objects, rule="assign_yolov5", objects=count, target=target, overlap=overlap, pairs=pairs,

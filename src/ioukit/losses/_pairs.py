@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from ioukit._arrays import as_floats, computing_dtype_in, constant, library_of, namespace_of
+from ioukit._arrays import as_floats, computing_dtype_in, constant, library_of, namespace_of, one_library
 from ioukit._checks import check_choice, check_format
 from ioukit.overlap._agnostic import FORMULAS, Pairs, Sides
 from ioukit.overlap._arguments import as_corners, check_values, floats
@@ -33,7 +33,6 @@ __all__ = [
     "TrainingPairs",
     "box_loss",
     "by_mode",
-    "one_namespace",
     "overlap_of",
     "reduced",
 ]
@@ -157,7 +156,8 @@ def box_loss(
     """
     check_format(fmt)
     pred, target = _plain("pred", pred, fmt), _plain("target", target, fmt)
-    xp = one_namespace(pred, target)
+    one_library(pred=pred, target=target)
+    xp = namespace_of(pred)
     first, second = floats(xp, "pred", pred), floats(xp, "target", target)
     if first.shape != second.shape:
         raise ValueError(
@@ -173,21 +173,6 @@ def box_loss(
     if losses is None:
         losses = loss.formula(TrainingPairs(xp, first, second))
     return reduced(xp, losses, reduction, weight)
-
-
-def one_namespace(pred: Array, target: Array) -> Any:
-    """The functions of the library that both arrays come from.
-
-    Raises:
-        TypeError: If they come from different libraries.
-    """
-    libraries = library_of(pred), library_of(target)
-    if libraries[0] != libraries[1]:
-        raise TypeError(
-            f"pred and target must come from one library, but pred is {type(pred).__name__} of {libraries[0]} "
-            f"and target is {type(target).__name__} of {libraries[1]}"
-        )
-    return namespace_of(pred)
 
 
 def reduced(xp: Any, losses: Array, reduction: Reduction, weight: Array | None) -> Array:

@@ -114,7 +114,7 @@ def receive(
         if fmt is not None or out is not None:
             raise ValueError(f"format and out are for upright boxes, not for {type(boxes1).__name__}")
         return engine
-    library = one_library(boxes1, boxes2, out)
+    library = one_library(boxes1=boxes1, boxes2=boxes2, out=out)
     if library == "numpy":
         return corners_on_host(boxes1, boxes2, fmt, check)._replace(out=out)
     if library == "torch":

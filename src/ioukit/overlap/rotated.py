@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ioukit._arrays import as_floats, computing_dtype_in, constant, library_of, namespace_of
+from ioukit._arrays import as_floats, computing_dtype_in, constant, library_of, namespace_of, one_library
 from ioukit.regions._turned import check_angle
 from ioukit.regions.regions import Regions
 from ioukit.regions.rotated import RotatedBoxes
@@ -168,8 +168,7 @@ def rotated_pairs(
     sets = [_rows(name, boxes, unit, sense) for name, boxes in zip(names, (first, second), strict=True)]
     one, other = sets
     both = " and ".join(names)
-    if library_of(one) != library_of(other):
-        raise TypeError(f"{both} must come from one library, got {library_of(one)} and {library_of(other)}")
+    one_library(**dict(zip(names, sets, strict=True)))
     xp = namespace_of(one)
     for name, boxes in zip(names, sets, strict=True):
         if tuple(boxes.shape[-1:]) != (5,) or boxes.ndim < 1 + pairwise:

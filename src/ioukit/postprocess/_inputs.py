@@ -13,7 +13,6 @@ Results go back through `restored`.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -24,9 +23,11 @@ from ioukit._arrays import (
     as_numpy,
     computing_dtype,
     computing_dtype_in,
+    in_library_of,
     library_of,
     namespace_of,
     on_host,
+    one_library,
 )
 from ioukit._checks import check_format, integer_column
 from ioukit.overlap._arguments import as_corners, check_values, floats, single_set
@@ -291,12 +292,7 @@ def check_one_library(**arrays: Any) -> None:
     """Raises `TypeError` if the arrays come from different libraries. `Boxes` and None fit all of them."""
     if all(type(array) is np.ndarray or array is None for array in arrays.values()):  # the common case
         return
-    given = {name: array for name, array in arrays.items() if array is not None and not isinstance(array, Boxes)}
-    if len({library_of(array) for array in given.values()}) > 1:
-        raise TypeError(
-            f"{' and '.join(given)} must come from one library, but "
-            + ", ".join(f"{name} are {type(a).__name__} of {library_of(a)}" for name, a in given.items())
-        )
+    one_library(**{name: None if isinstance(array, Boxes) else array for name, array in arrays.items()})
 
 
 def refuse_nan(row: int, name: str = "scores") -> NoReturn:
@@ -327,18 +323,7 @@ def restored(array: NDArray[Any], like: Array, kind: FloatKind | None = None) ->
     """
     if kind is not None and (isinstance(kind, str) or kind != array.dtype):
         array = as_kind(array, kind)
-    library = "numpy" if type(like) is np.ndarray else library_of(like)
-    if library == "numpy":
-        return array
-    array = np.ascontiguousarray(array)
-    if library == "torch":
-        torch = sys.modules["torch"]
-        tensor = torch.from_numpy(array)
-        return tensor.to(like.device, torch.bfloat16 if kind == "bfloat16" else None)
-    xp = namespace_of(like)
-    if library == "jax":
-        return xp.asarray(array, dtype=xp.bfloat16 if kind == "bfloat16" else None)
-    return xp.asarray(array, device=like.device)
+    return in_library_of(array, like, bfloat16=kind == "bfloat16")
 
 
 def _columns(
