@@ -1,4 +1,11 @@
-"""SimOTA: each object takes its cheapest predictions; their number follows from the sum of its best IoU values."""
+"""SimOTA: each object takes its cheapest predictions; their number follows from the sum of its best IoU values.
+
+Owns: both rules of this name (`_RULES`), the reach of an object (`_Reach`) and the costs of pairs (`_Scene`).
+Does not own: points inside of boxes and the best of each object (`_pairs.py`), which other rules use as well.
+Cut into reach and costs because the originals add 1e5 or 1e6 to the cost of a pair out of reach, and in float32 that
+rounds the cost. Here the extra cost stays apart until pairs are compared, in float64.
+No table of all pairs is kept: costs are computed for the pairs in reach, and for what several objects claim.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Task-aligned assignment (TOOD, YOLOv8 and later): predictions are ranked by score and overlap together."""
+"""Task-aligned assignment (TOOD, YOLOv8 and later): predictions are ranked by score and overlap together.
+
+Owns: both rules (`_RULES`), which differ in what comes first: the ranking or the test whether a centre is inside. Also
+the second choice of one-to-one heads, and the target scores.
+Does not own: points inside of boxes and the best of each object (`_pairs.py`), which other rules use as well.
+Cut into `_Scene`, which measures pairs and ranks them, and one function that settles conflicts, because only the
+ranking differs between the rules. No table of all pairs is kept: pairs come in blocks, and each leaves its best.
+"""
 
 from __future__ import annotations
 

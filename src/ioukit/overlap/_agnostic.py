@@ -2,6 +2,11 @@
 
 Native code cannot read arrays on a device, arrays whose gradient is recorded, and arrays of a program that is traced.
 
+Owns: the formulas, and the blocks of rows that keep their temporaries below ``max_bytes``. The losses, `nms` on a
+device and the compiled kernels of `ioukit.torch` use them, too.
+Does not own: what came and whether it is valid (`_arguments.py`).
+Cut here because every formula stands twice, here and in native code; `_conformance.py` compares the two.
+
 Each formula is the one in ``crates/core/src/overlap/formula.rs``. The differences make the gradient finite for all
 boxes:
 
