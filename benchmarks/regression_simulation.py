@@ -28,7 +28,7 @@ from ioukit.losses import loss_and_gradient
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ioukit.losses.native import NativeLoss
+    from ioukit.losses.upright import NativeLoss
     from ioukit.typing import FloatArray
 
 Slopes: TypeAlias = Literal["exact", "published"]

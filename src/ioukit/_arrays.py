@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from ioukit.typing import Array, FloatArray
 
 __all__ = [
+    "FLOATS",
     "as_floats",
     "as_numpy",
     "as_tensor",
     "computing_dtype",
+    "computing_dtype_in",
     "constant",
+    "in_library_of",
     "library_of",
     "namespace_of",
     "on_host",
@@ -32,7 +35,7 @@ __all__ = [
     "shared_with_numpy",
 ]
 
-_FLOATS = {np.dtype(kind): np.dtype(kind) for kind in (np.float16, np.float32, np.float64)}
+FLOATS = {np.dtype(kind): np.dtype(kind) for kind in (np.float16, np.float32, np.float64)}
 _LARGEST_INTEGER = 2**53  # up to here every integer is a float64
 
 
@@ -47,7 +50,7 @@ def as_floats(data: object, name: str) -> FloatArray:
         TypeError: If the data are of another type, or do not hold real numbers.
         ValueError: If a list is ragged, or an integer has no exact float64.
     """
-    if type(data) is np.ndarray and data.dtype in _FLOATS:  # the common case, with one look-up
+    if type(data) is np.ndarray and data.dtype in FLOATS:  # the common case, with one look-up
         return data
     if not isinstance(data, (np.ndarray, list, tuple)) or isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{name} must be Boxes, a NumPy array or nested lists, got {type(data).__name__}")
@@ -56,7 +59,7 @@ def as_floats(data: object, name: str) -> FloatArray:
     except ValueError as error:
         raise ValueError(f"{name} must be a regular array of numbers: {error}") from None
     native = array.dtype.newbyteorder("=")
-    if native in _FLOATS:
+    if native in FLOATS:
         return array.astype(np.float64 if isinstance(data, (list, tuple)) else native, copy=False)
     if native.kind not in "iub":
         raise TypeError(f"{name} must hold float16, float32, float64, integers or bools, got dtype {array.dtype}")
@@ -68,6 +71,11 @@ def as_floats(data: object, name: str) -> FloatArray:
 def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Float32 for float16, in which squares beyond 65504 overflow; every other dtype itself."""
     return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def computing_dtype_in(xp: Any, dtype: Any) -> Any:
+    """`computing_dtype` in another library: float32 for every dtype of less than 32 bits."""
+    return dtype if xp.finfo(dtype).bits >= 32 else xp.float32
 
 
 def library_of(array: object) -> str:
@@ -83,18 +91,17 @@ def library_of(array: object) -> str:
     return "numpy"
 
 
-def one_library(boxes1: object, boxes2: object, out: object = None) -> str:
-    """The library of both sets, and of ``out`` if that is given.
+def one_library(**arrays: object) -> str:
+    """The library that all these arrays come from; None fits every library.
 
     Raises:
-        TypeError: If the arrays come from more than one library.
+        TypeError: If they come from more than one library; the message has their names.
     """
-    library = library_of(boxes1)
-    if library_of(boxes2) != library or (out is not None and library_of(out) != library):
-        given = {"boxes1": boxes1, "boxes2": boxes2, "out": out}
-        found = [f"{name} is {type(a).__name__} of {library_of(a)}" for name, a in given.items() if a is not None]
-        raise TypeError(f"all arrays must come from one library, but {', '.join(found)}")
-    return library
+    libraries = {name: library_of(array) for name, array in arrays.items() if array is not None}
+    if len(set(libraries.values())) > 1:
+        found = [f"{name} is {type(arrays[name]).__name__} of {library}" for name, library in libraries.items()]
+        raise TypeError(f"{' and '.join(libraries)} must come from one library, but {', '.join(found)}")
+    return next(iter(libraries.values()), "numpy")
 
 
 def namespace_of(array: Array) -> Any:
@@ -158,6 +165,27 @@ def as_numpy(array: Array) -> NDArray[Any] | None:
         return values if values.dtype.kind in "fiub" else values.astype(np.float32)  # NumPy has no bfloat16
     values = array.get() if library == "cupy" else np.from_dlpack(array)
     return np.asarray(values)
+
+
+def in_library_of(array: NDArray[Any], like: Array, *, bfloat16: bool = False) -> Array:
+    """A NumPy array in the library and on the device of ``like``.
+
+    Args:
+        array: The values.
+        like: An array of the caller; or a list, `Boxes` or None for NumPy.
+        bfloat16: Whether the values become bfloat16, which NumPy does not have.
+    """
+    library = "numpy" if type(like) is np.ndarray else library_of(like)
+    if library == "numpy":
+        return array
+    array = np.ascontiguousarray(array)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.from_numpy(array).to(like.device, torch.bfloat16 if bfloat16 else None)
+    xp = namespace_of(like)
+    if library == "jax":
+        return xp.asarray(array, dtype=xp.bfloat16 if bfloat16 else None)
+    return xp.asarray(array, device=like.device)
 
 
 def on_host(data: Any, name: str, refusal: str) -> Any:

@@ -63,7 +63,7 @@ def test_the_stretched_sigmoid_of_yolov4(case: Any) -> None:
 
 @pytest.mark.parametrize("row", CASES["box2box"]["rows"], ids=lambda row: str(row["weights"]))
 def test_deltas(row: Any) -> None:
-    assert pytest.approx(CASES["box2box"]["scale_clamp"], abs=1e-15) == anchors.deltas.DELTA_CLAMP
+    assert pytest.approx(CASES["box2box"]["scale_clamp"], abs=1e-15) == anchors.coding.DELTA_CLAMP
     deltas = encode_deltas(row["target"], row["anchor"], weights=row["weights"])
     assert_allclose(deltas, row["deltas"], atol=1e-9)
     assert_allclose(decode_deltas(deltas, row["anchor"], weights=row["weights"]), row["target"], atol=1e-12)

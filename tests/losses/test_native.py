@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit import losses
-from ioukit.losses.native import NativeLoss
+from ioukit.losses.upright import NativeLoss
 from ioukit.overlap._conformance import BOXES
 from support.losses_cases import UPRIGHT, adversarial
 

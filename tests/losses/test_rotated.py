@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import ioukit
 from ioukit import losses
-from ioukit.overlap._rotated_formulas import RotatedPairs
+from ioukit.overlap.rotated import RotatedPairs
 from support.losses_cases import ROTATED, adversarial_rotated
 
 ANY: Any = losses  # to be called with what its types forbid

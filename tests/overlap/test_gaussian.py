@@ -50,7 +50,7 @@ def test_errors() -> None:
         elementwise_kfiou(PRED, TARGET[:3])
     with pytest.raises(ValueError, match="unknown unit 'turns'; choose from radians, degrees"):
         pairwise_kfiou(PRED, TARGET, unit="turns")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="must come from one library, got numpy and array_api_strict"):
+    with pytest.raises(TypeError, match="boxes1 and boxes2 must come from one library, but boxes1 is ndarray of numpy"):
         pairwise_kfiou(PRED, strict.asarray(TARGET))
     with pytest.raises(TypeError, match="boxes1 must be rotated boxes, got Boxes"):
         pairwise_probiou(Boxes([[0, 0, 1, 1]], format="xyxy"), PRED)

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 import ioukit
 from ioukit import Boxes, overlap_join
-from ioukit.overlap._measure import METRICS
+from ioukit.overlap.variants import METRICS
 from support.dense_pairs import assert_same_as_dense, dense
 from support.strategies import extreme_boxes, free_boxes, grid_boxes
 

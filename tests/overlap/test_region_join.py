@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from ioukit import Boxes3D, RotatedBoxes, overlap_join
-from ioukit.overlap import _region_join
+from ioukit.overlap import join
 from support.dense_pairs import assert_same_as_dense
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     a, b = rotated(rng, 700), rotated(rng, 400)
     whole = overlap_join(a, b, min_iou=0.2), overlap_join(a, min_iou=0.2)
-    monkeypatch.setattr(_region_join, "FIRST_ROWS", 5)
-    monkeypatch.setattr(_region_join, "CANDIDATES", 300)
+    monkeypatch.setattr(join, "_FIRST_ROWS", 5)
+    monkeypatch.setattr(join, "_CANDIDATES", 300)
     for threads in (1, 2):
         blocks = overlap_join(a, b, min_iou=0.2, threads=threads), overlap_join(a, min_iou=0.2, threads=threads)
         for one, other in zip(whole, blocks, strict=True):

@@ -14,8 +14,7 @@ from ioukit import Boxes, nms, nms_padded, pairwise_iou
 from ioukit.compat import torchvision_ops as compat
 from ioukit.postprocess import _array_api
 from ioukit.postprocess._inputs import device_set
-from ioukit.postprocess._options import limits_of
-from ioukit.postprocess._rule import rule_of
+from ioukit.postprocess._options import limits_of, rule_of
 from postprocess.plain import greedy, random_set, table
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -15,7 +15,6 @@ import pytest
         "regions.polygons",
         "regions.points",
         "overlap.polygon",
-        "overlap.document",
         "postprocess.merging",
     ],
 )

@@ -29,6 +29,8 @@ def _settle(thing: griffe.Object, package: griffe.Module) -> None:
             # A function of the name of its module, which hides it from Griffe; in Python the function wins.
             _settle(thing.members[name], package)
             thing.members[name] = griffe.Alias(name, target=thing.members[name].members[name], parent=thing)
+    if thing.is_module:
+        _add_made_functions(thing)
     if thing.is_class and not thing.docstring and "of" in thing.keywords:
         thing.docstring = griffe.Docstring(_as_module(thing, package), parent=thing)
     if thing.docstring:
@@ -41,6 +43,16 @@ def _settle(thing: griffe.Object, package: griffe.Module) -> None:
     for member in thing.members.values():
         if not member.is_alias:
             _settle(member, package)
+
+
+def _add_made_functions(module: griffe.Module) -> None:
+    """Put functions that a call of ``_function`` makes, such as ``pairwise_iou``, in the place of plain attributes."""
+    attributes = [member for member in module.members.values() if not member.is_alias and member.is_attribute]
+    made = [attribute.name for attribute in attributes if str(attribute.value).startswith("_function(")]
+    if made:
+        seen = griffe.inspect(module.path, filepath=None)
+        for name in made:
+            module.set_member(name, seen.members[name])
 
 
 def _as_module(loss: griffe.Class, package: griffe.Module) -> str:

@@ -3,9 +3,8 @@
 Every rule returns an `Assignment`, which explains its decisions and can be compared with that of another rule.
 """
 
-from ioukit.assign.assignment import Assignment, AssignmentChange
+from ioukit.assign.assignment import Assignment, AssignmentChange, Candidates, Outcome
 from ioukit.assign.atss import assign_atss
-from ioukit.assign.candidates import Candidates, Outcome
 from ioukit.assign.hungarian import assign_hungarian
 from ioukit.assign.max_iou import assign_grid, assign_max_iou, assign_overlaps
 from ioukit.assign.simota import assign_simota

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._arrays import as_floats, computing_dtype, library_of, namespace_of, on_host
+from ioukit._arrays import as_floats, computing_dtype, in_library_of, on_host
 from ioukit._checks import check_one_unit, integer_column
 from ioukit.assign.assignment import Assignment
 from ioukit.overlap._arguments import single_set
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.assign.candidates import Candidates
+    from ioukit.assign.assignment import Candidates
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["boxes_of", "finished", "floats_of", "labels_of", "pair_of_sets", "points_of", "scores_of"]
+__all__ = ["boxes_of", "finished", "floats_of", "labels_of", "pair_of_sets", "points_of", "scores_of", "spread"]
 
 _NO_VALUES = "has no values to look at: assignment runs on the host, outside of traced programs"
 
@@ -124,20 +123,17 @@ def finished(
     if ignore is None:
         ignore = np.zeros(len(target), bool)
 
-    def back(array: NDArray[Any]) -> Array:
-        return _in_library_of(like, array)
+    def back(array: NDArray[Any] | None) -> Array:
+        return None if array is None else in_library_of(array, like)
 
     return Assignment(
         rule=rule, objects=objects, target=back(target), ignore=back(ignore), overlap=back(overlap), pairs=back(pairs),
-        candidates=candidates, facts=facts or {}, cost=None if cost is None else back(cost),
-        metric=None if metric is None else back(metric), scores=None if scores is None else back(scores),
+        candidates=candidates, facts=facts or {}, cost=back(cost), metric=back(metric), scores=back(scores),
     )  # fmt: skip
 
 
-def _in_library_of(like: Any, array: NDArray[Any]) -> Array:
-    library = library_of(like)
-    if library == "numpy":
-        return array
-    if library == "torch":
-        return sys.modules["torch"].from_numpy(np.ascontiguousarray(array)).to(like.device)
-    return namespace_of(like).asarray(array)
+def spread(count: int, places: NDArray[np.int64], values: FloatArray, empty: float = np.nan) -> FloatArray:
+    """(P,) the values at these predictions, and ``empty`` at all others."""
+    column = np.full(count, empty, values.dtype)
+    column[places] = values
+    return column

@@ -6,9 +6,11 @@ Nothing here makes a table of all predictions by all objects. Pairs come in bloc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from ioukit.overlap import pairwise_ioa, pairwise_iou
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +19,17 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["BLOCK", "best_of_each", "keepers", "object_blocks", "padded", "points_inside"]
+__all__ = [
+    "BLOCK",
+    "best_of_each",
+    "distance_to_edge",
+    "find_covered",
+    "keepers",
+    "near_an_object",
+    "object_blocks",
+    "padded",
+    "points_inside",
+]
 
 BLOCK = 2**18
 """The largest number of pairs in a block of several objects, which takes about 30 MB of temporaries."""
@@ -62,6 +74,12 @@ def points_inside(
         inside &= (py - of[:, 1] > margin) & (of[:, 3] - py > margin)
         yield rows[inside], order[place[inside]]
         start = stop
+
+
+def distance_to_edge(points: FloatArray, boxes: FloatArray) -> FloatArray:
+    """(K,) how far each point is from the nearest edge of its box; negative outside."""
+    nearest: FloatArray = np.minimum(points - boxes[:, :2], boxes[:, 2:] - points).min(axis=1)
+    return nearest
 
 
 def best_of_each(
@@ -111,3 +129,24 @@ def padded(boxes: FloatArray, least: float, side: float) -> FloatArray:
     short = high - low < least
     centre, half = (low + high) / 2, boxes.dtype.type(side / 2)
     return np.concatenate([np.where(short, centre - half, low), np.where(short, centre + half, high)], axis=1)
+
+
+def find_covered(
+    boxes: FloatArray, regions: FloatArray, threshold: float, of: Literal["first", "second"] = "second"
+) -> NDArray[np.bool_]:
+    """(P,) true for the boxes whose IoA with a region is above the threshold.
+
+    The area that divides is that of the box with ``of="second"``, and that of the region with ``of="first"``.
+    """
+    found = np.zeros(len(boxes), bool)
+    for block in object_blocks(len(regions), len(boxes)):
+        found |= (pairwise_ioa(regions[block], boxes, of=of, check=False) > threshold).any(axis=0)
+    return found
+
+
+def near_an_object(predictions: FloatArray, objects: FloatArray, threshold: float) -> NDArray[np.bool_]:
+    """(P,) true for the predictions whose IoU with an object is above the threshold."""
+    near = np.zeros(len(predictions), bool)
+    for block in object_blocks(len(objects), len(predictions)):
+        near |= (pairwise_iou(objects[block], predictions, check=False) > threshold).any(axis=0)
+    return near

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._checks import check_count
-from ioukit.assign._inputs import boxes_of, finished, pair_of_sets
-from ioukit.assign._pairs import best_of_each, keepers, object_blocks
-from ioukit.assign._thresholds import covered
-from ioukit.assign.candidates import Candidates, Outcome
+from ioukit.assign._inputs import boxes_of, finished, pair_of_sets, spread
+from ioukit.assign._pairs import best_of_each, distance_to_edge, find_covered, keepers, object_blocks
+from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou
 
 if TYPE_CHECKING:
@@ -95,7 +94,8 @@ def assign_atss(
     level_places = np.split(np.arange(len(first)), np.cumsum(sizes)[:-1]) if sizes else []
     ignored, out_rows, out_columns = None, np.empty(0, np.int64), np.empty(0, np.int64)
     if ignore_regions is not None:
-        ignored = covered(first, boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype), ignore_ioa)
+        regions = boxes_of(ignore_regions, format, "ignore_regions", check).astype(dtype)
+        ignored = find_covered(first, regions, ignore_ioa)
     if ignored is not None and ignored.any():
         rows, columns = _nearest(first, second, [places[~ignored[places]] for places in level_places], most)
         out_rows, out_columns = _taken_out(first, second, level_places, ignored, most, rows, columns)
@@ -104,9 +104,7 @@ def assign_atss(
     overlap = elementwise_iou(first[columns], second[rows], check=False)
     mean, threshold, best = _statistics(rows, overlap, count)
 
-    x, y = ((first[columns, :2] + first[columns, 2:]) / 2).T
-    x1, y1, x2, y2 = second[rows].T
-    inside = np.minimum(np.minimum(x - x1, y - y1), np.minimum(x2 - x, y2 - y)) > margin
+    inside = distance_to_edge((first[columns, :2] + first[columns, 2:]) / 2, second[rows]) > margin
     reached = overlap >= threshold[rows]
     chosen = np.flatnonzero(inside & reached)
     wins = keepers(rows[chosen], columns[chosen], overlap[chosen])
@@ -116,15 +114,14 @@ def assign_atss(
     outcome[chosen] = np.where(wins, Outcome.ASSIGNED, Outcome.STOLEN)
     target, won = np.full(len(first), -1, np.int64), chosen[wins]
     target[columns[won]] = rows[won]
-    assigned = np.full(len(first), np.nan, dtype)
-    assigned[columns[won]] = overlap[won]
     facts = {"mean": mean, "threshold": threshold, "best": best, "inside": np.bincount(rows[inside], minlength=count)}
     candidates = Candidates(rows, columns, overlap, overlap.copy(), outcome)
     if len(out_rows):
         out_overlap = elementwise_iou(first[out_columns], second[out_rows], check=False)
         candidates = candidates.and_taken_out(out_rows, out_columns, out_overlap)
     return finished(
-        anchors, rule="assign_atss", objects=count, target=target, overlap=assigned, facts=facts, ignore=ignored,
+        anchors, rule="assign_atss", objects=count, target=target,
+        overlap=spread(len(first), columns[won], overlap[won]), facts=facts, ignore=ignored,
         candidates=candidates,
     )  # fmt: skip
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ioukit._checks import check_choice, check_count, check_positive
 from ioukit._optional import import_extra
-from ioukit.assign._inputs import finished, labels_of, pair_of_sets, scores_of
-from ioukit.assign.candidates import Candidates, Outcome
+from ioukit.assign._inputs import finished, labels_of, pair_of_sets, scores_of, spread
+from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_giou
 from ioukit.regions import Boxes
 from ioukit.regions.formats import convert
@@ -112,11 +112,10 @@ def assign_hungarian(
     of %= max(count, 1)
     target = np.full(number, -1, np.int64)
     target[chosen] = of
-    overlap, paid = np.full(number, np.nan, first.dtype), np.full(number, np.nan)
-    overlap[chosen] = elementwise_iou(first[chosen], second[of], check=False)
-    paid[chosen] = cost[chosen, of]
+    overlap = spread(number, chosen, elementwise_iou(first[chosen], second[of], check=False))
     return finished(
-        predictions, rule="assign_hungarian", objects=count, target=target, overlap=overlap, cost=paid,
+        predictions, rule="assign_hungarian", objects=count, target=target, overlap=overlap,
+        cost=spread(number, chosen, cost[chosen, of]),
         candidates=_cheapest(first, second, cost, target, _KEPT + times), facts={"taken": np.full(count, times)},
     )  # fmt: skip
 

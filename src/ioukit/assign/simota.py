@@ -1,4 +1,11 @@
-"""SimOTA: each object takes its cheapest predictions; their number follows from the sum of its best IoU values."""
+"""SimOTA: each object takes its cheapest predictions; their number follows from the sum of its best IoU values.
+
+Owns: both rules of this name (`_RULES`), the reach of an object (`_Reach`) and the costs of pairs (`_Scene`).
+Does not own: points inside of boxes and the best of each object (`_pairs.py`), which other rules use as well.
+Cut into reach and costs because the originals add 1e5 or 1e6 to the cost of a pair out of reach, and in float32 that
+rounds the cost. Here the extra cost stays apart until pairs are compared, in float64.
+No table of all pairs is kept: costs are computed for the pairs in reach, and for what several objects claim.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +15,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ioukit._checks import check_choice, check_count, check_positive
-from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
+from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of, spread
 from ioukit.assign._pairs import best_of_each, object_blocks, points_inside
-from ioukit.assign.candidates import Candidates, Outcome
+from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_iou
 
 if TYPE_CHECKING:
@@ -152,11 +159,10 @@ def assign_simota(
     outcome = np.full(len(rows), Outcome.RANK, np.uint8)
     outcome[claims] = Outcome.STOLEN
     outcome[target[columns] == rows] = Outcome.ASSIGNED
-    overlap, cost = np.full(number, np.nan, dtype), np.full(number, np.nan, dtype)
     assigned = np.flatnonzero(target >= 0)
     of = target[assigned]
-    overlap[assigned] = elementwise_iou(first[assigned], second[of], check=False)
-    cost[assigned] = scene.cost(of, assigned) + reach.extra_cost(of, assigned)
+    overlap = spread(number, assigned, elementwise_iou(first[assigned], second[of], check=False))
+    cost = spread(number, assigned, (scene.cost(of, assigned) + reach.extra_cost(of, assigned)).astype(dtype))
     values = elementwise_iou(first[columns], second[rows], check=False)
     return finished(
         predictions, rule="assign_simota", objects=count, target=target, overlap=overlap, cost=cost,

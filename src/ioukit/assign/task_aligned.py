@@ -1,17 +1,23 @@
-"""Task-aligned assignment (TOOD, YOLOv8 and later): predictions are ranked by score and overlap together."""
+"""Task-aligned assignment (TOOD, YOLOv8 and later): predictions are ranked by score and overlap together.
+
+Owns: both rules (`_RULES`), which differ in what comes first: the ranking or the test whether a centre is inside. Also
+the second choice of one-to-one heads, and the target scores.
+Does not own: points inside of boxes and the best of each object (`_pairs.py`), which other rules use as well.
+Cut into `_Scene`, which measures pairs and ranks them, and one function that settles conflicts, because only the
+ranking differs between the rules. No table of all pairs is kept: pairs come in blocks, and each leaves its best.
+"""
 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ioukit._checks import check_choice, check_count
-from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of
-from ioukit.assign._pairs import best_of_each, keepers, object_blocks, padded, points_inside
-from ioukit.assign.assignment import Assignment
-from ioukit.assign.candidates import Candidates, Outcome
+from ioukit.assign._inputs import finished, floats_of, labels_of, pair_of_sets, points_of, scores_of, spread
+from ioukit.assign._pairs import best_of_each, distance_to_edge, keepers, object_blocks, padded, points_inside
+from ioukit.assign.assignment import Assignment, Candidates, Outcome
 from ioukit.overlap import elementwise_ciou, elementwise_iou, pairwise_iou
 
 if TYPE_CHECKING:
@@ -281,9 +287,7 @@ class _Scene:
         rows, columns, overlap, metric = _joined(
             [self._best(*block, most) for block in self._overlapping()], self.objects.dtype
         )
-        x, y = self.points[columns].T
-        x1, y1, x2, y2 = self.reach[rows].T
-        within = np.minimum(np.minimum(x - x1, y - y1), np.minimum(x2 - x, y2 - y)) > self.margin
+        within = distance_to_edge(self.points[columns], self.reach[rows]) > self.margin
         outcome = np.where(within, Outcome.ASSIGNED, Outcome.OUTSIDE).astype(np.uint8)
         outcome[metric <= 0] = Outcome.WORTHLESS
         return _Ranked(rows, columns, overlap, metric, outcome, np.bincount(rows[within], minlength=len(self.objects)))
@@ -354,11 +358,9 @@ def _finish(
     np.maximum.at(best_overlap, of, overlap)
     np.maximum.at(best_metric, of, metric)
     whole = np.where(best_metric > 0, best_metric, 1)
-    columns: dict[str, Any] = {name: np.full(len(target), empty, dtype) for name, empty in
-               (("overlap", np.nan), ("metric", np.nan), ("scores", 0))}  # fmt: skip
-    columns["overlap"][assigned] = overlap
-    columns["metric"][assigned] = metric
-    columns["scores"][assigned] = metric / whole[of] * best_overlap[of]
+    scores = (metric / whole[of] * best_overlap[of]).astype(dtype, copy=False)
     return finished(
-        like, rule="assign_task_aligned", objects=objects, target=target, candidates=candidates, facts=facts, **columns
-    )
+        like, rule="assign_task_aligned", objects=objects, target=target, candidates=candidates, facts=facts,
+        overlap=spread(len(target), assigned, overlap), metric=spread(len(target), assigned, metric),
+        scores=spread(len(target), assigned, scores, empty=0),
+    )  # fmt: skip

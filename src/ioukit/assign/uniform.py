@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._checks import check_count
-from ioukit.assign._inputs import finished, pair_of_sets
-from ioukit.assign._pairs import best_of_each, keepers, object_blocks
-from ioukit.assign.candidates import Candidates, Outcome
-from ioukit.overlap import elementwise_iou, pairwise_iou
+from ioukit.assign._inputs import finished, pair_of_sets, spread
+from ioukit.assign._pairs import best_of_each, keepers, near_an_object, object_blocks
+from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.overlap import elementwise_iou
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
@@ -89,12 +89,8 @@ def assign_uniform(
     wins = claims[keepers(rows[claims], columns[claims], overlap[claims])]
     target = np.full(number, -1, np.int64)
     target[columns[wins]] = rows[wins]
-    own = np.full(number, np.nan, dtype)
-    own[columns[wins]] = overlap[wins]
 
-    ignore = np.zeros(number, bool)
-    for block in object_blocks(count, number):
-        ignore |= (pairwise_iou(second[block], first, check=False) > ignore_iou).any(axis=0)
+    ignore = near_an_object(first, second, ignore_iou)
     ignore[columns] = True  # claimed; the positive ones among them are taken out below
     ignore &= target < 0
 
@@ -104,7 +100,8 @@ def assign_uniform(
     best = np.zeros(count, dtype)
     np.maximum.at(best, rows, overlap)
     return finished(
-        predictions, rule="assign_uniform", objects=count, target=target, overlap=own, ignore=ignore,
+        predictions, rule="assign_uniform", objects=count, target=target,
+        overlap=spread(number, columns[wins], overlap[wins]), ignore=ignore,
         candidates=Candidates(rows, columns, overlap, overlap.copy(), outcome),
         facts={"best": best, "threshold": np.full(count, positive)},
     )  # fmt: skip

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit._checks import check_positive
-from ioukit.assign._inputs import boxes_of, finished, floats_of
-from ioukit.assign._pairs import object_blocks
-from ioukit.assign.candidates import Candidates, Outcome
-from ioukit.overlap import elementwise_iou, pairwise_iou
+from ioukit.assign._inputs import boxes_of, finished, floats_of, spread
+from ioukit.assign._pairs import near_an_object
+from ioukit.assign.assignment import Candidates, Outcome
+from ioukit.overlap import elementwise_iou
 from ioukit.overlap.shape import pairwise_shape_iou
 
 if TYPE_CHECKING:
@@ -108,15 +108,16 @@ def assign_yolov3(
     target = np.full(number, -1, np.int64)
     target[place] = gts  # of repeated places NumPy keeps the last value, which is the later object
     value = alike[gts, chosen]
-    overlap = np.full(number, np.nan, boxes.dtype)
-    overlap[place] = value
+    overlap = spread(number, place, value.astype(boxes.dtype))
     outcome = np.where(target[place] == gts, Outcome.ASSIGNED, Outcome.OVERWRITTEN).astype(np.uint8)
     ignore = None
     if predictions is not None:
         decoded = boxes_of(predictions, format, "predictions", check).astype(boxes.dtype)
         if len(decoded) != number:
             raise ValueError(f"predictions must have shape ({number}, 4), one per anchor and cell, got {decoded.shape}")
-        ignore = _near_an_object(decoded, boxes, ignore_threshold) & (target < 0)
+        if not 0 <= ignore_threshold <= 1:
+            raise ValueError(f"ignore_threshold must be within [0, 1], got {ignore_threshold}")
+        ignore = near_an_object(decoded, boxes, ignore_threshold) & (target < 0)
     return finished(
         objects, rule="assign_yolov3", objects=count, target=target, overlap=overlap, ignore=ignore,
         candidates=Candidates(gts, place, value, value.copy(), outcome),
@@ -210,9 +211,8 @@ def assign_yolov5(
 
     value = elementwise_iou(anchor_boxes, boxes[pairs[:, 0]], check=False)
     target = np.full(scales[-1].stop, -1, np.int64)
-    overlap = np.full(scales[-1].stop, np.nan, boxes.dtype)
     target[pairs[:, 1]] = pairs[:, 0]
-    overlap[pairs[:, 1]] = value
+    overlap = spread(len(target), pairs[:, 1], value)
     order = np.argsort(pairs[:, 0], kind="stable")
     return finished(
         objects, rule="assign_yolov5", objects=count, target=target, overlap=overlap, pairs=pairs,
@@ -276,12 +276,3 @@ def _neighbours(grid: FloatArray, scale: _Scale, offset: float) -> Iterator[tupl
             shift = np.zeros(2, grid.dtype)
             shift[axis] = sign * offset
             yield near[:, axis], shift
-
-
-def _near_an_object(predictions: FloatArray, objects: FloatArray, threshold: float) -> NDArray[np.bool_]:
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"ignore_threshold must be within [0, 1], got {threshold}")
-    near = np.zeros(len(predictions), bool)
-    for block in object_blocks(len(objects), len(predictions)):
-        near |= (pairwise_iou(objects[block], predictions, check=False) > threshold).any(axis=0)
-    return near

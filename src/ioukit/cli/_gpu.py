@@ -85,8 +85,7 @@ def disagreements(device: str) -> list[str]:
     from ioukit.losses import loss_and_gradient  # noqa: PLC0415
     from ioukit.postprocess import _array_api, nms  # noqa: PLC0415
     from ioukit.postprocess._inputs import device_set  # noqa: PLC0415
-    from ioukit.postprocess._options import limits_of  # noqa: PLC0415
-    from ioukit.postprocess._rule import rule_of  # noqa: PLC0415
+    from ioukit.postprocess._options import limits_of, rule_of  # noqa: PLC0415
 
     torch: Any = importlib.import_module("torch")
     backend = Backend(device, "torch", lambda torch, values: torch.asarray(values, device=device))

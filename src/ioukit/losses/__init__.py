@@ -1,25 +1,23 @@
 """Losses of box regression for NumPy, PyTorch, JAX and other arrays."""
 
-from ioukit.losses.derived_losses import (
+from ioukit.losses.rotated import kfiou_loss, probiou_loss, rotated_iou_loss
+from ioukit.losses.upright import (
     alpha_iou_loss,
-    focal_eiou_loss,
-    focaler_iou_loss,
-    inner_iou_loss,
-    shape_iou_loss,
-    wiou_loss,
-)
-from ioukit.losses.native import loss_and_gradient
-from ioukit.losses.overlap_losses import (
     ciou_loss,
     diou_loss,
     eiou_loss,
+    focal_eiou_loss,
+    focaler_iou_loss,
     giou_loss,
+    inner_iou_loss,
     iou_loss,
+    loss_and_gradient,
     mpdiou_loss,
     nwd_loss,
+    shape_iou_loss,
     siou_loss,
+    wiou_loss,
 )
-from ioukit.losses.rotated import kfiou_loss, probiou_loss, rotated_iou_loss
 
 __all__ = [
     "alpha_iou_loss",

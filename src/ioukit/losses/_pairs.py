@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, library_of, namespace_of
-from ioukit._checks import check_boxes, check_choice, check_format
-from ioukit.overlap._agnostic import FORMULAS, Pairs, Sides, as_corners, floats
+from ioukit._arrays import as_floats, computing_dtype_in, constant, library_of, namespace_of, one_library
+from ioukit._checks import check_choice, check_format
+from ioukit.overlap._agnostic import FORMULAS, Pairs, Sides
+from ioukit.overlap._arguments import as_corners, check_values, floats
 from ioukit.regions import Boxes, BoxesLike
 
 if TYPE_CHECKING:
-    from ioukit.overlap._measure import Measure
+    from ioukit.overlap.variants import Measure
     from ioukit.typing import Array, BoxFormat
 
 __all__ = [
@@ -32,7 +33,6 @@ __all__ = [
     "TrainingPairs",
     "box_loss",
     "by_mode",
-    "one_namespace",
     "overlap_of",
     "reduced",
 ]
@@ -156,7 +156,8 @@ def box_loss(
     """
     check_format(fmt)
     pred, target = _plain("pred", pred, fmt), _plain("target", target, fmt)
-    xp = one_namespace(pred, target)
+    one_library(pred=pred, target=target)
+    xp = namespace_of(pred)
     first, second = floats(xp, "pred", pred), floats(xp, "target", target)
     if first.shape != second.shape:
         raise ValueError(
@@ -164,29 +165,14 @@ def box_loss(
         )
     if check:
         for name, boxes in (("pred", pred), ("target", target)):
-            _check(name, boxes, fmt)
-    dtype = _computed(xp, first, second)
+            check_values(name, boxes, fmt)
+    dtype = computing_dtype_in(xp, xp.result_type(first, second))
     first, second = (as_corners(xp, xp.astype(boxes, dtype, copy=False), fmt) for boxes in (first, second))
     native = FUSED.get(library_of(pred))
     losses = None if native is None or loss.native is None else native(loss.native, first, second)
     if losses is None:
         losses = loss.formula(TrainingPairs(xp, first, second))
     return reduced(xp, losses, reduction, weight)
-
-
-def one_namespace(pred: Array, target: Array) -> Any:
-    """The functions of the library that both arrays come from.
-
-    Raises:
-        TypeError: If they come from different libraries.
-    """
-    libraries = library_of(pred), library_of(target)
-    if libraries[0] != libraries[1]:
-        raise TypeError(
-            f"pred and target must come from one library, but pred is {type(pred).__name__} of {libraries[0]} "
-            f"and target is {type(target).__name__} of {libraries[1]}"
-        )
-    return namespace_of(pred)
 
 
 def reduced(xp: Any, losses: Array, reduction: Reduction, weight: Array | None) -> Array:
@@ -221,16 +207,3 @@ def _plain(name: str, boxes: BoxesLike, fmt: BoxFormat) -> Array:
     if isinstance(boxes, Boxes):
         return boxes.convert(fmt).numpy()
     return as_floats(boxes, name) if library_of(boxes) == "numpy" else boxes
-
-
-def _check(name: str, boxes: Array, fmt: BoxFormat) -> None:
-    detached = boxes.detach() if library_of(boxes) == "torch" else boxes
-    values = as_numpy(detached) if type(detached) is not np.ndarray else detached
-    if values is not None:
-        numbers = as_floats(values, name)
-        check_boxes(np.ascontiguousarray(numbers, computing_dtype(numbers.dtype)), fmt, name)
-
-
-def _computed(xp: Any, first: Array, second: Array) -> Any:
-    dtype = xp.result_type(first, second)
-    return dtype if xp.finfo(dtype).bits >= 32 else xp.float32

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from ioukit._checks import check_choice
 from ioukit.losses._help import documented_rotated
 from ioukit.losses._pairs import IoUMode, Reduction, by_mode, reduced
-from ioukit.overlap.gaussian import rotated_pairs
+from ioukit.overlap.rotated import rotated_pairs
 
 if TYPE_CHECKING:
-    from ioukit.overlap._rotated_formulas import RotatedPairs
+    from ioukit.overlap.rotated import RotatedPairs
     from ioukit.regions.rotated import RotatedBoxes
     from ioukit.typing import AngleSense, AngleUnit, Array
 

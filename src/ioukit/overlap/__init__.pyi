@@ -1,6 +1,5 @@
 """How much do two regions, or two sets, overlap?"""
 
-from ioukit.overlap.document import document_jaccard
 from ioukit.overlap.elementwise import (
     elementwise_alpha_iou,
     elementwise_centre_distance,
@@ -20,7 +19,6 @@ from ioukit.overlap.elementwise import (
     elementwise_tiou,
 )
 from ioukit.overlap.engines.engine import Engine, register_engine
-from ioukit.overlap.gaussian import elementwise_kfiou, elementwise_probiou, pairwise_kfiou, pairwise_probiou
 from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
 from ioukit.overlap.join import OverlapPairs, overlap_join
 from ioukit.overlap.masks import boundary_iou, pairwise_mask_iou
@@ -42,7 +40,8 @@ from ioukit.overlap.pairwise import (
     pairwise_siou,
     pairwise_tiou,
 )
-from ioukit.overlap.polygon import polygon_iou
+from ioukit.overlap.polygon import document_jaccard, polygon_iou
+from ioukit.overlap.rotated import elementwise_kfiou, elementwise_probiou, pairwise_kfiou, pairwise_probiou
 
 __all__ = [
     "Engine",

@@ -2,6 +2,11 @@
 
 Native code cannot read arrays on a device, arrays whose gradient is recorded, and arrays of a program that is traced.
 
+Owns: the formulas, and the blocks of rows that keep their temporaries below ``max_bytes``. The losses, `nms` on a
+device and the compiled kernels of `ioukit.torch` use them, too.
+Does not own: what came and whether it is valid (`_arguments.py`).
+Cut here because every formula stands twice, here and in native code; `_conformance.py` compares the two.
+
 Each formula is the one in ``crates/core/src/overlap/formula.rs``. The differences make the gradient finite for all
 boxes:
 
@@ -18,18 +23,15 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, constant, namespace_of, recomputed
-from ioukit._checks import check_boxes, check_format
-from ioukit.overlap._arguments import check_last, paired_shape, table_shape
-from ioukit.regions.formats import convert_in
+from ioukit._arrays import constant, recomputed
+from ioukit.overlap._arguments import paired_shape, table_shape
 
 if TYPE_CHECKING:
-    from ioukit.overlap._measure import Measure
-    from ioukit.typing import Array, BoxFormat
+    from ioukit.overlap._arguments import OnDevice
+    from ioukit.overlap.variants import Measure
+    from ioukit.typing import Array
 
-__all__ = ["FORMULAS", "MAX_BYTES", "Pairs", "Sides", "as_corners", "elementwise", "floats", "pairwise"]
+__all__ = ["FORMULAS", "MAX_BYTES", "Pairs", "Sides", "elementwise", "pairwise"]
 
 MAX_BYTES = 2**28
 """Default of ``max_bytes``: 256 MiB of temporaries."""
@@ -37,14 +39,10 @@ MAX_BYTES = 2**28
 # The most arrays of the size of the result that a formula holds at once; a test measures it.
 _TEMPORARIES = 20
 
-_LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32, the widest that JAX has by default
 
-
-def pairwise(
-    measure: Measure, boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool, max_bytes: int | None
-) -> Array:
+def pairwise(measure: Measure, given: OnDevice, max_bytes: int | None) -> Array:
     """(..., N, M) from (..., N, 4) and (..., M, 4), in blocks of rows whose temporaries take at most ``max_bytes``."""
-    xp, first, second, dtype = _corners(boxes1, boxes2, fmt, check)
+    xp, first, second, dtype = given
     shape = table_shape(tuple(first.shape), tuple(second.shape))
 
     def block(rows: Array, columns: Array) -> Array:
@@ -52,7 +50,7 @@ def pairwise(
         return xp.astype(FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
 
     count = shape[-2]
-    row_bytes = math.prod((*shape[:-2], shape[-1])) * _itemsize(xp, first.dtype) * _TEMPORARIES
+    row_bytes = math.prod((*shape[:-2], shape[-1])) * int(xp.finfo(first.dtype).bits) // 8 * _TEMPORARIES
     step = count if max_bytes is None or row_bytes == 0 else max(1, max_bytes // row_bytes)
     if step >= count:
         return block(first, second)
@@ -60,9 +58,9 @@ def pairwise(
     return xp.concat([recomputed(block, first[..., k : min(k + step, count), :], second) for k in starts], axis=-2)
 
 
-def elementwise(measure: Measure, boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -> Array:
+def elementwise(measure: Measure, given: OnDevice) -> Array:
     """(...) from (..., 4) and (..., 4)."""
-    xp, first, second, dtype = _corners(boxes1, boxes2, fmt, check)
+    xp, first, second, dtype = given
     paired_shape(tuple(first.shape), tuple(second.shape))
     pairs = Pairs(xp, Sides(xp, first), Sides(xp, second))
     return xp.astype(FORMULAS[measure.variant](pairs, *measure.parameters), dtype, copy=False)
@@ -227,47 +225,3 @@ FORMULAS: dict[str, Callable[..., Array]] = {
     "jaccard_distance": lambda pairs: 1 - pairs.iou(),
     "tiou": lambda pairs: pairs.iou() * pairs.ratio(pairs.intersection(), pairs.a.area),
 }
-
-
-def _corners(boxes1: Array, boxes2: Array, fmt: BoxFormat | None, check: bool) -> tuple[Any, Array, Array, Any]:
-    """The namespace, both sets as corners in the computing dtype, and the dtype of the result."""
-    if fmt is not None:
-        check_format(fmt)
-    xp = namespace_of(boxes1)
-    devices = {str(getattr(boxes, "device", None)) for boxes in (boxes1, boxes2)}
-    if len(devices) > 1 and xp.__name__.endswith("torch"):
-        raise ValueError(f"boxes1 is on {boxes1.device} and boxes2 on {boxes2.device}: move both to one device first")
-    first, second = floats(xp, "boxes1", boxes1), floats(xp, "boxes2", boxes2)
-    dtype = xp.result_type(first, second)
-    computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
-    sets = []
-    for name, given, boxes in (("boxes1", boxes1, first), ("boxes2", boxes2, second)):
-        if check and (values := as_numpy(given)) is not None:
-            exact = as_floats(values, name)
-            if values.dtype.kind in "iu" and computed == xp.float32 and (abs(exact) > _LARGEST_IN_FLOAT32).any():
-                raise ValueError(f"{name} holds an integer beyond 2**24, which has no exact float32: enable float64")
-            check_boxes(np.ascontiguousarray(exact, computing_dtype(exact.dtype)), fmt or "xyxy", name)
-        sets.append(as_corners(xp, xp.astype(boxes, computed, copy=False), fmt or "xyxy"))
-    return xp, *sets, dtype
-
-
-def floats(xp: Any, name: str, boxes: Array) -> Array:
-    """The boxes in their floating dtype; integers and bools in float64 if the library has it, else in float32."""
-    if tuple(boxes.shape) == (0,):
-        boxes = xp.reshape(boxes, (0, 4))
-    check_last(name, tuple(boxes.shape))
-    if xp.isdtype(boxes.dtype, "real floating"):
-        return boxes
-    if not xp.isdtype(boxes.dtype, ("integral", "bool")):
-        raise TypeError(f"{name} must hold real numbers, got dtype {boxes.dtype}")
-    widest = xp.__array_namespace_info__().dtypes(kind="real floating")
-    return xp.astype(boxes, widest.get("float64", xp.float32))
-
-
-def as_corners(xp: Any, boxes: Array, fmt: BoxFormat) -> Array:
-    """Boxes of any format as xyxy; the same array if they are xyxy already."""
-    return boxes if fmt == "xyxy" else convert_in(xp, boxes, fmt, "xyxy")
-
-
-def _itemsize(xp: Any, dtype: Any) -> int:
-    return int(xp.finfo(dtype).bits) // 8

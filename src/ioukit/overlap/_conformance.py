@@ -13,7 +13,8 @@ from array_api_compat import device
 from ioukit import _core
 from ioukit._arrays import as_numpy
 from ioukit.overlap import _agnostic
-from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
+from ioukit.overlap._arguments import corners_on_device
+from ioukit.overlap.variants import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
 
 if TYPE_CHECKING:
     from ioukit.typing import Array, FloatArray
@@ -165,8 +166,9 @@ def compare(backend: Backend) -> Agreement:
         for measure in MEASURES:
             where = f"{measure.variant} {dtype}"
             array, expected = backend.array(boxes), native(measure, boxes)
-            values = _agnostic.pairwise(measure, array, array, None, True, _agnostic.MAX_BYTES)
-            diagonal = _agnostic.elementwise(measure, array, array, None, True)
+            given = corners_on_device(array, array, None, check=True)
+            values = _agnostic.pairwise(measure, given, _agnostic.MAX_BYTES)
+            diagonal = _agnostic.elementwise(measure, given)
             # Arrays of NumPy 1 have no attribute `device`.
             if values.dtype != array.dtype or str(device(values)) != str(device(array)):
                 problems.append(f"{where}: returned as {values.dtype} on {device(values)}")

@@ -1,25 +1,27 @@
-"""The functions ``elementwise_<name>``: the overlap of each box of one set with its counterpart in another."""
+"""The functions ``elementwise_<name>``: the overlap of each box of one set with its counterpart in another.
+
+A measure without options of its own has the signature of `ElementwiseOverlap`, and `_function` makes its function.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
 from ioukit import _core
-from ioukit._arrays import as_tensor, one_library, shared_with_numpy
 from ioukit._checks import check_threads
 from ioukit.overlap import _agnostic
-from ioukit.overlap._arguments import corners, finish, paired_shape, result_array
-from ioukit.overlap._help import documented
-from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
+from ioukit.overlap._arguments import OnDevice, OnHost, paired_shape, receive
+from ioukit.overlap._help import documented, named
 from ioukit.overlap.engines import engine as engines
+from ioukit.overlap.variants import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.regions import BoxesLike
-    from ioukit.typing import Array, BoxFormat, FloatArray
+    from ioukit.typing import Array, BoxFormat
 
 __all__ = [
     "elementwise_alpha_iou",
@@ -41,30 +43,72 @@ __all__ = [
 ]
 
 
-@documented
-def elementwise_intersection(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Area of the intersection of each box with its counterpart."""
-    return _elementwise(Measure("intersection"), boxes1, boxes2, format, check, threads)
+class ElementwiseOverlap(Protocol):
+    """A function ``elementwise_<name>`` without options of its own; its docstring says what it computes."""
+
+    def __call__(
+        self,
+        boxes1: BoxesLike,
+        boxes2: BoxesLike,
+        *,
+        format: BoxFormat | None = None,
+        check: bool = True,
+        threads: int | None = None,
+    ) -> Array:
+        """(...) the overlap of each box with its counterpart."""
 
 
-@documented
-def elementwise_iou(
+def _function(variant: str, what: str, first: str = "box", second: str = "counterpart") -> ElementwiseOverlap:
+    """The function of a measure; its docstring begins with ``what``."""
+    measure = Measure(variant)
+
+    def function(
+        boxes1: BoxesLike,
+        boxes2: BoxesLike,
+        *,
+        format: BoxFormat | None = None,
+        check: bool = True,
+        threads: int | None = None,
+    ) -> Array:
+        return _elementwise(measure, boxes1, boxes2, format, check, threads)
+
+    return documented(named(function, f"elementwise_{variant}", f"{what} of each {first} with its {second}."))
+
+
+def _elementwise(
+    measure: Measure,
     boxes1: BoxesLike,
     boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
+    fmt: BoxFormat | None,
+    check: bool,
+    threads: int | None,
 ) -> Array:
-    """Intersection over union of each box with its counterpart."""
-    return _elementwise(Measure("iou"), boxes1, boxes2, format, check, threads)
+    """By the engine of the regions; for upright boxes by native code if it can read the arrays, else by formulas."""
+    given = receive(boxes1, boxes2, fmt, check)
+    if isinstance(given, OnHost):
+        first, second = given.boxes1, given.boxes2
+        shape = paired_shape(first.shape, second.shape)
+        if first.shape != second.shape:
+            first, second = (np.ascontiguousarray(np.broadcast_to(boxes, (*shape, 4))) for boxes in (first, second))
+        result = np.empty(shape, first.dtype)
+        _core.elementwise(*measure, first, second, result, check_threads(threads))
+        return given.back(result)
+    if isinstance(given, OnDevice):
+        return _agnostic.elementwise(measure, given)
+    return engines.elementwise(given, measure, boxes1, boxes2, threads)
+
+
+elementwise_intersection = _function("intersection", "Area of the intersection")
+elementwise_iou = _function("iou", "Intersection over union")
+elementwise_iom = _function("iom", "Intersection over the smaller area")
+elementwise_giou = _function("giou", "Generalized IoU")
+elementwise_diou = _function("diou", "Distance IoU")
+elementwise_ciou = _function("ciou", "Complete IoU")
+elementwise_eiou = _function("eiou", "Efficient IoU")
+elementwise_siou = _function("siou", "SCYLLA IoU")
+elementwise_centre_distance = _function("centre_distance", "Distance of the centres")
+elementwise_jaccard_distance = _function("jaccard_distance", "Jaccard distance, 1 - IoU,")
+elementwise_tiou = _function("tiou", "Tightness-aware IoU", "object", "detection")
 
 
 @documented
@@ -79,84 +123,6 @@ def elementwise_ioa(
 ) -> Array:
     """Intersection over area of each box with its counterpart."""
     return _elementwise(ioa(of), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_iom(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Intersection over the smaller area of each box with its counterpart."""
-    return _elementwise(Measure("iom"), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_giou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Generalized IoU of each box with its counterpart."""
-    return _elementwise(Measure("giou"), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_diou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Distance IoU of each box with its counterpart."""
-    return _elementwise(Measure("diou"), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_ciou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Complete IoU of each box with its counterpart."""
-    return _elementwise(Measure("ciou"), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_eiou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Efficient IoU of each box with its counterpart."""
-    return _elementwise(Measure("eiou"), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_siou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """SCYLLA IoU of each box with its counterpart."""
-    return _elementwise(Measure("siou"), boxes1, boxes2, format, check, threads)
 
 
 @documented
@@ -213,81 +179,3 @@ def elementwise_nwd(
 ) -> Array:
     """Normalized Wasserstein distance, as a similarity, of each box with its counterpart."""
     return _elementwise(nwd(constant), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_centre_distance(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Distance of the centres of each box with its counterpart."""
-    return _elementwise(Measure("centre_distance"), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_jaccard_distance(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Jaccard distance, 1 - IoU, of each box with its counterpart."""
-    return _elementwise(Measure("jaccard_distance"), boxes1, boxes2, format, check, threads)
-
-
-@documented
-def elementwise_tiou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-) -> Array:
-    """Tightness-aware IoU of each object with its detection."""
-    return _elementwise(Measure("tiou"), boxes1, boxes2, format, check, threads)
-
-
-def _elementwise(
-    measure: Measure,
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    fmt: BoxFormat | None,
-    check: bool,
-    threads: int | None,
-) -> Array:
-    """By the engine of the regions; for upright boxes by native code if it can read the arrays, else by formulas."""
-    if (engine := engines.engine_of(boxes1, boxes2)) is not None:
-        if fmt is not None:
-            raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
-        return engines.elementwise(engine, measure, boxes1, boxes2, threads)
-    library = one_library(boxes1, boxes2)
-    if library == "numpy":
-        return _native(measure, boxes1, boxes2, fmt, check, threads)
-    if library == "torch" and (shared := shared_with_numpy(boxes1, boxes2)) is not None:
-        return as_tensor(_native(measure, shared[0], shared[1], fmt, check, threads), boxes1, boxes2)
-    return _agnostic.elementwise(measure, boxes1, boxes2, fmt, check)
-
-
-def _native(
-    measure: Measure,
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    fmt: BoxFormat | None,
-    check: bool,
-    threads: int | None,
-) -> FloatArray:
-    sets = corners(boxes1, boxes2, fmt, check)
-    first, second, dtype = sets
-    shape = paired_shape(first.shape, second.shape)
-    if first.shape != second.shape:
-        first, second = (np.ascontiguousarray(np.broadcast_to(boxes, (*shape, 4))) for boxes in (first, second))
-    result = result_array(None, shape, sets)
-    _core.elementwise(*measure, first, second, result, check_threads(threads))
-    return finish(result, None, dtype)

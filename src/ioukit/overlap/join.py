@@ -1,29 +1,44 @@
-"""The sparse join: pairs of boxes whose overlap reaches a threshold, without the table of all pairs."""
+"""The sparse join: pairs of boxes whose overlap reaches a threshold, without the table of all pairs.
+
+Native code joins upright boxes. For other regions it joins the boxes around them, in blocks of rows. Areas then rule
+out further pairs, and the engine of the kind measures those that are left.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_threads, integer_column
 from ioukit._optional import import_extra
-from ioukit.overlap import _region_join
-from ioukit.overlap._arguments import corners
-from ioukit.overlap._measure import METRICS, Measure, OverlapMetric, measure_of
+from ioukit.overlap._arguments import corners_on_host
 from ioukit.overlap.engines import engine as engines
+from ioukit.overlap.variants import METRICS, Measure, OverlapMetric, measure_of
+from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from numpy.typing import ArrayLike, NDArray
 
-    from ioukit.regions import BoxesLike
+    from ioukit.overlap.engines.engine import Engine
+    from ioukit.regions import BoxesLike, Regions
     from ioukit.typing import BoxFormat, FloatArray
+
+    Ids = NDArray[np.int64]
 
 __all__ = ["OverlapPairs", "join_corners", "join_measure", "join_threshold", "least_computed", "overlap_join"]
 
-_MOST_BOXES = 2**31 - 1
+_MOST_BOXES = 2**31 - 1  # the native module numbers boxes in 32 bits
+
+# Of regions other than upright boxes:
+_CANDIDATES = 1 << 20  # the number of candidate pairs in memory at a time, roughly; a choice
+_FIRST_ROWS = 1 << 12  # the rows of the first block, which shows how many candidates a row has; a choice
+_AREAS = (2.0**-100, 2.0**120)  # between these bounds an area is exact except for a few roundings, also in float32
+_LEAST = 5e-324  # the smallest positive threshold: with it, a join finds every pair of boxes with an intersection
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +154,7 @@ def overlap_join(
         if format is not None:
             raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
         return _regions_join(engine, measure, least, boxes1, boxes2, labels1, labels2, threads)
-    sets = corners(boxes1, boxes1 if boxes2 is None else boxes2, format, check)
+    sets = corners_on_host(boxes1, boxes1 if boxes2 is None else boxes2, format, check)
     for name, boxes in (("boxes1", sets.boxes1), ("boxes2", sets.boxes2)):
         if boxes.ndim != 2:
             raise ValueError(f"{name} must have shape (N, 4), got {boxes.shape}")
@@ -157,10 +172,10 @@ def join_corners(
     dtype: np.dtype[Any],
     first: FloatArray,
     second: FloatArray | None,
-    labels1: NDArray[np.int64] | None,
-    labels2: NDArray[np.int64] | None,
+    labels1: Ids | None,
+    labels2: Ids | None,
     threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
+) -> tuple[Ids, Ids, FloatArray]:
     """The rows, columns and values of the pairs of checked corners.
 
     Args:
@@ -183,7 +198,7 @@ def join_corners(
 
 
 def _regions_join(
-    engine: engines.Engine,
+    engine: Engine,
     measure: Measure,
     least: float,
     regions1: Any,
@@ -193,12 +208,10 @@ def _regions_join(
     threads: int | None,
 ) -> OverlapPairs:
     engines.check_measure(measure, regions1)
-    first = _region_join.region_set(regions1, None)
-    second = None if regions2 is None else _region_join.region_set(regions2, None)
-    codes1, codes2 = _both_labels(labels1, labels2, first.bounds, None if second is None else second.bounds)
-    first = first._replace(labels=codes1)
-    second = None if second is None else second._replace(labels=codes2)
-    found = _region_join.join(engine.pairs, measure.variant, least, first, second, check_threads(threads))
+    codes1, codes2 = _both_labels(labels1, labels2, regions1, regions2)
+    first = _region_set(regions1, codes1)
+    second = None if regions2 is None else _region_set(regions2, codes2)
+    found = _join_regions(engine, measure.variant, least, first, second, check_threads(threads))
     return OverlapPairs(*found, (len(first.bounds), len((second or first).bounds)))
 
 
@@ -246,8 +259,8 @@ def least_computed(least: float, dtype: np.dtype[Any]) -> float:
 
 
 def _both_labels(
-    labels1: ArrayLike | None, labels2: ArrayLike | None, first: FloatArray, second: FloatArray | None
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    labels1: ArrayLike | None, labels2: ArrayLike | None, first: Sized, second: Sized | None
+) -> tuple[Ids | None, Ids | None]:
     if second is None:
         if labels2 is not None:
             raise ValueError("labels2 are given without boxes2: a join of boxes1 with itself takes labels1 alone")
@@ -260,5 +273,104 @@ def _both_labels(
     return _labels("labels1", labels1, first), _labels("labels2", labels2, second)
 
 
-def _labels(name: str, labels: ArrayLike, boxes: FloatArray) -> NDArray[np.int64]:
+def _labels(name: str, labels: ArrayLike, boxes: Sized) -> Ids:
     return integer_column(name, labels, len(boxes), each="one label per box")
+
+
+class _RegionSet(NamedTuple):
+    """Regions, (N, 4) corners of the boxes around them, and their labels."""
+
+    regions: Regions
+    bounds: FloatArray
+    labels: Ids | None
+
+
+def _region_set(regions: Regions, labels: Ids | None) -> _RegionSet:
+    """Regions with boxes around them, which are widened: rounding may have made them too small."""
+    bounds = Boxes(regions.to_boxes(), dtype=np.float64).numpy()
+    margin = (np.abs(bounds[:, :2]) + np.abs(bounds[:, 2:])) * 2.0**-48
+    bounds[:, :2] -= margin
+    bounds[:, 2:] += margin
+    return _RegionSet(regions, bounds, labels)
+
+
+def _join_regions(
+    engine: Engine, measure: str, least: float, first: _RegionSet, second: _RegionSet | None, threads: int
+) -> tuple[Ids, Ids, FloatArray]:
+    """Rows, columns and values of the pairs whose overlap is above 0 and at least ``least``.
+
+    The values have the bits of the dense table.
+
+    Args:
+        engine: The engine of this kind.
+        measure: ``"iou"``, ``"ioa_first"``, ``"ioa_second"`` or ``"iom"``.
+        least: Within (0, 1].
+        first: The regions that the rows count.
+        second: The regions that the columns count; None for the pairs ``row < column`` of the first set with itself.
+        threads: 0 for one per core.
+    """
+    found: list[tuple[Ids, Ids, FloatArray]] = []
+    count, start, size = len(first.bounds), 0, _FIRST_ROWS
+    areas = [np.asarray(part.regions.area, np.float64) for part in (first, second or first)]
+    while start < count:
+        stop = min(start + size, count)
+        rows, columns = _candidates(first, second, start, stop, threads)
+        # The next block should have about the wanted number of candidates.
+        size = max(64, min(8 * size, int((stop - start) * _CANDIDATES / max(len(rows), 1))))
+        near = _may_reach(measure, least, areas[0][rows], areas[1][columns])
+        rows, columns = rows[near], columns[near]
+        values = _measured(engine, measure, first, second or first, rows, columns, threads)
+        reached = (values >= least) & (values > 0)
+        found.append((rows[reached], columns[reached], values[reached]))
+        start = stop
+    if not found:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    rows, columns, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return rows, columns, values
+
+
+def _candidates(first: _RegionSet, second: _RegionSet | None, start: int, stop: int, threads: int) -> tuple[Ids, Ids]:
+    """The pairs whose boxes have an intersection, of the rows from ``start`` to ``stop``."""
+    others, before = (first, start) if second is None else (second, 0)
+    rows, columns, _ = _core.overlap_join(
+        "iom",
+        _LEAST,
+        first.bounds[start:stop],
+        others.bounds[before:],
+        None if first.labels is None else first.labels[start:stop],
+        None if others.labels is None else others.labels[before:],
+        threads,
+    )
+    rows += start
+    columns += before
+    if second is None:
+        ascending = rows < columns
+        rows, columns = rows[ascending], columns[ascending]
+    return rows, columns
+
+
+def _measured(
+    engine: Engine, measure: str, first: _RegionSet, second: _RegionSet, rows: Ids, columns: Ids, threads: int
+) -> FloatArray:
+    regions1, regions2 = first.regions, second.regions
+    if not len(rows) or 2 * (int(rows[-1]) - int(rows[0])) >= len(regions1):
+        return engine.pairs(measure, regions1, regions2, rows, columns, threads)
+    # Only the regions of this block, because an engine may prepare every region it is given.
+    low, high = int(rows[0]), int(rows[-1]) + 1
+    used = np.zeros(len(regions2), np.bool_)
+    used[columns] = True
+    places = np.cumsum(used) - 1
+    return engine.pairs(measure, regions1[low:high], regions2[used], rows - low, places[columns], threads)
+
+
+def _may_reach(measure: str, least: float, first: FloatArray, second: FloatArray) -> NDArray[np.bool_]:
+    """(P,) false where the two areas alone show that the overlap is too small: no intersection exceeds an area."""
+    if measure == "iom":
+        return np.ones(len(first), np.bool_)
+    enough = least * (1 - 2.0**-20)  # areas may be rounded to float32
+    smaller, larger = np.minimum(first, second), np.maximum(first, second)
+    unsure = (smaller < _AREAS[0]) | (larger > _AREAS[1])
+    if measure == "iou":
+        return unsure | (smaller >= enough * larger)
+    divisor, other = (first, second) if measure == "ioa_first" else (second, first)
+    return unsure | (other >= enough * divisor)

@@ -1,25 +1,28 @@
-"""The functions ``pairwise_<name>``: the overlap of every box of one set with every box of another."""
+"""The functions ``pairwise_<name>``: the overlap of every box of one set with every box of another.
+
+A measure without options of its own has the signature of `PairwiseOverlap`, and `_function` makes its function.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
 from ioukit import _core
-from ioukit._arrays import as_tensor, one_library, shared_with_numpy
 from ioukit._checks import check_threads
 from ioukit.overlap import _agnostic
-from ioukit.overlap._arguments import corners, finish, result_array, table_shape
-from ioukit.overlap._help import documented
-from ioukit.overlap._measure import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
+from ioukit.overlap._agnostic import MAX_BYTES
+from ioukit.overlap._arguments import OnDevice, OnHost, receive, table_shape
+from ioukit.overlap._help import documented, named
 from ioukit.overlap.engines import engine as engines
+from ioukit.overlap.variants import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.regions import BoxesLike
-    from ioukit.typing import Array, BoxFormat, FloatArray
+    from ioukit.typing import Array, BoxFormat
 
 __all__ = [
     "pairwise_alpha_iou",
@@ -41,34 +44,85 @@ __all__ = [
 ]
 
 
-@documented
-def pairwise_intersection(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Area of the intersection of every box of one set with every box of another."""
-    return _pairwise(Measure("intersection"), boxes1, boxes2, format, check, threads, out, max_bytes)
+class PairwiseOverlap(Protocol):
+    """A function ``pairwise_<name>`` without options of its own; its docstring says what it computes."""
+
+    def __call__(
+        self,
+        boxes1: BoxesLike,
+        boxes2: BoxesLike,
+        *,
+        format: BoxFormat | None = None,
+        check: bool = True,
+        threads: int | None = None,
+        out: Array | None = None,
+        max_bytes: int | None = MAX_BYTES,
+    ) -> Array:
+        """(..., N, M) the overlap of every box of one set with every box of another."""
 
 
-@documented
-def pairwise_iou(
+def _function(variant: str, what: str, first: str = "box", second: str = "box") -> PairwiseOverlap:
+    """The function of a measure; its docstring begins with ``what``."""
+    measure = Measure(variant)
+
+    def function(
+        boxes1: BoxesLike,
+        boxes2: BoxesLike,
+        *,
+        format: BoxFormat | None = None,
+        check: bool = True,
+        threads: int | None = None,
+        out: Array | None = None,
+        max_bytes: int | None = MAX_BYTES,
+    ) -> Array:
+        return _pairwise(measure, boxes1, boxes2, format, check, threads, out, max_bytes)
+
+    summary = f"{what} of every {first} of one set with every {second} of another."
+    return documented(named(function, f"pairwise_{variant}", summary))
+
+
+def _pairwise(
+    measure: Measure,
     boxes1: BoxesLike,
     boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
+    fmt: BoxFormat | None,
+    check: bool,
+    threads: int | None,
+    out: Array | None,
+    max_bytes: int | None,
 ) -> Array:
-    """Intersection over union of every box of one set with every box of another."""
-    return _pairwise(Measure("iou"), boxes1, boxes2, format, check, threads, out, max_bytes)
+    """By the engine of the regions; for upright boxes by native code if it can read the arrays, else by formulas."""
+    given = receive(boxes1, boxes2, fmt, check, out)
+    if isinstance(given, OnHost):
+        result = _native(measure, given, threads)
+        return result if out is None else out
+    if isinstance(given, OnDevice):
+        return _agnostic.pairwise(measure, given, max_bytes)
+    return engines.pairwise(given, measure, boxes1, boxes2, threads)
+
+
+def _native(measure: Measure, given: OnHost, threads: int | None) -> Array:
+    first, second = given.boxes1, given.boxes2
+    shape = table_shape(first.shape, second.shape)
+    if len(shape) > 2:
+        first = np.ascontiguousarray(np.broadcast_to(first, (*shape[:-2], *first.shape[-2:])))
+        second = np.ascontiguousarray(np.broadcast_to(second, (*shape[:-2], *second.shape[-2:])))
+    result = given.result_array(shape)
+    _core.pairwise(*measure, first, second, result, check_threads(threads), reused=result is given.out)
+    return given.back(result)
+
+
+pairwise_intersection = _function("intersection", "Area of the intersection")
+pairwise_iou = _function("iou", "Intersection over union")
+pairwise_iom = _function("iom", "Intersection over the smaller area")
+pairwise_giou = _function("giou", "Generalized IoU")
+pairwise_diou = _function("diou", "Distance IoU")
+pairwise_ciou = _function("ciou", "Complete IoU")
+pairwise_eiou = _function("eiou", "Efficient IoU")
+pairwise_siou = _function("siou", "SCYLLA IoU")
+pairwise_centre_distance = _function("centre_distance", "Distance of the centres")
+pairwise_jaccard_distance = _function("jaccard_distance", "Jaccard distance, 1 - IoU,")
+pairwise_tiou = _function("tiou", "Tightness-aware IoU", "object", "detection")
 
 
 @documented
@@ -81,100 +135,10 @@ def pairwise_ioa(
     check: bool = True,
     threads: int | None = None,
     out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
+    max_bytes: int | None = MAX_BYTES,
 ) -> Array:
     """Intersection over area of every box of one set with every box of another."""
     return _pairwise(ioa(of), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_iom(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Intersection over the smaller area of every box of one set with every box of another."""
-    return _pairwise(Measure("iom"), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_giou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Generalized IoU of every box of one set with every box of another."""
-    return _pairwise(Measure("giou"), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_diou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Distance IoU of every box of one set with every box of another."""
-    return _pairwise(Measure("diou"), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_ciou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Complete IoU of every box of one set with every box of another."""
-    return _pairwise(Measure("ciou"), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_eiou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Efficient IoU of every box of one set with every box of another."""
-    return _pairwise(Measure("eiou"), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_siou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """SCYLLA IoU of every box of one set with every box of another."""
-    return _pairwise(Measure("siou"), boxes1, boxes2, format, check, threads, out, max_bytes)
 
 
 @documented
@@ -187,7 +151,7 @@ def pairwise_mpdiou(
     check: bool = True,
     threads: int | None = None,
     out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
+    max_bytes: int | None = MAX_BYTES,
 ) -> Array:
     """IoU minus the distances of the corners, of every box of one set with every box of another."""
     return _pairwise(mpdiou(image_size), boxes1, boxes2, format, check, threads, out, max_bytes)
@@ -203,7 +167,7 @@ def pairwise_alpha_iou(
     check: bool = True,
     threads: int | None = None,
     out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
+    max_bytes: int | None = MAX_BYTES,
 ) -> Array:
     """IoU to the power of alpha, of every box of one set with every box of another."""
     return _pairwise(alpha_iou(alpha), boxes1, boxes2, format, check, threads, out, max_bytes)
@@ -219,7 +183,7 @@ def pairwise_inner_iou(
     check: bool = True,
     threads: int | None = None,
     out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
+    max_bytes: int | None = MAX_BYTES,
 ) -> Array:
     """IoU of boxes scaled about their centres, of every box of one set with every box of another."""
     return _pairwise(inner_iou(ratio), boxes1, boxes2, format, check, threads, out, max_bytes)
@@ -235,100 +199,7 @@ def pairwise_nwd(
     check: bool = True,
     threads: int | None = None,
     out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
+    max_bytes: int | None = MAX_BYTES,
 ) -> Array:
     """Normalized Wasserstein distance, as a similarity, of every box of one set with every box of another."""
     return _pairwise(nwd(constant), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_centre_distance(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Distance of the centres of every box of one set with every box of another."""
-    return _pairwise(Measure("centre_distance"), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_jaccard_distance(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Jaccard distance, 1 - IoU, of every box of one set with every box of another."""
-    return _pairwise(Measure("jaccard_distance"), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-@documented
-def pairwise_tiou(
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    *,
-    format: BoxFormat | None = None,
-    check: bool = True,
-    threads: int | None = None,
-    out: Array | None = None,
-    max_bytes: int | None = _agnostic.MAX_BYTES,
-) -> Array:
-    """Tightness-aware IoU of every object of one set with every detection of another."""
-    return _pairwise(Measure("tiou"), boxes1, boxes2, format, check, threads, out, max_bytes)
-
-
-def _pairwise(
-    measure: Measure,
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    fmt: BoxFormat | None,
-    check: bool,
-    threads: int | None,
-    out: Array | None,
-    max_bytes: int | None,
-) -> Array:
-    """By the engine of the regions; for upright boxes by native code if it can read the arrays, else by formulas."""
-    if (engine := engines.engine_of(boxes1, boxes2)) is not None:
-        if fmt is not None or out is not None:
-            raise ValueError(f"format and out are for upright boxes, not for {type(boxes1).__name__}")
-        return engines.pairwise(engine, measure, boxes1, boxes2, threads)
-    library = one_library(boxes1, boxes2, out)
-    if library == "numpy":
-        return _native(measure, boxes1, boxes2, fmt, check, threads, out)
-    if library == "torch":
-        shared = shared_with_numpy(boxes1, boxes2, *([] if out is None else [out]))
-        if shared is not None:
-            result = _native(measure, shared[0], shared[1], fmt, check, threads, *shared[2:])
-            return as_tensor(result, boxes1, boxes2) if out is None else out
-    if out is not None:
-        raise ValueError("out is for NumPy arrays, and for tensors on the CPU without a gradient")
-    return _agnostic.pairwise(measure, boxes1, boxes2, fmt, check, max_bytes)
-
-
-def _native(
-    measure: Measure,
-    boxes1: BoxesLike,
-    boxes2: BoxesLike,
-    fmt: BoxFormat | None,
-    check: bool,
-    threads: int | None,
-    out: FloatArray | None = None,
-) -> FloatArray:
-    sets = corners(boxes1, boxes2, fmt, check)
-    first, second, dtype = sets
-    shape = table_shape(first.shape, second.shape)
-    if len(shape) > 2:
-        first = np.ascontiguousarray(np.broadcast_to(first, (*shape[:-2], *first.shape[-2:])))
-        second = np.ascontiguousarray(np.broadcast_to(second, (*shape[:-2], *second.shape[-2:])))
-    result = result_array(out, shape, sets)
-    _core.pairwise(*measure, first, second, result, check_threads(threads), reused=result is out)
-    return finish(result, out, dtype)

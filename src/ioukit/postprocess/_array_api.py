@@ -15,14 +15,14 @@ import numpy as np
 from ioukit._arrays import as_numpy, library_of, namespace_of
 from ioukit.overlap import _agnostic
 from ioukit.overlap._agnostic import MAX_BYTES
+from ioukit.overlap._arguments import OnDevice
 from ioukit.postprocess._groups import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ioukit.postprocess._inputs import DeviceSet
-    from ioukit.postprocess._options import Limits
-    from ioukit.postprocess._rule import Rule
+    from ioukit.postprocess._options import Limits, Rule
     from ioukit.typing import Array
 
 __all__ = ["Kernels", "compiled_kernels", "padded_survivors", "survivors"]
@@ -94,7 +94,7 @@ def padded_survivors(given: DeviceSet, rule: Rule, limits: Limits) -> Array:
         """The best box that is left, -1 if there is none; and which boxes are left after it."""
         first = xp.min(xp.where(alive, positions, count))
         row = xp.reshape(xp.where(first < count, first, 0), (1,))
-        values = _agnostic.elementwise(rule.measure, xp.take(boxes, row, axis=0), boxes, None, False)
+        values = _agnostic.elementwise(rule.measure, OnDevice(xp, xp.take(boxes, row, axis=0), boxes, boxes.dtype))
         removed = _compared(values, rule)
         for code in codes:
             removed = removed & (code == xp.take(code, row, axis=0))
@@ -137,8 +137,8 @@ def _removes(
     def of(array: Array, positions: Array) -> Array:
         return xp.take(array, positions, axis=0)
 
-    first, second = of(boxes, rows), of(boxes, columns)
-    removes = _compared(_agnostic.pairwise(rule.measure, first, second, None, False, max_bytes), rule)
+    given = OnDevice(xp, of(boxes, rows), of(boxes, columns), boxes.dtype)
+    removes = _compared(_agnostic.pairwise(rule.measure, given, max_bytes), rule)
     for code in codes:
         removes = removes & (of(code, rows)[:, None] == of(code, columns)[None, :])
     return removes

@@ -1,6 +1,8 @@
 """The front door: every function hands its boxes, scores, labels and image numbers to this file.
 
-The checks and their messages are the same for all functions. Two kinds of sets leave the door, one for each pipeline:
+Owns: the checks and their messages, which are the same for all functions, and the way back to the caller's library.
+Does not own: the checks of boxes (`overlap/_arguments.py`), options (`_options`), what is computed.
+Cut here so that no function asks twice what came. Two kinds of sets leave the door, one for each place of computing:
 
 - `HostSet` (and `RegionSet`, for regions other than upright boxes) has NumPy arrays for native code. CPU tensors share
   their memory with them; arrays of other libraries are copied to the host.
@@ -11,24 +13,34 @@ Results go back through `restored`.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from ioukit._arrays import as_floats, as_numpy, computing_dtype, library_of, namespace_of, on_host
+from ioukit._arrays import (
+    FLOATS,
+    as_floats,
+    as_numpy,
+    computing_dtype,
+    computing_dtype_in,
+    in_library_of,
+    library_of,
+    namespace_of,
+    on_host,
+    one_library,
+)
 from ioukit._checks import check_format, integer_column
-from ioukit.overlap._agnostic import as_corners, floats
-from ioukit.overlap._arguments import single_set
+from ioukit.overlap._arguments import as_corners, check_values, floats, single_set
 from ioukit.regions import Boxes
 from ioukit.regions.formats import convert
+from ioukit.regions.regions import Regions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from ioukit.regions.regions import Regions
+    from ioukit.postprocess._options import Limits
     from ioukit.typing import Array, BoxFormat, FloatArray
 
     Ids = NDArray[np.int64]
@@ -46,8 +58,7 @@ __all__ = [
     "host_boxes",
     "host_floats",
     "host_set",
-    "in_torch_compile",
-    "on_other_device",
+    "receive",
     "refuse_nan",
     "region_set",
     "restored",
@@ -60,7 +71,6 @@ _NO_VALUES = (
     "is traced (jax.jit, torch.compile) or mapped. This function returns as many boxes as survive, which a traced "
     "program cannot: use nms_padded"
 )
-_LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32
 
 
 class Names(NamedTuple):
@@ -110,7 +120,12 @@ class HostSet(NamedTuple):
 
     def score_limit(self, threshold: float) -> float:
         """A score threshold rounded to the dtype of the scores, as NumPy compares it."""
-        return float(_numpy_dtype(self.score_kind).type(threshold))
+        return _rounded_as(self.score_kind, threshold)
+
+    def least_score(self, limits: Limits) -> float | None:
+        """The score below which `nms` leaves a box out, in the dtype of the scores."""
+        threshold = limits.score_threshold
+        return None if threshold is None else _rounded_as(self.score_kind, threshold)
 
     def boxes_back(self, boxes: FloatArray, fmt: BoxFormat | None) -> Array:
         """Boxes (..., 4) xyxy in the caller's format, dtype and library."""
@@ -137,9 +152,10 @@ class RegionSet(NamedTuple):
     """The scores as they came: positions are returned in their library."""
     score_kind: FloatKind
 
-    def score_limit(self, threshold: float) -> float:
-        """A score threshold rounded to the dtype of the scores, as NumPy compares it."""
-        return float(_numpy_dtype(self.score_kind).type(threshold))
+    def least_score(self, limits: Limits) -> float | None:
+        """The score below which `nms` leaves a box out, in the dtype of the scores."""
+        threshold = limits.score_threshold
+        return None if threshold is None else _rounded_as(self.score_kind, threshold)
 
 
 class DeviceSet(NamedTuple):
@@ -155,6 +171,31 @@ class DeviceSet(NamedTuple):
     """(N,)"""
     batch: Array | None
     """(N,) the image of each box."""
+
+
+def receive(
+    boxes: Any, scores: Any, labels: Any, batch: Any, *, format: BoxFormat | None, check: bool, on_host: bool
+) -> HostSet | RegionSet | DeviceSet:
+    """The set of `nms` for the way that it goes.
+
+    Args:
+        boxes: Upright boxes or other regions.
+        scores: (N,)
+        labels: (N,)
+        batch: (N,)
+        format: The format of plain arrays.
+        check: Whether plain arrays are checked.
+        on_host: Whether tensors on a device are copied to the host, too.
+
+    Raises:
+        ValueError, TypeError: As `host_set`, `region_set` and `device_set`.
+    """
+    if type(boxes) is not np.ndarray:
+        if isinstance(boxes, Regions) and not isinstance(boxes, Boxes):
+            return region_set(boxes, scores, labels, batch)
+        if not on_host and library_of(boxes) == "torch" and boxes.device.type != "cpu":
+            return device_set(boxes, scores, labels, batch, format=format, check=check)
+    return host_set(boxes, scores, labels, batch, format=format, check=check)
 
 
 def host_set(
@@ -174,9 +215,9 @@ def host_set(
         TypeError: If an argument has the wrong type, boxes and scores are of different libraries, or a program is
             traced.
     """
-    like = scores if isinstance(boxes, Boxes) else boxes
-    if like is boxes and library_of(boxes) != library_of(scores):
+    if not (type(boxes) is type(scores) is np.ndarray):
         check_one_library(**{names.boxes: boxes, names.scores: scores})
+    like = scores if isinstance(boxes, Boxes) else boxes
     corners, box_kind = host_boxes(boxes, format, check, names.boxes)
     columns = _columns(scores, labels, batch, len(corners), names)
     return HostSet(corners, columns[0], columns[2], columns[3], like, box_kind, columns[1], names)
@@ -218,9 +259,11 @@ def device_set(
     count = numbers.shape[0]
     _check_length("scores", scores, count)
     dtype = numbers.dtype
-    computed = dtype if xp.finfo(dtype).bits >= 32 else xp.float32
+    computed = computing_dtype_in(xp, dtype)
     if check:
-        _check_values(boxes, scores, format, xp.finfo(computed).bits)
+        check_values("boxes", boxes, format or "xyxy", in_float32=computed == xp.float32)
+        if (values := as_numpy(scores)) is not None:
+            _comparable(values, "scores")
     corners = as_corners(xp, xp.astype(numbers, computed, copy=False), format or "xyxy")
     if not xp.isdtype(scores.dtype, "real floating"):
         scores = xp.astype(scores, dtype)
@@ -239,9 +282,8 @@ def host_boxes(boxes: Any, fmt: BoxFormat | None, check: bool, name: str = "boxe
 
 def host_floats(values: Any, name: str) -> tuple[FloatArray, FloatKind]:
     """Numbers of any shape on the host as float16, float32 or float64, and the dtype they came in."""
-    if type(values) is np.ndarray:
-        array = as_floats(values, name)
-        return array, array.dtype
+    if type(values) is np.ndarray and values.dtype in FLOATS:
+        return values, values.dtype
     array = as_floats(on_host(values, name, _NO_VALUES), name)
     return array, _kind(values, array.dtype)
 
@@ -250,23 +292,7 @@ def check_one_library(**arrays: Any) -> None:
     """Raises `TypeError` if the arrays come from different libraries. `Boxes` and None fit all of them."""
     if all(type(array) is np.ndarray or array is None for array in arrays.values()):  # the common case
         return
-    given = {name: array for name, array in arrays.items() if array is not None and not isinstance(array, Boxes)}
-    if len({library_of(array) for array in given.values()}) > 1:
-        raise TypeError(
-            f"{' and '.join(given)} must come from one library, but "
-            + ", ".join(f"{name} are {type(a).__name__} of {library_of(a)}" for name, a in given.items())
-        )
-
-
-def on_other_device(boxes: Any) -> bool:
-    """Whether these are tensors of PyTorch outside the memory of the host."""
-    return library_of(boxes) == "torch" and boxes.device.type != "cpu"
-
-
-def in_torch_compile() -> bool:
-    """Whether ``torch.compile`` is tracing the program."""
-    torch = sys.modules.get("torch")
-    return torch is not None and bool(torch.compiler.is_compiling())
+    one_library(**{name: None if isinstance(array, Boxes) else array for name, array in arrays.items()})
 
 
 def refuse_nan(row: int, name: str = "scores") -> NoReturn:
@@ -297,18 +323,7 @@ def restored(array: NDArray[Any], like: Array, kind: FloatKind | None = None) ->
     """
     if kind is not None and (isinstance(kind, str) or kind != array.dtype):
         array = as_kind(array, kind)
-    library = library_of(like)
-    if library == "numpy":
-        return array
-    array = np.ascontiguousarray(array)
-    if library == "torch":
-        torch = sys.modules["torch"]
-        tensor = torch.from_numpy(array)
-        return tensor.to(like.device, torch.bfloat16 if kind == "bfloat16" else None)
-    xp = namespace_of(like)
-    if library == "jax":
-        return xp.asarray(array, dtype=xp.bfloat16 if kind == "bfloat16" else None)
-    return xp.asarray(array, device=like.device)
+    return in_library_of(array, like, bfloat16=kind == "bfloat16")
 
 
 def _columns(
@@ -331,17 +346,6 @@ def _columns(
 def _check_length(name: str, column: Array, count: int) -> None:
     if tuple(column.shape) != (count,):
         raise ValueError(f"{name} must have shape ({count},), one per box, got {tuple(column.shape)}")
-
-
-def _check_values(boxes: Array, scores: Array, fmt: BoxFormat | None, bits: int) -> None:
-    values = as_numpy(boxes)
-    if values is not None:
-        if values.dtype.kind in "iu" and bits == 32 and (abs(as_floats(values, "boxes")) > _LARGEST_IN_FLOAT32).any():
-            raise ValueError("boxes holds an integer beyond 2**24, which has no exact float32: enable float64")
-        host_boxes(values, fmt, check=True)
-    numbers = as_numpy(scores)
-    if numbers is not None:
-        _comparable(numbers, "scores")
 
 
 def _device_column(xp: Any, name: str, column: Any, boxes: Array, count: int) -> Array | None:
@@ -368,6 +372,10 @@ def _comparable(scores: FloatArray, name: str) -> NDArray[np.float64]:
 def _kind(given: Any, dtype: np.dtype[Any]) -> FloatKind:
     """The dtype that an array came in, whose values on the host have ``dtype``."""
     return "bfloat16" if str(getattr(given, "dtype", "")).removeprefix("torch.") == "bfloat16" else dtype
+
+
+def _rounded_as(kind: FloatKind, threshold: float) -> float:
+    return float(_numpy_dtype(kind).type(threshold))
 
 
 def _numpy_dtype(kind: FloatKind) -> np.dtype[Any]:

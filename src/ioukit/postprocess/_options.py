@@ -1,4 +1,4 @@
-"""Checks of the options that several functions take: thresholds, limits of counts, metrics."""
+"""The options that several functions take, with their checks: the rule by which a box removes another, and limits."""
 
 from __future__ import annotations
 
@@ -9,22 +9,82 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from ioukit._checks import check_choice
+from ioukit.overlap.variants import Measure, OverlapMetric, measure_of
 
 if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
 __all__ = [
     "Limits",
+    "Rule",
+    "Suppress",
     "SymmetricMetric",
     "check_metric",
     "check_thresholds",
+    "condition",
     "count_limit",
     "join_threshold",
+    "least_reaching",
     "limits_of",
+    "rule_of",
 ]
 
 SymmetricMetric: TypeAlias = Literal["iou", "iom", "giou", "diou", "ciou"]
 """The overlaps of the sparse join that do not depend on the order of the two boxes."""
+
+Suppress: TypeAlias = Literal["above", "at_or_above"]
+"""Whether an overlap must be above the threshold to remove a box, or may be equal to it."""
+
+_RATIOS = ("iou", "ioa", "iom")
+
+
+class Rule(NamedTuple):
+    """When a box that is kept removes another box."""
+
+    metric: OverlapMetric
+    """The name of the overlap."""
+    measure: Measure
+    """The overlap of the box that is kept with the other box, in this order."""
+    threshold: float
+    strict: bool
+    """Whether the overlap must be above the threshold, not equal to it."""
+
+
+def condition(threshold: float, suppress: Suppress) -> str:
+    """The condition on the overlap in words, such as ``"above 0.5"``."""
+    return f"{'above' if suppress == 'above' else 'at or above'} {threshold:g}"
+
+
+def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) -> Rule:
+    """The rule of these arguments of `nms`.
+
+    Raises:
+        ValueError: If a name is unknown, or the threshold is outside the range of the metric.
+        TypeError: If the threshold is not a number.
+    """
+    measure = measure_of(metric, of)
+    check_choice("suppress", suppress, get_args(Suppress))
+    threshold = _number("iou_threshold", iou_threshold)
+    least = 0.0 if metric in _RATIOS else -2.0 if metric == "ciou" else -1.0
+    if not least <= threshold <= 1:  # also NaN
+        raise ValueError(f"iou_threshold must be within [{least:g}, 1] for metric={metric!r}, got {threshold:g}")
+    strict = suppress == "above"
+    if threshold == 0 and not strict and metric in _RATIOS:
+        raise ValueError(
+            "iou_threshold must be above 0 for suppress='at_or_above': every two boxes have an overlap of at least 0"
+        )
+    return Rule(metric, measure, threshold, strict)  # type: ignore[arg-type]
+
+
+def least_reaching(rule: Rule, dtype: np.dtype[Any]) -> float:
+    """The smallest overlap that removes a box, for overlaps computed in ``dtype``, float32 or float64.
+
+    The threshold is rounded to ``dtype`` first, as NumPy does when it compares an array with a Python number.
+    """
+    if dtype == np.float64:
+        return math.nextafter(rule.threshold, math.inf) if rule.strict else rule.threshold
+    low = np.float32(rule.threshold)
+    return float(np.nextafter(low, np.float32(np.inf)) if rule.strict else low)
 
 
 class Limits(NamedTuple):
@@ -43,13 +103,10 @@ def limits_of(score_threshold: float | None, max_keep: int | None) -> Limits:
         ValueError: If the threshold is NaN, or ``max_keep`` is negative.
         TypeError: If one of them is not a number.
     """
-    most = sys.maxsize if max_keep is None else count_limit("max_keep", max_keep)
+    most = count_limit("max_keep", max_keep)
     if score_threshold is None:
         return Limits(None, most)
-    try:
-        threshold = float(score_threshold)
-    except (TypeError, ValueError):
-        raise TypeError(f"score_threshold must be a number, got {type(score_threshold).__name__}") from None
+    threshold = _number("score_threshold", score_threshold)
     if math.isnan(threshold):
         raise ValueError("score_threshold must be a number, got nan")
     return Limits(threshold, most)
@@ -87,3 +144,10 @@ def join_threshold(threshold: float, boxes: FloatArray) -> float:
     """A threshold for the sparse join, which must be positive: at least the smallest normal number of the dtype."""
     smallest: Any = np.finfo(boxes.dtype).tiny
     return max(float(threshold), float(smallest))
+
+
+def _number(name: str, value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}") from None

@@ -1,34 +1,46 @@
-"""Non-maximum suppression: of boxes that overlap, the one with the best score survives."""
+"""Non-maximum suppression: of boxes that overlap, the one with the best score survives.
+
+Owns: `nms` and `nms_padded`, and which of three ways a call goes. Native code takes upright boxes on the host. Other
+regions go by the pairs of a sparse join. Tensors on a device and traced programs stay in their library (`_array_api`).
+Does not own: what came and its checks (`_inputs`), the rule (`_options`), the search for boxes that overlap.
+Cut here because the ways differ only in where the arrays are: rule, limits and result are the same.
+"""
 
 from __future__ import annotations
 
+import math
+import operator
 import sys
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
+
+from ioukit import _core
+from ioukit._arrays import library_of, namespace_of
 from ioukit._checks import check_threads
-from ioukit.postprocess import _array_api, _native, _regions
-from ioukit.postprocess._inputs import (
-    device_set,
-    host_set,
-    in_torch_compile,
-    on_other_device,
-    region_set,
-    restored,
-)
-from ioukit.postprocess._options import limits_of
-from ioukit.postprocess._rule import rule_of
-from ioukit.regions import Boxes
-from ioukit.regions.regions import Regions
+from ioukit.overlap.engines.engine import engine_of
+from ioukit.overlap.join import overlap_join
+from ioukit.postprocess import _array_api
+from ioukit.postprocess._groups import groups, limited
+from ioukit.postprocess._inputs import DeviceSet, HostSet, device_set, receive, refuse_nan, restored
+from ioukit.postprocess._options import least_reaching, limits_of, rule_of
+from ioukit.postprocess.suppression import suppression_of
 
 if TYPE_CHECKING:
-    from ioukit.overlap._measure import OverlapMetric
-    from ioukit.postprocess._options import Limits
-    from ioukit.postprocess._rule import Rule, Suppress
+    from numpy.typing import NDArray
+
+    from ioukit.overlap.join import OverlapPairs
+    from ioukit.overlap.variants import OverlapMetric
+    from ioukit.postprocess._inputs import RegionSet
+    from ioukit.postprocess._options import Limits, Rule, Suppress
     from ioukit.postprocess.suppression import Suppression
     from ioukit.regions import BoxesLike
+    from ioukit.regions.regions import Regions
     from ioukit.typing import Array, BoxFormat
 
-__all__ = ["nms"]
+    Ids = NDArray[np.int64]
+
+__all__ = ["nms", "nms_padded"]
 
 
 @overload
@@ -147,10 +159,92 @@ def nms(
     """
     rule, limits = rule_of(metric, of, iou_threshold, suppress), limits_of(score_threshold, max_keep)
     suppressed = _suppressed
-    if in_torch_compile():
+    if _in_torch_compile():
         # The graph breaks here, because the length of the result depends on values.
         suppressed = sys.modules["torch"].compiler.disable(_suppressed)
     return suppressed(boxes, scores, labels, batch, rule, limits, explain, format, check, check_threads(threads))
+
+
+def nms_padded(
+    boxes: BoxesLike,
+    scores: Array,
+    iou_threshold: float,
+    *,
+    max_keep: int,
+    labels: Array | None = None,
+    metric: OverlapMetric = "iou",
+    of: Literal["second", "first"] | None = None,
+    suppress: Suppress = "above",
+    score_threshold: float | None = None,
+    format: BoxFormat | None = None,
+) -> tuple[Array, Array]:
+    """The positions of the boxes that survive greedy non-maximum suppression, in an array of fixed size.
+
+    This is `nms` for programs that are traced: ``jax.jit``, ``jax.vmap``, and ``torch.compile`` with
+    ``fullgraph=True``. The survivors are those of `nms` with the same ``max_keep``. Arrays of JAX, and tensors in a
+    traced program, are computed in their own library by a loop over the survivors, whose time grows with
+    ``max_keep`` x N. ``torch.compile`` unrolls the loop, so the time to compile grows with ``max_keep``. Other arrays
+    are computed by `nms`.
+
+    A traced program has no values to check, so its boxes and scores must be valid.
+
+    Args:
+        boxes: (N, 4) array, xyxy by default; nested lists or `Boxes`.
+        scores: (N,) numbers from the same library.
+        iou_threshold: As in `nms`.
+        max_keep: The length of the result, at least 1.
+        labels: (N,) integers. Only boxes with equal labels remove each other.
+        metric: As in `nms`.
+        of: As in `nms`.
+        suppress: As in `nms`.
+        score_threshold: As in `nms`.
+        format: As in `nms`.
+
+    Returns:
+        ``keep``, (max_keep,) integers: the positions of the survivors by descending score, then -1. And ``valid``,
+        (max_keep,) bools: true where there is a survivor.
+
+    Raises:
+        ValueError: As `nms`, or if ``max_keep`` is below 1.
+        TypeError: As `nms`.
+
+    Examples:
+        >>> from ioukit import nms_padded
+        >>> keep, valid = nms_padded([[0, 0, 4, 4], [0, 0, 4, 3]], [0.8, 0.9], 0.5, max_keep=3)
+        >>> keep, valid
+        (array([ 1, -1, -1]), array([ True, False, False]))
+    """
+    size = operator.index(max_keep)
+    if size < 1:
+        raise ValueError(f"max_keep must be at least 1, got {size}")
+    rule = rule_of(metric, of, iou_threshold, suppress)
+    library = library_of(boxes)
+    if library == "jax" or (library == "torch" and _in_torch_compile()):
+        limits = limits_of(score_threshold, size)
+        keep = _array_api.padded_survivors(device_set(boxes, scores, labels, format=format, check=True), rule, limits)
+        return keep, keep >= 0
+    keep = nms(
+        boxes, scores, iou_threshold, labels=labels, metric=metric, of=of, suppress=suppress,
+        score_threshold=score_threshold, max_keep=size, format=format,
+    )  # fmt: skip
+    return _filled(keep, size)
+
+
+def _filled(keep: Array, size: int) -> tuple[Array, Array]:
+    """The positions with -1 appended up to this size, and which of them are positions."""
+    missing = size - keep.shape[0]
+    if isinstance(keep, np.ndarray):
+        filled: Array = np.concatenate([keep, np.full(missing, -1)])
+    else:
+        xp = namespace_of(keep)
+        filled = xp.concat([keep, xp.full((missing,), -1, dtype=keep.dtype, device=keep.device)])
+    return filled, filled >= 0
+
+
+def _in_torch_compile() -> bool:
+    """Whether ``torch.compile`` is tracing the program."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.compiler.is_compiling())
 
 
 def _suppressed(
@@ -165,13 +259,101 @@ def _suppressed(
     check: bool,
     threads: int,
 ) -> Array | Suppression:
-    """The result of `nms`, by the pipeline for this kind of arrays."""
-    if isinstance(boxes, Regions) and not isinstance(boxes, Boxes):
-        result = _regions.suppressed(region_set(boxes, scores, labels, batch), rule, limits, threads)
-        return result if explain else restored(result.keep.copy(), scores)
-    if on_other_device(boxes) and not explain:
-        given_there = device_set(boxes, scores, labels, batch, format=fmt, check=check)
-        return _array_api.survivors(given_there, rule, limits)
-    given = host_set(boxes, scores, labels, batch, format=fmt, check=check)
-    keep = _native.survivors(given, rule, limits, threads)
-    return _native.explained(given, rule, limits, keep, threads) if explain else given.positions_back(keep)
+    """The result of `nms`, by the way for what came."""
+    given = receive(boxes, scores, labels, batch, format=fmt, check=check, on_host=explain)
+    if isinstance(given, HostSet):
+        keep = _survivors(given, rule, limits, threads)
+        return _explained(given, rule, limits, keep, threads) if explain else given.positions_back(keep)
+    if isinstance(given, DeviceSet):
+        return _array_api.survivors(given, rule, limits)
+    result = _suppressed_regions(given, rule, limits, threads)
+    return result if explain else restored(result.keep.copy(), scores)
+
+
+def _survivors(given: HostSet, rule: Rule, limits: Limits, threads: int) -> Ids:
+    """(K,) the positions of the boxes that survive, by descending score."""
+    keep = _core.nms_survivors(
+        rule.measure.variant,
+        least_reaching(rule, given.boxes.dtype),
+        given.boxes,
+        given.scores,
+        groups(given.labels, given.batch),
+        given.least_score(limits),
+        threads,
+    )
+    if isinstance(keep, int):  # native code finds NaN on its way, and returns its row
+        refuse_nan(keep)
+    return limited(keep, given.batch, limits.max_keep)
+
+
+def _explained(given: HostSet, rule: Rule, limits: Limits, keep: Ids, threads: int) -> Suppression:
+    """Why each of the other boxes did not survive."""
+    least = given.least_score(limits)
+    others = np.ones(len(given.scores), bool) if least is None else given.scores >= given.scores.dtype.type(least)
+    others[keep] = False
+    rows, codes = np.flatnonzero(others), groups(given.labels, given.batch)
+    of_kept, of_others = (None, None) if codes is None else (codes[keep], codes[rows])
+    first, values = _core.nms_first_suppressors(
+        rule.measure.variant,
+        least_reaching(rule, given.boxes.dtype),
+        given.boxes[keep],
+        of_kept,
+        given.boxes[rows],
+        of_others,
+        threads,
+    )
+    return suppression_of(given.scores, rule, keep, rows, first, values)
+
+
+def _suppressed_regions(given: RegionSet, rule: Rule, limits: Limits, threads: int) -> Suppression:
+    """Which regions survive, and why each of the others does not."""
+    scores = given.scores
+    candidates = np.ones(len(scores), bool)
+    if (least := given.least_score(limits)) is not None:
+        candidates = scores >= scores.dtype.type(least)
+    order = np.flatnonzero(candidates)[np.argsort(-scores[candidates], kind="stable")]
+    removed_by, values = np.full(len(order), -1), np.full(len(order), math.nan)
+    low, alive = least_reaching(rule, np.dtype(np.float64)), np.ones(len(order), bool)
+    if low <= 1 and len(order):
+        pairs = _pairs(given, rule, low, order, threads)
+        alive = _core.nms_of_pairs(len(order), pairs.rows, pairs.columns) < 0
+        alive = _within_limit(given, order, alive, limits.max_keep)
+        # The first pair of a column whose row survives: rows ascend from the best score down.
+        of_kept = alive[pairs.rows] & ~alive[pairs.columns]
+        columns, first = np.unique(pairs.columns[of_kept], return_index=True)
+        removed_by[columns], values[columns] = pairs.rows[of_kept][first], pairs.values[of_kept][first]
+    else:
+        alive = _within_limit(given, order, alive, limits.max_keep)
+    keep = order[alive]
+    ranks = np.full(len(scores), -1)
+    ranks[keep] = np.arange(len(keep))
+    first = np.where(removed_by < 0, -1, ranks[order[removed_by]])
+    return suppression_of(scores, rule, keep, order[~alive], first[~alive], values[~alive])
+
+
+def _pairs(given: RegionSet, rule: Rule, low: float, order: Ids, threads: int) -> OverlapPairs:
+    """The pairs that overlap by at least ``low``, as positions in ``order``."""
+    codes = groups(given.labels, given.batch)
+    of: Any = None if rule.metric != "ioa" else rule.measure.variant.removeprefix("ioa_")
+    try:
+        return overlap_join(
+            given.regions[order],
+            min_iou=low,
+            metric=rule.metric,
+            of=of,
+            labels1=None if codes is None else codes[order],
+            threads=threads or None,
+        )
+    except ValueError:
+        # The join sees the regions sorted by score. The check names one by its position in the input.
+        check = getattr(engine_of(given.regions, given.regions), "check", None)
+        if check is not None:
+            check(given.regions, "boxes")
+        raise
+
+
+def _within_limit(given: RegionSet, order: Ids, alive: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
+    """Which of the regions that survive stay if every image keeps at most ``most``."""
+    kept = np.zeros(len(given.scores), bool)
+    kept[limited(order[alive], given.batch, most)] = True
+    return kept[order]

@@ -1,17 +1,17 @@
-"""Merging: the smallest box around each group of boxes that overlap."""
+"""Merging: the smallest box around each group of boxes that overlap, and the union of each group of masks."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_choice, check_threads
+from ioukit.overlap.engines import masks as engine
 from ioukit.overlap.join import overlap_join
 from ioukit.postprocess._inputs import region_set, restored
-from ioukit.postprocess._mask_merging import Against, group_masks
 from ioukit.postprocess._options import check_thresholds
 from ioukit.postprocess._ranked import ranked_pairs
 from ioukit.regions import Boxes, Masks
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
+    Ids = NDArray[np.int64]
+
 __all__ = ["Merged", "merge_boxes", "non_maximum_merge"]
+
+Against: TypeAlias = Literal["best", "merged"]
+
+_LEAST = float(np.nextafter(0, 1))  # at a threshold of 0, masks must still have a pixel in common
 
 
 class Merged(NamedTuple):
@@ -102,41 +108,15 @@ def non_maximum_merge(
         raise ValueError("against='merged' is for Masks: boxes are compared with the best box of their group")
     ranked = ranked_pairs(boxes, scores, labels, iou_threshold, metric, format, check, threads, weights=False)
     given, order, corners = ranked.given, ranked.order, ranked.boxes
-    # A box that greedy suppression would remove joins the group of the box that would remove it.
-    into = _core.nms_of_pairs(len(order), ranked.rows, ranked.others)
-    places, group = np.unique(np.where(into < 0, np.arange(len(order)), into), return_inverse=True)
+    places, group = np.unique(_leaders(len(order), ranked.rows, ranked.others), return_inverse=True)
     merged = corners[places]
     np.minimum.at(merged[:, :2], group, corners[:, :2])
     np.maximum.at(merged[:, 2:], group, corners[:, 2:])
-    groups = np.empty(len(order), np.int64)
-    groups[order] = group
     return Merged(
         given.boxes_back(merged, format),
         given.scores_back(ranked.scores[places]),
         given.positions_back(order[places].astype(np.int64)),
-        given.positions_back(groups),
-    )
-
-
-def _merged_masks(
-    masks: Regions,
-    scores: ArrayLike,
-    labels: ArrayLike | None,
-    iou_threshold: float,
-    metric: str,
-    against: Against,
-    format: BoxFormat | None,
-    threads: int | None,
-) -> Merged:
-    if not isinstance(masks, Masks):
-        raise TypeError(f"boxes must be Boxes, Masks, a NumPy array or nested lists, got {type(masks).__name__}")
-    if format is not None:
-        raise ValueError("format is for upright boxes, not for Masks")
-    given = region_set(masks, scores, labels)
-    found = group_masks(given, iou_threshold, metric, against, check_threads(threads))
-    back = partial(restored, like=scores)
-    return Merged(
-        found.masks, back(given.scores[found.keep], kind=given.score_kind), back(found.keep), back(found.groups)
+        given.positions_back(_unsorted(order, group)),
     )
 
 
@@ -198,3 +178,98 @@ def _first_of_group(count: int, rows: NDArray[np.int64], columns: NDArray[np.int
         while not np.array_equal(root[root], root):
             root = root[root]
     return root
+
+
+def _merged_masks(
+    masks: Regions,
+    scores: ArrayLike,
+    labels: ArrayLike | None,
+    threshold: float,
+    metric: str,
+    against: Against,
+    format: BoxFormat | None,
+    threads: int | None,
+) -> Merged:
+    """Groups masks by their overlap with the best mask of a group, or with the union of the group so far."""
+    if not isinstance(masks, Masks):
+        raise TypeError(f"boxes must be Boxes, Masks, a NumPy array or nested lists, got {type(masks).__name__}")
+    if format is not None:
+        raise ValueError("format is for upright boxes, not for Masks")
+    given, workers = region_set(masks, scores, labels), check_threads(threads)
+    check_choice("metric", metric, ("iou", "iom"))
+    engine.check_same_sizes(masks, masks)
+    order = np.argsort(-np.asarray(given.scores, np.float64), kind="stable")
+    ranked, codes = masks[order], None if given.labels is None else given.labels[order]
+    least = max(float(threshold), _LEAST)
+    if least > 1:  # no overlap reaches it
+        leaders = np.arange(len(order))
+    else:
+        reach = least if against == "best" else _LEAST
+        pairs = overlap_join(ranked, min_iou=reach, metric=metric, labels1=codes, threads=threads)  # type: ignore[arg-type]
+        if against == "best":
+            leaders = _leaders(len(order), pairs.rows, pairs.columns)
+        else:
+            leaders = _grown(ranked, pairs.rows, pairs.columns, least, metric, workers)
+    places, group = np.unique(leaders, return_inverse=True)
+    back = partial(restored, like=scores)
+    keep = order[places]
+    return Merged(
+        _unions(ranked, group, len(places)),
+        back(given.scores[keep], kind=given.score_kind),
+        back(keep.astype(np.int64)),
+        back(_unsorted(order, group)),
+    )
+
+
+def _leaders(count: int, rows: Ids, others: Ids) -> Ids:
+    """(N,) the best of the group of each: what greedy suppression would remove joins what would remove it."""
+    into = _core.nms_of_pairs(count, rows, others)
+    return np.where(into < 0, np.arange(count), into)
+
+
+def _unsorted(order: NDArray[np.intp], group: NDArray[np.intp]) -> Ids:
+    """(N,) groups in the order of the input, from groups by descending score."""
+    groups = np.empty(len(order), np.int64)
+    groups[order] = group
+    return groups
+
+
+def _grown(ranked: Masks, rows: Ids, columns: Ids, least: float, metric: str, threads: int) -> Ids:
+    """(N,) the best mask of the group of each mask, for groups that compare masks with their union.
+
+    Args:
+        ranked: The masks, the best first.
+        rows: (P,) of all pairs of masks that have a pixel in common, the better mask.
+        columns: (P,) the worse mask.
+        least: The overlap at which a mask joins.
+        metric: ``"iou"`` or ``"iom"``.
+        threads: For the overlaps.
+    """
+    count = len(ranked)
+    both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    by_row = np.argsort(both[0], kind="stable")
+    neighbours = both[1][by_row]
+    starts = np.searchsorted(both[0][by_row], np.arange(count + 1))
+    leaders = np.full(count, -1, np.int64)
+    for leader in range(count):
+        if leaders[leader] >= 0:
+            continue
+        leaders[leader] = leader
+        union, near = ranked[leader : leader + 1], neighbours[starts[leader] : starts[leader + 1]]
+        while True:
+            near = np.unique(near[leaders[near] < 0])
+            if not len(near):
+                break
+            joins = near[engine.pairwise(metric, union, ranked[near], threads)[0] >= least]
+            if not len(joins):
+                break
+            leaders[joins] = leader
+            union = Masks.concat([union, ranked[joins]]).merge()
+            near = np.concatenate([near, *(neighbours[starts[one] : starts[one + 1]] for one in joins.tolist())])
+    return leaders
+
+
+def _unions(ranked: Masks, group: NDArray[np.intp], count: int) -> Masks:
+    order = np.argsort(group, kind="stable")
+    members = np.split(order, np.searchsorted(group[order], np.arange(1, count)))
+    return Masks.concat([ranked[of] if len(of) == 1 else ranked[of].merge() for of in members]) if count else ranked

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit.postprocess._rule import Suppress, condition
+from ioukit.postprocess._options import Suppress, condition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ioukit.postprocess._rule import Rule
+    from ioukit.postprocess._options import Rule
     from ioukit.typing import FloatArray
 
     Ids = NDArray[np.int64]

@@ -1,4 +1,11 @@
-"""Tiles of an image that is too large for a detector, and NMS over the boxes of tiles that come one by one."""
+"""Tiles of an image that is too large for a detector, and NMS over the boxes of tiles that come one by one.
+
+Owns: the positions of tiles, their pixels in the image, and which boxes wait for a missing tile (`TiledNms._open`).
+Does not own: the fates of boxes along their pairs (``settle_pairs``, native code), and merging of parts (`merging.py`).
+Cut here because the survivors are exactly those of NMS over all boxes; the order of tiles changes only when a survivor
+is returned. A box is certain if no missing tile can bring a better box that removes it, and if every better box that
+overlaps it is certain, too. So memory holds the boxes near missing tiles, not the image.
+"""
 
 from __future__ import annotations
 

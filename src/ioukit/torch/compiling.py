@@ -20,8 +20,7 @@ from ioukit.overlap import elementwise, pairwise
 from ioukit.postprocess import nms
 from ioukit.postprocess._array_api import compiled_kernels, survivors
 from ioukit.postprocess._inputs import device_set
-from ioukit.postprocess._options import limits_of
-from ioukit.postprocess._rule import rule_of
+from ioukit.postprocess._options import limits_of, rule_of
 from ioukit.torch import losses
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ioukit._boundary import PairColumns
 from ioukit.evaluation.kinds.kind import Comparison, column_of, image_pairs
-from ioukit.overlap.gaussian import elementwise_probiou
+from ioukit.overlap.rotated import elementwise_probiou
 
 __all__ = ["columns"]
 

@@ -1,9 +1,19 @@
-"""Which engine measures the overlaps of a kind of region, and the register of all engines."""
+"""Which engine measures the overlaps of a kind of region, and the register of all engines.
+
+Owns: the register, what an engine must have, and which measures a kind has. Two things that several engines need stand
+here as well: TIoU, the product of two other measures, and GIoU with the convex hull of two outlines.
+Does not own: intersections (the other files of this folder) and upright boxes, which have no engine: their functions go
+to native code or to formulas.
+Cut here because a new kind of region is then one file and one row, and no function that takes regions changes.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
+
+from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.overlap.variants import VARIANTS
 from ioukit.regions import Boxes, Regions
@@ -12,14 +22,22 @@ from ioukit.regions._by_kind import ByKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from ioukit.overlap._measure import Measure
+    from ioukit.overlap.variants import Measure
     from ioukit.regions._by_kind import Kind
     from ioukit.typing import FloatArray
 
-__all__ = ["Engine", "check_measure", "elementwise", "engine_of", "pairwise", "register_engine"]
+__all__ = [
+    "Engine",
+    "Outlined",
+    "check_measure",
+    "elementwise",
+    "engine_of",
+    "giou_of",
+    "pairwise",
+    "register_engine",
+]
 
 _OF_REGIONS = [row.name for row in VARIANTS if row.of_regions]
 
@@ -155,3 +173,23 @@ def check_measure(measure: Measure, region: object, known: Sequence[str] = tuple
         return
     known = ", ".join(known)
     raise TypeError(f"{measure.variant} is defined for upright boxes; for {type(region).__name__} there are {known}")
+
+
+class Outlined(NamedTuple):
+    """N regions by points whose convex hull is that of the region, in float64."""
+
+    points: NDArray[np.float64]
+    """(K, 2), one region after the other, each relative to its centre."""
+    offsets: NDArray[np.int64]
+    """(N + 1,) where the points of each region begin, and where the last end."""
+    areas: NDArray[np.float64]
+    """(N,)"""
+    centres: NDArray[np.float64]
+    """(N, 2), any point near the region."""
+
+
+def giou_of(intersections: FloatArray, first: Outlined, second: Outlined, *, paired: bool, threads: int) -> FloatArray:
+    """GIoU from the areas of the intersections, (N, M), or with ``paired`` (N,)."""
+    places = np.arange(len(intersections)) if paired else None
+    areas = np.ascontiguousarray(intersections, np.float64).reshape(-1)
+    return _core.hull_giou(areas, first, second, places, places, threads)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_one_unit
-from ioukit.overlap.engines._hulls import Outlined, giou_of
+from ioukit.overlap.engines.engine import Outlined, giou_of
 from ioukit.regions._polygon_geometry import bounds, hull
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from ioukit import _core
-from ioukit.overlap.engines._hulls import Outlined, giou_of
+from ioukit.overlap.engines.engine import Outlined, giou_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.overlap._measure import Measure, OverlapMetric
+    from ioukit.overlap.variants import Measure, OverlapMetric
     from ioukit.scale.boxes.cutting import Runner
     from ioukit.scale.boxes.spilling import Stored
     from ioukit.typing import BoxFormat, FloatArray

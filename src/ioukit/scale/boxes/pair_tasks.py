@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.overlap._measure import Measure
+    from ioukit.overlap.variants import Measure
     from ioukit.scale.boxes.box_records import Records
 
 __all__ = ["Block", "JoinRule", "PairTask", "find_pairs"]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ioukit._checks import check_format
-from ioukit.postprocess._options import limits_of
-from ioukit.postprocess._rule import least_reaching, rule_of
+from ioukit.postprocess._options import least_reaching, limits_of, rule_of
 from ioukit.scale.boxes.box_records import ChunkReader, columns_of, scores_of_keys
 from ioukit.scale.boxes.box_room import Room, room_of
 from ioukit.scale.boxes.cutting import cut_stored, guests_of, plan_cells
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ioukit.overlap._measure import OverlapMetric
-    from ioukit.postprocess._options import Limits
-    from ioukit.postprocess._rule import Rule, Suppress
+    from ioukit.overlap.variants import OverlapMetric
+    from ioukit.postprocess._options import Limits, Rule, Suppress
     from ioukit.scale.boxes.cutting import Runner
     from ioukit.scale.boxes.record_files import Slice
     from ioukit.scale.boxes.sorted_runs import Run
