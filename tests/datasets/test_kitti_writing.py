@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ioukit import DatasetError, evaluate
 from ioukit.datasets import KITTI_NAMES, Detections, GroundTruth, read, read_detections, read_kitti, write
 from ioukit.datasets.formats.kitti_lines import NO_BOX
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.left_out import Holds
 from ioukit.evaluation.protocols import KITTI_R11
 from ioukit.regions import Boxes3D
 from support.data_sets import (

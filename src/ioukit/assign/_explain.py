@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.assign.candidates import Outcome
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _result(gt: int, learners: NDArray[np.int64], own: Candidates) -> str:
     shown = ", ".join(map(str, learners[:_SHOWN].tolist())) + (", ..." if len(learners) > _SHOWN else "")
     assigned = own.overlap[own.outcome == Outcome.ASSIGNED]
     span = f" with IoU {assigned.min():.2f} to {assigned.max():.2f}" if np.isfinite(assigned).any() else ""
-    return f"object {gt}: {counted(len(learners), 'prediction')} ({shown}){span}"
+    return f"object {gt}: {pluralize(len(learners), 'prediction')} ({shown}){span}"
 
 
 def _without_candidates(facts: Mapping[str, Any], own: Candidates) -> list[str]:
@@ -97,7 +97,7 @@ def _rejected(rule: str, code: Outcome, own: Candidates, chosen: NDArray[np.bool
         reason = f"in no cell that is responsible (best IoU {best:.2f})"
     else:
         reason = f"no centre inside (best IoU {best:.2f})"
-    return f"- {counted(count, 'candidate')}: {reason}"
+    return f"- {pluralize(count, 'candidate')}: {reason}"
 
 
 def _lost(rule: str, candidates: Candidates, own: Candidates, target: NDArray[np.int64]) -> list[str]:
@@ -109,10 +109,10 @@ def _lost(rule: str, candidates: Candidates, own: Candidates, target: NDArray[np
         places = np.flatnonzero(lost)[winners == winner]
         count = len(places)
         if (own.outcome[places] == Outcome.OVERWRITTEN).all():
-            lines.append(f"- {counted(count, 'place')}: object {winner}, which came later, took its cell")
+            lines.append(f"- {pluralize(count, 'place')}: object {winner}, which came later, took its cell")
         else:
             why = _comparison(rule, own, int(places[0]), candidates.of(int(winner)))
-            lines.append(f"- {counted(count, 'candidate')}: stolen by object {winner}{why}")
+            lines.append(f"- {pluralize(count, 'candidate')}: stolen by object {winner}{why}")
     return lines
 
 

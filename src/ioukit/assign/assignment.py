@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.assign._explain import explanation
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class AssignmentChange:
         lost = np.flatnonzero((self.counts[:, 0] > 0) & (self.counts[:, 1] == 0)).tolist()
         gained = np.flatnonzero((self.counts[:, 0] == 0) & (self.counts[:, 1] > 0)).tolist()
         count = len(self.predictions)
-        summary = f"{counted(count, 'prediction')} {'differs' if count == 1 else 'differ'}"
+        summary = f"{pluralize(count, 'prediction')} {'differs' if count == 1 else 'differ'}"
         for text, objects in (("now without a prediction", lost), ("no longer without", gained)):
             if objects:
                 summary += f", objects {text}: {', '.join(map(str, objects))}"

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_choice, counted
+from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
@@ -97,7 +97,7 @@ class GroundTruth(Columns):
 
     def __repr__(self) -> str:
         counts = (len(self), "annotation"), (len(self.images), "image"), (len(self.categories), "category")
-        return f"GroundTruth({', '.join(counted(*count) for count in counts)})"
+        return f"GroundTruth({', '.join(pluralize(*count) for count in counts)})"
 
     def _repr_html_(self) -> str:
         from ioukit.datasets.columns._html import FIRST_ROWS, table  # noqa: PLC0415 - for notebooks alone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns.images import Categories
@@ -26,6 +26,6 @@ def class_words(categories: Categories, source: str, joint: str = "_") -> tuple[
     names = dict(zip(categories.ids.tolist(), categories.names, strict=True))
     words = {number: joint.join(name.split()) for number, name in names.items()}
     if len(set(words.values())) < len(words) or "" in words.values():
-        refuse(source, "names of classes that differ, also without spaces", shown(list(names.values())))
+        refuse(source, "names of classes that differ, also without spaces", abbreviate(list(names.values())))
     changed = sum(words[number] != name for number, name in names.items())
     return words, [f"spaces in the names of {changed:,} classes: they are written as {joint}"] if changed else []

@@ -13,7 +13,7 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.panoptic_png import HIGHEST_ID, SegmentMap, read_png
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import inside, member, numbers, read_json, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import abbreviate, inside, member, numbers, read_json, refuse, to_number
 from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
 
@@ -171,7 +171,7 @@ class _Reader:
                     refuse(f"{here}.category_id", "the id of a category of the file", str(category))
                 box = numbers(record.get("bbox"), _BOX, f"{here}.bbox")
                 if min(box[2:]) < 0:
-                    refuse(f"{here}.bbox", "a width and a height of at least 0", shown(box))
+                    refuse(f"{here}.bbox", "a width and a height of at least 0", abbreviate(box))
                 area = to_number(record.get("area"), f"{here}.area", lowest=0)
                 own[number] = _Segment(image, number, category, box, area, _flag(record, "iscrowd", here, 0))
             except DatasetError as error:
@@ -210,17 +210,17 @@ def _masks(drawn: SegmentMap, segment_ids: list[int]) -> Masks:
 
 def _id(record: Any, name: str, where: str) -> int:
     if not isinstance(record, Mapping):
-        refuse(where, "an object", shown(record))
+        refuse(where, "an object", abbreviate(record))
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
-        refuse(f"{where}.{name}", "an integer of 64 bits", shown(value))
+        refuse(f"{where}.{name}", "an integer of 64 bits", abbreviate(value))
     return value
 
 
 def _flag(record: Mapping[str, Any], name: str, where: str, default: int) -> bool:
     value = record.get(name, default)
     if value not in (0, 1) or not isinstance(value, int):
-        refuse(f"{where}.{name}", "0 or 1", shown(value))
+        refuse(f"{where}.{name}", "0 or 1", abbreviate(value))
     return bool(value)
 
 

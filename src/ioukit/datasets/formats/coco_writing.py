@@ -30,7 +30,7 @@ from ioukit.datasets.formats.json_texts import (
     keypoint_texts,
     segmentation_texts,
 )
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _regions_held(data: GroundTruth | Detections) -> frozenset[str]:
 
 def _lost(data: GroundTruth | Detections, holds: Holds) -> list[str]:
     held = _regions_held(data)
-    notes = lost(data, dataclasses.replace(holds, regions=held))
+    notes = left_out_columns(data, dataclasses.replace(holds, regions=held))
     notes += [f"{kind} of {len(data):,} rows: they are segmentations" for kind in held & set(DRAWN) if len(data)]
     columns = {**data.attributes, **(data.images.attributes if isinstance(data, GroundTruth) else {})}
     for name, column in columns.items():

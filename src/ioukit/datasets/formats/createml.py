@@ -12,9 +12,9 @@ from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
 from ioukit.datasets.formats.folder_listing import count_of
 from ioukit.datasets.formats.found_images import found_size
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import ImageFinder, Objects
-from ioukit.datasets.formats.text_files import FARTHEST, inside, member, read_json, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, inside, member, read_json, refuse, to_number
 from ioukit.datasets.formats.written_rows import class_names, image_names, rows_of_images, write_json
 from ioukit.errors import DatasetError
 
@@ -116,7 +116,7 @@ def read_createml_detections(
                 with objects.record("bad annotation"):
                     label, box = _label(annotation, place), _box(annotation, place)
                     if label not in known:
-                        refuse(f"{place}.label", f"one of the {len(known):,} classes", shown(label))
+                        refuse(f"{place}.label", f"one of the {len(known):,} classes", abbreviate(label))
                     score = to_number(annotation.get("confidence"), f"{place}.confidence")
                     objects.add(image, label, box, score=score)
     return objects.detections(ground_truth)
@@ -137,7 +137,7 @@ def _file(path: Path) -> Path:
 def _images(file: Path) -> Iterator[tuple[str, Any]]:
     document = read_json(file)
     if not isinstance(document, list):
-        refuse(str(file), "a list of images", shown(document))
+        refuse(str(file), "a list of images", abbreviate(document))
     for at, record in enumerate(document):
         yield f"{file}: [{at}]", record
 
@@ -145,7 +145,7 @@ def _images(file: Path) -> Iterator[tuple[str, Any]]:
 def _image(record: Any, where: str) -> tuple[str, list[tuple[str, Any]]]:
     """The name of an image, and its annotations with their places."""
     if not isinstance(record, Mapping):
-        refuse(where, "an object", shown(record))
+        refuse(where, "an object", abbreviate(record))
     name_key, list_key = (next((key for key in keys if key in record), keys[0]) for keys in (_IMAGE, _ANNOTATIONS))
     name = member(record, name_key, str, where)
     listed = member(record, list_key, list, where)
@@ -155,7 +155,7 @@ def _image(record: Any, where: str) -> tuple[str, list[tuple[str, Any]]]:
 def _label(annotation: Any, where: str) -> str:
     label: str = member(annotation, "label", str, where)
     if not label:
-        refuse(f"{where}.label", "the name of a class", shown(label))
+        refuse(f"{where}.label", "the name of a class", abbreviate(label))
     return label
 
 
@@ -222,7 +222,7 @@ def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: 
         for image, rows in enumerate(rows_of_images(data, gt.images))
     ]
     write_json(path, images)
-    return [*lost(data, _HOLDS), *notes]
+    return [*left_out_columns(data, _HOLDS), *notes]
 
 
 def _coordinates(box: Sequence[float]) -> dict[str, float]:

@@ -18,10 +18,10 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import member, numbers, parse_json_line, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import abbreviate, member, numbers, parse_json_line, refuse, to_number
 from ioukit.errors import DatasetError
 
 __all__ = ["read_crowdhuman", "read_crowdhuman_detections", "write_crowdhuman", "write_crowdhuman_detections"]
@@ -173,7 +173,7 @@ def write_crowdhuman(gt: GroundTruth, path: Path, *, person: str = "person", box
         for values, ignore in zip(kept.boxes.tolist(), ignored, strict=True)
     ]
     _write(path, gt, kept.image_ids, "gtboxes", entries, gt.images.sizes)
-    notes = lost(gt, _HOLDS)
+    notes = left_out_columns(gt, _HOLDS)
     if others := int((~persons).sum()):
         notes.append(f"{others:,} objects of other classes than {person}")
     return notes
@@ -215,7 +215,7 @@ def write_crowdhuman_detections(
         for values, score in zip(kept.boxes.tolist(), kept.scores.tolist(), strict=True)
     ]
     _write(path, ground_truth, image_ids, "dtboxes", entries, sizes)
-    notes = lost(dt, Holds(attributes=attributes))
+    notes = left_out_columns(dt, Holds(attributes=attributes))
     if others := int((~persons).sum()):
         notes.append(f"{others:,} detections of other classes than {person}")
     return notes
@@ -246,7 +246,7 @@ def _lines(source: str, key: str, problems: Problems) -> Iterator[_Line]:
                     refuse(
                         f"{where}: record.ID",
                         "an image of its own",
-                        f"{shown(line.image)}, as in line {seen[line.image]}",
+                        f"{abbreviate(line.image)}, as in line {seen[line.image]}",
                     )
             except DatasetError as error:
                 problems.meet("invalid line", str(error))
@@ -259,7 +259,7 @@ def _line(where: str, content: bytes, key: str) -> _Line:
     record = parse_json_line(content, where)
     image, boxes = member(record, "ID", str, f"{where}: record"), member(record, key, list, f"{where}: record")
     if not image or "\0" in image or image != image.encode(errors="ignore").decode():
-        refuse(f"{where}: record.ID", "the name of an image", shown(image))
+        refuse(f"{where}: record.ID", "the name of an image", abbreviate(image))
     if record.get("width") is None and record.get("height") is None:
         return _Line(where, image, UNKNOWN_SIZE, boxes)
     width, height = (to_number(record.get(name), f"{where}: record.{name}", text=False) for name in ("width", "height"))
@@ -291,10 +291,10 @@ def _ignore(where: str, entry: Mapping[str, Any], name: str) -> bool:
 
 def _box(where: str, entry: Any, box: str) -> list[float]:
     if not isinstance(entry, dict):
-        refuse(where, "an object", shown(entry))
+        refuse(where, "an object", abbreviate(entry))
     values = numbers(entry.get(box), _SIDES, f"{where}.{box}", text=False)
     if min(values[2:]) < 0:
-        refuse(f"{where}.{box}", "a width and a height of at least 0", shown(entry[box]))
+        refuse(f"{where}.{box}", "a width and a height of at least 0", abbreviate(entry[box]))
     return values
 
 

@@ -14,7 +14,7 @@ from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns.lazy import Names
 from ioukit.datasets.formats.coded_column import CodedColumn
-from ioukit.datasets.formats.text_files import shortened, shown
+from ioukit.datasets.formats.text_files import abbreviate, shortened
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -232,9 +232,9 @@ class CsvTable:
         """A field for a message, as it is in the file: numbers are not kept as text."""
         if name in self._text:
             column = self._text[name]
-            return shown(column.names[int(column.rows[row])])
+            return abbreviate(column.names[int(column.rows[row])])
         with open(self.path, encoding="utf-8-sig", newline="") as file:
             visible = (line.replace("\0", "\N{SYMBOL FOR NULL}") for line in file)  # Python 3.10 refuses zero bytes
             reader: Any = csv.reader(visible, strict=True, delimiter=self._delimiter)
             fields = next((fields for fields in reader if reader.line_num == self.lines[row]), None)
-        return shown(fields[self.names.index(name)] if fields else None)
+        return abbreviate(fields[self.names.index(name)] if fields else None)

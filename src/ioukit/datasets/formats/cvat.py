@@ -16,7 +16,7 @@ from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.first_bytes import first_bytes
 from ioukit.datasets.formats.folder_listing import count_of
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.text_files import inside, read_xml, refuse, shortened, shown, to_number
+from ioukit.datasets.formats.text_files import abbreviate, inside, read_xml, refuse, shortened, to_number
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class _Labels:
         for listed in (found for meta in root.findall("meta") for found in meta.iter("label")):
             name = listed.findtext("name")
             if not name:
-                refuse(f"{file}: <label>", "a name", shown(name))
+                refuse(f"{file}: <label>", "a name", abbreviate(name))
             for attribute in listed.iter("attribute"):
                 made.kinds[name, attribute.findtext("name") or ""] = attribute.findtext("input_type") or "text"
             if parent := listed.findtext("parent"):
@@ -243,7 +243,7 @@ class _Reader:
                 self.objects.problems.leave_out(shape.tag if label else f"{shape.tag} without a label")
                 return
             if self.labels.ids and label not in self.labels.ids:
-                refuse(f"{where}.label", f"one of the {len(self.labels.ids):,} labels of the file", shown(label))
+                refuse(f"{where}.label", f"one of the {len(self.labels.ids):,} labels of the file", abbreviate(label))
             if shape.tag == "skeleton":
                 points = self._skeleton(shape, label, where)
                 drawn = drawn_shapes.around_points([point for point in points if point[2]], where)
@@ -272,11 +272,11 @@ class _Reader:
         for attribute in shape.findall("attribute"):
             name, text = attribute.get("name"), attribute.text or ""
             if not name:
-                refuse(f"{where}: <attribute>", "a name", shown(name))
+                refuse(f"{where}: <attribute>", "a name", abbreviate(name))
             kind = self.labels.kinds.get((label, name), "text")
             if kind == "checkbox":
                 if text.lower() not in ("true", "false"):
-                    refuse(f"{where}: attribute {shortened(name)}", "true or false", shown(text))
+                    refuse(f"{where}: attribute {shortened(name)}", "true or false", abbreviate(text))
                 flags[name] = text.lower() == "true"
             elif kind == "number":
                 if text:
@@ -294,7 +294,7 @@ class _Reader:
             here = f"{where}: points[{number}]"
             name = point.get("label")
             if not name:
-                refuse(f"{here}.label", "the name of a point", shown(name))
+                refuse(f"{here}.label", "the name of a point", abbreviate(name))
             if name not in places:
                 places[name] = len(order)
                 order.append(name)
@@ -336,7 +336,7 @@ def _ellipse(shape: Element, _: Size, where: str) -> Drawn:
 def _mask(shape: Element, size: Size, where: str) -> Drawn:
     text = shape.get("rle", "")
     if not re.fullmatch(r"\s*\d{1,12}(\s*,\s*\d{1,12})*\s*", text, re.ASCII):
-        refuse(f"{where}.rle", "whole numbers with commas between them", shown(text))
+        refuse(f"{where}.rle", "whole numbers with commas between them", abbreviate(text))
     left, top, width, height = (
         int(_number(shape, name, where, lowest=0, whole=True)) for name in ("left", "top", "width", "height")
     )
@@ -358,7 +358,7 @@ def _points(element: Element, where: str, exactly: int | None = None) -> list[li
     for at, pair in enumerate(text.split(";")):
         words = pair.split(",")
         if len(words) != 2:
-            refuse(f"{where}.points", "x,y with semicolons between them", shown(text))
+            refuse(f"{where}.points", "x,y with semicolons between them", abbreviate(text))
         points.append([to_number(word.strip(), f"{where}.points[{at}]") for word in words])
     if exactly is not None and len(points) != exactly:
         refuse(f"{where}.points", f"{exactly} point", f"{len(points)}")

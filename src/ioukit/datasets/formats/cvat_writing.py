@@ -11,8 +11,8 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from ioukit.datasets.formats import drawn_shapes
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.text_files import refuse, shorter, shown
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.text_files import abbreviate, refuse, shorter
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
     class_names,
@@ -69,14 +69,14 @@ def write_cvat(gt: GroundTruth, path: Path, *, keypoints: bool = False) -> list[
         for image, rows in enumerate(rows_of_images(gt, gt.images)):
             width, height = gt.images.sizes[image].tolist()
             if math.isnan(width) or math.isnan(height):
-                refuse(f"{gt.source}: image {shown(names[image])}", "a width and a height", "none")
+                refuse(f"{gt.source}: image {abbreviate(names[image])}", "a width and a height", "none")
             name = writer.quoted(names[image])
             file.write(f'  <image id="{image}" name={name} width="{shorter(width)}" height="{shorter(height)}">\n')
             for row in rows:
                 file.writelines(writer.shape(row, (width, height)))
             file.write("  </image>\n")
         file.write("</annotations>\n")
-    return [*lost(gt, _HOLDS), *notes, *changed, *writer.notes(), *odd]
+    return [*left_out_columns(gt, _HOLDS), *notes, *changed, *writer.notes(), *odd]
 
 
 class _Writer:
@@ -110,7 +110,7 @@ class _Writer:
 
     def _checked(self, text: str) -> str:
         if _NO_XML.search(text):
-            refuse(self.gt.source, "text with characters that XML allows", shown(text))
+            refuse(self.gt.source, "text with characters that XML allows", abbreviate(text))
         return text
 
     def _content(self, text: str) -> str:

@@ -21,15 +21,15 @@ from ioukit.datasets.formats.four_points import other_areas, partly_kept, points
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
 from ioukit.datasets.formats.text_files import (
+    abbreviate,
     files_in,
     inside,
     read_lines,
     refuse,
     shorter,
-    shown,
     to_number,
     to_numbers,
 )
@@ -174,11 +174,11 @@ def read_dota_detections(
         category = category if category in listed else names.get(category, "")
         with objects.record("bad file"):
             if not category:
-                refuse(str(file), f"one of the {len(listed):,} classes in its name", shown(file.stem))
+                refuse(str(file), f"one of the {len(listed):,} classes in its name", abbreviate(file.stem))
             for where, line in _lines(read_lines(file), file):
                 with objects.record("bad line"):
                     if len(line) != len(fields):
-                        refuse(where, " ".join(fields), shown(" ".join(line)))
+                        refuse(where, " ".join(fields), abbreviate(" ".join(line)))
                     place = finder.position(line[0], where)
                     image = objects.image(str(finder.labels[place]), where, again=True)
                     values = to_numbers(line[1:], fields[1:], where)
@@ -211,7 +211,7 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
     folder.mkdir()
     for stem, lines in zip(image_stems(gt.images, gt.source), texts, strict=True):
         (folder / f"{stem}.txt").write_text("".join(lines), encoding="utf-8")
-    return [*lost(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
+    return [*left_out_columns(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
 
 
 def write_dota_detections(
@@ -246,10 +246,12 @@ def write_dota_detections(
         texts[category].append(f"{stems[image]} {' '.join(map(shorter, (score, *point)))}\n")
     for number, lines in texts.items():
         if set(words[number]) & set("/\\\0"):
-            refuse(ground_truth.source, "names of classes that can be part of names of files", shown(words[number]))
+            refuse(
+                ground_truth.source, "names of classes that can be part of names of files", abbreviate(words[number])
+            )
         (path / f"Task{task}_{words[number]}.txt").write_text("".join(lines), encoding="utf-8")
     holds = Holds(regions=kept, areas=True)
-    return [*lost(dt, holds), *other_areas(dt, kept), *partly_kept(dt, kept), *changes, *blanks]
+    return [*left_out_columns(dt, holds), *other_areas(dt, kept), *partly_kept(dt, kept), *changes, *blanks]
 
 
 class _Object(NamedTuple):
@@ -320,7 +322,7 @@ def _lines(lines: Sequence[str], file: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _object(where: str, words: Sequence[str]) -> _Object:
     if len(words) not in (9, 10):
-        refuse(where, f"{' '.join(_POINTS)} class difficult", shown(" ".join(words)))
+        refuse(where, f"{' '.join(_POINTS)} class difficult", abbreviate(" ".join(words)))
     values = to_numbers(words[:8], _POINTS, where)
     difficult = to_number(words[9], f"{where}, difficult", lowest=0, whole=True) if len(words) == 10 else 0
     return _Object(where, words[8], values, difficult=difficult != 0)
@@ -377,6 +379,6 @@ def _image_words(gt: GroundTruth) -> tuple[list[str], list[str]]:
     for word in words:
         counts[word] += 1
     if twice := next((word for word in words if counts[word] > 1), None):
-        refuse(gt.source, "names of images that differ, also without spaces", shown(twice))
+        refuse(gt.source, "names of images that differ, also without spaces", abbreviate(twice))
     changed = sum(stem != word for stem, word in zip(stems, words, strict=True))
     return words, [f"spaces in the names of {changed:,} images: they are written as _"] if changed else []

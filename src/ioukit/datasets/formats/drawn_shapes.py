@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.datasets.formats.text_files import refuse, shortened, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse, shortened
 
 __all__ = [
     "Drawn",
@@ -177,7 +177,7 @@ def mask_of_rle(record: Any, where: str) -> Drawn:
     from ioukit.regions.masks import Masks  # noqa: PLC0415 - few files have masks
 
     if not isinstance(record, Mapping):
-        refuse(where, "an object with size and counts", shown(record))
+        refuse(where, "an object with size and counts", abbreviate(record))
     try:
         masks = Masks.from_rle([{"size": record.get("size"), "counts": record.get("counts")}])
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -205,7 +205,7 @@ def straightened(points: Sequence[Point], types: str, where: str) -> list[Point]
     at = 1
     while at < len(points):
         if types[at] == "C" and types[at : at + 2] != "CC":
-            refuse(where, "C in pairs, the inner points of a curve", shown(types))
+            refuse(where, "C in pairs, the inner points of a curve", abbreviate(types))
         if types[at] == "L":
             path.append(points[at])
             at += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ioukit.datasets.formats.text_files import shown
+from ioukit.datasets.formats.text_files import abbreviate
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def image_file_names(ground_truth: GroundTruth) -> list[str]:
         where = f"{ground_truth.source}: image {label!r}"
         parts = name.split("/")
         if not all(parts) or set(parts) & {".", ".."} or ":" in parts[0] or not name.isprintable():
-            raise DatasetError(f"{where}: expected the name of a file inside a folder, found {shown(name)}")
+            raise DatasetError(f"{where}: expected the name of a file inside a folder, found {abbreviate(name)}")
         stem = os.path.splitext(name)[0]
         if stem in stems:
             raise DatasetError(

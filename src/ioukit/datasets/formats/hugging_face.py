@@ -12,7 +12,7 @@ from ioukit._optional import import_extra
 from ioukit.datasets.formats.table_columns import BoxLayout
 from ioukit.datasets.formats.table_rows import Reading, ground_truth_of_rows
 from ioukit.datasets.formats.table_sources import Table
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _split(dataset: Mapping[str, Any], split: str | None) -> Any:
     if split is None and len(dataset) == 1:
         return next(iter(dataset.values()))
     if split is None or split not in dataset:
-        refuse(_SOURCE, f"split=, one of {', '.join(map(repr, dataset))}", shown(split))
+        refuse(_SOURCE, f"split=, one of {', '.join(map(repr, dataset))}", abbreviate(split))
     return dataset[split]
 
 

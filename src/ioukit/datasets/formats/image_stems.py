@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ioukit.datasets.formats.image_files import SUFFIXES
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns.images import Images
@@ -32,7 +32,7 @@ def image_stems(images: Images, source: str) -> list[str]:
         if not _are_names(stems):
             twice = Counter(map(str.casefold, stems))
             wrong = next(stem for stem in stems if not _is_name(stem) or twice[stem.casefold()] > 1)
-            refuse(source, "images whose names or ids can be names of files and differ", shown(wrong))
+            refuse(source, "images whose names or ids can be names of files and differ", abbreviate(wrong))
     return stems
 
 

@@ -27,7 +27,7 @@ from ioukit.datasets.formats.kitti_lines import (
     space_of_boxes,
 )
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import files_in
@@ -195,7 +195,7 @@ def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
         category_ids=theirs,
         unused_categories=theirs,
     )
-    notes = [*lost(gt, holds), *notes]
+    notes = [*left_out_columns(gt, holds), *notes]
     if len(gt) and (missing := [name for name in ("truncated", "occluded") if attributes[name] is None]):
         notes.append(f"{' and '.join(missing)} of {len(gt):,} objects are not known: they are written as 0")
     if others := len(set(words.values()) - set(KITTI_NAMES)):
@@ -230,7 +230,7 @@ def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTr
         first[:, 2] = np.where(np.isnan(alpha), first[:, 2], alpha)
     values = np.hstack([first, _geometry(dt), dt.scores[:, None]])
     _write_lines(path, ground_truth, dt.image_ids_in(ground_truth.images), types, values)
-    return [*lost(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes]
+    return [*left_out_columns(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes]
 
 
 def _numbers_of(data: GroundTruth | Detections, name: str) -> npt.NDArray[np.float64] | None:

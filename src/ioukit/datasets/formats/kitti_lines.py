@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import read_lines, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import abbreviate, read_lines, refuse, to_number
 from ioukit.errors import DatasetError
 from ioukit.regions.boxes3d import Boxes3D
 
@@ -91,7 +91,7 @@ class KittiLines:
             refuse(where, f"{expected} fields", f"{len(words)}{hint}")
         place = self.places.get(words[0], self.lower.get(words[0].lower()))
         if place is None:
-            refuse(f"{where}: type", f"one of {', '.join(self.names)}", shown(words[0]))
+            refuse(f"{where}: type", f"one of {', '.join(self.names)}", abbreviate(words[0]))
         values = [to_number(word, f"{where}: {name}") for name, word in zip(self.numbers, words[1:], strict=True)]
         for low in (3, 4):  # left and right, top and bottom
             if values[low + 2] < values[low]:

@@ -11,7 +11,7 @@ from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.first_bytes import first_bytes
 from ioukit.datasets.formats.folder_listing import first_file
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.text_files import inside, read_xml, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import abbreviate, inside, read_xml, refuse, to_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -81,7 +81,7 @@ def _read_file(file: Path, objects: Objects) -> None:
     root = read_xml(file, "annotation")
     name, folder = (_text(root, tag) for tag in ("filename", "folder"))
     if not name:
-        refuse(f"{file}: <filename>", "the name of an image", shown(name))
+        refuse(f"{file}: <filename>", "the name of an image", abbreviate(name))
     key = f"{folder}/{name}" if folder else name
     image = objects.image(key, f"{file}: <filename>", size=_size(root, str(file)))
     for at, element in enumerate(root.findall("object")):
@@ -92,7 +92,7 @@ def _read_file(file: Path, objects: Objects) -> None:
                 objects.problems.leave_out("deleted object")
                 continue
             if not category:
-                refuse(f"{where}: <name>", "the name of a class", shown(category))
+                refuse(f"{where}: <name>", "the name of a class", abbreviate(category))
             drawn = _drawn(element, where, objects)
             if drawn is None:
                 continue

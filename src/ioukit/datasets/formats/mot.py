@@ -14,10 +14,10 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.mot_sequences import FrameSequence, frames_of, sequence_infos, sequences_in
 from ioukit.datasets.formats.objects import Objects
-from ioukit.datasets.formats.text_files import read_lines, refuse, shorter, shown, to_numbers
+from ioukit.datasets.formats.text_files import abbreviate, read_lines, refuse, shorter, to_numbers
 from ioukit.errors import DatasetError
 
 __all__ = ["MOT_NAMES", "read_mot", "read_mot_detections", "recognises", "write_mot", "write_mot_detections"]
@@ -178,7 +178,7 @@ def read_mot_detections(
                 name = usual
                 if len(words) in (8, 9) and values[7] != -1:
                     if values[7] not in by_number:
-                        refuse(f"{where}, class", f"one of the {len(names):,} classes", shown(words[7]))
+                        refuse(f"{where}, class", f"one of the {len(names):,} classes", abbreviate(words[7]))
                     name = by_number[int(values[7])]
                 elif usual not in names:
                     refuse(where, "the class of the detections: category=...", "no class, and no class pedestrian")
@@ -207,7 +207,7 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
     frames, notes = frames_of(gt)
     bad = next((name for name in gt.categories.names if "\n" in name or name != name.strip() or not name), None)
     if bad is not None:
-        refuse(gt.source, "names of classes without line breaks and outer spaces", shown(bad))
+        refuse(gt.source, "names of classes without line breaks and outer spaces", abbreviate(bad))
     tracks = gt.attributes.get("track_id", np.full(len(gt), -1.0)).astype(np.float64)
     seen = gt.attributes.get("visibility", np.full(len(gt), math.nan)).astype(np.float64)
     numbers = {number: at for at, number in enumerate(gt.categories.ids.tolist(), start=1)}
@@ -243,7 +243,7 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
         category_ids=gt.categories.ids.tolist() == list(range(1, len(gt.categories) + 1)),
         unused_categories=True,
     )
-    return [*lost(gt, holds), *notes]
+    return [*left_out_columns(gt, holds), *notes]
 
 
 def write_mot_detections(
@@ -276,7 +276,7 @@ def write_mot_detections(
         (path / name / "det").mkdir(parents=True)
         ordered = "".join(line for _, line in sorted(lines, key=lambda pair: pair[0]))
         (path / name / "det" / "det.txt").write_text(ordered, encoding="utf-8")
-    return [*lost(dt, Holds(attributes=frozenset({"track_id"}))), *notes]
+    return [*left_out_columns(dt, Holds(attributes=frozenset({"track_id"}))), *notes]
 
 
 def _check_first_pixel(first_pixel: int) -> None:
@@ -293,7 +293,7 @@ def _lines(file: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _values(where: str, words: Sequence[str], *, least: int) -> list[float]:
     if not least <= len(words) <= _WITH_PLACE:
-        refuse(where, f"{', '.join(_FIELDS[:least])}, and perhaps class, visibility", shown(",".join(words)))
+        refuse(where, f"{', '.join(_FIELDS[:least])}, and perhaps class, visibility", abbreviate(",".join(words)))
     return to_numbers(words[: len(_FIELDS)], _FIELDS, where)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.problems import Data, Problems
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Objects:
             DatasetError: If the id is no text, or there was such an image before; or if two sizes differ.
         """
         if not _is_name(key):
-            refuse(where, "the name of an image", shown(key))
+            refuse(where, "the name of an image", abbreviate(key))
         position = self._images.get(key)
         if position is None:
             self._images[key] = len(self._images)
@@ -93,7 +93,7 @@ class Objects:
                 self._image_attributes.setdefault(attribute, {})[len(self._images) - 1] = value
             return len(self._images) - 1
         if not again:
-            refuse(where, "an image that differs from those before", shown(key))
+            refuse(where, "an image that differs from those before", abbreviate(key))
         if not math.isnan(size[0]):
             known = self._sizes[position]
             if not math.isnan(known[0]) and known != size:
@@ -130,7 +130,7 @@ class Objects:
             DatasetError: If the name of the class is empty, or no text that a file can hold.
         """
         if not _is_name(category):
-            refuse(self.source, "the name of a class", shown(category))
+            refuse(self.source, "the name of a class", abbreviate(category))
         row = len(self._rows)
         self._rows.append((image, category, box, score))
         if area is not None:
@@ -212,7 +212,7 @@ class Objects:
         if categories is None:
             return {name: number for number, name in enumerate(sorted(set(names)), start=1)}
         if unknown := set(names) - set(categories):
-            refuse(self.source, f"one of the {len(categories):,} classes", shown(min(unknown)))
+            refuse(self.source, f"one of the {len(categories):,} classes", abbreviate(min(unknown)))
         return categories
 
     def _area_column(self, boxes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
@@ -341,7 +341,7 @@ class ImageFinder:
         ways += [(name, self._by_label), (plain.name, self._by_label), (stem, self._by_label)]
         at = next((found[key] for key, found in ways if key in found), -1)
         if at is None:
-            refuse(where, f"the name of one image of {self.source}", f"{shown(name)}, which several have")
+            refuse(where, f"the name of one image of {self.source}", f"{abbreviate(name)}, which several have")
         if at < 0:
-            refuse(where, f"an image of {self.source}", shown(name))
+            refuse(where, f"an image of {self.source}", abbreviate(name))
         return at

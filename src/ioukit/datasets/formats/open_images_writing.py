@@ -11,8 +11,8 @@ import numpy as np
 
 from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.text_files import shown
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.text_files import abbreviate
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def write_open_images(ground_truth: GroundTruth, path: Path) -> list[str]:
         category_ids=True,
         unused_categories=True,
     )
-    return [*notes, *lost(gt, holds)]
+    return [*notes, *left_out_columns(gt, holds)]
 
 
 def write_open_images_detections(
@@ -120,7 +120,7 @@ def write_open_images_detections(
     named = [classes[at] for at in of_class]
     rows = zip(of_image, named, dt.scores.tolist(), *corners[:, [0, 2, 1, 3]].T.tolist(), strict=True)
     _write_table(path, ("ImageID", "LabelName", "Score", *CORNERS), rows)
-    return lost(dt, Holds())
+    return left_out_columns(dt, Holds())
 
 
 def _write_table(path: Path, names: Sequence[str], rows: Iterable[Any]) -> None:
@@ -157,7 +157,7 @@ def _image_ids(gt: GroundTruth) -> list[str]:
     names = [os.path.splitext(name)[0] or label for name, label in zip(gt.images.names, labels, strict=True)]
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise DatasetError(f"{gt.source}: expected images of different names, found {shown(twice)} twice")
+        raise DatasetError(f"{gt.source}: expected images of different names, found {abbreviate(twice)} twice")
     return names
 
 
@@ -166,5 +166,5 @@ def _class_names(gt: GroundTruth) -> list[str]:
     column = gt.categories.column(NAMES)
     names = [str(name) for name in (gt.categories.names if column is None else column.tolist())]
     if len(set(names)) < len(names) or "" in names or "LabelName" in names:
-        raise DatasetError(f"{gt.source}: expected names of classes that differ, found {shown(', '.join(names))}")
+        raise DatasetError(f"{gt.source}: expected names of classes that differ, found {abbreviate(', '.join(names))}")
     return names

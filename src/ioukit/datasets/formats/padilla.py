@@ -17,9 +17,9 @@ from ioukit.datasets.formats.class_words import class_words
 from ioukit.datasets.formats.folder_listing import first_words
 from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import files_in, read_lines, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import abbreviate, files_in, read_lines, refuse, to_number
 
 __all__ = [
     "read_padilla",
@@ -137,7 +137,7 @@ def read_padilla_detections(
                     line = _line(words, where, boxes, listed if names is None else names, scored=True, size=size)
                     category = spelled.get(line.category)
                     if category is None:
-                        refuse(f"{where}, class", f"one of the {len(listed):,} classes", shown(line.category))
+                        refuse(f"{where}, class", f"one of the {len(listed):,} classes", abbreviate(line.category))
                     objects.add(image, category, line.box, score=line.score)
     return objects.detections(ground_truth)
 
@@ -191,12 +191,12 @@ def _line(
     if len(words) != len(fields):
         other = "ground truth" if scored else "detections"
         hint = f" (a line of {other})" if len(words) == len(fields) + (-1 if scored else 1) else ""
-        refuse(where, " ".join(fields), shown(" ".join(words)) + hint)
+        refuse(where, " ".join(fields), abbreviate(" ".join(words)) + hint)
     values = [to_number(word, f"{where}, {name}") for word, name in zip(words[1:], fields[1:], strict=True)]
     category = words[0]
     if names is not None and _is_number(category):
         if not 0 <= int(category) < len(names):
-            refuse(f"{where}, class", f"a number from 0 to {len(names) - 1}", shown(category))
+            refuse(f"{where}, class", f"a number from 0 to {len(names) - 1}", abbreviate(category))
         category = names[int(category)]
     x, y, third, fourth = values[-4:]
     width, height = (third - x, fourth - y) if boxes == "xyxy" else (third, fourth)
@@ -213,7 +213,7 @@ def _line(
 
 
 def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: Sequence[float] | None) -> list[str]:
-    notes = lost(data, _HOLDS)
+    notes = left_out_columns(data, _HOLDS)
     words, changes = class_words(gt.categories, gt.source)
     notes += changes
     if numeric := [word for word in words.values() if _is_number(word)]:

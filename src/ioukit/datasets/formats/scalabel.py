@@ -22,7 +22,16 @@ from ioukit.datasets.formats.found_images import found_size
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
 from ioukit.datasets.formats.scalabel_writing import CORNERS, Corners, write_scalabel, write_scalabel_detections
-from ioukit.datasets.formats.text_files import files_in, member, numbers, read_json, refuse, shortened, shown, to_number
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    files_in,
+    member,
+    numbers,
+    read_json,
+    refuse,
+    shortened,
+    to_number,
+)
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -174,7 +183,7 @@ class _Source:
             if document.get("config") is not None:
                 self._configure(member(document, "config", dict, where), f"{where}: config")
         if not isinstance(listed, list):
-            refuse(where, "an object with frames, or a list of frames", shown(document))
+            refuse(where, "an object with frames, or a list of frames", abbreviate(document))
         is_oldest = isinstance(document, Mapping) and any(
             isinstance(one, Mapping) and "objects" in one for one in listed
         )
@@ -186,7 +195,7 @@ class _Source:
                 labels = [] if record.get(key) is None else member(record, key, list, place)
                 video = record.get("videoName")
                 if video is not None and not isinstance(video, str):
-                    refuse(f"{place}.videoName", "text", shown(video))
+                    refuse(f"{place}.videoName", "text", abbreviate(video))
                 places = [(f"{place}.{key}[{number}]", label) for number, label in enumerate(labels)]
                 self.frames.append(_Frame(place, record, name, video or "", places))
 
@@ -211,7 +220,7 @@ class _Source:
 
 def _size(record: Any, where: str) -> tuple[float, float]:
     if not isinstance(record, Mapping):
-        refuse(where, "an object", shown(record))
+        refuse(where, "an object", abbreviate(record))
     width, height = (to_number(record.get(name), f"{where}.{name}", lowest=0) for name in ("width", "height"))
     return width, height
 
@@ -239,14 +248,14 @@ def _add(
 ) -> bool:
     """Add a label; false if it is no region."""
     if not isinstance(label, Mapping):
-        refuse(where, "an object", shown(label))
+        refuse(where, "an object", abbreviate(label))
     category = label.get("category")
     if not category:
         objects.problems.leave_out("label without a category")
         return False
     member(label, "category", str, where)
     if known is not None and category not in known:
-        refuse(f"{where}.category", f"one of the {len(known):,} classes", shown(category))
+        refuse(f"{where}.category", f"one of the {len(known):,} classes", abbreviate(category))
     drawn = _drawn(label, category, where, corners, objects)
     if drawn is None:
         return False
@@ -294,11 +303,11 @@ def _is_object(value: Any) -> bool:
 
 def _polygons(paths: Any, category: str, where: str, objects: Objects) -> Drawn | None:
     if not isinstance(paths, list):
-        refuse(where, "a list", shown(paths))
+        refuse(where, "a list", abbreviate(paths))
     if paths and isinstance(paths[0], list):  # the oldest layout: one path of [x, y, type]
         for at, point in enumerate(paths):
             if not isinstance(point, list) or len(point) != 3 or not isinstance(point[2], str):
-                refuse(f"{where}[{at}]", "[x, y, type]", shown(point))
+                refuse(f"{where}[{at}]", "[x, y, type]", abbreviate(point))
         types = "".join(point[2] for point in paths)
         paths = [
             {"vertices": [point[:2] for point in paths], "types": types, "closed": not category.startswith("lane")}
@@ -313,7 +322,7 @@ def _polygons(paths: Any, category: str, where: str, objects: Objects) -> Drawn 
         points = [numbers(point, ("x", "y"), f"{place}.vertices[{number}]") for number, point in enumerate(vertices)]
         types = path.get("types") or "L" * len(points)
         if not isinstance(types, str) or len(types) != len(points) or set(types) - set("LC"):
-            refuse(f"{place}.types", f"{len(points)} letters L and C, one per vertex", shown(types))
+            refuse(f"{place}.types", f"{len(points)} letters L and C, one per vertex", abbreviate(types))
         straight = drawn_shapes.straightened(points, types, f"{place}.types")
         parts.append(drawn_shapes.polygon(straight, f"{place}.vertices"))
     return drawn_shapes.joined(parts) if parts else None
@@ -322,7 +331,7 @@ def _polygons(paths: Any, category: str, where: str, objects: Objects) -> Drawn 
 def _details(label: Mapping[str, Any], where: str, objects: Objects) -> tuple[dict[str, bool], dict[str, float | str]]:
     given = label.get("attributes") or {}
     if not isinstance(given, Mapping):
-        refuse(f"{where}.attributes", "an object", shown(given))
+        refuse(f"{where}.attributes", "an object", abbreviate(given))
     flags: dict[str, bool] = {}
     attributes: dict[str, float | str] = {}
     for name, value in given.items():

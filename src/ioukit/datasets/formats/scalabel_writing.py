@@ -10,7 +10,7 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
     class_names,
@@ -119,7 +119,7 @@ def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, corners:
         frames.append({"name": names[image], **size, "labels": labels})
     config = {"attributes": [], "categories": [{"name": name} for name in classes.values()]}
     write_json(path, {"frames": frames, "groups": [], "config": config})
-    return [*lost(data, _HOLDS), *notes, *changed, *odd]
+    return [*left_out_columns(data, _HOLDS), *notes, *changed, *odd]
 
 
 def _corners(box: Sequence[float], corners: Corners) -> dict[str, float]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FARTHEST",
+    "abbreviate",
     "files_in",
     "fits_a_path",
     "inside",
@@ -37,7 +38,6 @@ __all__ = [
     "refuse",
     "shortened",
     "shorter",
-    "shown",
     "to_number",
     "to_numbers",
 ]
@@ -55,7 +55,7 @@ def refuse(where: str, expected: str, found: str) -> NoReturn:
     raise DatasetError(f"{where}: expected {expected}, found {found}")
 
 
-def shown(value: Any) -> str:
+def abbreviate(value: Any) -> str:
     """A value for a message, at most 60 characters long; ``None`` is a member that is missing."""
     if value is None:
         return "nothing"
@@ -103,7 +103,7 @@ def to_number(
     elif isinstance(value, int | float) and not isinstance(value, bool):
         number = float(value) if abs(value) <= FARTHEST else math.inf
     if not lowest <= number <= highest or (whole and not number.is_integer()):
-        refuse(where, expected, shown(value))
+        refuse(where, expected, abbreviate(value))
     return number
 
 
@@ -129,7 +129,7 @@ def numbers(values: Any, names: Sequence[str], where: str, *, text: bool = True)
         DatasetError: If it is no such list; the message has the name of the number.
     """
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(names):
-        refuse(where, f"[{', '.join(names)}]", shown(values))
+        refuse(where, f"[{', '.join(names)}]", abbreviate(values))
     return [
         to_number(value, f"{where}[{at}] ({name})", text=text)
         for at, (value, name) in enumerate(zip(values, names, strict=True))
@@ -144,11 +144,11 @@ def member(record: Any, name: str, kind: type | tuple[type, ...], where: str) ->
     """
     words = {str: "text", list: "a list", dict: "an object", bool: "true or false"}
     if not isinstance(record, Mapping):
-        refuse(where, "an object", shown(record))
+        refuse(where, "an object", abbreviate(record))
     value = record.get(name)
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        refuse(f"{where}.{name}", " or ".join(words.get(one, "a number") for one in kinds), shown(value))
+        refuse(f"{where}.{name}", " or ".join(words.get(one, "a number") for one in kinds), abbreviate(value))
     return value
 
 
@@ -293,12 +293,12 @@ def inside(folder: Path, named: str, where: str) -> Path:
     plain = named.replace("\\", "/")
     parts = plain.split("/")
     if not plain or "\0" in plain or plain.startswith("/") or ".." in parts or ":" in parts[0]:
-        refuse(where, "a path inside the folder of the data set", shown(named))
+        refuse(where, "a path inside the folder of the data set", abbreviate(named))
     path = folder / plain
     if not fits_a_path(plain):
-        refuse(where, "a path that a file can have", shown(named))
+        refuse(where, "a path that a file can have", abbreviate(named))
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
-        refuse(where, "a path inside the folder of the data set", f"a link out of it, {shown(named)}")
+        refuse(where, "a path inside the folder of the data set", f"a link out of it, {abbreviate(named)}")
     return path
 
 

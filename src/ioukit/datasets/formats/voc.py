@@ -22,10 +22,10 @@ from ioukit.datasets.formats.file_names import image_file_names
 from ioukit.datasets.formats.first_bytes import first_bytes
 from ioukit.datasets.formats.image_files import files_below
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import inside, read_lines, shorter, shown, to_number
+from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, shorter, to_number
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
                 key = _ONE_CLASS.sub("", key)
             if key and key not in there:
                 expected = f"the name of a file in {folder}, without .xml"
-                raise DatasetError(f"{listing}: line {number}: expected {expected}, found {shown(key)}")
+                raise DatasetError(f"{listing}: line {number}: expected {expected}, found {abbreviate(key)}")
             keys += [key] if key else []
         keys = sorted(set(keys))
     if not keys:
@@ -241,7 +241,7 @@ def read_voc_detections(
     rows: list[tuple[int, int, list[float]]] = []
     for file, name in _results(Path(path)):
         if name not in known:
-            raise DatasetError(f"{file}: expected one of the {len(known):,} classes, found {shown(name)}")
+            raise DatasetError(f"{file}: expected one of the {len(known):,} classes, found {abbreviate(name)}")
         for number, line in enumerate(read_lines(file), start=1):
             if not line.strip():
                 continue
@@ -282,7 +282,7 @@ def _result(line: str, where: str, narrowest: float) -> tuple[str, list[float]]:
     fields = ("score", "xmin", "ymin", "xmax", "ymax")
     image, *words = line.strip().rsplit(None, 5)  # the name of an image may have blanks
     if len(words) != 5:
-        raise DatasetError(f"{where}: expected image {' '.join(fields)}, found {shown(line.strip())}")
+        raise DatasetError(f"{where}: expected image {' '.join(fields)}, found {abbreviate(line.strip())}")
     values = [to_number(word, f"{where}, {field}") for word, field in zip(words, fields, strict=True)]
     for low, high in ((1, 3), (2, 4)):
         if values[high] < values[low] + narrowest:
@@ -347,7 +347,7 @@ def write_voc(
     listing.parent.mkdir(parents=True)
     listing.write_bytes("".join(f"{stem}\n" for stem in sorted(stems)).encode())
     holds = Holds(flags=frozenset(_FLAGS), attributes=frozenset(["pose"]))
-    return lost(gt, holds)
+    return left_out_columns(gt, holds)
 
 
 def write_voc_detections(
@@ -377,7 +377,7 @@ def write_voc_detections(
     for name in ground_truth.categories.names:
         if not name.isprintable() or not name.strip() or "/" in name or "\\" in name or name in files:
             raise DatasetError(
-                f"{ground_truth.source}: class {shown(name)}: expected a name that can be that of one file"
+                f"{ground_truth.source}: class {abbreviate(name)}: expected a name that can be that of one file"
             )
         files.append(name)
     lines: list[list[str]] = [[] for _ in files]
@@ -389,11 +389,11 @@ def write_voc_detections(
         lines[category].append(f"{stems[at]} {score!r} {' '.join(map(shorter, box))}\n")
     for name, of_file in zip(files, lines, strict=True):
         (path / f"comp4_det_test_{name}.txt").write_bytes("".join(of_file).encode())
-    return lost(dt, Holds())
+    return left_out_columns(dt, Holds())
 
 
 def _element(text: str, where: str) -> str:
     """Text for an element of XML."""
     if not all(character.isprintable() for character in text) or text != text.strip() or not text:
-        raise DatasetError(f"{where}: expected text that XML can hold, found {shown(text)}")
+        raise DatasetError(f"{where}: expected text that XML can hold, found {abbreviate(text)}")
     return escape(text)

@@ -15,9 +15,9 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import inside, read_lines, refuse, shorter, shown, to_number, to_numbers
+from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, refuse, shorter, to_number, to_numbers
 from ioukit.datasets.formats.wider_face_subsets import SUBSETS, Subsets, find_subsets, read_subsets
 
 __all__ = [
@@ -208,7 +208,7 @@ def write_wider_face(gt: GroundTruth, path: Path, *, split: str = "val") -> list
         category_ids=gt.categories.ids.tolist() == [1],
         unused_categories=len(gt.categories) == 1,
     )
-    return [*lost(gt, holds), *_lost_classes(gt)]
+    return [*left_out_columns(gt, holds), *_lost_classes(gt)]
 
 
 def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None) -> list[str]:
@@ -228,13 +228,13 @@ def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: Gro
     for name, values in zip(names, rows, strict=True):
         plain = PurePosixPath(name)
         without = str(plain.with_suffix("")) if plain.suffix.lower() in SUFFIXES else name
-        file = inside(path, f"{without}.txt", f"{ground_truth.source}: image {shown(name)}")
+        file = inside(path, f"{without}.txt", f"{ground_truth.source}: image {abbreviate(name)}")
         if without in written:
-            refuse(ground_truth.source, "names of images that differ without their suffix", shown(name))
+            refuse(ground_truth.source, "names of images that differ without their suffix", abbreviate(name))
         written.add(without)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_text([plain.name], [values]), encoding="utf-8")
-    return [*lost(dt, Holds()), *_lost_classes(ground_truth)]
+    return [*left_out_columns(dt, Holds()), *_lost_classes(ground_truth)]
 
 
 class Record(NamedTuple):
@@ -268,7 +268,7 @@ def _list_of(path: Path, split: str | None, objects: Objects) -> tuple[Path | No
         refuse(str(path), "a file wider_face_<split>_bbx_gt.txt", "none")
     name = split or ("val" if "val" in lists else next(iter(lists)))
     if name not in lists:
-        refuse(str(path), f"one of the splits {', '.join(lists)}", shown(split))
+        refuse(str(path), f"one of the splits {', '.join(lists)}", abbreviate(split))
     if split is None and len(lists) > 1:
         objects.notes.append(f"this is the split {name}; split= takes one of {', '.join(lists)}")
     return path, inside(path, lists[name].relative_to(path).as_posix(), str(lists[name])), name
@@ -304,7 +304,7 @@ def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False)
                 if at >= len(lines) or len(lines[at][1]) < 4:
                     found = " ".join(lines[at][1]) if at < len(lines) else ""
                     where = lines[at][0] if at < len(lines) else str(file)
-                    refuse(where, f"{count:,} faces of {record.name}: {' '.join(fields)}", shown(found or None))
+                    refuse(where, f"{count:,} faces of {record.name}: {' '.join(fields)}", abbreviate(found or None))
                 record.rows.append(None)
                 with objects.record("bad face"):
                     record.rows[-1] = _face(*lines[at], fields)
@@ -317,21 +317,21 @@ def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False)
                 at += 1
         if alone and (rest := next((line for line in lines[at:] if line[1]), None)):
             with objects.record("bad file"):
-                refuse(rest[0], "the end of the file", shown(" ".join(rest[1])))
+                refuse(rest[0], "the end of the file", abbreviate(" ".join(rest[1])))
             return
 
 
 def _count(record: Record, lines: Sequence[tuple[str, list[str]]], at: int) -> int:
     where, words = lines[at] if at < len(lines) else (f"{record.where}, after it", [])
     if len(words) != 1:
-        refuse(where, f"the number of faces of {shown(record.name)}", shown(" ".join(words) or None))
+        refuse(where, f"the number of faces of {abbreviate(record.name)}", abbreviate(" ".join(words) or None))
     return int(to_number(words[0], f"{where}, the number of faces", lowest=0, whole=True))
 
 
 def _face(where: str, words: Sequence[str], fields: Sequence[str]) -> list[float]:
     without = [math.nan] * len(_ATTRIBUTES) if len(words) == len(_BOX) and len(fields) > len(_BOX) + 1 else []
     if len(words) + len(without) != len(fields):
-        refuse(where, " ".join(fields), shown(" ".join(words)))
+        refuse(where, " ".join(fields), abbreviate(" ".join(words)))
     values = to_numbers(words, fields, where)
     if min(values[2:4]) < 0:
         refuse(where, "a width and a height of at least 0", f"{values[2]:g} and {values[3]:g}")
@@ -370,7 +370,7 @@ def _image_names(gt: GroundTruth) -> list[str]:
     names = names if len(set(names)) == len(names) else labels
     bad = next((name for name in names if "\n" in name or "\r" in name or name != name.strip() or not name), None)
     if bad is not None:
-        refuse(gt.source, "names of images without line breaks and outer spaces", shown(bad))
+        refuse(gt.source, "names of images without line breaks and outer spaces", abbreviate(bad))
     return names
 
 

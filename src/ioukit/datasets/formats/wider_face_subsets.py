@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.datasets.formats.text_files import inside, member, read_json, refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, inside, member, read_json, refuse
 
 __all__ = ["SUBSETS", "Subsets", "find_subsets", "read_subsets"]
 
@@ -81,11 +81,11 @@ def _from_json(path: str | os.PathLike[str], counts: Mapping[str, int]) -> dict[
     for subset in SUBSETS:
         made[subset] = {}
         for name, chosen in member(document, subset, dict, os.fspath(path)).items():
-            where = f"{os.fspath(path)}: {subset}[{shown(name)}]"
+            where = f"{os.fspath(path)}: {subset}[{abbreviate(name)}]"
             if name not in counts:
                 refuse(where, "an image of the list of faces", "none of this name")
             if not isinstance(chosen, list) or not all(type(number) is int for number in chosen):
-                refuse(where, "a list of positions", shown(chosen))
+                refuse(where, "a list of positions", abbreviate(chosen))
             made[subset][name] = _within(chosen, counts[name], where)
     return made
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
+from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -50,7 +50,7 @@ def image_names(images: Images, source: str) -> tuple[list[str], list[str]]:
     """
     names = [name or str(label) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
     if len(set(names)) < len(names):
-        refuse(source, "names of images that differ", f"{shown(Counter(names).most_common(1)[0][0])} twice")
+        refuse(source, "names of images that differ", f"{abbreviate(Counter(names).most_common(1)[0][0])} twice")
     lost = 0 if images.keys is None else sum(a != b for a, b in zip(names, images.keys.tolist(), strict=True))
     return names, [f"ids of {lost:,} images that are not their names: their names remain"] if lost else []
 
@@ -62,7 +62,11 @@ def class_names(categories: Categories, source: str) -> dict[int, str]:
         DatasetError: If two classes have the same name, or one has none.
     """
     if len(set(categories.names)) < len(categories):
-        refuse(source, "names of classes that differ", f"{shown(Counter(categories.names).most_common(1)[0][0])} twice")
+        refuse(
+            source,
+            "names of classes that differ",
+            f"{abbreviate(Counter(categories.names).most_common(1)[0][0])} twice",
+        )
     if "" in categories.names:
         refuse(source, "classes with names", "an empty name")
     return dict(zip(categories.ids.tolist(), categories.names, strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ioukit.datasets.formats.csv_tables import CsvTable
 from ioukit.datasets.formats.image_files import files_below, images_below
-from ioukit.datasets.formats.text_files import fits_a_path, inside, read_lines, shown
+from ioukit.datasets.formats.text_files import abbreviate, fits_a_path, inside, read_lines
 from ioukit.datasets.formats.yolo_settings import class_names, in_words, keypoint_shape, yaml_document
 from ioukit.datasets.formats.yolo_splits import (
     SIZES,
@@ -161,7 +161,7 @@ def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
             places += [os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders]
         good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
         if not good or not fits_a_path(named):
-            found_text = shown(line.strip())
+            found_text = abbreviate(line.strip())
             raise DatasetError(f"{listing}: line {number}: expected a path inside {folders[0]}, found {found_text}")
         found[next((place for place in good if os.path.lexists(place)), good[0])] = None
     return sorted(found)
@@ -232,7 +232,7 @@ def _of_darknet(path: Path, split: str) -> Layout:
     for number, line in enumerate(read_lines(path), start=1):
         key, equals, value = line.partition("=")
         if not equals and key.strip():
-            raise DatasetError(f"{path}: line {number}: expected key = value, found {shown(line.strip())}")
+            raise DatasetError(f"{path}: line {number}: expected key = value, found {abbreviate(line.strip())}")
         settings[key.strip()] = value.strip()
     wanted = ("valid", "val", "test") if split == "val" else (split,)
     listing = next((settings[key] for key in wanted if settings.get(key)), None)
@@ -261,7 +261,7 @@ def _beside(path: Path, named: str, roots: Sequence[Path]) -> Path:
         for inner in (named, named.partition("/")[2]):
             if inner and (root / inner).is_file():
                 return inside(root, inner, os.fspath(path))
-    raise DatasetError(f"{path}: expected a file {shown(named)} in {folder}, found none")
+    raise DatasetError(f"{path}: expected a file {abbreviate(named)} in {folder}, found none")
 
 
 def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:

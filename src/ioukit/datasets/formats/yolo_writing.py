@@ -16,8 +16,8 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.file_names import image_file_names
 from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.text_files import inside, shown
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.text_files import abbreviate, inside
 from ioukit.datasets.formats.yolo_rows import Task
 from ioukit.datasets.formats.yolo_splits import SIZES
 from ioukit.errors import DatasetError
@@ -103,7 +103,12 @@ def write_yolo(
         unused_categories=True,
         category_ids=np.array_equal(gt.categories.ids, np.arange(len(gt.categories))),
     )
-    return [*notes, *others, *_rounding(gt.boxes[kept], cut[kept], sizes[kept], digits, chosen), *lost(gt, holds)]
+    return [
+        *notes,
+        *others,
+        *_rounding(gt.boxes[kept], cut[kept], sizes[kept], digits, chosen),
+        *left_out_columns(gt, holds),
+    ]
 
 
 def write_yolo_detections(
@@ -141,7 +146,7 @@ def write_yolo_detections(
     lines, others = _lines(dt, chosen, classes, corners, sizes, dt.scores, digits)
     _write_files(path, names, positions, lines, all_images=False)
     holds = Holds(regions=frozenset([_KINDS[chosen]] if chosen in _KINDS else []))
-    return [*others, *_rounding(dt.boxes, corners, sizes, digits, chosen), *lost(dt, holds)]
+    return [*others, *_rounding(dt.boxes, corners, sizes, digits, chosen), *left_out_columns(dt, holds)]
 
 
 def _check_digits(digits: int | None) -> None:
@@ -292,7 +297,7 @@ def _place_images(
     for at, name in enumerate(names):
         where = f"{gt.source}: image {gt.images.labels[at].item()!r}"
         if os.path.splitext(name)[1].lower() not in SUFFIXES:
-            raise DatasetError(f"{where}: expected a name that ends like an image, found {shown(name)}")
+            raise DatasetError(f"{where}: expected a name that ends like an image, found {abbreviate(name)}")
         source = inside(Path(image_folder), name, where) if image_folder is not None else Path(str(given[at]))  # type: ignore[index]
         if not source.is_file():
             raise DatasetError(f"{where}: expected the file {source}, found none")

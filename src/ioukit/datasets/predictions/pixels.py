@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.datasets.predictions.prediction import array_of
 from ioukit.regions.masks import Masks
 
@@ -42,7 +42,7 @@ def masks_of(value: Any, where: str, *, threshold: float = 0.5) -> Masks:
         refuse(where, "pixels of shape (N, H, W)", f"shape {pixels.shape} of dtype {pixels.dtype}")
     if pixels.dtype.kind == "f":
         if np.isnan(pixels).any():
-            refuse(where, "probabilities", shown("NaN"))
+            refuse(where, "probabilities", abbreviate("NaN"))
         pixels = pixels > threshold
     elif pixels.dtype not in (np.bool_, np.uint8):
         pixels = pixels != 0

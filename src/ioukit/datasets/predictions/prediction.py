@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._arrays import on_host
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 
 __all__ = ["Prediction", "Tool", "array_of", "column_of", "member_of", "numbers_of", "text_of"]
 
@@ -117,5 +117,5 @@ def text_of(value: Any, where: str, count: int) -> Sequence[str] | None:
     if not isinstance(value, Sequence | np.ndarray) or not all(isinstance(one, str) for one in value):
         return None
     if len(value) != count:
-        refuse(where, f"{count:,} names, one per box", shown(list(value)))
+        refuse(where, f"{count:,} names, one per box", abbreviate(list(value)))
     return list(map(str, value)) if count else None

@@ -11,7 +11,7 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.datasets.predictions import detectron2, dicts, mmdetection, supervision, ultralytics
 from ioukit.datasets.predictions.columns import PredictedColumns
 from ioukit.datasets.predictions.prediction import Tool
@@ -181,13 +181,13 @@ class _Images:
         if at < 0 and isinstance(name, str):
             at = self.finder.position(name, where)
         if at < 0:
-            refuse(where, f"an image of {self.finder.source}", shown(name))
+            refuse(where, f"an image of {self.finder.source}", abbreviate(name))
         label = self.finder.labels[at].item()
         if not self.normalized:
             return label, None
         width, height = self.finder.sizes[at].tolist()
         if math.isnan(width) or math.isnan(height):
-            refuse(where, "an image whose width and height are known, as boxes are fractions", shown(label))
+            refuse(where, "an image whose width and height are known, as boxes are fractions", abbreviate(label))
         return label, (width, height)
 
 
@@ -221,12 +221,12 @@ class _Classes:
         if self.known is not None:
             keys = [key for key in (label, name) if key is not None and key in self.known]
             if not keys:
-                found = shown(label if name is None else name)
+                found = abbreviate(label if name is None else name)
                 refuse(where, f"a label among the {len(self.known):,} of classes", found)
             wanted = self.known[keys[0]]
         elif label is not None and (name is None or self.categories is None):
             if not float(label).is_integer():
-                refuse(where, "a whole number", shown(label))
+                refuse(where, "a whole number", abbreviate(label))
             return int(label)
         if not isinstance(wanted, str):
             return operator.index(wanted)
@@ -235,4 +235,4 @@ class _Classes:
         try:
             return int(self.categories.ids[self.categories.positions([wanted])[0]])
         except ValueError as error:
-            refuse(where, "the name of a category (classes={...} maps names)", f"{shown(wanted)}: {error}")
+            refuse(where, "the name of a category (classes={...} maps names)", f"{abbreviate(wanted)}: {error}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.datasets.predictions.prediction import Prediction, column_of, numbers_of
 from ioukit.regions.masks import Masks
 
@@ -58,7 +58,7 @@ def _names(names: Any, labels: Any, where: str) -> list[str] | None:
     known = dict(names) if hasattr(names, "keys") else dict(enumerate(names))
     missing = [label for label in labels.tolist() if label not in known]
     if missing:
-        refuse(where, f"one of the {len(known):,} classes of the model", shown(missing[0]))
+        refuse(where, f"one of the {len(known):,} classes of the model", abbreviate(missing[0]))
     return [str(known[label]) for label in labels.tolist()]
 
 
