@@ -13,8 +13,8 @@ from typing import Any
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, archive_in, first_bytes, last_bytes
 from ioukit.datasets.formats.format import Format
+from ioukit.datasets.formats.recognising import OTHER_JSON, archive_in, first_bytes, last_bytes
 
 __all__ = ["BUILTIN"]
 

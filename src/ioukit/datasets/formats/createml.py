@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
-from ioukit.datasets.formats.folder_listing import count_of
-from ioukit.datasets.formats.found_images import found_size
+from ioukit.datasets.formats.image_files import found_size
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import ImageFinder, Objects
+from ioukit.datasets.formats.recognising import OTHER_JSON, count_of, first_bytes
 from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, inside, member, read_json, refuse, to_number
-from ioukit.datasets.formats.written_rows import class_names, image_names, rows_of_images, write_json
+from ioukit.datasets.formats.written_names import class_names, image_names
+from ioukit.datasets.formats.written_rows import rows_of_images, write_json
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid, existing_file
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, member, numbers, parse_json_line, refuse, to_number
+from ioukit.datasets.formats.written_names import image_stems
 from ioukit.errors import DatasetError
 
 __all__ = ["read_crowdhuman", "read_crowdhuman_detections", "write_crowdhuman", "write_crowdhuman_detections"]

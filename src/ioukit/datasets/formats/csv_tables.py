@@ -13,7 +13,7 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns.lazy import Names
-from ioukit.datasets.formats.coded_column import CodedColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn
 from ioukit.datasets.formats.text_files import abbreviate, shortened
 from ioukit.errors import DatasetError
 

@@ -15,14 +15,12 @@ import numpy as np
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.class_words import class_words
-from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.four_points import other_areas, partly_kept, points_of_objects, rotated_of_points
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
-from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     files_in,
@@ -33,6 +31,7 @@ from ioukit.datasets.formats.text_files import (
     to_number,
     to_numbers,
 )
+from ioukit.datasets.formats.written_names import class_words, image_stems
 from ioukit.errors import DatasetError
 
 __all__ = ["read_dota", "read_dota_detections", "recognises", "write_dota", "write_dota_detections"]

@@ -17,11 +17,9 @@ import numpy.typing as npt
 
 from ioukit._optional import import_extra
 from ioukit.datasets.formats import drawn_shapes
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
-from ioukit.datasets.formats.folder_listing import first_file
-from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     inside,
@@ -32,12 +30,11 @@ from ioukit.datasets.formats.text_files import (
     shortened,
     to_number,
 )
+from ioukit.datasets.formats.written_names import class_names, image_names, image_stems
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
-    class_names,
     drawn_segmentations,
     far_end,
-    image_names,
     plain,
     rows_of_images,
     write_json,

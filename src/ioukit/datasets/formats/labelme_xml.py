@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ioukit.datasets.formats import drawn_shapes
-from ioukit.datasets.formats.first_bytes import first_bytes
-from ioukit.datasets.formats.folder_listing import first_file
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.recognising import first_bytes, first_file
 from ioukit.datasets.formats.text_files import abbreviate, inside, read_xml, refuse, to_number
 
 if TYPE_CHECKING:

@@ -13,13 +13,12 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.class_words import class_words
-from ioukit.datasets.formats.folder_listing import first_words
-from ioukit.datasets.formats.image_stems import image_stems
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.recognising import first_words
 from ioukit.datasets.formats.text_files import abbreviate, files_in, read_lines, refuse, to_number
+from ioukit.datasets.formats.written_names import class_words, image_stems
 
 __all__ = [
     "read_padilla",

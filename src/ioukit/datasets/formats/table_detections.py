@@ -11,7 +11,7 @@ import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.coded_column import CodedColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn
 from ioukit.datasets.formats.known_names import KnownNames, required
 from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_rows import ChosenRows, whole_numbers

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 import numpy as np
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.coded_column import CodedColumn
-from ioukit.datasets.formats.list_column import ListColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.table_columns import BoxLayout, ChosenColumns, choose_columns
 from ioukit.datasets.formats.text_files import FARTHEST

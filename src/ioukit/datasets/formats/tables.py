@@ -18,8 +18,8 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.csv_tables import first_row
-from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.recognising import first_bytes, last_bytes
 from ioukit.datasets.formats.table_columns import BOX_LAYOUTS, BoxLayout, has_boxes, is_taken
 from ioukit.datasets.formats.table_detections import detections_of_rows, detections_of_text
 from ioukit.datasets.formats.table_rows import (

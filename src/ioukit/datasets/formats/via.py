@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
 from ioukit.datasets.formats.drawn_shapes import Drawn
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
-from ioukit.datasets.formats.found_images import found_size
+from ioukit.datasets.formats.image_files import found_size
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import Objects
+from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes
 from ioukit.datasets.formats.text_files import (
     FARTHEST,
     abbreviate,
@@ -26,11 +26,10 @@ from ioukit.datasets.formats.text_files import (
     shortened,
     to_number,
 )
+from ioukit.datasets.formats.written_names import class_names, image_names
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
-    class_names,
     drawn_segmentations,
-    image_names,
     plain,
     rows_of_images,
     write_json,

@@ -18,14 +18,14 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.lazy import Names
-from ioukit.datasets.formats.file_names import image_file_names
-from ioukit.datasets.formats.first_bytes import first_bytes
 from ioukit.datasets.formats.image_files import files_below
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.recognising import first_bytes
 from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, shorter, to_number
+from ioukit.datasets.formats.written_names import image_file_names
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:

@@ -5,20 +5,32 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ioukit._optional import import_extra
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, refuse, shorter, to_number, to_numbers
-from ioukit.datasets.formats.wider_face_subsets import SUBSETS, Subsets, find_subsets, read_subsets
+from ioukit.datasets.formats.recognising import first_lines
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    inside,
+    member,
+    read_json,
+    read_lines,
+    refuse,
+    shorter,
+    to_number,
+    to_numbers,
+)
 
 __all__ = [
     "read_wider_face",
@@ -33,6 +45,7 @@ _ATTRIBUTES = ("blur", "expression", "illumination", "invalid", "occlusion", "po
 _INVALID = "invalid"
 _FACE = "face"
 _LISTS = "wider_face_split"
+_SUBSETS = ("easy", "medium", "hard")
 
 
 def recognises(path: Path) -> bool:
@@ -104,8 +117,8 @@ def read_wider_face(
     root, file, name = _list_of(Path(path), split, objects)
     records = list(_records(objects, file, len(_BOX) + len(_ATTRIBUTES)))
     counts = {record.name: len(record.rows) for record in records}
-    found = subsets if subsets is not None or root is None else find_subsets(root, name)
-    of_subsets = Subsets({}, 0) if found is None else read_subsets(found, records, name)
+    found = subsets if subsets is not None or root is None else _find_subsets(root, name)
+    of_subsets = _Subsets({}, 0) if found is None else _read_subsets(found, records, name)
     if of_subsets.other_boxes:
         objects.notes.append(f"{of_subsets.other_boxes:,} of {len(counts):,} images have other boxes in the .mat files")
     sizes = [UNKNOWN_SIZE] * len(records)
@@ -186,7 +199,7 @@ def write_wider_face(gt: GroundTruth, path: Path, *, split: str = "val") -> list
     names = _image_names(gt)
     columns = {name: gt.flag(name) if name == _INVALID else gt.attributes.get(name) for name in _ATTRIBUTES}
     rows: list[list[list[float]]] = [[] for _ in names]
-    positions: dict[str, dict[str, list[int]]] = {subset: {} for subset in SUBSETS if subset in gt.flags}
+    positions: dict[str, dict[str, list[int]]] = {subset: {} for subset in _SUBSETS if subset in gt.flags}
     places = gt.images.ids.searchsorted(gt.image_ids).tolist()
     for row, (place, box) in enumerate(zip(places, gt.boxes.tolist(), strict=True)):
         for subset, found in positions.items():
@@ -202,7 +215,7 @@ def write_wider_face(gt: GroundTruth, path: Path, *, split: str = "val") -> list
         (folder / f"wider_face_{split}_subsets.json").write_text(text, encoding="utf-8")
     attributes = {name: column for name, column in columns.items() if name != _INVALID and column is not None}
     holds = Holds(
-        flags=frozenset({_INVALID, *SUBSETS}),
+        flags=frozenset({_INVALID, *_SUBSETS}),
         attributes=frozenset(name for name, column in attributes.items() if column.dtype.kind in "biuf"),
         image_sizes=False,
         category_ids=gt.categories.ids.tolist() == [1],
@@ -237,7 +250,7 @@ def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: Gro
     return [*left_out_columns(dt, Holds()), *_lost_classes(ground_truth)]
 
 
-class Record(NamedTuple):
+class _Record(NamedTuple):
     """An image in a list."""
 
     name: str
@@ -274,7 +287,7 @@ def _list_of(path: Path, split: str | None, objects: Objects) -> tuple[Path | No
     return path, inside(path, lists[name].relative_to(path).as_posix(), str(lists[name])), name
 
 
-def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False) -> Iterator[Record]:
+def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False) -> Iterator[_Record]:
     """The images of a list.
 
     Args:
@@ -291,7 +304,7 @@ def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False)
         if not lines[at][1]:
             at += 1
             continue
-        record = Record(texts[at], lines[at][0], [])
+        record = _Record(texts[at], lines[at][0], [])
         at += 1
         complete = False
         with objects.record("bad image"):
@@ -321,7 +334,7 @@ def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False)
             return
 
 
-def _count(record: Record, lines: Sequence[tuple[str, list[str]]], at: int) -> int:
+def _count(record: _Record, lines: Sequence[tuple[str, list[str]]], at: int) -> int:
     where, words = lines[at] if at < len(lines) else (f"{record.where}, after it", [])
     if len(words) != 1:
         refuse(where, f"the number of faces of {abbreviate(record.name)}", abbreviate(" ".join(words) or None))
@@ -346,7 +359,9 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _sizes(folder: Path, records: Sequence[Record], objects: Objects, threads: int | None) -> list[tuple[float, float]]:
+def _sizes(
+    folder: Path, records: Sequence[_Record], objects: Objects, threads: int | None
+) -> list[tuple[float, float]]:
     sizes = [UNKNOWN_SIZE] * len(records)
     if not folder.is_dir():
         return sizes
@@ -385,3 +400,101 @@ def _lost_classes(gt: GroundTruth) -> list[str]:
     if len(gt.categories) == 1 and gt.categories.names == (_FACE,):
         return []
     return [f"names of {len(gt.categories):,} classes: all objects are faces"] if len(gt.categories) else []
+
+
+class _Subsets(NamedTuple):
+    """The faces of each subset."""
+
+    positions: Mapping[str, Mapping[str, frozenset[int]]]
+    """The positions of the faces by subset and by the name of the image."""
+    other_boxes: int
+    """How many images have other boxes where the subsets come from than in the list."""
+
+
+def _find_subsets(root: Path, split: str) -> Path | None:
+    """The JSON file, or the folder of the .mat files, in the folder of a data set; ``None`` if there is neither."""
+    for folder in ("", "ground_truth", "eval_tools/ground_truth", "wider_face_split"):
+        names = (f"wider_face_{split}_subsets.json", f"wider_easy_{split}.mat")
+        for name in names:
+            if (root / folder / name).is_file():
+                file = inside(root, f"{folder}/{name}".lstrip("/"), str(root / folder / name))
+                return file if name.endswith(".json") else file.parent
+    return None
+
+
+def _read_subsets(path: str | os.PathLike[str], records: Sequence[_Record], split: str) -> _Subsets:
+    """The subsets from a JSON file, or from a folder with the .mat files.
+
+    Raises:
+        DatasetError: If an image or a face is not in the list, or the files have another layout.
+        ModuleNotFoundError: If there are .mat files and SciPy is not installed.
+        OSError: If a file cannot be read.
+    """
+    if not os.path.isdir(path):
+        return _Subsets(_from_json(path, {record.name: len(record.rows) for record in records}), 0)
+    by_name = {str(PurePosixPath(record.name).with_suffix("")): record for record in records if record.name}
+    positions, other = {}, set()
+    for subset in _SUBSETS:
+        file = inside(Path(path), f"wider_{subset}_{split}.mat", os.fspath(path))
+        found: dict[str, frozenset[int]] = {}
+        for name, boxes, chosen in _images_of_mat(file):
+            where = f"{file}: image {name}"
+            record = by_name.get(name)
+            if record is None:
+                refuse(where, "an image of the list of faces", "none of this name")
+            if len(boxes) != len(record.rows) and len(record.rows):
+                refuse(where, f"{len(record.rows):,} faces, as in the list", f"{len(boxes):,}")
+            if any(row is not None and row[:4] != box for row, box in zip(record.rows, boxes, strict=False)):
+                other.add(name)
+            found[record.name] = _within([number - 1 for number in chosen], len(record.rows), where)
+        positions[subset] = found
+    return _Subsets(positions, len(other))
+
+
+def _from_json(path: str | os.PathLike[str], counts: Mapping[str, int]) -> dict[str, dict[str, frozenset[int]]]:
+    document = read_json(path)
+    made: dict[str, dict[str, frozenset[int]]] = {}
+    for subset in _SUBSETS:
+        made[subset] = {}
+        for name, chosen in member(document, subset, dict, os.fspath(path)).items():
+            where = f"{os.fspath(path)}: {subset}[{abbreviate(name)}]"
+            if name not in counts:
+                refuse(where, "an image of the list of faces", "none of this name")
+            if not isinstance(chosen, list) or not all(type(number) is int for number in chosen):
+                refuse(where, "a list of positions", abbreviate(chosen))
+            made[subset][name] = _within(chosen, counts[name], where)
+    return made
+
+
+def _within(positions: Sequence[int], count: int, where: str) -> frozenset[int]:
+    if wrong := [position for position in positions if not 0 <= position < count]:
+        refuse(where, f"faces among the {count:,} of the image", f"number {wrong[0]} from 0 on")
+    return frozenset(positions)
+
+
+def _images_of_mat(file: Path) -> list[tuple[str, list[list[float]], list[int]]]:
+    """Event and name of each image, its boxes, and the numbers of the faces that count, from 1 on."""
+    scipy = import_extra("scipy.io", extra="sparse", needed_by="reading WIDER FACE's .mat files")
+    with file.open("rb") as opened:  # a missing file is an error of its own
+        try:
+            content = scipy.loadmat(opened)
+            images = []
+            columns = [content[name].ravel() for name in ("event_list", "file_list", "face_bbx_list", "gt_list")]
+            for event, files, boxes, chosen in zip(*columns, strict=True):
+                cells = (files.ravel(), boxes.ravel(), chosen.ravel())
+                for name, box, numbers in zip(*cells, strict=True):
+                    images.append(
+                        (
+                            f"{_cell_text(event)}/{_cell_text(name)}",
+                            np.asarray(box, np.float64).reshape(-1, 4).tolist(),
+                            np.asarray(numbers, np.int64).ravel().tolist(),
+                        )
+                    )
+        except Exception as error:  # SciPy raises errors of many kinds about files that are damaged
+            expected = "a .mat file with event_list, file_list, face_bbx_list and gt_list"
+            refuse(str(file), expected, f"something else: {type(error).__name__}: {str(error)[:100]!r}")
+    return images
+
+
+def _cell_text(cell: Any) -> str:
+    return str(np.asarray(cell).ravel()[0])

@@ -1,4 +1,4 @@
-"""What writers of all formats need of a data set: the rows of each image, and names that can be told apart."""
+"""What writers of several formats need of a data set: the rows of each image, attributes, segmentations, JSON."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, refuse
+from ioukit.datasets.formats.text_files import FARTHEST
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from ioukit.datasets.columns.images import Categories, Images
+    from ioukit.datasets.columns.images import Images
 
 __all__ = [
     "attribute_values",
-    "class_names",
     "drawn_segmentations",
     "far_end",
-    "image_names",
     "plain",
     "rows_of_images",
     "write_json",
@@ -40,36 +38,6 @@ def rows_of_images(data: GroundTruth | Detections, images: Images) -> list[list[
     for row, at in enumerate(np.searchsorted(images.ids, ids).tolist()):
         rows[at].append(row)
     return rows
-
-
-def image_names(images: Images, source: str) -> tuple[list[str], list[str]]:
-    """(I,) the file name of each image, or its id if it has no name; and a note about other ids, which are lost.
-
-    Raises:
-        DatasetError: If two images have the same name.
-    """
-    names = [name or str(label) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
-    if len(set(names)) < len(names):
-        refuse(source, "names of images that differ", f"{abbreviate(Counter(names).most_common(1)[0][0])} twice")
-    lost = 0 if images.keys is None else sum(a != b for a, b in zip(names, images.keys.tolist(), strict=True))
-    return names, [f"ids of {lost:,} images that are not their names: their names remain"] if lost else []
-
-
-def class_names(categories: Categories, source: str) -> dict[int, str]:
-    """The names of the classes by id.
-
-    Raises:
-        DatasetError: If two classes have the same name, or one has none.
-    """
-    if len(set(categories.names)) < len(categories):
-        refuse(
-            source,
-            "names of classes that differ",
-            f"{abbreviate(Counter(categories.names).most_common(1)[0][0])} twice",
-        )
-    if "" in categories.names:
-        refuse(source, "classes with names", "an empty name")
-    return dict(zip(categories.ids.tolist(), categories.names, strict=True))
 
 
 def far_end(low: float, length: float) -> float:

@@ -13,13 +13,13 @@ import numpy as np
 
 from ioukit._checks import check_choice
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.file_names import image_file_names
 from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.text_files import abbreviate, inside
+from ioukit.datasets.formats.written_names import image_file_names
+from ioukit.datasets.formats.yolo_layout import SIZES
 from ioukit.datasets.formats.yolo_rows import Task
-from ioukit.datasets.formats.yolo_splits import SIZES
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.datasets import Categories
-from ioukit.datasets.columns._listed import listed_categories
+from ioukit.datasets.columns.images import listed_categories
 from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.evaluation.evaluator.values import place_of
 

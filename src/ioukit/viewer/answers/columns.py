@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import pluralize
-from ioukit.datasets.formats.coded_column import CodedColumn
-from ioukit.datasets.formats.list_column import ListColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.errors import DatasetError
 from ioukit.slices.image_table import ImageRows, column_values, image_rows, is_list
 from ioukit.viewer.answers.values import LeftOutError, Value
