@@ -18,11 +18,18 @@ from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.recognising import count_of, first_bytes
-from ioukit.datasets.formats.text_files import abbreviate, inside, read_xml, refuse, shortened, shorter, to_number
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    read_xml,
+    refuse,
+    shortened,
+    shorter,
+    single_file,
+    start_of_single_file,
+    to_number,
+)
 from ioukit.datasets.formats.written_names import class_names, image_names
 from ioukit.datasets.formats.written_rows import attribute_values, drawn_segmentations, far_end, rows_of_images
-from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_cvat", "recognises", "write_cvat"]
 
+_FILE = "annotations.xml"
 _ROOT = re.compile(rb"<annotations[\s/>]")
 _NO_REGION = ("polyline", "points", "cuboid", "tag")
 _MOST_FRAMES = 10_000_000
@@ -49,13 +57,7 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def recognises(path: Path) -> bool:
     """Whether a path is an XML file with the element ``<annotations>``, or a folder with one such file."""
-    if path.is_dir() and count_of(path, ".xml") != 1 and not (path / "annotations.xml").is_file():
-        return False
-    try:
-        file = _file(path)
-    except DatasetError:
-        return False
-    return bool(_ROOT.search(first_bytes(file)))
+    return bool(_ROOT.search(start_of_single_file(path, _FILE)))
 
 
 def read_cvat(
@@ -98,7 +100,7 @@ def read_cvat(
         DatasetError: If the data is invalid; names file, image and shape, what was expected and what came.
         OSError: If the file cannot be read.
     """
-    file = _file(Path(path))
+    file = single_file(Path(path), _FILE)
     root = read_xml(file, "annotations")
     objects = Objects(path, on_invalid)
     reader = _Reader(objects, _Labels.of(root, str(file)), any(box.get("rotation") for box in root.iter("box")))
@@ -111,17 +113,6 @@ def read_cvat(
                 reader.take(shape, element, image, size, f"{where}: {shape.tag}[{number}]", {})
     _read_tracks(root, reader, str(file))
     return objects.ground_truth(reader.labels.ids or None)
-
-
-def _file(path: Path) -> Path:
-    if not path.is_dir():
-        return path
-    files = [file for file in (path / "annotations.xml",) if file.is_file()] or sorted(path.glob("*.xml"))
-    if len(files) != 1:
-        refuse(str(path), "annotations.xml, or a single XML file", f"{len(files)} XML files")
-    if files[0].is_symlink():
-        inside(path, files[0].name, str(files[0]))
-    return files[0]
 
 
 def _read_tracks(root: Element, reader: _Reader, file: str) -> None:
@@ -263,7 +254,7 @@ class _Reader:
                 regions: dict[str, Any] = {"keypoints": points}
             else:
                 drawn = _drawn(shape, size, where, turned=self.turned)
-                regions = {} if drawn.segmentation is None else {"segmentations": drawn.segmentation}
+                regions = drawn.regions
             if self.turned:
                 regions["rotated"] = drawn.rotated or drawn_shapes.turned_rectangle(drawn.box, 0).rotated
             flags, attributes = self._details(shape, label, where)

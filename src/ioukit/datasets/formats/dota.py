@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,21 +17,24 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.four_points import other_areas, partly_kept, points_of_objects, rotated_of_points
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
-from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     files_in,
     inside,
+    is_number,
     read_lines,
     refuse,
     shorter,
     to_number,
     to_numbers,
+    words_of_lines,
 )
 from ioukit.datasets.formats.written_names import class_words, image_stems
+from ioukit.datasets.formats.written_rows import write_image_texts
 from ioukit.errors import DatasetError
 
 __all__ = ["read_dota", "read_dota_detections", "recognises", "write_dota", "write_dota_detections"]
@@ -56,7 +59,7 @@ def recognises(path: Path) -> bool:
             for file in sorted(folder.glob("*.txt")):
                 words = next((words for words in first_lines(file) if not _is_header(words[0])), None)
                 if words is not None:
-                    return len(words) in (9, 10) and all(map(_is_number, words[:8])) and not _is_number(words[8])
+                    return len(words) in (9, 10) and all(map(is_number, words[:8])) and not is_number(words[8])
     except (OSError, DatasetError):
         return False
     return False
@@ -174,7 +177,7 @@ def read_dota_detections(
         with objects.record("bad file"):
             if not category:
                 refuse(str(file), f"one of the {len(listed):,} classes in its name", abbreviate(file.stem))
-            for where, line in _lines(read_lines(file), file):
+            for where, line in words_of_lines(read_lines(file), file):
                 with objects.record("bad line"):
                     if len(line) != len(fields):
                         refuse(where, " ".join(fields), abbreviate(" ".join(line)))
@@ -201,15 +204,10 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
         image_sizes=False,
         areas=True,
     )
-    texts = [_header_text(gt, row) for row in range(len(gt.images))]
-    places = {number: at for at, number in enumerate(gt.images.ids.tolist())}
-    rows = (gt.image_ids.tolist(), gt.category_ids.tolist(), points.tolist(), gt.flag("difficult").tolist())
-    for image, category, point, difficult in zip(*rows, strict=True):
-        texts[places[image]].append(f"{' '.join(map(shorter, point))} {words[category]} {int(difficult)}\n")
-    folder = path / _LABELS
-    folder.mkdir()
-    for stem, lines in zip(image_stems(gt.images, gt.source), texts, strict=True):
-        (folder / f"{stem}.txt").write_text("".join(lines), encoding="utf-8")
+    rows = zip(points.tolist(), gt.category_ids.tolist(), gt.flag("difficult").tolist(), strict=True)
+    lines = [f"{' '.join(map(shorter, point))} {words[category]} {int(flag)}" for point, category, flag in rows]
+    (path / _LABELS).mkdir()
+    write_image_texts(path / _LABELS, gt, gt, lines, [_header_text(gt, row) for row in range(len(gt.images))])
     return [*left_out_columns(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
 
 
@@ -309,14 +307,7 @@ def _header(file: Path) -> tuple[dict[str, float | str], Iterator[tuple[str, lis
             header[_SOURCE] = value
         elif name.lower() == _GSD and value.lower() not in ("", "null", "none", "nan"):
             header[_GSD] = to_number(value, f"{file}: line {number}, {_GSD}", lowest=0)
-    return header, ((where, words) for where, words in _lines(lines, file) if not _is_header(words[0]))
-
-
-def _lines(lines: Sequence[str], file: Path) -> Iterator[tuple[str, list[str]]]:
-    """The lines that are not empty, as words, each with its place."""
-    for number, line in enumerate(lines, start=1):
-        if words := line.split():
-            yield f"{file}: line {number}", words
+    return header, ((where, words) for where, words in words_of_lines(lines, file) if not _is_header(words[0]))
 
 
 def _object(where: str, words: Sequence[str]) -> _Object:
@@ -325,14 +316,6 @@ def _object(where: str, words: Sequence[str]) -> _Object:
     values = to_numbers(words[:8], _POINTS, where)
     difficult = to_number(words[9], f"{where}, difficult", lowest=0, whole=True) if len(words) == 10 else 0
     return _Object(where, words[8], values, difficult=difficult != 0)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _add(objects: Objects, found: Sequence[tuple[int, _Object]]) -> None:
@@ -359,24 +342,21 @@ def _add(objects: Objects, found: Sequence[tuple[int, _Object]]) -> None:
         )
 
 
-def _header_text(gt: GroundTruth, row: int) -> list[str]:
-    lines = []
-    attributes = gt.images.attributes
+def _header_text(gt: GroundTruth, row: int) -> str:
+    text, attributes = "", gt.images.attributes
     if _SOURCE in attributes:
-        lines.append(f"{_SOURCE}:{' '.join(str(attributes[_SOURCE][row]).split())}\n")
+        text += f"{_SOURCE}:{' '.join(str(attributes[_SOURCE][row]).split())}\n"
     if _GSD in attributes:
         value = float(attributes[_GSD][row])
-        lines.append(f"{_GSD}:{'null' if math.isnan(value) else shorter(value)}\n")
-    return lines
+        text += f"{_GSD}:{'null' if math.isnan(value) else shorter(value)}\n"
+    return text
 
 
 def _image_words(gt: GroundTruth) -> tuple[list[str], list[str]]:
     """The names of images as words, and a note if names were changed."""
     stems = image_stems(gt.images, gt.source)
     words = ["_".join(stem.split()) for stem in stems]
-    counts: defaultdict[str, int] = defaultdict(int)
-    for word in words:
-        counts[word] += 1
+    counts = Counter(words)
     if twice := next((word for word in words if counts[word] > 1), None):
         refuse(gt.source, "names of images that differ, also without spaces", abbreviate(twice))
     changed = sum(stem != word for stem, word in zip(stems, words, strict=True))

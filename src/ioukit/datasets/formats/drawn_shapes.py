@@ -48,6 +48,11 @@ class Drawn(NamedTuple):
     rotated: list[float] | None = None
     """``[cx, cy, width, height, angle]`` of a rectangle that is turned; radians, clockwise on the screen."""
 
+    @property
+    def regions(self) -> dict[str, Any]:
+        """The segmentation as `Objects.add` takes it."""
+        return {} if self.segmentation is None else {"segmentations": self.segmentation}
+
 
 def rectangle(first: Point, second: Point) -> Drawn:
     """The rectangle of two opposite corners, in any order."""

@@ -15,14 +15,21 @@ import numpy.typing as npt
 from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_words
-from ioukit.datasets.formats.text_files import abbreviate, files_in, read_lines, refuse, to_number
-from ioukit.datasets.formats.written_names import class_words, image_stems
-from ioukit.errors import DatasetError
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    files_in,
+    is_number,
+    read_lines,
+    refuse,
+    to_number,
+    words_of_lines,
+)
+from ioukit.datasets.formats.written_names import class_words
+from ioukit.datasets.formats.written_rows import write_image_texts
 from ioukit.regions.boxes3d import Boxes3D
 
 __all__ = ["KITTI_NAMES", "read_kitti", "read_kitti_detections", "recognises", "write_kitti", "write_kitti_detections"]
@@ -45,7 +52,7 @@ _NUMBERS = (
 def recognises(path: Path) -> bool:
     """Whether the path is a folder with text files, the first line of which is one of KITTI's; or one around it."""
     words = first_words(_label_folder(path))
-    return len(words) in (_LABEL_FIELDS, _LABEL_FIELDS + 1) and not _is_number(words[0])
+    return len(words) in (_LABEL_FIELDS, _LABEL_FIELDS + 1) and not is_number(words[0])
 
 
 def read_kitti(
@@ -85,7 +92,7 @@ def read_kitti(
     stems = [file.stem for file in files]
     values, dont_care = lines.array(), [names[place] == _DONT_CARE for place in lines.types]
     gt = GroundTruth.from_arrays(
-        image_ids=_labels(stems, lines.images),
+        image_ids=np.array(stems or [""], np.str_)[np.array(lines.images, np.int64)],
         category_ids=np.array(lines.types, np.int64) + 1,
         boxes=_pixels(values),
         areas=_pixels(values)[:, 2:].prod(axis=1),
@@ -137,13 +144,10 @@ def read_kitti_detections(
     lines = _Lines(names, problems, detections=True)
     seen = set()
     for file in _files(path, "detections"):
-        try:
+        with problems.record("unknown image"):
             at = numbered[file.stem] if file.stem in numbered else finder.position(file.stem, str(file))
-        except DatasetError as error:
-            problems.meet("unknown image", str(error))
-            continue
-        seen.add(at)
-        lines.read(file, at)
+            seen.add(at)
+            lines.read(file, at)
     values = lines.array()
     dt = Detections.from_arrays(
         image_ids=labels[np.array(lines.images, np.int64)],
@@ -198,7 +202,7 @@ def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
     for at, column in enumerate(attributes.values()):
         if column is not None:
             values[:, at] = np.where(np.isnan(column), values[:, at], column)
-    _write_lines(path, gt, gt.image_ids, types, np.hstack([values, _geometry(gt)]))
+    write_image_texts(path, gt, gt, _spelled_lines(types, np.hstack([values, _geometry(gt)])))
     return notes
 
 
@@ -222,7 +226,7 @@ def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTr
     if alpha is not None:
         first[:, 2] = np.where(np.isnan(alpha), first[:, 2], alpha)
     values = np.hstack([first, _geometry(dt), dt.scores[:, None]])
-    _write_lines(path, ground_truth, dt.image_ids_in(ground_truth.images), types, values)
+    write_image_texts(path, dt, ground_truth, _spelled_lines(types, values))
     return [*left_out_columns(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes]
 
 
@@ -246,15 +250,12 @@ def _geometry(data: GroundTruth | Detections) -> npt.NDArray[np.float64]:
     return np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:], in_space])
 
 
-def _write_lines(
-    path: Path, gt: GroundTruth, image_ids: npt.NDArray[np.int64], types: Sequence[str], values: npt.NDArray[np.float64]
-) -> None:
-    texts: dict[int, list[str]] = {number: [] for number in gt.images.ids.tolist()}
-    for image, name, numbers in zip(image_ids.tolist(), types, values.tolist(), strict=True):
-        words = [f"{number:.0f}" if number.is_integer() else repr(number) for number in numbers]
-        texts[image].append(f"{' '.join([name, *words])}\n")
-    for stem, lines in zip(image_stems(gt.images, gt.source), texts.values(), strict=True):
-        (path / f"{stem}.txt").write_text("".join(lines), encoding="utf-8", newline="\n")
+def _spelled_lines(types: Sequence[str], values: npt.NDArray[np.float64]) -> list[str]:
+    """(N,) a type and its numbers; whole ones without a point."""
+    return [
+        " ".join([name, *(f"{number:.0f}" if number.is_integer() else repr(number) for number in numbers)])
+        for name, numbers in zip(types, values.tolist(), strict=True)
+    ]
 
 
 def _label_folder(path: Path) -> Path:
@@ -265,18 +266,6 @@ def _label_folder(path: Path) -> Path:
 
 def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
     return files_in(_label_folder(Path(path)), "*.txt", f"a folder of text files with {what}")
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _labels(stems: Sequence[str], images: Sequence[int]) -> npt.NDArray[np.str_]:
-    return np.array(stems or [""], np.str_)[np.array(images, np.int64)]
 
 
 class _Line(NamedTuple):
@@ -308,24 +297,14 @@ class _Lines:
 
     def read(self, path: Path, image: int) -> None:
         """Take the lines of the file of an image."""
-        try:
-            lines = read_lines(path)
-        except DatasetError as error:
-            self.problems.meet("bad file", str(error))
-            return
-        for number, text in enumerate(lines, start=1):
-            words = text.split()
-            if not words:
-                continue
-            try:
-                line = self._line(words, f"{path}: line {number}")
-            except DatasetError as error:
-                self.problems.meet("bad line", str(error))
-                continue
-            self.images.append(image)
-            self.types.append(line.place)
-            self.values.append(line.values)
-            self.sizes.append(line.in_space)
+        with self.problems.record("bad file"):
+            for where, words in words_of_lines(read_lines(path), path):
+                with self.problems.record("bad line"):
+                    line = self._line(words, where)
+                    self.images.append(image)
+                    self.types.append(line.place)
+                    self.values.append(line.values)
+                    self.sizes.append(line.in_space)
 
     def array(self) -> npt.NDArray[np.float64]:
         """(N, 14) or (N, 15) the numbers."""

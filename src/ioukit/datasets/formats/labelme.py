@@ -22,7 +22,7 @@ from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
 from ioukit.datasets.formats.text_files import (
     abbreviate,
-    inside,
+    check_link,
     member,
     numbers,
     read_json,
@@ -106,8 +106,7 @@ def read_labelme(
         refuse(str(root), "JSON files of LabelMe", "none")
     for file in files:
         with objects.record("bad file"):
-            if file.is_symlink():
-                inside(root, str(file.relative_to(root)), str(file))
+            check_link(root, file)
             _read_file(file, root, objects)
     return objects.ground_truth()
 
@@ -137,8 +136,7 @@ def _read_file(file: Path, root: Path, objects: Objects) -> None:
             parts.setdefault(instance, []).append(drawn)
     for instance, several in parts.items():
         one = drawn_shapes.joined(several)
-        regions = {} if one.segmentation is None else {"segmentations": one.segmentation}
-        objects.add(image, instance[0], one.box, area=one.area, regions=regions, **details[instance])
+        objects.add(image, instance[0], one.box, area=one.area, regions=one.regions, **details[instance])
 
 
 def _size(record: Mapping[str, Any], where: str) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_bytes, first_file
-from ioukit.datasets.formats.text_files import abbreviate, inside, read_xml, refuse, to_number
+from ioukit.datasets.formats.text_files import abbreviate, check_link, read_xml, refuse, to_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -65,8 +65,7 @@ def read_labelme_xml(
         refuse(str(root), "XML files of LabelMe", "none")
     for file in files:
         with objects.record("bad file"):
-            if file.is_symlink():
-                inside(root, str(file.relative_to(root)), str(file))
+            check_link(root, file)
             _read_file(file, objects)
     return objects.ground_truth()
 
@@ -103,7 +102,7 @@ def _read_file(file: Path, objects: Objects) -> None:
                 area=drawn.area,
                 flags={"occluded": _text(element, "occluded") == "yes"},
                 attributes=attributes,
-                regions={} if drawn.segmentation is None else {"segmentations": drawn.segmentation},
+                regions=drawn.regions,
             )
 
 

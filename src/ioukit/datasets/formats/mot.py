@@ -224,28 +224,17 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
     seen = gt.attributes.get("visibility", np.full(len(gt), math.nan)).astype(np.float64)
     numbers = {number: at for at, number in enumerate(gt.categories.ids.tolist(), start=1)}
     boxes = gt.boxes + np.array([first_pixel, first_pixel, 0, 0])
-    texts: dict[str, list[tuple[int, str]]] = {name: [] for name, _ in frames} or {"": []}
-    places = gt.images.ids.searchsorted(gt.image_ids).tolist()
-    rows = (
-        places,
-        gt.category_ids.tolist(),
-        boxes.tolist(),
-        tracks.tolist(),
-        seen.tolist(),
-        gt.flag("ignore").tolist(),
-    )
-    for place, category, box, track, share, ignored in zip(*rows, strict=True):
-        name, frame = frames[place]
-        fields = [str(frame), *map(shorter, (-1 if math.isnan(track) else track, *box)), str(int(not ignored))]
-        fields += [str(numbers[category]), *([] if math.isnan(share) else [shorter(share)])]
-        texts[name].append((frame, ",".join(fields) + "\n"))
-    infos = _sequence_infos(gt, frames, list(texts))
-    for name, lines in texts.items():
-        folder = path / name / "gt"
-        folder.mkdir(parents=True)
-        ordered = "".join(line for _, line in sorted(lines, key=lambda pair: pair[0]))
-        (folder / "gt.txt").write_text(ordered, encoding="utf-8")
-        (folder / "labels.txt").write_text("".join(f"{one}\n" for one in gt.categories.names), encoding="utf-8")
+    rows = (boxes.tolist(), tracks.tolist(), seen.tolist(), gt.category_ids.tolist(), gt.flag("ignore").tolist())
+    fields = []
+    for box, track, share, category, ignored in zip(*rows, strict=True):
+        shares = [] if math.isnan(share) else [shorter(share)]
+        fields.append([*_track_fields(track, box), str(int(not ignored)), str(numbers[category]), *shares])
+    names = _write_sequences(path, "gt", frames, gt.images.ids.searchsorted(gt.image_ids).tolist(), fields)
+    infos = _sequence_infos(gt, frames, names)
+    for name in names:
+        (path / name / "gt" / "labels.txt").write_text(
+            "".join(f"{one}\n" for one in gt.categories.names), encoding="utf-8"
+        )
         (path / name / "seqinfo.ini").write_text(infos.texts[name], encoding="utf-8")
     holds = Holds(
         flags=frozenset({"ignore"}),
@@ -278,17 +267,40 @@ def write_mot_detections(
     several = len(ground_truth.categories) > 1
     if several and -1 in ground_truth.categories.ids:
         refuse(ground_truth.source, "ids of classes other than -1", "-1")
-    texts: dict[str, list[tuple[int, str]]] = {name: [] for name, _ in frames} or {"": []}
-    rows = (places, dt.category_ids.tolist(), boxes.tolist(), tracks.tolist(), dt.scores.tolist())
-    for place, category, box, track, score in zip(*rows, strict=True):
-        name, frame = frames[place]
-        fields = [str(frame), *map(shorter, (-1 if math.isnan(track) else track, *box, score))]
-        texts[name].append((frame, ",".join([*fields, str(category)] if several else fields) + "\n"))
-    for name, lines in texts.items():
-        (path / name / "det").mkdir(parents=True)
-        ordered = "".join(line for _, line in sorted(lines, key=lambda pair: pair[0]))
-        (path / name / "det" / "det.txt").write_text(ordered, encoding="utf-8")
+    rows = zip(boxes.tolist(), tracks.tolist(), dt.scores.tolist(), dt.category_ids.tolist(), strict=True)
+    fields = [
+        [*_track_fields(track, box), shorter(score), *([str(category)] if several else [])]
+        for box, track, score, category in rows
+    ]
+    _write_sequences(path, "det", frames, places, fields)
     return [*left_out_columns(dt, Holds(attributes=frozenset({"track_id"}))), *notes]
+
+
+def _track_fields(track: float, box: Sequence[float]) -> list[str]:
+    return list(map(shorter, (-1 if math.isnan(track) else track, *box)))
+
+
+def _write_sequences(
+    path: Path, kind: str, frames: Sequence[tuple[str, int]], places: Sequence[int], fields: Sequence[Sequence[str]]
+) -> list[str]:
+    """Write a file ``gt/gt.txt`` or ``det/det.txt`` per sequence, and return the names of the sequences.
+
+    Args:
+        path: The folder of the sequences.
+        kind: ``"gt"`` or ``"det"``.
+        frames: (I,) the sequence and the number of the frame of each image.
+        places: (N,) the position of the image of each row.
+        fields: (N,) what the line of each row has behind the number of the frame.
+    """
+    texts: dict[str, list[tuple[int, str]]] = {name: [] for name, _ in frames} or {"": []}
+    for place, row in zip(places, fields, strict=True):
+        name, frame = frames[place]
+        texts[name].append((frame, ",".join([str(frame), *row]) + "\n"))
+    for name, lines in texts.items():
+        (path / name / kind).mkdir(parents=True)
+        ordered = "".join(line for _, line in sorted(lines, key=lambda pair: pair[0]))
+        (path / name / kind / f"{kind}.txt").write_text(ordered, encoding="utf-8")
+    return list(texts)
 
 
 def _check_first_pixel(first_pixel: int) -> None:
@@ -329,13 +341,10 @@ def _box(values: Sequence[float], where: str, first_pixel: int) -> list[float]:
     return [left - first_pixel, top - first_pixel, width, height]
 
 
-def _key(sequence: str, frame: int) -> str:
-    return f"{sequence}/{frame:06d}" if sequence else f"{frame:06d}"
-
-
 def _image(objects: Objects, sequence: _Sequence, frame: int) -> int:
     name = sequence.pattern.replace("{}", f"{frame:06d}")
-    return objects.image(_key(sequence.name, frame), str(sequence.file), name=name, size=sequence.size)
+    key = f"{sequence.name}/{frame:06d}" if sequence.name else f"{frame:06d}"
+    return objects.image(key, str(sequence.file), name=name, size=sequence.size)
 
 
 class _Sequence(NamedTuple):

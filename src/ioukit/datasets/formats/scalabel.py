@@ -18,9 +18,9 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.image_files import found_size
-from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
 from ioukit.datasets.formats.text_files import (
     abbreviate,
@@ -289,7 +289,7 @@ def _add(
         area=drawn.area,
         flags=flags,
         attributes=attributes,
-        regions={} if drawn.segmentation is None else {"segmentations": drawn.segmentation},
+        regions=drawn.regions,
     )
     return True
 
@@ -302,7 +302,11 @@ def _drawn(label: Mapping[str, Any], category: str, where: str, corners: Corners
     elif label.get("poly2d") is not None:
         shape = _polygons(label["poly2d"], category, f"{where}.poly2d", objects)
     if label.get("box2d") is not None:
-        values = [label["box2d"].get(name) for name in ("x1", "y1", "x2", "y2")] if _is_object(label["box2d"]) else None
+        values = (
+            [label["box2d"].get(name) for name in ("x1", "y1", "x2", "y2")]
+            if isinstance(label["box2d"], Mapping)
+            else None
+        )
         x1, y1, x2, y2 = numbers(values, ("x1", "y1", "x2", "y2"), f"{where}.box2d")
         more = corners == "inclusive"
         width, height = x2 - x1 + more, y2 - y1 + more
@@ -316,10 +320,6 @@ def _drawn(label: Mapping[str, Any], category: str, where: str, corners: Corners
             refuse(where, "box2d, poly2d or rle", "none of them")
         objects.problems.leave_out(f"label with only {other}")
     return shape
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _polygons(paths: Any, category: str, where: str, objects: Objects) -> Drawn | None:

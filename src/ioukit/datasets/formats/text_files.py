@@ -10,11 +10,12 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
+from ioukit.datasets.formats.recognising import count_of, first_bytes
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 __all__ = [
     "FARTHEST",
     "abbreviate",
+    "check_link",
     "files_in",
     "fits_a_path",
     "inside",
+    "is_number",
     "member",
     "numbers",
     "parse_json",
@@ -38,8 +41,11 @@ __all__ = [
     "refuse",
     "shortened",
     "shorter",
+    "single_file",
+    "start_of_single_file",
     "to_number",
     "to_numbers",
+    "words_of_lines",
 ]
 
 FARTHEST = 2.0**53
@@ -174,6 +180,22 @@ def read_lines(path: str | os.PathLike[str]) -> list[str]:
     return [line.removesuffix("\r") for line in read_text(path).split("\n")]
 
 
+def words_of_lines(lines: Iterable[str], path: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
+    """The words of each line of a file that has any, after the place of the line."""
+    for number, line in enumerate(lines, start=1):
+        if words := line.split():
+            yield f"{os.fspath(path)}: line {number}", words
+
+
+def is_number(word: str) -> bool:
+    """Whether Python reads a word as a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 def read_json(path: str | os.PathLike[str]) -> Any:
     """What a JSON file holds, by the strict rules: no NaN, no infinite numbers.
 
@@ -302,6 +324,39 @@ def inside(folder: Path, named: str, where: str) -> Path:
     return path
 
 
+def check_link(folder: Path, file: Path) -> None:
+    """Refuse a file in a folder, or in those inside of it, that is a link out of the folder."""
+    if file.is_symlink():
+        inside(folder, file.relative_to(folder).as_posix(), str(file))
+
+
+def single_file(path: Path, usual: str) -> Path:
+    """A file, or the one that a folder holds: that of the usual name, else the only one with the same suffix.
+
+    Raises:
+        DatasetError: If the folder has none or several, or a link out of it.
+    """
+    if not path.is_dir():
+        return path
+    suffix = Path(usual).suffix
+    files = [path / usual] if (path / usual).is_file() else sorted(path.glob(f"*{suffix}"))
+    if len(files) != 1:
+        kind = suffix[1:].upper()
+        refuse(str(path), f"{usual}, or a single {kind} file", f"{len(files)} {kind} files")
+    check_link(path, files[0])
+    return files[0]
+
+
+def start_of_single_file(path: Path, usual: str) -> bytes:
+    """The first bytes of what :func:`single_file` finds; empty if that is refused. For recognisers."""
+    if path.is_dir() and count_of(path, Path(usual).suffix) != 1 and not (path / usual).is_file():
+        return b""
+    try:
+        return first_bytes(single_file(path, usual))
+    except DatasetError:
+        return b""
+
+
 def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path]:
     """The files in a folder whose names fit a pattern such as ``*.txt``, by name; folders inside are not searched.
 
@@ -320,8 +375,7 @@ def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path
         refuse(str(folder), what, "a file")
     files = sorted(folder.glob(pattern))
     for file in files:
-        if file.is_symlink():
-            inside(folder, file.name, str(file))
+        check_link(folder, file)
     return files
 
 

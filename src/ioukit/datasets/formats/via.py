@@ -235,8 +235,7 @@ def _take(region: _Region, image: int, class_attribute: str | None, objects: Obj
             attributes[name] = to_number(value, where)
         else:
             attributes[name] = _text(value, where)
-    regions = {} if drawn.segmentation is None else {"segmentations": drawn.segmentation}
-    objects.add(image, category, drawn.box, area=drawn.area, flags=flags, attributes=attributes, regions=regions)
+    objects.add(image, category, drawn.box, area=drawn.area, flags=flags, attributes=attributes, regions=drawn.regions)
 
 
 def _text(value: Any, where: str) -> str:

@@ -19,9 +19,8 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.lazy import Names
 from ioukit.datasets.formats.image_files import files_below
-from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import ImageFinder
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_bytes
 from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, shorter, to_number
@@ -245,14 +244,11 @@ def read_voc_detections(
         for number, line in enumerate(read_lines(file), start=1):
             if not line.strip():
                 continue
-            try:
+            with problems.record("bad line"):
                 image, values = _result(line, f"{file}: line {number}", _NARROWEST[corners])
                 if image not in positions:
                     positions[image] = finder.position(image, f"{file}: line {number}, image")
-            except DatasetError as error:
-                problems.meet("bad line", str(error))
-                continue
-            rows.append((positions[image], known[name], values))
+                rows.append((positions[image], known[name], values))
     numbers = np.array([values for *_, values in rows], np.float64).reshape(-1, 5)
     dt = Detections.from_arrays(
         image_ids=finder.labels[np.array([position for position, *_ in rows], np.int64)],

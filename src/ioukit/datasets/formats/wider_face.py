@@ -16,13 +16,14 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
-from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     inside,
+    is_number,
     member,
     read_json,
     read_lines,
@@ -69,7 +70,7 @@ def _begins(lines: Sequence[Sequence[str]], columns: Sequence[int]) -> bool:
     if len(lines) < 2 or len(lines[1]) != 1 or not lines[1][0].isdecimal():
         return False
     if lines[1][0] != "0":
-        return len(lines) > 2 and len(lines[2]) in columns and all(map(_is_number, lines[2]))
+        return len(lines) > 2 and len(lines[2]) in columns and all(map(is_number, lines[2]))
     return len(lines) < 4 or len(lines[3]) == 1 or len(lines[2]) in columns
 
 
@@ -326,7 +327,7 @@ def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False)
         if complete:
             yield record
         else:  # the next line that is no list of numbers is the name of the next image
-            while at < len(lines) and (not lines[at][1] or _is_number(lines[at][1][0])):
+            while at < len(lines) and (not lines[at][1] or is_number(lines[at][1][0])):
                 at += 1
         if alone and (rest := next((line for line in lines[at:] if line[1]), None)):
             with objects.record("bad file"):
@@ -349,14 +350,6 @@ def _face(where: str, words: Sequence[str], fields: Sequence[str]) -> list[float
     if min(values[2:4]) < 0:
         refuse(where, "a width and a height of at least 0", f"{values[2]:g} and {values[3]:g}")
     return values + without
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _sizes(

@@ -14,6 +14,7 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.text_files import FARTHEST
+from ioukit.datasets.formats.written_names import image_stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -27,6 +28,7 @@ __all__ = [
     "far_end",
     "plain",
     "rows_of_images",
+    "write_image_texts",
     "write_json",
 ]
 
@@ -38,6 +40,24 @@ def rows_of_images(data: GroundTruth | Detections, images: Images) -> list[list[
     for row, at in enumerate(np.searchsorted(images.ids, ids).tolist()):
         rows[at].append(row)
     return rows
+
+
+def write_image_texts(
+    folder: Path, data: GroundTruth | Detections, gt: GroundTruth, lines: Sequence[str], heads: Sequence[str] = ()
+) -> None:
+    """Write a text file for each image, with the lines of its rows.
+
+    Args:
+        folder: Where to write. The files have the names that :func:`image_stems` gives.
+        data: The rows.
+        gt: It has the images.
+        lines: (N,) the line of each row, without its end.
+        heads: (I,) what each file begins with; nothing if empty.
+    """
+    texts = zip(image_stems(gt.images, gt.source), rows_of_images(data, gt.images), strict=True)
+    for at, (stem, rows) in enumerate(texts):
+        text = "".join([*heads[at : at + 1], *(f"{lines[row]}\n" for row in rows)])
+        (folder / f"{stem}.txt").write_text(text, encoding="utf-8", newline="\n")
 
 
 def far_end(low: float, length: float) -> float:
