@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,11 +41,7 @@ class CodedColumn(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         return map(self.values.__getitem__, self.codes.tolist())
 
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self.values[code] for code in self.codes[index].tolist()]
         return self.values[int(self.codes[index])]
@@ -81,9 +77,5 @@ class ListColumn(Sequence[list[float]]):
     def __iter__(self) -> Iterator[list[float]]:
         return iter(self.values.tolist())
 
-    @overload
-    def __getitem__(self, index: int) -> list[float]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[list[float]]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         return self.values[index].tolist()

@@ -22,7 +22,7 @@ from ioukit.datasets.formats.objects import UNKNOWN_SIZE
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, member, numbers, parse_json_line, refuse, to_number
 from ioukit.datasets.formats.written_names import image_stems
-from ioukit.datasets.formats.written_rows import rows_of_images
+from ioukit.datasets.formats.written_rows import plain, rows_of_images
 
 __all__ = ["read_crowdhuman", "read_crowdhuman_detections", "write_crowdhuman", "write_crowdhuman_detections"]
 
@@ -165,7 +165,7 @@ def write_crowdhuman(gt: GroundTruth, path: Path, *, person: str = "person", box
     kept = gt.take(persons)
     ignored = kept.flag("ignore").tolist()
     entries = [
-        {"tag": "person", box: _whole(values), **({"extra": {"ignore": 1}} if ignore else {})}
+        {"tag": "person", box: list(map(plain, values)), **({"extra": {"ignore": 1}} if ignore else {})}
         for values, ignore in zip(kept.boxes.tolist(), ignored, strict=True)
     ]
     _write(path, kept, gt, "gtboxes", entries, gt.images.sizes)
@@ -206,7 +206,7 @@ def write_crowdhuman_detections(
         sizes[images.ids.searchsorted(kept.image_ids_in(images))] = given
         attributes = frozenset({"image_size"})
     entries = [
-        {"box": _whole(values), "score": score, "tag": PERSON}
+        {"box": list(map(plain, values)), "score": score, "tag": PERSON}
         for values, score in zip(kept.boxes.tolist(), kept.scores.tolist(), strict=True)
     ]
     _write(path, kept, ground_truth, "dtboxes", entries, sizes)
@@ -312,11 +312,6 @@ def _persons(gt: GroundTruth, person: str, dt: Detections | None = None) -> npt.
     return np.isin(data.category_ids, number)
 
 
-def _whole(values: list[float]) -> list[float]:
-    """Whole numbers without a point, as the official files have them."""
-    return [int(value) if value.is_integer() else value for value in values]
-
-
 def _write(
     path: Path,
     data: GroundTruth | Detections,
@@ -330,5 +325,5 @@ def _write(
         for name, size, rows in zip(names, sizes.tolist(), rows_of_images(data, gt.images), strict=True):
             record: dict[str, Any] = {"ID": name}
             if not math.isnan(size[0]):
-                record |= dict(zip(("width", "height"), _whole(size), strict=True))
+                record |= dict(zip(("width", "height"), map(plain, size), strict=True))
             file.write(json.dumps({**record, key: [entries[row] for row in rows]}) + "\n")

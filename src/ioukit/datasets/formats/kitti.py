@@ -25,6 +25,7 @@ from ioukit.datasets.formats.text_files import (
     is_number,
     read_lines,
     refuse,
+    shorter,
     to_number,
     words_of_lines,
 )
@@ -252,10 +253,7 @@ def _geometry(data: GroundTruth | Detections) -> npt.NDArray[np.float64]:
 
 def _spelled_lines(types: Sequence[str], values: npt.NDArray[np.float64]) -> list[str]:
     """(N,) a type and its numbers; whole ones without a point."""
-    return [
-        " ".join([name, *(f"{number:.0f}" if number.is_integer() else repr(number) for number in numbers)])
-        for name, numbers in zip(types, values.tolist(), strict=True)
-    ]
+    return [" ".join([name, *map(shorter, row)]) for name, row in zip(types, values.tolist(), strict=True)]
 
 
 def _label_folder(path: Path) -> Path:

@@ -60,7 +60,9 @@ def read_labelme_xml(
     """
     objects = Objects(path, on_invalid)
     root = Path(path)
-    files = _files(root) if root.is_dir() else [root]
+    files = [root]
+    if root.is_dir():  # two levels of folders, as Annotations/subset
+        files = next((found for depth in ("*", "*/*", "*/*/*") if (found := sorted(root.glob(f"{depth}.xml")))), [])
     if not files:
         refuse(str(root), "XML files of LabelMe", "none")
     for file in files:
@@ -68,11 +70,6 @@ def read_labelme_xml(
             check_link(root, file)
             _read_file(file, objects)
     return objects.ground_truth()
-
-
-def _files(folder: Path) -> list[Path]:
-    """The XML files in the folder or in those inside, two levels deep: ``Annotations/subset``."""
-    return next((files for depth in ("*", "*/*", "*/*/*") if (files := sorted(folder.glob(f"{depth}.xml")))), [])
 
 
 def _read_file(file: Path, objects: Objects) -> None:

@@ -168,7 +168,10 @@ class Objects:
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             names=self._names,
             categories={number: name for name, number in ids.items()},
-            flags=self._flag_columns(),
+            flags={
+                name: np.array([given.get(row, False) for row in range(len(self))], np.bool_)
+                for name, given in self._flags.items()
+            },
             attributes=_columns(self._attributes, len(self)),
             image_attributes=_columns(self._image_attributes, len(self._images)),
             source=self.source,
@@ -223,12 +226,6 @@ class Objects:
         areas: np.ndarray[Any, Any] = boxes[:, 2] * boxes[:, 3]
         areas[list(self._areas)] = list(self._areas.values())
         return areas
-
-    def _flag_columns(self) -> dict[str, np.ndarray[Any, Any]]:
-        rows = range(len(self))
-        return {
-            name: np.array([given.get(row, False) for row in rows], np.bool_) for name, given in self._flags.items()
-        }
 
     def _region_columns(self) -> dict[str, Any]:
         """The arguments of ``from_arrays`` for regions."""

@@ -302,12 +302,9 @@ def _drawn(label: Mapping[str, Any], category: str, where: str, corners: Corners
     elif label.get("poly2d") is not None:
         shape = _polygons(label["poly2d"], category, f"{where}.poly2d", objects)
     if label.get("box2d") is not None:
-        values = (
-            [label["box2d"].get(name) for name in ("x1", "y1", "x2", "y2")]
-            if isinstance(label["box2d"], Mapping)
-            else None
-        )
-        x1, y1, x2, y2 = numbers(values, ("x1", "y1", "x2", "y2"), f"{where}.box2d")
+        given, names = label["box2d"], ("x1", "y1", "x2", "y2")
+        values = [given.get(name) for name in names] if isinstance(given, Mapping) else None
+        x1, y1, x2, y2 = numbers(values, names, f"{where}.box2d")
         more = corners == "inclusive"
         width, height = x2 - x1 + more, y2 - y1 + more
         if min(width, height) < 0:

@@ -64,7 +64,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     boxes, present = rows.boxes(sizes)
     scores = rows.numbers(roles["score"], needed=present)
     ids = _detected_classes(rows, present, None if known is None else known.classes)
-    areas = _detected_areas(rows, present) if "area" in roles else None
+    areas = rows.areas(needed=present) if "area" in roles else None
     kept = present & rows.good
     flags, attributes = rows.further(kept)
     image_ids, names = _image_rows(images, kept)
@@ -126,14 +126,6 @@ def _image_rows(
     of_names = np.zeros(len(names), np.int64)
     of_names[chosen] = places
     return of_names[codes], ascending
-
-
-def _detected_areas(rows: ChosenRows, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    name = rows.chosen.roles["area"]
-    areas = rows.numbers(name, needed=present)
-    with np.errstate(invalid="ignore"):
-        rows.refuse(areas < 0, name, "an area of at least 0")
-    return areas
 
 
 def _detected_classes(

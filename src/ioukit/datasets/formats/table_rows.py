@@ -132,6 +132,14 @@ class ChosenRows:
         sizes[np.isnan(sizes).any(axis=1)] = math.nan
         return sizes
 
+    def areas(self, *, needed: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float64]:
+        """(N,) the column of areas, as :meth:`numbers`."""
+        name = self.chosen.roles["area"]
+        areas = self.numbers(name, needed=needed)
+        with np.errstate(invalid="ignore"):
+            self.refuse(areas < 0, name, "an area of at least 0")
+        return areas
+
     def keys(self) -> tuple[str, npt.NDArray[np.int64] | CodedColumn]:
         """The column of the ids of images, and (N,) the ids: integers if all are whole numbers in ``image_id``."""
         roles = self.chosen.roles
@@ -199,9 +207,7 @@ def ground_truth_of_rows(table: Table, reading: Reading, *, categories: Mapping[
     ids, names = _classes(rows, present, categories)
     areas = boxes[:, 2] * boxes[:, 3]
     if "area" in rows.chosen.roles:
-        given = rows.numbers(rows.chosen.roles["area"])
-        with np.errstate(invalid="ignore"):
-            rows.refuse(given < 0, rows.chosen.roles["area"], "an area of at least 0")
+        given = rows.areas()
         areas = np.where(np.isnan(given), areas, given)
     listed, image_sizes, image_names = _images(rows, key, keys, sizes, with_key)
     kept = present & rows.good

@@ -126,7 +126,8 @@ def read_table(
         OSError: If the file cannot be read.
         ModuleNotFoundError: If PyArrow is needed and not installed: ``pip install 'ioukit[tables]'``.
     """
-    return ground_truth_of_rows(_table(path, header), Reading(columns, boxes, normalized, on_invalid))
+    table = csv_table(path, header) if _is_text(path, header) else arrow_table(path)
+    return ground_truth_of_rows(table, Reading(columns, boxes, normalized, on_invalid))
 
 
 def read_table_detections(
@@ -253,10 +254,6 @@ def write_arrow(
     feather = import_extra("pyarrow.feather", extra="tables", needed_by="writing Arrow files")
     feather.write_feather(_arrow(rows.columns), path, compression="uncompressed")
     return notes
-
-
-def _table(path: str | os.PathLike[str], header: Sequence[str] | None) -> Table:
-    return csv_table(path, header) if _is_text(path, header) else arrow_table(path)
 
 
 def _is_text(path: str | os.PathLike[str], header: Sequence[str] | None) -> bool:

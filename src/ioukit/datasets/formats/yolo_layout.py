@@ -184,11 +184,16 @@ def _labels_without_image(folder: str, images: Iterable[str], problems: Problems
     labels = _label_folder(folder)
     if labels == folder or not os.path.isdir(labels):  # among images, a text file may be anything
         return []
-    there = set(map(_stem, images))
-    for stem in sorted({_stem(text) for text in text_files(labels)} - there):
+    _meet_texts_without_image(labels, text_files(labels), images, folder, problems)
+    return [labels]
+
+
+def _meet_texts_without_image(
+    labels: str, texts: Iterable[str], images: Iterable[str], folder: str, problems: Problems
+) -> None:
+    for stem in sorted(set(map(_stem, texts)) - set(map(_stem, images))):
         path = os.path.join(labels, f"{stem}.txt")
         problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {folder}")
-    return [labels]
 
 
 def _layout(images: Mapping[str, str], root: Path, scanned: Sequence[str], **fields: Any) -> Layout:
@@ -248,13 +253,18 @@ def _of_darknet(path: Path, split: str) -> Layout:
         raise DatasetError(f"{path}: expected the keys {wanted[0]} and names, found {found}")
     roots = (path.parent,)
     names_file, list_file = _beside(path, settings["names"], roots), _beside(path, listing, roots)
-    names = tuple(line.strip() for line in read_lines(names_file) if line.strip())
+    names = _listed_names(names_file)
     if not names:
         raise DatasetError(f"{names_file}: expected a name of a class in each line, found none")
     files = _listed(list_file, roots)
     if not files:
         raise DatasetError(f"{list_file}: expected the path of an image in each line, found none")
     return _layout(_by_name(files), path.parent, [], names=names, notes=notes)
+
+
+def _listed_names(path: Path) -> tuple[str, ...]:
+    """The names of classes in a file with one in each line."""
+    return tuple(line.strip() for line in read_lines(path) if line.strip())
 
 
 def _beside(path: Path, named: str, roots: Sequence[Path]) -> Path:
@@ -284,9 +294,7 @@ def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
     names, keypoints = _nearby_names(folder)
     for place in places:
         if place.is_dir() and (images := images_below(place)):
-            for stem in sorted(set(map(_stem, texts)) - set(map(_stem, images))):
-                path = folder / f"{stem}.txt"
-                problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {place}")
+            _meet_texts_without_image(os.fspath(folder), texts, images, os.fspath(place), problems)
             labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
             files = [os.path.join(place, name) for name in images]
             return Layout(names, images, files, labels, keypoints=keypoints)
@@ -347,7 +355,7 @@ def _nearby_names(folder: Path) -> tuple[tuple[str, ...] | None, tuple[int, int]
                 settings = _yaml_document(path)
                 if isinstance(settings, dict) and "names" in settings:
                     return _class_names(path, settings["names"]), _keypoint_shape(path, settings.get("kpt_shape"))
-            elif names := tuple(line.strip() for line in read_lines(path) if line.strip()):
+            elif names := _listed_names(path):
                 return names, None
     return None, None
 
