@@ -33,7 +33,7 @@ from ioukit.datasets.formats.text_files import (
     words_of_lines,
 )
 from ioukit.datasets.formats.written_names import class_words, image_stems
-from ioukit.datasets.formats.written_rows import write_image_texts
+from ioukit.datasets.formats.written_rows import image_places, write_image_texts
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def write_dota_detections(
     if task == 2:
         kept, points = frozenset(), np.hstack([dt.boxes[:, :2], dt.boxes[:, :2] + dt.boxes[:, 2:]])
     stems, blanks = _image_words(ground_truth)
-    places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()
+    places = image_places(dt, ground_truth.images).tolist()
     texts: dict[int, list[str]] = {number: [] for number in words}
     rows = zip(places, dt.category_ids.tolist(), dt.scores.tolist(), points.tolist(), strict=True)
     for image, category, score, point in rows:

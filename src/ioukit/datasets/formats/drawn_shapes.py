@@ -228,8 +228,12 @@ def joined(parts: Sequence[Drawn]) -> Drawn:
     """One object of several rectangles and polygons: the box around all, and all polygons."""
     if len(parts) == 1:
         return parts[0]
-    corners = [[x, y] for box in (part.box for part in parts) for x, y in (box[:2], _high(box))]
-    paths = [path for part in parts for path in (part.segmentation or [_corners(part.box)])]
+    corners = []
+    paths: list[list[float]] = []
+    for (x, y, width, height), segmentation, *_ in parts:
+        right, bottom = x + width, y + height
+        corners += [[x, y], [right, bottom]]
+        paths += segmentation or [[x, y, right, y, right, bottom, x, bottom]]
     return Drawn(_box_around(corners), paths, sum(map(_shoelace, paths)))
 
 
@@ -250,15 +254,6 @@ def segmentation_area(segmentation: Any) -> float:
 def _box_around(points: Sequence[Point]) -> list[float]:
     xs, ys = zip(*points, strict=True)
     return [min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)]
-
-
-def _high(box: Sequence[float]) -> list[float]:
-    return [box[0] + box[2], box[1] + box[3]]
-
-
-def _corners(box: Sequence[float]) -> list[float]:
-    (x, y), (right, bottom) = box[:2], _high(box)
-    return [x, y, right, y, right, bottom, x, bottom]
 
 
 def _shoelace(path: Sequence[float]) -> float:

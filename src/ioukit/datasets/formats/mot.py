@@ -28,6 +28,7 @@ from ioukit.datasets.formats.text_files import (
     to_number,
     to_numbers,
 )
+from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
 __all__ = ["MOT_NAMES", "read_mot", "read_mot_detections", "recognises", "write_mot", "write_mot_detections"]
@@ -229,7 +230,7 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
     for box, track, share, category, ignored in zip(*rows, strict=True):
         shares = [] if math.isnan(share) else [shorter(share)]
         fields.append([*_track_fields(track, box), str(int(not ignored)), str(numbers[category]), *shares])
-    names = _write_sequences(path, "gt", frames, gt.images.ids.searchsorted(gt.image_ids).tolist(), fields)
+    names = _write_sequences(path, "gt", frames, image_places(gt, gt.images).tolist(), fields)
     infos = _sequence_infos(gt, frames, names)
     for name in names:
         (path / name / "gt" / "labels.txt").write_text(
@@ -263,7 +264,7 @@ def write_mot_detections(
     frames, notes = _frames_of(ground_truth)
     tracks = dt.attributes.get("track_id", np.full(len(dt), -1.0)).astype(np.float64)
     boxes = dt.boxes + np.array([first_pixel, first_pixel, 0, 0])
-    places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()
+    places = image_places(dt, ground_truth.images).tolist()
     several = len(ground_truth.categories) > 1
     if several and -1 in ground_truth.categories.ids:
         refuse(ground_truth.source, "ids of classes other than -1", "-1")

@@ -22,6 +22,7 @@ from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, files_in
+from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -374,7 +375,7 @@ def write_open_images(ground_truth: GroundTruth, path: Path) -> list[str]:
     gt = ground_truth
     images = _image_ids(gt)
     classes = _class_names(gt)
-    positions = np.searchsorted(gt.images.ids, gt.image_ids)
+    positions = image_places(gt, gt.images)
     corners = _fractions(gt, positions)
     inside = corners.clip(0, 1)
     notes = []
@@ -428,7 +429,7 @@ def write_open_images_detections(
     ground_truth = required(ground_truth, detections.source)
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     images, classes = _image_ids(ground_truth), _class_names(ground_truth)
-    positions = np.searchsorted(listed.ids, dt.image_ids_in(listed))
+    positions = image_places(dt, listed)
     corners = _fractions(dt, positions, ground_truth)
     of_class = np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()
     of_image = [images[at] for at in positions.tolist()]

@@ -11,7 +11,7 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 __all__ = [
     "OTHER_JSON",
@@ -24,6 +24,8 @@ __all__ = [
     "first_words",
     "last_bytes",
 ]
+
+T = TypeVar("T")
 
 _LOOK = 1 << 16
 
@@ -57,17 +59,9 @@ def first_bytes(path: Path) -> bytes:
 
     They are empty if the file cannot be read, or is not a plain file: a pipe can be read only once.
     """
-    try:
-        if not path.is_file():
-            return b""
-        with path.open("rb") as file:
-            start = file.read(_LOOK)
-    except OSError:
-        return b""
-    return _unpacked(path) if start[:2] == b"\x1f\x8b" else start
-
-
-def _unpacked(path: Path) -> bytes:
+    start = _bytes_at(path, 0)
+    if start[:2] != b"\x1f\x8b":
+        return start
     import gzip  # noqa: PLC0415 - few files are packed
     import zlib  # noqa: PLC0415
 
@@ -75,6 +69,18 @@ def _unpacked(path: Path) -> bytes:
         with gzip.open(path) as file:
             return file.read(_LOOK)
     except (OSError, EOFError, zlib.error):
+        return b""
+
+
+def _bytes_at(path: Path, place: int) -> bytes:
+    """Up to 64 kB of a plain file, from a place, or so many bytes before its end if that is negative."""
+    try:
+        if not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            file.seek(max(path.stat().st_size + place, 0) if place < 0 else place)
+            return file.read(_LOOK)
+    except OSError:
         return b""
 
 
@@ -93,14 +99,7 @@ def first_lines(path: Path) -> list[list[str]]:
 
 def last_bytes(path: Path) -> bytes:
     """Up to 64 kB from the end of a plain file, as they are; empty if the file cannot be read."""
-    try:
-        if not path.is_file():
-            return b""
-        with path.open("rb") as file:
-            file.seek(max(path.stat().st_size - _LOOK, 0))
-            return file.read(_LOOK)
-    except OSError:
-        return b""
+    return _bytes_at(path, -_LOOK)
 
 
 class _Listing(NamedTuple):
@@ -146,9 +145,7 @@ def first_words(folder: Path) -> list[str]:
     There are none if a file before it is not text.
     """
     try:
-        changed = folder.stat().st_mtime_ns
-        read = _first_words if time.time_ns() - changed > _SETTLED else _first_words.__wrapped__
-        return list(read(os.fspath(folder), changed))
+        return list(_kept_until_it_changes(_first_words, folder))
     except (OSError, UnicodeDecodeError):
         return []
 
@@ -165,11 +162,16 @@ def _first_words(folder: str, changed: int) -> tuple[str, ...]:  # noqa: ARG001 
     return ()
 
 
+def _kept_until_it_changes(read: functools._lru_cache_wrapper[T], folder: Path) -> T:
+    """What a function with a memory reads of a folder; read again if the folder has changed or was changed just now."""
+    changed = folder.stat().st_mtime_ns
+    chosen = read if time.time_ns() - changed > _SETTLED else read.__wrapped__
+    return chosen(os.fspath(folder), changed)
+
+
 def _listing(folder: Path) -> _Listing:
     try:
-        changed = folder.stat().st_mtime_ns
-        read = _read if time.time_ns() - changed > _SETTLED else _read.__wrapped__
-        return read(os.fspath(folder), changed)
+        return _kept_until_it_changes(_read, folder)
     except OSError:
         return _Listing({}, {}, ())
 

@@ -1,4 +1,11 @@
-"""Objects from the rows of a table, and what is the same for detections: which columns and rows are good."""
+"""Objects from the rows of a table, and what is the same for detections: which columns and rows are good.
+
+Owns: what the values of chosen columns mean, one column after the other, and which rows are refused. A row that is
+refused stays until all columns are read, so that all of them keep one length; then the good rows are taken together.
+Does not own: how values come from a file (`table_sources.py`) and which column has what (`table_columns.py`).
+Detections are in a file of their own (`table_detections.py`) because tables of detections may be far larger: they
+never become Python objects row by row, while ground truth does.
+"""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from ioukit.datasets.formats.table_rows import (
 )
 from ioukit.datasets.formats.table_sources import Table, arrow_table, csv_table, frame_table
 from ioukit.datasets.formats.text_files import shorter
+from ioukit.datasets.formats.written_rows import image_places
 
 __all__ = [
     "read_frame",
@@ -297,8 +298,7 @@ def _rows(
     labels = data.image_labels().tolist()
     places = None
     if known is not None:
-        ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(known.images)
-        places = known.images.ids.searchsorted(ids).tolist()
+        places = image_places(data, known.images).tolist()
     written.columns |= _image_columns(labels, places, known)
     written.columns["category_id"] = data.category_ids.tolist()
     if known is not None:

@@ -1,6 +1,10 @@
 """Text, JSON and XML from files that nobody has checked yet, and the values in them.
 
-Every function that refuses something names the place: the file, then the line, the record or the element.
+Owns: the words of every refusal, in which the place comes first (the file, then the line, the record or the element),
+then what was expected and what was found; strict JSON; XML without document types, which could grow beyond the memory;
+and paths that files name, which must not lead out of their folder.
+Does not own: what a format does after a refusal, see `problems.py`. Formats of many files or rows read text in the
+core, which words its own refusals in the same way.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ __all__ = [
     "fits_a_path",
     "inside",
     "is_number",
+    "lies_in",
     "member",
     "numbers",
     "parse_json",
@@ -306,6 +311,11 @@ def fits_a_path(named: str) -> bool:
     return b"\0" not in encoded and len(encoded) < 2000 and max(map(len, encoded.split(b"/"))) <= _LONGEST_PART
 
 
+def lies_in(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    """Whether a path lies in a folder when links are followed."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
 def inside(folder: Path, named: str, where: str) -> Path:
     """A path that a file names, relative to a folder, which it must not leave: not by ``..``, nor by a link.
 
@@ -319,7 +329,7 @@ def inside(folder: Path, named: str, where: str) -> Path:
     path = folder / plain
     if not fits_a_path(plain):
         refuse(where, "a path that a file can have", abbreviate(named))
-    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+    if not lies_in(path, folder):
         refuse(where, "a path inside the folder of the data set", f"a link out of it, {abbreviate(named)}")
     return path
 

@@ -25,6 +25,7 @@ from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_bytes
 from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, shorter, to_number
 from ioukit.datasets.formats.written_names import image_file_names
+from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -316,7 +317,7 @@ def write_voc(
     poses = gt.attributes["pose"].tolist() if "pose" in gt.attributes else None
     objects: dict[int, list[str]] = {}
     of_class = np.searchsorted(gt.categories.ids, gt.category_ids).tolist()
-    for row, at in enumerate(np.searchsorted(gt.images.ids, gt.image_ids).tolist()):
+    for row, at in enumerate(image_places(gt, gt.images).tolist()):
         parts = [f"\t<object>\n\t\t<name>{classes[of_class[row]]}</name>\n"]
         if poses is not None:
             parts.append(f"\t\t<pose>{_element(str(poses[row]), f'{gt.source}: pose')}</pose>\n")
@@ -378,7 +379,7 @@ def write_voc_detections(
         files.append(name)
     lines: list[list[str]] = [[] for _ in files]
     of_class = np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()
-    positions = np.searchsorted(listed.ids, dt.image_ids_in(listed)).tolist()
+    positions = image_places(dt, listed).tolist()
     for at, category, score, box in zip(
         positions, of_class, dt.scores.tolist(), _corners(dt.boxes, corners), strict=True
     ):

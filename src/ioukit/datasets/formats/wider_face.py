@@ -32,6 +32,7 @@ from ioukit.datasets.formats.text_files import (
     to_number,
     to_numbers,
 )
+from ioukit.datasets.formats.written_rows import image_places
 
 __all__ = [
     "read_wider_face",
@@ -201,7 +202,7 @@ def write_wider_face(gt: GroundTruth, path: Path, *, split: str = "val") -> list
     columns = {name: gt.flag(name) if name == _INVALID else gt.attributes.get(name) for name in _ATTRIBUTES}
     rows: list[list[list[float]]] = [[] for _ in names]
     positions: dict[str, dict[str, list[int]]] = {subset: {} for subset in _SUBSETS if subset in gt.flags}
-    places = gt.images.ids.searchsorted(gt.image_ids).tolist()
+    places = image_places(gt, gt.images).tolist()
     for row, (place, box) in enumerate(zip(places, gt.boxes.tolist(), strict=True)):
         for subset, found in positions.items():
             if gt.flags[subset][row]:
@@ -235,7 +236,7 @@ def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: Gro
     ground_truth = required(ground_truth, dt.source, "names of images")
     names = _image_names(ground_truth)
     rows: list[list[list[float]]] = [[] for _ in names]
-    places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()
+    places = image_places(dt, ground_truth.images).tolist()
     for place, box, score in zip(places, dt.boxes.tolist(), dt.scores.tolist(), strict=True):
         rows[place].append([*box, score])
     written: set[str] = set()

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
+    import numpy.typing as npt
+
     from ioukit.datasets.columns.images import Images
 
 __all__ = [
     "attribute_values",
     "drawn_segmentations",
     "far_end",
+    "image_places",
     "plain",
     "rows_of_images",
     "write_image_texts",
@@ -33,11 +36,16 @@ __all__ = [
 ]
 
 
+def image_places(data: GroundTruth | Detections, images: Images) -> npt.NDArray[np.intp]:
+    """(N,) the position of the image of each row in the list of images."""
+    ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(images)
+    return images.ids.searchsorted(ids)
+
+
 def rows_of_images(data: GroundTruth | Detections, images: Images) -> list[list[int]]:
     """(I,) the rows of each image, in order."""
-    ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(images)
     rows: list[list[int]] = [[] for _ in range(len(images))]
-    for row, at in enumerate(np.searchsorted(images.ids, ids).tolist()):
+    for row, at in enumerate(image_places(data, images).tolist()):
         rows[at].append(row)
     return rows
 
@@ -136,7 +144,7 @@ def drawn_segmentations(
     lost: Counter[str] = Counter()
     moved = 0
     boxes = data.boxes.tolist()
-    at = np.searchsorted(images.ids, data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(images))
+    at = image_places(data, images)
     for row, segmentation in enumerate(column):
         one = segmentation or None
         is_rle = one is not None and not isinstance(one, Sequence)

@@ -22,6 +22,7 @@ from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, inside, shorter
 from ioukit.datasets.formats.written_names import image_file_names
+from ioukit.datasets.formats.written_rows import image_places
 from ioukit.datasets.formats.yolo_layout import SIZES, find_layout, text_files
 from ioukit.datasets.formats.yolo_rows import Task, read_rows, region_arguments
 from ioukit.errors import DatasetError
@@ -316,7 +317,7 @@ def write_yolo(
     gt = ground_truth
     names = _file_names(gt)
     chosen = _task(gt, task)
-    positions = np.searchsorted(gt.images.ids, gt.image_ids)
+    positions = image_places(gt, gt.images)
     sizes = gt.images.sizes[positions]
     cut, kept, notes = _cut_boxes(gt.boxes, sizes, with_points=chosen in ("segment", "obb"))
     classes = np.searchsorted(gt.categories.ids, gt.category_ids)
@@ -378,7 +379,7 @@ def write_yolo_detections(
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     names = _file_names(ground_truth)
     chosen = _task(dt, task)
-    positions = np.searchsorted(listed.ids, dt.image_ids_in(listed))
+    positions = image_places(dt, listed)
     sizes = listed.sizes[positions]
     classes = np.searchsorted(ground_truth.categories.ids, dt.category_ids)
     corners = np.hstack([dt.boxes[:, :2], dt.boxes[:, :2] + dt.boxes[:, 2:]])

@@ -1,4 +1,11 @@
-"""Where the files of a YOLO data set lie: ``data.yaml``, Darknet's ``obj.data``, or a folder of text files."""
+"""Where the files of a YOLO data set lie: ``data.yaml``, Darknet's ``obj.data``, or a folder of text files.
+
+Owns: which images and text files belong to a split, the names of the classes, and all guesses about folders, because
+the paths in a ``data.yaml`` may be those of another machine. Each guess that counts is said in a note.
+Does not own: the lines of the text files (`yolo_rows.py`) and the sizes in headers of images (`image_files.py`).
+A ``data.yaml`` may name folders anywhere, as its author chose them. What lies in its folder by name must not lead out
+by a link, as whoever packed the folder chose that. Hence `_check_place` for folders, and `inside` for files.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +25,7 @@ from ioukit.datasets.formats.text_files import (
     abbreviate,
     fits_a_path,
     inside,
+    lies_in,
     read_lines,
     read_text,
     shortened,
@@ -220,9 +228,7 @@ def _check_place(place: str | os.PathLike[str], root: Path) -> None:
     What a data.yaml says to lie elsewhere may do so.
     """
     named = os.path.abspath(place)
-    if Path(named).is_relative_to(os.path.abspath(root)) and not Path(os.path.realpath(named)).is_relative_to(
-        os.path.realpath(root)
-    ):
+    if Path(named).is_relative_to(os.path.abspath(root)) and not lies_in(named, root):
         raise DatasetError(f"{place}: expected a path inside the folder of the data set, found a link out of it")
 
 
@@ -453,14 +459,9 @@ def _usual_folder(path: Path, root: str, split: str) -> Path | None:
         for name in _SAME_SPLIT.get(split, (split,)):
             for inner in (f"{name}/images", f"images/{name}"):
                 place = folder / inner
-                if (os.path.isdir(place) or os.path.isfile(_table_of_sizes(place))) and _is_inside(place, folder):
+                if (os.path.isdir(place) or os.path.isfile(_table_of_sizes(place))) and lies_in(place, folder):
                     return place
     return None
-
-
-def _is_inside(place: Path, folder: Path) -> bool:
-    """Whether a path does not lead out of a folder, by its name or by a link."""
-    return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
 
 
 def _other_splits(path: Path, root: str, settings: Mapping[Any, Any]) -> str:

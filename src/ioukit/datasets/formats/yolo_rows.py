@@ -40,10 +40,6 @@ _TEXT = {
 }
 
 
-_SIZE = "expected a width and a height of at least 0"
-_OUTSIDE = "has no area or reaches out of the image"
-
-
 class Rows(NamedTuple):
     """The valid lines of all files, in order."""
 
@@ -151,23 +147,11 @@ def read_rows(
     corners, sides = _boxes(lines, good, with_points, counts)
     if scores:
         bad = good & ~(sides >= 0).all(axis=1)
-        checks.append(
-            (
-                "bad line",
-                bad,
-                lambda row: f"{_SIZE}, got {lines.text(row).split()[3:5]}",
-            )
-        )
+        checks.append(("bad line", bad, lambda row: _negative(lines.text(row))))
     else:
         inside = (sides > 0).all(axis=1) & (corners > -MOST_OUTSIDE).all(axis=1)
         bad = good & ~(inside & (corners < 1 + MOST_OUTSIDE).all(axis=1))
-        checks.append(
-            (
-                "box outside",
-                bad,
-                lambda row: f"box {lines.text(row).split()[1:]} {_OUTSIDE}",
-            )
-        )
+        checks.append(("box outside", bad, lambda row: _outside(lines.text(row))))
     good &= ~bad
     _meet(lines, checks, raw["problems"], problems)
     if not scores:
@@ -285,6 +269,14 @@ def _count_background(paths: Sequence[str], states: npt.NDArray[np.uint8], probl
         path = paths[empty[0]]
         message = f"there is no {path}" if states[empty[0]] == missing else f"{path} names no object"
         problems.count("background", message, len(empty))
+
+
+def _negative(text: str) -> str:
+    return f"expected a width and a height of at least 0, got {text.split()[3:5]}"
+
+
+def _outside(text: str) -> str:
+    return f"box {text.split()[1:]} has no area or reaches out of the image"
 
 
 def region_arguments(rows: Rows, sizes: Floats, source: str) -> dict[str, Any]:
