@@ -55,11 +55,6 @@ def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool
     return recognises
 
 
-def _json_recogniser(name: str) -> Callable[[Path], bool]:
-    """Looks for the keys of a JSON format, see :data:`OTHER_JSON`."""
-    return lambda path: path.suffix.lower() == ".json" and bool(OTHER_JSON[name].search(first_bytes(path)))
-
-
 def _row(
     name: str,
     title: str,

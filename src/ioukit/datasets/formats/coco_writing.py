@@ -347,13 +347,9 @@ def _segmentation_texts(data: GroundTruth | Detections) -> list[str] | None:
 
 def _texts(column: Sequence[Any]) -> list[str]:
     if isinstance(column, ValuesOfFiles):
-        return [_one_line(text) for text in column.texts()]
+        # Line breaks and what follows them are left out: they are never inside of a string of JSON.
+        return ["" if text == b"null" else _BREAKS.sub("", text.decode("utf-8")) for text in column.texts()]
     return ["" if value is None else _json_text(value) for value in column]
-
-
-def _one_line(text: bytes) -> str:
-    """The text without line breaks and what follows them, which are never inside of a string of JSON."""
-    return "" if text == b"null" else _BREAKS.sub("", text.decode("utf-8"))
 
 
 def _keypoint_texts(data: GroundTruth | Detections) -> list[str] | None:

@@ -29,8 +29,7 @@ class CodedColumn(Sequence[Any]):
     @classmethod
     def of_used(cls, values: Sequence[Any], codes: npt.NDArray[Any]) -> CodedColumn:
         """A column whose list of values may have some that stand in no row."""
-        used = np.zeros(len(values), np.bool_)
-        used[codes] = True
+        used = np.bincount(codes, minlength=len(values)) > 0
         if used.all():
             return cls(values, codes)
         return cls([values[at] for at in np.flatnonzero(used).tolist()], (np.cumsum(used) - 1)[codes])

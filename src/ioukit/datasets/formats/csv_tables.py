@@ -14,7 +14,7 @@ from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns.lazy import Names
 from ioukit.datasets.formats.compact_columns import CodedColumn
-from ioukit.datasets.formats.text_files import abbreviate, shortened
+from ioukit.datasets.formats.text_files import abbreviate, refuse, shortened
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class CsvTable:
         self._numbers: dict[str, npt.NDArray[np.float64]] = {}
         self.names = first_row(path, delimiter) if names is None else list(names)
         if len(set(self.names)) < len(self.names):
-            raise DatasetError(f"{path}: line 1: expected columns of different names, found {self._listed()}")
+            refuse(f"{path}: line 1", "columns of different names", self._listed())
         self.lines: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         """(N,) the line at which each row ends."""
         self._read([name for name in text if name in self.names], [name for name in numbers if name in self.names])
@@ -140,11 +140,11 @@ class CsvTable:
         chosen = [(self.names.index(name), name in numbers) for name in (*text, *numbers)]
         path, fields = os.fspath(self.path), len(self.names)
         if os.path.isdir(path):
-            raise DatasetError(f"{path}: expected a CSV file, found a folder")
+            refuse(str(path), "a CSV file", "a folder")
         if not fields and os.path.getsize(path):
             # Say what is wrong with the text, if that is the reason that the first row has no fields.
             _core.read_csv(path, 1, ord(self._delimiter), True, [], self._threads)
-            raise DatasetError(f"{path}: line 1: expected the names of columns, found none")
+            refuse(f"{path}: line 1", "the names of columns", "none")
         with _fields_named(self.names):
             columns, lines = _core.read_csv(path, fields, ord(self._delimiter), self._header, chosen, self._threads)
         self.lines = lines
@@ -168,9 +168,7 @@ class CsvTable:
         """
         for name in names:
             if name not in self.names:
-                raise DatasetError(
-                    f"{self.path}: line 1: expected a column {name}, found {self._listed() or 'an empty file'}"
-                )
+                refuse(f"{self.path}: line 1", f"a column {name}", self._listed() or "an empty file")
 
     def codes(self, name: str) -> Codes:
         """A column of text, as the positions of strings."""

@@ -293,7 +293,7 @@ def _labels_in(folder: Path) -> Path | None:
     versions = sorted(child for child in folder.glob(f"{_LABELS}*") if child.is_dir())
     if len(versions) > 1:
         names = " or ".join(str(version) for version in versions)
-        raise DatasetError(f"{folder}: expected one folder of labels, found several: choose {names}")
+        refuse(str(folder), "one folder of labels", f"several: choose {names}")
     return versions[0] if versions else None
 
 

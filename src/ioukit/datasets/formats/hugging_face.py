@@ -13,7 +13,6 @@ from ioukit.datasets.formats.table_columns import BoxLayout
 from ioukit.datasets.formats.table_rows import Reading, ground_truth_of_rows
 from ioukit.datasets.formats.table_sources import Table
 from ioukit.datasets.formats.text_files import abbreviate, refuse
-from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
@@ -80,7 +79,7 @@ def read_hugging_face(
         refuse(_SOURCE, f"splits, among them {split!r}", "a data set without splits")
     names = [str(name) for name in dataset.column_names]
     if objects not in names:
-        raise DatasetError(f"{_SOURCE}: expected a column {objects!r} with a bbox per object, found {', '.join(names)}")
+        refuse(_SOURCE, f"a column {objects!r} with a bbox per object", ", ".join(names))
     rows = _Rows()
     plain = _undecoded(dataset)
     columns = {name: list(plain[name]) for name in (*_IMAGE_COLUMNS, objects) if name in names}

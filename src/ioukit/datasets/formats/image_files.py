@@ -14,7 +14,7 @@ from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import inside
+from ioukit.datasets.formats.text_files import inside, refuse
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def files_below(folder: str | os.PathLike[str], suffixes: frozenset[str]) -> tup
                         links.append(inside + name)
                 elif entry.is_dir():
                     if entry.is_symlink():
-                        raise DatasetError(f"{entry.path}: expected a folder, found a link to a folder")
+                        refuse(str(entry.path), "a folder", "a link to a folder")
                     left.append(f"{inside}{name}/")
     found.sort()
     return found, links

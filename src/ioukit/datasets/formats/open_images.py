@@ -21,7 +21,7 @@ from ioukit.datasets.formats.csv_tables import CsvTable, first_row
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import abbreviate, files_in
+from ioukit.datasets.formats.text_files import abbreviate, files_in, refuse
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
@@ -140,7 +140,7 @@ def read_open_images(
     named = image_names.array()
     # A column is copied only if rows are left out of it.
     kept = slice(None) if good.all() else good
-    images = named[_used(image_rows[kept], len(named))]
+    images = named[np.bincount(image_rows[kept], minlength=len(named)) > 0]
     attributes: dict[str, IdLists] = {}
     if labelled is not None:
         images, attributes = _labelled_images(labelled, images, known, problems, notes)
@@ -188,7 +188,7 @@ def read_open_images_detections(
     """
     check_on_invalid(on_invalid)
     if os.path.isdir(path):
-        raise DatasetError(f"{path}: expected a CSV file of detections, found a folder")
+        refuse(str(path), "a CSV file of detections", "a folder")
     ground_truth = required(ground_truth, path, "ids of classes")
     problems = Problems.of(on_invalid)
     table = CsvTable(path, text=_NAMED, numbers=("Score", *_CORNERS), threads=threads)
@@ -201,7 +201,7 @@ def read_open_images_detections(
     scores = table.numbers("Score", good, problems)
     categories = _category_ids(table, known, good, problems)
     image_rows, image_names = table.codes("ImageID")
-    kept = np.flatnonzero(_used(image_rows[good], len(image_names)))
+    kept = np.flatnonzero(np.bincount(image_rows[good], minlength=len(image_names)))
     dt = Detections.from_arrays(
         image_ids=np.searchsorted(kept, image_rows[good]),
         category_ids=categories[good],
@@ -250,9 +250,7 @@ def _files_in(folder: Path, given: _Files, *, any_hierarchy: bool) -> _Files:
             continue
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
-            raise DatasetError(
-                f"{folder}: expected one file of {kind}, found {names}: name the file instead of the folder"
-            )
+            refuse(str(folder), f"one file of {kind}", f"{names}: name the file instead of the folder")
         chosen[kind] = files[0] if files else None
     if chosen["boxes"] is None:
         raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(_CORNERS)}")
@@ -290,13 +288,6 @@ def _classes(path: AnyPath | None, boxes: CsvTable, labelled: CsvTable | None, t
             table.fail(row, "ID", "a number that differs from those before")
         known.ids[name], known.titles[name] = number, titles[row]
     return known
-
-
-def _used(rows: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.bool_]:
-    """(count,) which of the strings rows have."""
-    used = np.zeros(count, np.bool_)
-    used[rows] = True
-    return used
 
 
 def _read_corners(
@@ -341,7 +332,7 @@ def _labelled_images(
     image_rows, image_names = table.codes("ImageID")
     label_rows, label_names = table.codes("LabelName")
     named = image_names.array()
-    images = np.union1d(images, named[_used(image_rows[good], len(named))])
+    images = np.union1d(images, named[np.bincount(image_rows[good], minlength=len(named)) > 0])
     ids = np.array([known.ids.get(name, -1) for name in label_names], np.int64)[label_rows]
     listed = good & (ids >= 0)
     if others := int((good & ~listed).sum()):
@@ -473,7 +464,7 @@ def _image_ids(gt: GroundTruth) -> list[str]:
     names = [os.path.splitext(name)[0] or label for name, label in zip(gt.images.names, labels, strict=True)]
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise DatasetError(f"{gt.source}: expected images of different names, found {abbreviate(twice)} twice")
+        refuse(gt.source, "images of different names", f"{abbreviate(twice)} twice")
     return names
 
 
@@ -482,5 +473,5 @@ def _class_names(gt: GroundTruth) -> list[str]:
     column = gt.categories.column(NAMES)
     names = [str(name) for name in (gt.categories.names if column is None else column.tolist())]
     if len(set(names)) < len(names) or "" in names or "LabelName" in names:
-        raise DatasetError(f"{gt.source}: expected names of classes that differ, found {abbreviate(', '.join(names))}")
+        refuse(gt.source, "names of classes that differ", abbreviate(", ".join(names)))
     return names

@@ -23,7 +23,7 @@ from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_bytes
-from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, shorter, to_number
+from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, refuse, shorter, to_number
 from ioukit.datasets.formats.written_names import image_file_names
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
@@ -161,7 +161,7 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
         years = _years(path)
         if len(years) > 1:
             found = " and ".join(year.parent.name for year in years)
-            raise DatasetError(f"{path}: expected one folder with Annotations, found {found}: name one of them")
+            refuse(str(path), "one folder with Annotations", f"{found}: name one of them")
         folder = years[0] if years else path
     found_files, links = files_below(folder, frozenset((".xml",)))
     for name in links:
@@ -179,11 +179,11 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
                 key = _ONE_CLASS.sub("", key)
             if key and key not in there:
                 expected = f"the name of a file in {folder}, without .xml"
-                raise DatasetError(f"{listing}: line {number}: expected {expected}, found {abbreviate(key)}")
+                refuse(f"{listing}: line {number}", expected, abbreviate(key))
             keys += [key] if key else []
         keys = sorted(set(keys))
     if not keys:
-        raise DatasetError(f"{folder}: expected XML files, found none")
+        refuse(str(folder), "XML files", "none")
     return os.fspath(folder), keys
 
 
@@ -241,7 +241,7 @@ def read_voc_detections(
     rows: list[tuple[int, int, list[float]]] = []
     for file, name in _results(Path(path)):
         if name not in known:
-            raise DatasetError(f"{file}: expected one of the {len(known):,} classes, found {abbreviate(name)}")
+            refuse(str(file), f"one of the {len(known):,} classes", abbreviate(name))
         for number, line in enumerate(read_lines(file), start=1):
             if not line.strip():
                 continue
@@ -267,7 +267,7 @@ def _results(path: Path) -> list[tuple[Path, str]]:
     found = [(file, match["category"]) for file in files if (match := _RESULTS.fullmatch(file.name))]
     if not found:
         path.stat()
-        raise DatasetError(f"{path}: expected files named comp4_det_test_<class>.txt, found none")
+        refuse(str(path), "files named comp4_det_test_<class>.txt", "none")
     if path.is_dir():
         for file, _ in found:
             inside(path, file.name, os.fspath(path))
@@ -279,14 +279,12 @@ def _result(line: str, where: str, narrowest: float) -> tuple[str, list[float]]:
     fields = ("score", "xmin", "ymin", "xmax", "ymax")
     image, *words = line.strip().rsplit(None, 5)  # the name of an image may have blanks
     if len(words) != 5:
-        raise DatasetError(f"{where}: expected image {' '.join(fields)}, found {abbreviate(line.strip())}")
+        refuse(where, f"image {' '.join(fields)}", abbreviate(line.strip()))
     values = [to_number(word, f"{where}, {field}") for word, field in zip(words, fields, strict=True)]
     for low, high in ((1, 3), (2, 4)):
         if values[high] < values[low] + narrowest:
             expected = f"at least {fields[low]}"
-            raise DatasetError(
-                f"{where}, {fields[high]}: expected {expected}, found {values[low]:g} and {values[high]:g}"
-            )
+            refuse(f"{where}, {fields[high]}", expected, f"{values[low]:g} and {values[high]:g}")
     return image, values
 
 
@@ -392,5 +390,5 @@ def write_voc_detections(
 def _element(text: str, where: str) -> str:
     """Text for an element of XML."""
     if not all(character.isprintable() for character in text) or text != text.strip() or not text:
-        raise DatasetError(f"{where}: expected text that XML can hold, found {abbreviate(text)}")
+        refuse(where, "text that XML can hold", abbreviate(text))
     return escape(text)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.text_files import abbreviate, refuse
-from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -126,12 +125,10 @@ def image_file_names(ground_truth: GroundTruth) -> list[str]:
         where = f"{ground_truth.source}: image {label!r}"
         parts = name.split("/")
         if not all(parts) or set(parts) & {".", ".."} or ":" in parts[0] or not name.isprintable():
-            raise DatasetError(f"{where}: expected the name of a file inside a folder, found {abbreviate(name)}")
+            refuse(where, "the name of a file inside a folder", abbreviate(name))
         stem = os.path.splitext(name)[0]
         if stem in stems:
-            raise DatasetError(
-                f"{where}: expected names that differ but for the suffix, found {name} and {stems[stem]}"
-            )
+            refuse(where, "names that differ but for the suffix", f"{name} and {stems[stem]}")
         stems[stem] = name
         names.append(name)
     return names

@@ -20,7 +20,7 @@ from ioukit.datasets.formats.image_files import SUFFIXES, image_sizes
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import abbreviate, inside, shorter
+from ioukit.datasets.formats.text_files import abbreviate, inside, refuse, shorter
 from ioukit.datasets.formats.written_names import image_file_names
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.datasets.formats.yolo_layout import SIZES, find_layout, text_files
@@ -150,7 +150,7 @@ def read_yolo_detections(
     problems = Problems.of(on_invalid)
     if not Path(path).is_dir():
         Path(path).stat()
-        raise DatasetError(f"{path}: expected a folder of text files with detections, found a file")
+        refuse(str(path), "a folder of text files with detections", "a file")
     ground_truth = required(ground_truth, path, "sizes of images")
     files, positions = _of_images(path, ground_truth, problems)
     truth = ground_truth.regions
@@ -264,9 +264,7 @@ def _of_images(
         if stem in by_path and (len(found) == 1 or "/" in stem):
             found = [by_path[stem]]
         if len(found) > 1:
-            raise DatasetError(
-                f"{gt.source}: expected file names that differ but for the suffix, found {os.path.basename(stem)} twice"
-            )
+            refuse(gt.source, "file names that differ but for the suffix", f"{os.path.basename(stem)} twice")
         if found:
             files.append(file)
             positions += found
@@ -498,14 +496,11 @@ def _write_settings(path: Path, split: str, gt: GroundTruth, task: Task) -> None
     lines = [f"{_quoted(split)}: {_quoted(f'images/{split}')}", "names:"]
     lines += [f"  {number}: {_quoted(name)}" for number, name in enumerate(gt.categories.names)]
     if task == "pose":
-        lines.append(f"kpt_shape: [{_keypoint_count(gt)}, 3]")
+        from ioukit.datasets.columns.keypoints import decode_keypoints  # noqa: PLC0415 - few data sets have them
+
+        points = decode_keypoints(gt.regions["keypoints"], source=gt.source, array="annotations").shape[1]
+        lines.append(f"kpt_shape: [{points}, 3]")
     (path / "data.yaml").write_bytes(("\n".join(lines) + "\n").encode())
-
-
-def _keypoint_count(gt: GroundTruth) -> int:
-    from ioukit.datasets.columns.keypoints import decode_keypoints  # noqa: PLC0415 - few data sets have them
-
-    return int(decode_keypoints(gt.regions["keypoints"], source=gt.source, array="annotations").shape[1])
 
 
 def _quoted(text: str) -> str:
@@ -533,10 +528,10 @@ def _place_images(
     for at, name in enumerate(names):
         where = f"{gt.source}: image {gt.images.labels[at].item()!r}"
         if os.path.splitext(name)[1].lower() not in SUFFIXES:
-            raise DatasetError(f"{where}: expected a name that ends like an image, found {abbreviate(name)}")
+            refuse(where, "a name that ends like an image", abbreviate(name))
         source = inside(Path(image_folder), name, where) if image_folder is not None else Path(str(given[at]))  # type: ignore[index]
         if not source.is_file():
-            raise DatasetError(f"{where}: expected the file {source}, found none")
+            refuse(where, f"the file {source}", "none")
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if how == "copy":

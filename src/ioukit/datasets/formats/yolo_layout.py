@@ -28,6 +28,7 @@ from ioukit.datasets.formats.text_files import (
     lies_in,
     read_lines,
     read_text,
+    refuse,
     shortened,
 )
 from ioukit.errors import DatasetError
@@ -153,7 +154,7 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
         if not found_here:
             raise DatasetError(f"{path}: {split}: there is no image in {place}")
         if twice := images.keys() & found_here.keys():
-            raise DatasetError(f"{path}: {split}: expected images of different names, found {min(twice)} twice")
+            refuse(f"{path}: {split}", "images of different names", f"{min(twice)} twice")
         images |= found_here
     keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
     return _layout(images, folder, scanned, names=names, keypoints=keypoints, notes=notes)
@@ -173,7 +174,7 @@ def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
         good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
         if not good or not fits_a_path(named):
             found_text = abbreviate(line.strip())
-            raise DatasetError(f"{listing}: line {number}: expected a path inside {folders[0]}, found {found_text}")
+            refuse(f"{listing}: line {number}", f"a path inside {folders[0]}", found_text)
         found[next((place for place in good if os.path.lexists(place)), good[0])] = None
     return sorted(found)
 
@@ -229,7 +230,7 @@ def _check_place(place: str | os.PathLike[str], root: Path) -> None:
     """
     named = os.path.abspath(place)
     if Path(named).is_relative_to(os.path.abspath(root)) and not lies_in(named, root):
-        raise DatasetError(f"{place}: expected a path inside the folder of the data set, found a link out of it")
+        refuse(str(place), "a path inside the folder of the data set", "a link out of it")
 
 
 def _check_links(folder: str) -> None:
@@ -246,7 +247,7 @@ def _of_darknet(path: Path, split: str) -> Layout:
     for number, line in enumerate(read_lines(path), start=1):
         key, equals, value = line.partition("=")
         if not equals and key.strip():
-            raise DatasetError(f"{path}: line {number}: expected key = value, found {abbreviate(line.strip())}")
+            refuse(f"{path}: line {number}", "key = value", abbreviate(line.strip()))
         settings[key.strip()] = value.strip()
     wanted = ("valid", "val", "test") if split == "val" else (split,)
     listing = next((settings[key] for key in wanted if settings.get(key)), None)
@@ -256,15 +257,15 @@ def _of_darknet(path: Path, split: str) -> Layout:
         notes = (f"{path}: there are no images for validation; those for training are read",)
     if listing is None or not settings.get("names"):
         found = ", ".join(filter(None, settings)) or "an empty file"
-        raise DatasetError(f"{path}: expected the keys {wanted[0]} and names, found {found}")
+        refuse(str(path), f"the keys {wanted[0]} and names", found)
     roots = (path.parent,)
     names_file, list_file = _beside(path, settings["names"], roots), _beside(path, listing, roots)
     names = _listed_names(names_file)
     if not names:
-        raise DatasetError(f"{names_file}: expected a name of a class in each line, found none")
+        refuse(str(names_file), "a name of a class in each line", "none")
     files = _listed(list_file, roots)
     if not files:
-        raise DatasetError(f"{list_file}: expected the path of an image in each line, found none")
+        refuse(str(list_file), "the path of an image in each line", "none")
     return _layout(_by_name(files), path.parent, [], names=names, notes=notes)
 
 
@@ -291,7 +292,7 @@ def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
         folder = folder / split
     texts = text_files(folder)
     if not texts:
-        raise DatasetError(f"{folder}: expected text files with labels, found none")
+        refuse(str(folder), "text files with labels", "none")
     parts = list(folder.absolute().parts)
     places = [folder, folder.parent / "images"]
     if "labels" in parts:
@@ -411,7 +412,7 @@ def _class_names(path: Path, names: object) -> tuple[str, ...]:
         raise DatasetError(f"{path}: names must be a list, or a mapping from 0 on, got {_in_words(names)}")
     for number, name in enumerate(names):
         if isinstance(name, list | dict | set | tuple) or (isinstance(name, int) and abs(name) > FARTHEST):
-            raise DatasetError(f"{path}: names: class {number}: expected a name, found {_in_words(name)}")
+            refuse(f"{path}: names: class {number}", "a name", _in_words(name))
     return tuple(map(str, names))
 
 
