@@ -129,7 +129,7 @@ def test_coco_files_load_no_other_format() -> None:
         f"try: ioukit.cli.main()\nexcept SystemExit: {ends}"
     )
     loaded = set(json.loads(fresh(command).splitlines()[-1]))
-    known = ("builtin", "coco", "first_bytes", "folder_listing", "format", "lvis", "registry")
+    known = ("builtin", "coco", "format", "lvis", "recognising", "registry")
     assert {name for name in loaded if name.startswith("ioukit.datasets.formats.")} <= {
         f"ioukit.datasets.formats.{name}" for name in known
     }

@@ -29,9 +29,9 @@ __all__ = [
     "check_positive",
     "check_threads",
     "check_window",
-    "counted",
     "integer_column",
     "largest_coordinate",
+    "pluralize",
     "rising_numbers",
     "too_large",
 ]
@@ -39,7 +39,7 @@ __all__ = [
 FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """A number and its noun for a message: ``"1 class"``, ``"2 classes"``, ``"1,000 images"``."""
     if number == 1:
         return f"1 {noun}"

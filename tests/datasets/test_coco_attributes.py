@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import ioukit
 from ioukit import Detections, GroundTruth, datasets
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.left_out import Holds
 from support.command import run_here
 from support.data_sets import assert_came_back, assert_detections_came_back, detections_of, ground_truths
 from support.paths import load

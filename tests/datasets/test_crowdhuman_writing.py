@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError
 from ioukit.datasets import Detections, GroundTruth, read, read_crowdhuman_detections, read_detections, write
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.left_out import Holds
 from support.data_sets import (
     FILE_STEMS,
     assert_came_back,

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from ioukit import DatasetError, GroundTruth
 from ioukit.datasets import find_format, read, write
-from ioukit.datasets.formats.cvat_writing import _HOLDS
+from ioukit.datasets.formats.cvat import _HOLDS
 from ioukit.regions import Masks, RotatedBoxes
 from support.data_sets import FREE, HALVES, assert_came_back, ground_truths
 from support.malformed import assert_links_out_are_refused, read_damaged

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError
 from ioukit.datasets import Detections, GroundTruth, find_format, read, read_detections, write
-from ioukit.datasets.formats.four_points import rotated_of_points
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.dota import rotated_of_points
+from ioukit.datasets.formats.left_out import Holds
 from ioukit.regions import Polygons, RotatedBoxes
 from support.data_sets import (
     FREE,

@@ -218,7 +218,7 @@ def test_an_unknown_path_is_refused(tmp_path: Path) -> None:
             find_format(tmp_path / "a.bin", name)
 
 
-PAGE = (ROOT / "docs" / "labels.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "label_files.md").read_text(encoding="utf-8")
 TABLE = {re.findall("`(.*?)`", line)[0]: line.strip("| ").split(" | ") for line in PAGE.splitlines() if "| [`" in line}
 """The table of all formats on the page about labels: the cells of each row, by the name of the format."""
 

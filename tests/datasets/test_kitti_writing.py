@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError, evaluate
 from ioukit.datasets import KITTI_NAMES, Detections, GroundTruth, read, read_detections, read_kitti, write
-from ioukit.datasets.formats.kitti_lines import NO_BOX
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.kitti import _NO_BOX
+from ioukit.datasets.formats.left_out import Holds
 from ioukit.evaluation.protocols import KITTI_R11
 from ioukit.regions import Boxes3D
 from support.data_sets import (
@@ -160,7 +160,7 @@ def test_what_is_lost_and_what_is_made_up(tmp_path: Path) -> None:
     notes = write(gt, tmp_path / "out", "kitti")
     assert (
         tmp_path / "out" / "b.txt"
-    ).read_text() == f"traffic_light 0 0 -10 0 0 2 2 {' '.join(f'{v:g}' for v in NO_BOX)}\n"
+    ).read_text() == f"traffic_light 0 0 -10 0 0 2 2 {' '.join(f'{v:g}' for v in _NO_BOX)}\n"
     assert notes == (
         "attribute alpha of 1 object",
         "attribute depth of 1 object",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError, evaluate
 from ioukit.datasets import Detections, GroundTruth, find_format, read, read_detections, write
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.left_out import Holds
 from ioukit.datasets.formats.mot import MOT_NAMES
 from support.data_sets import (
     CLASS_NAMES,

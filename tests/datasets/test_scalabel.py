@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 from ioukit import DatasetError, Detections, GroundTruth
 from ioukit.datasets import find_format, read, read_detections, write
-from ioukit.datasets.formats.scalabel_writing import _HOLDS
+from ioukit.datasets.formats.scalabel import _HOLDS
 from ioukit.regions import Masks
 from support.data_sets import FREE, HALVES, assert_came_back, assert_detections_came_back, detections_of, ground_truths
 from support.malformed import assert_links_out_are_refused, read_damaged

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError, evaluate
 from ioukit.datasets import GroundTruth, find_format, read, read_detections, write
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.left_out import Holds
 from ioukit.datasets.formats.table_columns import ROLES, choose_columns
 from support.data_sets import FREE, assert_came_back, assert_detections_came_back, detections_of, ground_truths
 from support.malformed import read_damaged

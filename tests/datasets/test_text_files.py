@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import support.strategies  # noqa: F401 - examples have no deadline
 from ioukit import DatasetError
 from ioukit.datasets.formats.text_files import (
+    abbreviate,
     inside,
     member,
     numbers,
@@ -24,7 +25,6 @@ from ioukit.datasets.formats.text_files import (
     read_lines,
     read_text,
     read_xml,
-    shown,
     to_number,
 )
 from support.malformed import DEEP, refused
@@ -99,8 +99,8 @@ def test_members_of_objects() -> None:
 
 @pytest.mark.parametrize("value", ["x" * 500, list(range(1000)), {"a": "é" * 300}, 10**4000, object(), "line\nbreak"])
 def test_messages_stay_short(value: Any) -> None:
-    assert len(shown(value)) <= 60
-    assert "\n" not in shown(value)
+    assert len(abbreviate(value)) <= 60
+    assert "\n" not in abbreviate(value)
 
 
 def test_text_is_utf8(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError, Detections, GroundTruth, evaluate
 from ioukit.datasets import find_format, read, read_detections, read_voc, write
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.left_out import Holds
 from ioukit.evaluation.protocols import PROTOCOLS
 from support.command import run_here
 from support.data_sets import assert_came_back, assert_detections_came_back, detections_of, ground_truths

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError, evaluate
 from ioukit.datasets import Detections, GroundTruth, find_format, read, read_detections, write
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.left_out import Holds
 from ioukit.evaluation.protocols import WIDER_FACE
 from support.command import run_here
 from support.data_sets import (

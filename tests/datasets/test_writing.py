@@ -13,7 +13,7 @@ import pytest
 from ioukit import DatasetError
 from ioukit.datasets import Detections, Format, GroundTruth, read, register_format, write
 from ioukit.datasets.formats.builtin import BUILTIN
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.registry import FORMATS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def write_lines(data: GroundTruth | Detections, path: Path, *, end: str = "\n", 
     if isinstance(data, Detections):
         assert options["ground_truth"] is GT
     path.write_text("".join(json.dumps(box) + end for box in data.boxes.tolist()))
-    return lost(data, Holds(category_ids=True, image_sizes=False))
+    return left_out_columns(data, Holds(category_ids=True, image_sizes=False))
 
 
 def write_folder(data: GroundTruth, path: Path, *, broken: bool = False) -> list[str]:
@@ -41,7 +41,7 @@ def write_folder(data: GroundTruth, path: Path, *, broken: bool = False) -> list
         (path / "labels" / f"{name}.txt").write_text("x")
         if broken:
             raise DatasetError("the second file cannot be written")
-    return lost(data, Holds(category_ids=True, flags=None))
+    return left_out_columns(data, Holds(category_ids=True, flags=None))
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import support.strategies  # noqa: F401 - examples have no deadline
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.columns.keypoints import decode_keypoints
-from ioukit.datasets.formats.losses import Holds
+from ioukit.datasets.formats.left_out import Holds
 from ioukit.regions import Masks, RotatedBoxes
 from support import strategies as _profile  # noqa: F401 - it sets no deadline for examples
 

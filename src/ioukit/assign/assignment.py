@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,7 +123,7 @@ class AssignmentChange:
         lost = np.flatnonzero((self.counts[:, 0] > 0) & (self.counts[:, 1] == 0)).tolist()
         gained = np.flatnonzero((self.counts[:, 0] == 0) & (self.counts[:, 1] > 0)).tolist()
         count = len(self.predictions)
-        summary = f"{counted(count, 'prediction')} {'differs' if count == 1 else 'differ'}"
+        summary = f"{pluralize(count, 'prediction')} {'differs' if count == 1 else 'differ'}"
         for text, objects in (("now without a prediction", lost), ("no longer without", gained)):
             if objects:
                 summary += f", objects {text}: {', '.join(map(str, objects))}"
@@ -280,7 +280,7 @@ def _result(gt: int, learners: NDArray[np.int64], own: Candidates) -> str:
     shown = ", ".join(map(str, learners[:_SHOWN].tolist())) + (", ..." if len(learners) > _SHOWN else "")
     assigned = own.overlap[own.outcome == Outcome.ASSIGNED]
     span = f" with IoU {assigned.min():.2f} to {assigned.max():.2f}" if np.isfinite(assigned).any() else ""
-    return f"object {gt}: {counted(len(learners), 'prediction')} ({shown}){span}"
+    return f"object {gt}: {pluralize(len(learners), 'prediction')} ({shown}){span}"
 
 
 def _without_candidates(facts: Mapping[str, Any], own: Candidates) -> list[str]:
@@ -314,7 +314,7 @@ def _rejected(rule: str, code: Outcome, own: Candidates, chosen: NDArray[np.bool
         reason = f"in no cell that is responsible (best IoU {best:.2f})"
     else:
         reason = f"no centre inside (best IoU {best:.2f})"
-    return f"- {counted(count, 'candidate')}: {reason}"
+    return f"- {pluralize(count, 'candidate')}: {reason}"
 
 
 def _lost(rule: str, candidates: Candidates, own: Candidates, target: NDArray[np.int64]) -> list[str]:
@@ -326,10 +326,10 @@ def _lost(rule: str, candidates: Candidates, own: Candidates, target: NDArray[np
         places = np.flatnonzero(lost)[winners == winner]
         count = len(places)
         if (own.outcome[places] == Outcome.OVERWRITTEN).all():
-            lines.append(f"- {counted(count, 'place')}: object {winner}, which came later, took its cell")
+            lines.append(f"- {pluralize(count, 'place')}: object {winner}, which came later, took its cell")
         else:
             why = _comparison(rule, own, int(places[0]), candidates.of(int(winner)))
-            lines.append(f"- {counted(count, 'candidate')}: stolen by object {winner}{why}")
+            lines.append(f"- {pluralize(count, 'candidate')}: stolen by object {winner}{why}")
     return lines
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.checks.case import Case
 from ioukit.checks.repairs.repair import Data
 from ioukit.checks.suspicion import SURENESS
@@ -53,11 +53,11 @@ class Checked:
     def __str__(self) -> str:
         harmful = sum(finding.harmful for finding in self.findings)
         notes = len(self.findings) - harmful
-        total = f"{counted(self.num_images, 'image')}, {counted(self.num_annotations, 'annotation')}"
+        total = f"{pluralize(self.num_images, 'image')}, {pluralize(self.num_annotations, 'annotation')}"
         if self.num_detections is not None:
-            total += f", {counted(self.num_detections, 'detection')}"
-        found = "nothing looks wrong" if not harmful else counted(harmful, "finding")
-        more = f", {counted(notes, 'note')}" if notes else ""
+            total += f", {pluralize(self.num_detections, 'detection')}"
+        found = "nothing looks wrong" if not harmful else pluralize(harmful, "finding")
+        more = f", {pluralize(notes, 'note')}" if notes else ""
         return "\n\n".join([f"{total}: {found}{more}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:

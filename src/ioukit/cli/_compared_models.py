@@ -160,9 +160,9 @@ def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
                 return names
         return [f"{path.stem} {place}" for place, path in enumerate(paths, 1)]
     if len(given) != len(paths):
-        from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+        from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
-        raise typer.BadParameter(f"expected {counted(len(paths), 'name')}, got {len(given)}", param_hint="--name")
+        raise typer.BadParameter(f"expected {pluralize(len(paths), 'name')}, got {len(given)}", param_hint="--name")
     if len(set(given)) < len(given):
         raise typer.BadParameter("two models have the same name", param_hint="--name")
     return given

@@ -118,7 +118,7 @@ def read_data(
             unknown or does not fit, after a message.
         typer.BadParameter: If a repair is unknown, or does not fit the data.
     """
-    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
     start = time.perf_counter()
     paths = [source.path for source in sources]
@@ -137,8 +137,8 @@ def read_data(
     width, format_width = max(map(len, names)), max(len(one.format.name) for one in opened)
     shown = [f"{name:{width}}  {one.format.name:{format_width}}" for name, one in zip(names, opened, strict=True)]
     if known is None:
-        talk.say(f"read {shown[0]}  {counted(len(gt.images), 'image')}  {counted(len(gt), 'box')}")
-    talk.say(f"read {shown[1]}  {counted(len(dt), 'detection')}  {time.perf_counter() - start:.2f} s")
+        talk.say(f"read {shown[0]}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}")
+    talk.say(f"read {shown[1]}  {pluralize(len(dt), 'detection')}  {time.perf_counter() - start:.2f} s")
     for note in (*(gt.notes if known is None else ()), *dt.notes):
         talk.say(f"note {printable(note)}")
     looks_wrong = [*_what_looks_wrong(gt, dt, talk)]
@@ -166,7 +166,7 @@ def read_ground_truth(
         typer.Exit: If the path is of no known format, holds detections or is invalid, or if a format or an argument of
             a reader is unknown or does not fit, such as a split for a format without splits; after a message.
     """
-    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
     start, path, shown = time.perf_counter(), source.path, printable(str(source.path))
     opened = _opened(source)
@@ -183,7 +183,7 @@ def read_ground_truth(
                 f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
             ) from None
     talk.say(
-        f"read {shown}  {opened.format.name}  {counted(len(gt.images), 'image')}  {counted(len(gt), 'box')}  "
+        f"read {shown}  {opened.format.name}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}  "
         f"{time.perf_counter() - start:.2f} s"
     )
     return gt, opened.format.name

@@ -277,7 +277,7 @@ def _counts(data: GroundTruth | Detections) -> dict[str, int]:
 
 
 def _counts_text(data: GroundTruth | Detections) -> str:
-    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
     nouns = {"images": "image", "objects": "object", "classes": "class", "detections": "detection"}
-    return "  ".join(counted(count, nouns[name]) for name, count in _counts(data).items())
+    return "  ".join(pluralize(count, nouns[name]) for name, count in _counts(data).items())

@@ -48,10 +48,10 @@ def read_split(data: Path, images: Path | None, split: Literal["train", "val"], 
 
 def say_data(talk: Talk, name: str, data: Data) -> None:
     """Reports the number of images, objects and classes; for each kind of problem, its number and first message."""
-    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
     objects = sum(len(record.labels) for record in data.records)
-    found = (counted(len(data), "image"), counted(objects, "object"), counted(len(data.names), "class"))
+    found = (pluralize(len(data), "image"), pluralize(objects, "object"), pluralize(len(data.names), "class"))
     talk.say(f"read {name:5}  {'  '.join(found)}")
     for kind, count in data.problems.items():
         first = f": {printable(data.first[kind])}" if kind in data.first else ""

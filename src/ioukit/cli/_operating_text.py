@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._output import aligned
 from ioukit.cli._class_table import shortened
 from ioukit.cli._output import printable
@@ -27,7 +27,7 @@ def choice_text(choice: ThresholdChoice) -> str:
     kind = "one threshold per class" if choice.per_class else "one threshold for all classes"
     head = (
         f"{choice.rule.text}, {kind}, IoU {settings['iou_threshold']:g}, "
-        f"{counted(_whole(settings['images']), 'image')}, {counted(_whole(settings['objects']), 'object')}"
+        f"{pluralize(_whole(settings['images']), 'image')}, {pluralize(_whole(settings['objects']), 'object')}"
     )
     beta = choice.rule.beta if isinstance(choice.rule, FBeta) else 1.0
     f = f"F{beta:g}"

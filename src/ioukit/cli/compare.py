@@ -150,12 +150,12 @@ def compare_files(
     else:
         models, found = models_of_runs(log, words, name, rules, reading, labels, iou_threshold, images, threads)
     settings |= found
-    from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy
+    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
     for option, of_images in found.items():
         groups = sorted({printable(str(label)) for label in of_images.values()})
         example = f", such as {groups[0]}" if groups else ""  # shows that the wrong column was read
-        talk.say(f"note --{option}: {counted(len(groups), 'group')} of images{example}")
+        talk.say(f"note --{option}: {pluralize(len(groups), 'group')} of images{example}")
     from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
 
     with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):

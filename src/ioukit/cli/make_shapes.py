@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.cli._arguments import QuietOption
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import printable
@@ -53,10 +53,12 @@ def make_shapes(
     formats = [name.strip() for name in format.split(",")]
     with bad_use():
         check_request(folder, images=images, seed=seed, size=sides, val=val, formats=formats)
-    with bad_input(), talk.busy(f"drawing {counted(images, 'image')}", long=images > 100):
+    with bad_input(), talk.busy(f"drawing {pluralize(images, 'image')}", long=images > 100):
         counts = draw(folder, images=images, seed=seed, size=sides, val=val, formats=formats, handwritten=handwritten)
     for split in ("train", "val"):
-        talk.say(f"drew {split:5}  {counted(counts[split], 'image')}  {counted(counts[f'{split}_objects'], 'object')}")
+        talk.say(
+            f"drew {split:5}  {pluralize(counts[split], 'image')}  {pluralize(counts[f'{split}_objects'], 'object')}"
+        )
     talk.say(f"wrote {printable(str(folder))}  {time.perf_counter() - start:.2f} s")
 
 

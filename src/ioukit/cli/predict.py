@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.cli._arguments import QuietOption
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._json import JsonOutput, json_option
@@ -126,7 +126,7 @@ def predict(
         if json is not None:
             json.write(_to_json(results, image_ids, class_ids), talk)
     boxes = sum(len(result.boxes) for result in results.values())
-    talk.say(f"found {counted(boxes, 'box')} in {counted(len(results), 'image')}")
+    talk.say(f"found {pluralize(boxes, 'box')} in {pluralize(len(results), 'image')}")
 
 
 def _check_options(json: JsonOutput | None, ids_from: Path | None, split: str, on_invalid: str) -> OnInvalid:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 
 if TYPE_CHECKING:
     from ioukit.comparison.change_records import Changes
@@ -75,7 +75,7 @@ def verdict(
     needed = _needed(difference.images_needed)
     would = f"; {needed} would, if this difference is the true one" if needed else ""
     side = "higher" if gain > 0 else "lower"
-    first = f"{counted(num_images, 'image')} cannot tell {a} and {b} apart{would}."
+    first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{would}."
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
 
 
@@ -128,7 +128,7 @@ def ranking_note(level: float, correction: str, models: int, permutations: int) 
     smallest = models * (models - 1) // 2 if corrected else 1  # times 1 / (1 + permutations)
     enough = math.ceil(round(smallest / (1 - level), 6)) - 1
     if permutations < enough:
-        note += f" {counted(permutations, 'permutation')} cannot show any difference; at least {enough:,} are needed."
+        note += f" {pluralize(permutations, 'permutation')} cannot show any difference; at least {enough:,} are needed."
     return note
 
 
@@ -203,9 +203,9 @@ def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
         )
     right, other = count["right_class_now"], count["other_class_now"]
     if right:
-        lines.append(f"{b} gives the right class to {counted(right, 'object')} to which {a} gives another one.")
+        lines.append(f"{b} gives the right class to {pluralize(right, 'object')} to which {a} gives another one.")
     if other:
-        lines.append(f"{b} gives another class to {counted(other, 'object')} to which {a} gives the right one.")
+        lines.append(f"{b} gives another class to {pluralize(other, 'object')} to which {a} gives the right one.")
     new, gone, still = (count[f"{kind}_false_positive"] for kind in ("new", "gone", "still"))
     lines.append(
         f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {_none(still)} stay."
@@ -256,7 +256,7 @@ def _threshold(score: float) -> str:
 
 
 def _many(number: int, noun: str) -> str:
-    return counted(number, noun) if number else f"no {noun}"
+    return pluralize(number, noun) if number else f"no {noun}"
 
 
 def _none(number: int) -> str:

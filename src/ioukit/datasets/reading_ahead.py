@@ -1,4 +1,10 @@
-"""Reading COCO's files while Python imports what uses them. Imports nothing but the core, so that it comes first."""
+"""Reading COCO's files while Python imports what uses them. Imports nothing but the core, so that it comes first.
+
+Owns: the guess that both arguments are COCO's JSON files, read with the usual options, and its end.
+Does not own: whether the guess was right. The reader that is chosen later asks the core for the columns of its path
+and options, and reads for itself if there are none. So no result depends on this file.
+Cut here because the first evaluation of a process waits for imports by one thread, while the other cores are idle.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 
 if TYPE_CHECKING:
     from ioukit.evaluation.results import Evaluation
@@ -97,10 +97,10 @@ def _check_images(a: npt.NDArray[Any], b: npt.NDArray[Any], names: tuple[str, st
         raise _differ(names, f"image ids are {kinds[0]} in {names[0]} and {kinds[1]} in {names[1]}")
     alone = [np.setdiff1d(one, other) for one, other in ((a, b), (b, a))]
     at = 0 if len(alone[0]) else 1
-    more = f", and {counted(len(alone[at]) - 1, 'other image')}" if len(alone[at]) > 1 else ""
+    more = f", and {pluralize(len(alone[at]) - 1, 'other image')}" if len(alone[at]) > 1 else ""
     raise _differ(
         names,
-        f"{names[0]} has {counted(len(a), 'image')} and {names[1]} has {len(b):,}; image {alone[at][0]} is in "
+        f"{names[0]} has {pluralize(len(a), 'image')} and {names[1]} has {len(b):,}; image {alone[at][0]} is in "
         f"{names[at]} alone{more}",
     )
 
@@ -114,7 +114,7 @@ def _check_objects(a: MatchTable, b: MatchTable, names: tuple[str, str]) -> None
             found = f"{_described(a, at)} in {names[0]} is {_described(b, at)} in {names[1]}"
         else:
             found = f"{_described(table, at)} is in {name} alone"
-        counts = f"{names[0]} has {counted(len(one), 'object')} and {names[1]} has {len(other):,}"
+        counts = f"{names[0]} has {pluralize(len(one), 'object')} and {names[1]} has {len(other):,}"
         raise _differ(names, f"{counts}; the first difference: {found}")
     for column, meaning in (
         ("ignored", "has another area, crowd flag or flag to ignore it"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ClassResult(Frozen):
 
     def __repr__(self) -> str:
         numbers = "".join(f", {key}={value:.4f}" for key, value in list(self.summary.items())[:1])
-        counts = f"{counted(self.num_ground_truth, 'object')}, {counted(self.num_detections, 'detection')}"
+        counts = f"{pluralize(self.num_ground_truth, 'object')}, {pluralize(self.num_detections, 'detection')}"
         return f"ClassResult({self.name!r}{numbers}, {counts})"
 
 

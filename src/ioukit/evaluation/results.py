@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.class_results import ClassResult, ClassResults
@@ -342,7 +342,10 @@ class Evaluation(SendingMethods, Frozen):
     def __repr__(self) -> str:
         shown = [measure.key for measure in self.protocol.measures if measure.headline and measure.quantity == "AP"]
         numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in shown or [self.protocol.main_measure.key])
-        images, detections = counted(self.counts["images"], "image"), counted(self.counts["detections"], "detection")
+        images, detections = (
+            pluralize(self.counts["images"], "image"),
+            pluralize(self.counts["detections"], "detection"),
+        )
         return f"Evaluation({numbers}, {images}, {detections})"
 
     def _repr_html_(self) -> str:
@@ -355,7 +358,10 @@ class Evaluation(SendingMethods, Frozen):
             for measure in self.protocol.measures
             if self.protocol.defines(measure)
         )
-        images, detections = counted(self.counts["images"], "image"), counted(self.counts["detections"], "detection")
+        images, detections = (
+            pluralize(self.counts["images"], "image"),
+            pluralize(self.counts["detections"], "detection"),
+        )
         caption = html.escape(f"{self.protocol.name}, {self.matches.iou_type}: {images}, {detections}")
         return f"<table><caption>{caption}</caption><tbody>{rows}</tbody></table>"
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice, counted
+from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets.columns.images import Categories
 from ioukit.evaluation.protocols import Protocol
@@ -157,8 +157,9 @@ class MatchTable(Frozen):
 
     def __repr__(self) -> str:
         return (
-            f"MatchTable({counted(len(self), 'detection')}, {counted(int(self.num_objects[:, 0].sum()), 'object')}, "
-            f"{counted(len(self.image_ids), 'image')}, {counted(len(self.categories), 'category')})"
+            f"MatchTable({pluralize(len(self), 'detection')}, "
+            f"{pluralize(int(self.num_objects[:, 0].sum()), 'object')}, {pluralize(len(self.image_ids), 'image')}, "
+            f"{pluralize(len(self.categories), 'category')})"
         )
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._output import printable
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -94,8 +94,8 @@ class Inspection(Frozen):
     def __repr__(self) -> str:
         read = f"{self.format}: " if self.format else ""
         return (
-            f"Inspection({read}{counted(len(self.objects_per_image), 'image')}, {counted(len(self), 'object')}, "
-            f"{counted(len(self.objects_per_class), 'class')})"
+            f"Inspection({read}{pluralize(len(self.objects_per_image), 'image')}, {pluralize(len(self), 'object')}, "
+            f"{pluralize(len(self.objects_per_class), 'class')})"
         )
 
     @cached_property

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_choice, check_count, check_number, counted
+from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Columns, record
 from ioukit.evaluation.results import Evaluation
 from ioukit.label_errors.kinds import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED
@@ -66,7 +66,7 @@ class LabelErrors(Columns):
     def __repr__(self) -> str:
         counts = np.bincount(self.kind, minlength=len(_KEYS))
         found = ", ".join(f"{count:,} {key}" for key, count in zip(_KEYS, counts.tolist(), strict=True) if count)
-        return f"LabelErrors({counted(len(self), 'row')}{': ' if found else ''}{found})"
+        return f"LabelErrors({pluralize(len(self), 'row')}{': ' if found else ''}{found})"
 
     @property
     def kinds(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice, check_count, counted
+from ioukit._checks import check_choice, check_count, pluralize
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.operating.binned_errors import Judged, basic_interval, judged, matched_anywhere, measured
 from ioukit.operating.calibration_records import KEYS, CalibrationErrors
@@ -67,7 +67,7 @@ class CalibrationFit:
         shown = ", ".join(
             f"{key} {self.before[key]:.4f} -> {self.after[key]:.4f}" for key in KEYS if self.after[key] >= 0
         )
-        return f"CalibrationFit({self.method}, {counted(len(self.maps), 'map')}: {shown})"
+        return f"CalibrationFit({self.method}, {pluralize(len(self.maps), 'map')}: {shown})"
 
 
 def calibrate(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.datasets import Categories
 from ioukit.operating.rules import Rule
 from ioukit.postprocess import OperatingPoints, ScoreMap
@@ -155,7 +155,7 @@ class ThresholdChoice:
 
     def __repr__(self) -> str:
         point = self.overall
-        at = counted(len(self.classes), "threshold") if self.per_class else f"threshold {point.threshold:.4g}"
+        at = pluralize(len(self.classes), "threshold") if self.per_class else f"threshold {point.threshold:.4g}"
         return (
             f"ThresholdChoice({self.rule.text}, {at}: precision {point.held_out.precision:.3f}, recall "
             f"{point.held_out.recall:.3f} on other images)"

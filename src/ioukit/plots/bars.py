@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.plots._drawing import axes_for, dress, legend_beside, letters, shorten, theme_of
 from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
 
@@ -77,7 +77,7 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
                 ha="center", va="bottom", fontsize=8, color=look.ink,
             )  # fmt: skip
     ticks = [
-        f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{counted(n, 'object')}"
+        f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{pluralize(n, 'object')}"
         for area, n in zip(areas, objects, strict=True)
     ]
     ax.set_xticks(range(len(areas)), ticks, fontsize=9, **letters())

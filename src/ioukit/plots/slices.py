@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.plots._drawing import axes_for, dress, legend_beside, letters, shorten, theme_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def slices_figure(
     if not math.isnan(numbers.whole[key]):
         handles.append(ax.axvline(numbers.whole[key], color=look.ink, ls="--", lw=1.2, gid="whole"))
         words.append(f"whole data set{', A' if two else ''}: {numbers.whole[key]:.3f}")
-    names = [f"{shorten(one.name, 44)}\n{counted(one.objects, 'object')}" for one in rows]
+    names = [f"{shorten(one.name, 44)}\n{pluralize(one.objects, 'object')}" for one in rows]
     ax.set_yticks(range(len(rows)), names, fontsize=8, **letters())
     legend_beside(ax, handles, words, look, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.1, ncols=3)
     dress(ax, look, grid="x")

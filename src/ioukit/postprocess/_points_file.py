@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.datasets.formats.text_files import member, numbers, parse_json, read_text, refuse, shown, to_number
+from ioukit.datasets.formats.text_files import abbreviate, member, numbers, parse_json, read_text, refuse, to_number
 from ioukit.errors import DatasetError
 from ioukit.postprocess.score_maps import IsotonicMap, PlattMap, TemperatureMap
 
@@ -59,13 +59,13 @@ def read_points(path: str | os.PathLike[str]) -> dict[str, Any]:
     where = os.fspath(path)
     data = parse_json(read_text(path), where)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        found = f"format {shown(data.get('format'))}" if isinstance(data, dict) else shown(data)
+        found = f"format {abbreviate(data.get('format'))}" if isinstance(data, dict) else abbreviate(data)
         refuse(where, f"a file of operating points, with format {_FORMAT!r}", found)
     version = to_number(data.get("version"), f"{where}: version", lowest=1, whole=True, text=False)
     if version > _VERSION:
         raise DatasetError(
             f"{where}: expected version {_VERSION} of the format, found {version:g}: a newer ioukit wrote it "
-            f"({shown(data.get('ioukit'))})"
+            f"({abbreviate(data.get('ioukit'))})"
         )
     _check_members(data, _MEMBERS, where)
     records = member(data, "classes", list, f"{where}: the file")
@@ -101,13 +101,13 @@ def read_points(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _check_members(value: Any, names: Collection[str], where: str) -> None:
     """Refuses an object that lacks a member, or has one of another name."""
     if not isinstance(value, dict):
-        refuse(where, "an object", shown(value))
+        refuse(where, "an object", abbreviate(value))
     for name in names:
         if name not in value:
             refuse(where, f"the member {name!r}", "none")
     for name in value:
         if name not in names:
-            refuse(where, f"the members {', '.join(names)} alone", f"the member {shown(name)}")
+            refuse(where, f"the members {', '.join(names)} alone", f"the member {abbreviate(name)}")
 
 
 def _category_id(value: Any, where: str) -> int:
@@ -121,7 +121,7 @@ def _chosen_on(data: dict[str, Any], where: str) -> dict[str, Any]:
     found: dict[str, Any] = member(data, "chosen_on", dict, f"{where}: the file")
     for name, value in found.items():
         if not (value is None or isinstance(value, str | int | float | bool)):
-            refuse(f"{where}: chosen_on.{name}", "text, a number, true, false or null", shown(value))
+            refuse(f"{where}: chosen_on.{name}", "text, a number, true, false or null", abbreviate(value))
     return found
 
 
@@ -139,7 +139,9 @@ _MAPS = {"temperature": ("temperature",), "platt": ("slope", "offset"), "isotoni
 def _map(value: Any, where: str) -> ScoreMap:
     method = value.get("method") if isinstance(value, dict) else None
     if not isinstance(method, str) or method not in _MAPS:
-        refuse(f"{where}.method", f"one of {', '.join(_MAPS)}", shown(method if isinstance(value, dict) else value))
+        refuse(
+            f"{where}.method", f"one of {', '.join(_MAPS)}", abbreviate(method if isinstance(value, dict) else value)
+        )
     _check_members(value, ("method", *_MAPS[method]), where)
     try:
         if method == "isotonic":

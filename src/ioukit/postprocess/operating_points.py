@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ioukit import _core
-from ioukit._checks import check_choice, counted
+from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._output import write_whole
 from ioukit.datasets import Categories
@@ -164,7 +164,7 @@ class OperatingPoints(Frozen):
             what = "category id" if by_id else "class"
             raise ValueError(
                 f"{what} {wanted[unknown][0]} has no threshold; the operating points have "
-                f"{counted(len(known), 'class')}: {_first(known.tolist())}"
+                f"{pluralize(len(known), 'class')}: {_first(known.tolist())}"
             )
         return np.asarray(order[places] if by_id else wanted, np.int64)
 
@@ -233,7 +233,7 @@ class OperatingPoints(Frozen):
 
     def __repr__(self) -> str:
         rule = f", chosen for {self.rule}" if self.rule else ""
-        return f"OperatingPoints({counted(len(self), 'class')}{rule}{', with calibration' if self.maps else ''})"
+        return f"OperatingPoints({pluralize(len(self), 'class')}{rule}{', with calibration' if self.maps else ''})"
 
 
 def _first(values: Sequence[int]) -> str:

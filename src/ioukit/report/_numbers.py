@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.evaluation import REGION_KINDS, Measure, value_of
 from ioukit.evaluation.protocols import NO_CAP
 from ioukit.report._names import shown
@@ -103,9 +103,9 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
     if not objects:
         return "There are no objects, so precision, recall and all numbers computed from them are undefined."
     if not found:
-        return f"There are no detections: none of the {counted(objects, 'object')} was found."
+        return f"There are no detections: none of the {pluralize(objects, 'object')} was found."
     if best is None or math.isnan(best.score):
-        return f"None of the {counted(found, 'detection')} finds any of the {counted(objects, 'object')}."
+        return f"None of the {pluralize(found, 'detection')} finds any of the {pluralize(objects, 'object')}."
     sentence = (
         f"At the score threshold with the highest F1, {score_text(best.score)}, the detector finds {best.recall:.1%} "
         f"of the objects, and {best.precision:.1%} of its detections are right."
@@ -145,7 +145,7 @@ def _words(evaluation: Evaluation, measure: Measure) -> str:
     with_value = sum(not math.isnan(result.summary[measure.key]) for result in evaluation.per_class)
     if evaluation.protocol.mean_over == "all":
         with_value = listed
-    classes = counted(with_value, "class")
+    classes = pluralize(with_value, "class")
     if with_value < listed:
         classes += f" with objects (of {listed:,})"
     over = f"{len(thresholds)} IoU thresholds from {iou_text(thresholds[0])} to {iou_text(thresholds[-1])}"

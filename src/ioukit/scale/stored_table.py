@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.datasets import Categories
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 from ioukit.scale.table_files import PartTable
@@ -136,9 +136,9 @@ class StoredTable(MatchTable):
     def __repr__(self) -> str:
         totals = self.totals
         return (
-            f"StoredTable({counted(totals['detections'], 'detection')}, "
-            f"{counted(totals['annotations'], 'annotation')}, {counted(len(self.image_ids), 'image')}, "
-            f"{counted(len(vars(self)['_files']), 'part')})"
+            f"StoredTable({pluralize(totals['detections'], 'detection')}, "
+            f"{pluralize(totals['annotations'], 'annotation')}, {pluralize(len(self.image_ids), 'image')}, "
+            f"{pluralize(len(vars(self)['_files']), 'part')})"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

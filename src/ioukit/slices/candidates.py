@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.slices.expression import Expression
 from ioukit.slices.parts import SIZE, Bins, Part, both, check_bins, listed_parts
 from ioukit.slices.scene import Scene
@@ -72,7 +72,7 @@ def candidates(
         more = list(_pairs(scene, found, rows, least_objects))
         room = max(most_slices - len(found), 0)
         if len(more) > room:
-            more_than = counted(len(more), "slice")
+            more_than = pluralize(len(more), "slice")
             notes.append(f"of {more_than} by two columns, the {room:,} with the most objects are looked at")
             more = sorted(more, key=lambda one: -one.objects)[:room]
         found += more

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.datasets.formats.coded_column import CodedColumn
-from ioukit.datasets.formats.list_column import ListColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.table_sources import Table, arrow_table, csv_table, frame_table, is_frame
 from ioukit.datasets.formats.text_files import parse_json_line, read_lines, refuse, shortened
 from ioukit.errors import DatasetError

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Protocol, TypeVar
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import defined
@@ -206,4 +206,4 @@ class Comparison(Frozen):
             for one in self.differences[:3]
             if not math.isnan(one.difference)
         )
-        return f"Comparison({shown or 'no number is defined'}, {counted(self.num_images, 'image')})"
+        return f"Comparison({shown or 'no number is defined'}, {pluralize(self.num_images, 'image')})"

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_count, counted
+from ioukit._checks import check_count, pluralize
 
 __all__ = [
     "ImageGroups",
@@ -224,7 +224,9 @@ def _positions(name: str, labels: Labels, ids: npt.NDArray[Any]) -> npt.NDArray[
     else:
         column = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
         if isinstance(labels, (str, bytes)) or len(column) != len(ids):
-            raise ValueError(f"{name} must have a label for each of {counted(len(ids), 'image')}, got {len(column):,}")
+            raise ValueError(
+                f"{name} must have a label for each of {pluralize(len(ids), 'image')}, got {len(column):,}"
+            )
         listed = column
     numbers: dict[Hashable, int] = {}
     found = np.empty(len(ids), np.intp)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice, check_count, check_number, counted
+from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.statistics.drawing import ImageGroups, Labels, check_seed, image_groups
@@ -257,7 +257,7 @@ def enough_groups(table: MatchTable, strata: Labels | None, clusters: Labels | N
     if groups.num_clusters < 2:
         noun = "image" if clusters is None else "cluster"
         raise ValueError(
-            f"there is {counted(groups.num_clusters, noun)}; at least two {noun}s are needed to tell how much the "
+            f"there is {pluralize(groups.num_clusters, noun)}; at least two {noun}s are needed to tell how much the "
             "numbers depend on them"
         )
     return groups

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._boundary import NumberColumns, OutcomeColumns, WeighedColumns
-from ioukit._checks import check_threads, counted
+from ioukit._checks import check_threads, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation import MatchTable, Measure, Protocol, accumulate
@@ -42,7 +42,7 @@ class Replicates(Frozen):
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"Replicates({', '.join(self.keys)}: {counted(len(self), 'data set')})"
+        return f"Replicates({', '.join(self.keys)}: {pluralize(len(self), 'data set')})"
 
 
 def replicate(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
@@ -131,7 +131,7 @@ class SeedComparison(Frozen):
     def __repr__(self) -> str:
         shown = ", ".join(f"{one.key} {one.difference:+.4f} (p={one.p_value:.3g})" for one in self.differences[:3])
         runs = f"{self.num_runs[0]} and {self.num_runs[1]} runs"
-        return f"SeedComparison({shown}, {runs}, {counted(self.num_images, 'image')})"
+        return f"SeedComparison({shown}, {runs}, {pluralize(self.num_images, 'image')})"
 
 
 def compare_seeds(
@@ -190,7 +190,7 @@ def compare_seeds(
     for name, runs in zip("ab", sides, strict=True):
         if len(runs) < 2:
             raise ValueError(
-                f"{name} has {counted(len(runs), 'run')}, at least two are needed to tell how much runs differ; "
+                f"{name} has {pluralize(len(runs), 'run')}, at least two are needed to tell how much runs differ; "
                 "compare takes one run of each"
             )
     runs = [*sides[0], *sides[1]]

@@ -77,15 +77,13 @@ def category_columns(ids: Sequence[int], records: Sequence[Any]) -> dict[str, An
         "categories",
         "categories",
     )
-    names = [[str(name) for name in _list(record.get("keypoints"))] for record in found]
+    names = [
+        [str(name) for name in given] if isinstance(given := record.get("keypoints"), list) else [] for record in found
+    ]
     longest = max(map(len, names), default=0)
     if longest:
         columns[KEYPOINT_NAMES] = np.array([row + [""] * (longest - len(row)) for row in names], np.str_)
     return {**flags, **columns}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _filled(values: Mapping[int, Any], count: int, blank: Any, dtype: Any) -> npt.NDArray[Any]:

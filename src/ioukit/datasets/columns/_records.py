@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral, Real
@@ -38,6 +39,7 @@ class Field:
         *,
         shape: tuple[int, ...] = (),
         all_good: Callable[[AnyArray], bool] = lambda array: True,  # noqa: ARG005 - every column passes
+        value_in: Callable[[Mapping[str, Any], str], Any] = operator.getitem,
     ) -> None:
         """A kind of value.
 
@@ -47,20 +49,14 @@ class Field:
             kinds: The kinds of dtype that a good column may have.
             shape: The shape of one value.
             all_good: Whether all values of a column of the right dtype and shape are right.
+            value_in: Finds the value in a record by the name of the field; raises `KeyError` if there is none.
         """
         self.expected = expected
         self.good = good
         self.kinds = kinds
         self.shape = shape
         self.all_good = all_good
-
-    def value_in(self, record: Mapping[str, Any], name: str) -> Any:
-        """The value in a record.
-
-        Raises:
-            KeyError: If the record does not have the name.
-        """
-        return record[name]
+        self.value_in = value_in
 
     def column(self, values: list[Any]) -> AnyArray | None:
         """The column, or ``None`` if a value is not of this kind."""
@@ -106,15 +102,12 @@ FOUR = Field("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
 FLAG = Field("0 or 1", _is_flag, "iufb", all_good=lambda array: bool(np.isin(array, (0, 1)).all()))
 
 
-class _Optional(Field):
-    """A value that a record may lack; then it is 0."""
-
-    def value_in(self, record: Mapping[str, Any], name: str) -> Any:
-        return record.get(name, 0)
+def _value_or_zero(record: Mapping[str, Any], name: str) -> Any:
+    return record.get(name, 0)
 
 
-OPTIONAL_FLAG = _Optional(FLAG.expected, FLAG.good, FLAG.kinds, all_good=FLAG.all_good)
-OPTIONAL_NUMBER = _Optional(NUMBER.expected, NUMBER.good, NUMBER.kinds)
+OPTIONAL_FLAG = Field(FLAG.expected, FLAG.good, FLAG.kinds, all_good=FLAG.all_good, value_in=_value_or_zero)
+OPTIONAL_NUMBER = Field(NUMBER.expected, NUMBER.good, NUMBER.kinds, value_in=_value_or_zero)
 
 
 def check_lists(
@@ -142,24 +135,19 @@ def _is_id_list(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_integer, value))
 
 
-_NO_BOX = (float("nan"),) * 4
-
-
 def has_box(record: Mapping[str, Any]) -> bool:
     """Whether a record has a box, valid or not. As in pycocotools, an empty list is no box, and ``None`` is one."""
     box = record.get("bbox", ())
     return not hasattr(box, "__len__") or len(box) > 0
 
 
-class _BoxOrOther(Field):
+def _box_or_nan(record: Mapping[str, Any], name: str) -> Any:
     """The box of a record; four NaN for a record that has only a mask or keypoints, which its box will surround."""
-
-    def value_in(self, record: Mapping[str, Any], name: str) -> Any:
-        has_other = any(record.get(key) is not None for key in ("segmentation", "keypoints"))
-        return _NO_BOX if has_other and not has_box(record) else record[name]
+    has_other = any(record.get(key) is not None for key in ("segmentation", "keypoints"))
+    return (float("nan"),) * 4 if has_other and not has_box(record) else record[name]
 
 
-BOX_OR_OTHER = _BoxOrOther("4 numbers [x, y, width, height]", _is_four, "iuf", shape=(4,))
+BOX_OR_OTHER = Field(FOUR.expected, FOUR.good, FOUR.kinds, shape=FOUR.shape, value_in=_box_or_nan)
 
 
 def columns(

@@ -328,7 +328,7 @@ def _with_boxes_of_regions(
 ) -> Detections:
     """The detections with areas from their masks or keypoints, and with boxes around these where they have none."""
     # Imported here because reading boxes should not wait for masks.
-    from ioukit.datasets.columns._boxes_of_regions import boxes_of_regions, readable_rows  # noqa: PLC0415
+    from ioukit.datasets.columns._boxes_and_areas import boxes_of_regions, readable_rows  # noqa: PLC0415
 
     lacking = np.isin(np.arange(len(dt)), without_box)
     try:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_choice, counted
+from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
@@ -27,7 +27,6 @@ from ioukit.datasets.columns._checks import (
     named_columns,
     pixel_boxes,
 )
-from ioukit.datasets.columns._listed import by_id, listed_categories, listed_images, numbered
 from ioukit.datasets.columns._regions import (
     KEYPOINTS,
     SEGMENTATIONS,
@@ -37,7 +36,7 @@ from ioukit.datasets.columns._regions import (
     region_columns,
     region_sets,
 )
-from ioukit.datasets.columns.images import Categories, Images
+from ioukit.datasets.columns.images import Categories, Images, by_id, listed_categories, listed_images, numbered
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class GroundTruth(Columns):
 
     def __repr__(self) -> str:
         counts = (len(self), "annotation"), (len(self.images), "image"), (len(self.categories), "category")
-        return f"GroundTruth({', '.join(counted(*count) for count in counts)})"
+        return f"GroundTruth({', '.join(pluralize(*count) for count in counts)})"
 
     def _repr_html_(self) -> str:
         from ioukit.datasets.columns._html import FIRST_ROWS, table  # noqa: PLC0415 - for notebooks alone
@@ -363,7 +362,7 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool, threads: in
     gt = _kept(gt, _core.settle_annotations(source, (gt.ids, gt.image_ids, gt.category_ids), known, on_invalid))
     gt = dataclasses.replace(gt, images=images, categories=categories)
     if WITHOUT_AREA in gt.flags:
-        from ioukit.datasets.columns._missing_areas import with_areas  # noqa: PLC0415 - rarely needed
+        from ioukit.datasets.columns._boxes_and_areas import with_areas  # noqa: PLC0415 - rarely needed
 
         gt = with_areas(gt, on_invalid, threads)
     dropped = gt.dropped

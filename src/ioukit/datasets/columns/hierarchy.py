@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.errors import DatasetError
 
@@ -88,7 +88,7 @@ class ClassHierarchy:
         return cls(tree, source=os.fspath(path))
 
     def __repr__(self) -> str:
-        return f"ClassHierarchy({counted(len(self.ancestors), 'class')})"
+        return f"ClassHierarchy({pluralize(len(self.ancestors), 'class')})"
 
     def expand_ground_truth(self, ground_truth: GroundTruth) -> GroundTruth:
         """The ground truth with a copy of each object for every class above its own.

@@ -1,4 +1,11 @@
-"""Columns that keep the bytes of a file and decode them on access."""
+"""Columns that keep the bytes of a file and decode them on access.
+
+Owns: where the text of each value is, in which file, and how one value, a slice or all of them are read again.
+Does not own: what the values mean. `masks.py` and `keypoints.py` decode whole columns, in the core and by all threads.
+Cut here because boxes are evaluated without segmentations and keypoints: these are most of the bytes of COCO's files,
+and many programs never look at them. The writers copy the text, so that digits stay. Files are read and not mapped: a
+process that reads a mapped file is killed if another one makes the file shorter. So a changed file may go unnoticed.
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, archive_in, first_bytes, last_bytes
 from ioukit.datasets.formats.format import Format
+from ioukit.datasets.formats.recognising import OTHER_JSON, archive_in, first_bytes, last_bytes
 
 __all__ = ["BUILTIN"]
 
@@ -53,11 +53,6 @@ def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool
         return suffix in suffixes and bool(_Later(module, "recognises")(path))
 
     return recognises
-
-
-def _json_recogniser(name: str) -> Callable[[Path], bool]:
-    """Looks for the keys of a JSON format, see :data:`OTHER_JSON`."""
-    return lambda path: path.suffix.lower() == ".json" and bool(OTHER_JSON[name].search(first_bytes(path)))
 
 
 def _row(

@@ -61,7 +61,7 @@ def read_results(
         # Imported here because reading results should not wait for pathlib and gzip.
         from pathlib import Path  # noqa: PLC0415
 
-        from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes  # noqa: PLC0415
+        from ioukit.datasets.formats.recognising import first_bytes, last_bytes  # noqa: PLC0415
 
         ends = first_bytes(Path(path)) + last_bytes(Path(path))
         is_object = ends.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").startswith(b"{")

@@ -13,8 +13,7 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.panoptic_png import HIGHEST_ID, SegmentMap, read_png
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import inside, member, numbers, read_json, refuse, shown, to_number
-from ioukit.errors import DatasetError
+from ioukit.datasets.formats.text_files import abbreviate, inside, member, numbers, read_json, refuse, to_number
 from ioukit.regions.masks import Masks
 
 __all__ = ["read_coco_panoptic"]
@@ -112,7 +111,7 @@ class _Reader:
         found: _Images = {}
         for place, record in enumerate(records):
             where = f"{self.source}: images[{place}]"
-            try:
+            with self.problems.record("invalid image"):
                 number = _id(record, "id", where)
                 if number in found:
                     refuse(f"{where}.id", "an id of its own", f"{number} again")
@@ -121,8 +120,6 @@ class _Reader:
                     name if isinstance(name, str) else "",
                     (_side(record, "width", where), _side(record, "height", where)),
                 )
-            except DatasetError as error:
-                self.problems.meet("invalid image", str(error))
         return found
 
     def segments(
@@ -134,7 +131,7 @@ class _Reader:
         seen: set[int] = set()
         for place, record in enumerate(records):
             where = f"{self.source}: annotations[{place}]"
-            try:
+            with self.problems.record("invalid image"):
                 image = _id(record, "image_id", where)
                 if image not in images:
                     refuse(f"{where}.image_id", "the id of an image of the file", str(image))
@@ -142,15 +139,13 @@ class _Reader:
                     refuse(f"{where}.image_id", "an image that differs from those before", f"{image} again")
                 listed = member(record, "segments_info", list, where)
                 drawn = None if self.folder is None else self._map(record, images[image][1], where)
-            except DatasetError as error:
-                self.problems.meet("invalid image", str(error))
-                continue
-            seen.add(image)
-            own = self._of_image(listed, image, categories, drawn, where)
-            chosen = [one for one in own if categories[one.category][1] or not things_only]
-            segments += chosen
-            if drawn is not None and chosen:
-                pixels.append(_masks(drawn, [one.number for one in chosen]))
+                seen.add(image)
+                own = self._of_image(listed, image, categories, drawn, where)
+                chosen = [one for one in own if categories[one.category][1] or not things_only]
+                segments += chosen
+                if drawn is not None and chosen:
+                    ids = _ids(drawn)
+                    pixels.append(Masks.from_arrays([ids == one.number for one in chosen]))
         return segments, pixels
 
     def _of_image(
@@ -160,7 +155,7 @@ class _Reader:
         own: dict[int, _Segment] = {}
         for place, record in enumerate(listed):
             here = f"{where}.segments_info[{place}]"
-            try:
+            with self.problems.record("invalid segment"):
                 number = _id(record, "id", here)
                 if number in own or not 1 <= number <= HIGHEST_ID:
                     refuse(f"{here}.id", f"an id of its own from 1 to {HIGHEST_ID}", str(number))
@@ -171,11 +166,9 @@ class _Reader:
                     refuse(f"{here}.category_id", "the id of a category of the file", str(category))
                 box = numbers(record.get("bbox"), _BOX, f"{here}.bbox")
                 if min(box[2:]) < 0:
-                    refuse(f"{here}.bbox", "a width and a height of at least 0", shown(box))
+                    refuse(f"{here}.bbox", "a width and a height of at least 0", abbreviate(box))
                 area = to_number(record.get("area"), f"{here}.area", lowest=0)
                 own[number] = _Segment(image, number, category, box, area, _flag(record, "iscrowd", here, 0))
-            except DatasetError as error:
-                self.problems.meet("invalid segment", str(error))
         return list(own.values())
 
     def _map(self, record: Mapping[str, Any], size: tuple[float, float], where: str) -> SegmentMap:
@@ -203,24 +196,19 @@ def _ids(drawn: SegmentMap) -> np.ndarray[Any, np.dtype[np.uint32]]:
     return coded
 
 
-def _masks(drawn: SegmentMap, segment_ids: list[int]) -> Masks:
-    ids = _ids(drawn)
-    return Masks.from_arrays([ids == number for number in segment_ids])
-
-
 def _id(record: Any, name: str, where: str) -> int:
     if not isinstance(record, Mapping):
-        refuse(where, "an object", shown(record))
+        refuse(where, "an object", abbreviate(record))
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
-        refuse(f"{where}.{name}", "an integer of 64 bits", shown(value))
+        refuse(f"{where}.{name}", "an integer of 64 bits", abbreviate(value))
     return value
 
 
 def _flag(record: Mapping[str, Any], name: str, where: str, default: int) -> bool:
     value = record.get(name, default)
     if value not in (0, 1) or not isinstance(value, int):
-        refuse(f"{where}.{name}", "0 or 1", shown(value))
+        refuse(f"{where}.{name}", "0 or 1", abbreviate(value))
     return bool(value)
 
 

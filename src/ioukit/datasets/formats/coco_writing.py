@@ -6,7 +6,9 @@ import contextlib
 import dataclasses
 import gzip
 import io
+import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -15,33 +17,46 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.datasets.columns._attributes import KEYPOINT_NAMES
-from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS
+from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
+from ioukit.datasets.columns.keypoints import decode_keypoints
+from ioukit.datasets.columns.lazy import ValuesOfFiles
 from ioukit.datasets.columns.masks import boxes_of_masks
 from ioukit.datasets.columns.skeletons import SKELETON
-from ioukit.datasets.formats.json_texts import (
-    DRAWN,
-    attribute_texts,
-    json_text,
-    keypoint_counts,
-    keypoint_texts,
-    segmentation_texts,
-)
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["write_coco", "write_coco_detections", "write_lvis"]
+__all__ = [
+    "write_coco",
+    "write_coco_detections",
+    "write_lvis",
+]
 
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _LVIS_LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 _PACKING = 6  # of 9: as gzip's own command
 _AT_ONCE = 4096  # records that are one piece of text in memory
+_HOLDS_ALL = Holds(
+    regions=frozenset({SEGMENTATIONS, KEYPOINTS}),
+    flags=None,
+    attributes=None,
+    image_attributes=None,
+    category_attributes=None,
+    image_ids=True,
+    category_ids=True,
+    unused_categories=True,
+    ids=True,
+    areas=True,
+)
+_BREAKS = re.compile(r"[\r\n][ \t\r\n]*")
+_DRAWN = ("Masks", "Polygons", "RotatedBoxes")
+"""The sets of regions that can be spelled as segmentations, in the order in which one is chosen."""
 
 
 def write_coco(gt: GroundTruth, path: Path, *, name: str = ".json") -> list[str]:
@@ -112,8 +127,8 @@ def write_coco_detections(
     if not from_masks:
         members.append(("bbox", _box_texts(dt.boxes)))
     members.append(("score", map(repr, dt.scores.tolist())))
-    members += _optional(("segmentation", segmentation_texts(dt)), ("keypoints", keypoint_texts(dt)))
-    members += _optional(("attributes", attribute_texts(dt.attributes, {}, len(dt))))
+    members += _optional(("segmentation", _segmentation_texts(dt)), ("keypoints", _keypoint_texts(dt)))
+    members += _optional(("attributes", _attribute_texts(dt.attributes, {}, len(dt))))
     with _opened(path, name) as file:
         if name.lower().endswith(_LINES):
             _write_joined(file, (f"{record}\n" for record in _records(members)), "")
@@ -143,10 +158,10 @@ def _write_ground_truth(gt: GroundTruth, path: Path, name: str, *, lvis: bool) -
         ("area", map(repr, gt.areas.tolist())),
         ("ignore" if lvis else "iscrowd", map(str, ignored.astype(np.int64).tolist())),
     ]
-    members += _optional(("segmentation", segmentation_texts(gt)))
-    if (points := keypoint_texts(gt)) is not None:
-        members += [("keypoints", points), ("num_keypoints", map(str, keypoint_counts(gt)))]
-    members += _optional(("attributes", attribute_texts(gt.attributes, others, len(gt))))
+    members += _optional(("segmentation", _segmentation_texts(gt)))
+    if (points := _keypoint_texts(gt)) is not None:
+        members += [("keypoints", points), ("num_keypoints", map(str, _keypoint_counts(gt)))]
+    members += _optional(("attributes", _attribute_texts(gt.attributes, others, len(gt))))
     with _opened(path, name) as file:
         file.write('{"images":')
         _write_array(file, _image_records(gt.images, in_lists))
@@ -158,31 +173,17 @@ def _write_ground_truth(gt: GroundTruth, path: Path, name: str, *, lvis: bool) -
     return notes
 
 
-_HOLDS_ALL = Holds(
-    regions=frozenset({SEGMENTATIONS, KEYPOINTS}),
-    flags=None,
-    attributes=None,
-    image_attributes=None,
-    category_attributes=None,
-    image_ids=True,
-    category_ids=True,
-    unused_categories=True,
-    ids=True,
-    areas=True,
-)
-
-
 def _regions_held(data: GroundTruth | Detections) -> frozenset[str]:
     """The kinds of regions that are written: one set of shapes only if there are no segmentations."""
-    drawn = next((kind for kind in DRAWN if kind in data.regions), None)
+    drawn = next((kind for kind in _DRAWN if kind in data.regions), None)
     held = {SEGMENTATIONS, KEYPOINTS} | ({drawn} if drawn and SEGMENTATIONS not in data.regions else set())
     return frozenset(held)
 
 
 def _lost(data: GroundTruth | Detections, holds: Holds) -> list[str]:
     held = _regions_held(data)
-    notes = lost(data, dataclasses.replace(holds, regions=held))
-    notes += [f"{kind} of {len(data):,} rows: they are segmentations" for kind in held & set(DRAWN) if len(data)]
+    notes = left_out_columns(data, dataclasses.replace(holds, regions=held))
+    notes += [f"{kind} of {len(data):,} rows: they are segmentations" for kind in held & set(_DRAWN) if len(data)]
     columns = {**data.attributes, **(data.images.attributes if isinstance(data, GroundTruth) else {})}
     for name, column in columns.items():
         infinite = int(np.isinf(column).sum()) if getattr(column, "dtype", np.dtype(int)).kind == "f" else 0
@@ -234,18 +235,18 @@ def _image_records(images: Images, lists: Sequence[str]) -> Iterator[str]:
     labels = images.labels.tolist()
     sizes = images.sizes.tolist()
     further = {name: column for name, column in images.attributes.items() if name not in lists}
-    attributes = attribute_texts(further, {}, len(images)) or [""] * len(images)
+    attributes = _attribute_texts(further, {}, len(images)) or [""] * len(images)
     listed: dict[str, Any] = {name: images.attributes.get(name) for name in lists}
     for row, (number, name) in enumerate(zip(images.ids.tolist(), images.names, strict=True)):
         file_name = name or (str(labels[row]) if images.keys is not None else "")
         members = [f'"id":{number}']
         if file_name:
-            members.append(f'"file_name":{json_text(file_name)}')
+            members.append(f'"file_name":{_json_text(file_name)}')
         for key, side in zip(("width", "height"), sizes[row], strict=True):
             if not math.isnan(side):
                 members.append(f'"{key}":{_whole(side)}')
         for key, column in listed.items():
-            members.append(f'"{key}":{json_text(column[row]) if isinstance(column, IdLists) else "[]"}')
+            members.append(f'"{key}":{_json_text(column[row]) if isinstance(column, IdLists) else "[]"}')
         if attributes[row]:
             members.append(f'"attributes":{attributes[row]}')
         yield "{" + ",".join(members) + "}"
@@ -270,7 +271,7 @@ def _category_records(categories: Categories, image_counts: Mapping[int, int] | 
             count = image_counts.get(number, 0)
             record.setdefault("image_count", count)
             record.setdefault("frequency", "r" if count <= 10 else "c" if count <= 100 else "f")
-        yield json_text(record)
+        yield _json_text(record)
 
 
 def _image_counts(gt: GroundTruth) -> dict[int, int]:
@@ -311,3 +312,104 @@ def _write_joined(file: IO[str], records: Iterator[str], separator: str) -> None
     while piece := list(islice(records, _AT_ONCE)):
         file.write(between + separator.join(piece))
         between = separator
+
+
+def _json_text(value: Any) -> str:
+    """The JSON text of a value, on one line and in ASCII; NumPy's values become Python's."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("ascii")
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _segmentation_texts(data: GroundTruth | Detections) -> list[str] | None:
+    """(N,) the segmentation of each row, empty for a row without one; ``None`` if the data has none.
+
+    Values of files keep their digits. Masks become compressed RLE; polygons and rotated boxes become polygons.
+    """
+    column = data.regions.get(SEGMENTATIONS)
+    if column is not None:
+        return _texts(column)
+    kind = next((name for name in _DRAWN if name in data.regions), None)
+    if kind is None:
+        return None
+    regions: Any = data.regions[kind]
+    if kind == "Masks":
+        return [_json_text(record) for record in regions.to_rle()]
+    rings = regions.to_flat() if kind == "Polygons" else regions.corners().reshape(len(regions), 8).tolist()
+    return [f"[{_json_text(list(map(float, ring)))}]" for ring in rings]
+
+
+def _texts(column: Sequence[Any]) -> list[str]:
+    if isinstance(column, ValuesOfFiles):
+        # Line breaks and what follows them are left out: they are never inside of a string of JSON.
+        return ["" if text == b"null" else _BREAKS.sub("", text.decode("utf-8")) for text in column.texts()]
+    return ["" if value is None else _json_text(value) for value in column]
+
+
+def _keypoint_texts(data: GroundTruth | Detections) -> list[str] | None:
+    """(N,) ``x, y, v`` of all keypoints of each row, empty for a row without; ``None`` if the data has none."""
+    column = data.regions.get(KEYPOINTS)
+    if column is None:
+        return None
+    if not isinstance(column, np.ndarray):
+        return _texts(column)
+    return ["" if np.isnan(points).any() else _json_text(points.reshape(-1)) for points in column]
+
+
+def _keypoint_counts(gt: GroundTruth) -> list[int]:
+    """(N,) how many keypoints of each row are labelled: none where the flag ``without_keypoints`` says so."""
+    points = decode_keypoints(gt.regions[KEYPOINTS], source=gt.source, array="annotations")
+    counts: list[int] = (points[..., 2] > 0).sum(axis=1).tolist()
+    flag = gt.flags.get(WITHOUT_KEYPOINTS)
+    if flag is None:
+        return counts
+    return [0 if without else max(count, 1) for count, without in zip(counts, flag.tolist(), strict=True)]
+
+
+def _attribute_texts(columns: Mapping[str, Any], flags: Mapping[str, Any], count: int) -> list[str] | None:
+    """(N,) an object with the attributes of each row, empty for a row without; ``None`` if there are none.
+
+    A flag that is not set, a number that is NaN and an empty text are left out.
+    """
+    parts: list[list[str]] = [[] for _ in range(count)]
+    for name, flag in flags.items():
+        member = f"{_json_text(name)}:true"
+        for row in np.flatnonzero(flag).tolist():
+            parts[row].append(member)
+    for name, column in columns.items():
+        key = _json_text(name)
+        for row, text in enumerate(_value_texts(column)):
+            if text:
+                parts[row].append(f"{key}:{text}")
+    texts = [f"{{{','.join(members)}}}" if members else "" for members in parts]
+    return texts if any(texts) else None
+
+
+def _value_texts(column: Any) -> Iterable[str]:
+    if isinstance(column, IdLists):
+        return map(_json_text, column.tolist())
+    array = np.asarray(column)
+    if array.ndim > 1:
+        return map(_row_text, array)
+    if array.dtype.kind == "f":
+        return (repr(value) if finite else "" for value, finite in zip(array.tolist(), np.isfinite(array), strict=True))
+    if array.dtype.kind == "U":
+        return (_json_text(value) if value else "" for value in array.tolist())
+    return map(_json_text, array.tolist() if array.dtype.kind in "iub" else map(str, array.tolist()))
+
+
+def _row_text(row: np.ndarray[Any, Any]) -> str:
+    """The text of one row of a column with several values per row; ``null`` for a number that is not finite."""
+    if row.dtype.kind != "f":
+        return _json_text(row)
+    if not np.isfinite(row).any():
+        return ""
+    values = row.astype(object)
+    values[~np.isfinite(row)] = None
+    return _json_text(values)

@@ -8,15 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
-from ioukit.datasets.formats.folder_listing import count_of
-from ioukit.datasets.formats.found_images import found_size
-from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.objects import ImageFinder, Objects
-from ioukit.datasets.formats.text_files import FARTHEST, inside, member, read_json, refuse, shown, to_number
-from ioukit.datasets.formats.written_rows import class_names, image_names, rows_of_images, write_json
-from ioukit.errors import DatasetError
+from ioukit.datasets.formats.image_files import found_size
+from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.objects import Objects
+from ioukit.datasets.formats.recognising import OTHER_JSON
+from ioukit.datasets.formats.text_files import (
+    FARTHEST,
+    abbreviate,
+    member,
+    read_json,
+    refuse,
+    single_file,
+    start_of_single_file,
+    to_number,
+)
+from ioukit.datasets.formats.written_names import class_names, image_names
+from ioukit.datasets.formats.written_rows import rows_of_images, write_json
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
@@ -31,6 +39,7 @@ __all__ = [
     "write_createml_detections",
 ]
 
+_FILE = "_annotations.createml.json"
 _HOLDS = Holds(image_sizes=False)
 _IMAGE = ("image", "imagefilename", "filename")
 _ANNOTATIONS = ("annotations", "annotation")
@@ -39,13 +48,7 @@ _SIDES = (("x",), ("y",), ("width", "w"), ("height", "h"))
 
 def recognises(path: Path) -> bool:
     """Whether a path is a JSON file of Create ML, or a folder with one such file."""
-    if path.is_dir() and count_of(path, ".json") != 1 and not (path / "_annotations.createml.json").is_file():
-        return False
-    try:
-        file = _file(path)
-    except DatasetError:
-        return False
-    return bool(OTHER_JSON["createml"].search(first_bytes(file)))
+    return bool(OTHER_JSON["createml"].search(start_of_single_file(path, _FILE)))
 
 
 def read_createml(
@@ -74,7 +77,7 @@ def read_createml(
         OSError: If the file cannot be read.
     """
     objects = Objects(path, on_invalid)
-    file = _file(Path(path))
+    file = single_file(Path(path), _FILE)
     for where, record in _images(file):
         with objects.record("bad image"):
             name, annotations = _image(record, where)
@@ -108,7 +111,7 @@ def read_createml_detections(
     objects = Objects(path, on_invalid)
     finder = ImageFinder(ground_truth)
     known = set(ground_truth.categories.names)
-    for where, record in _images(_file(Path(path))):
+    for where, record in _images(single_file(Path(path), _FILE)):
         with objects.record("bad image"):
             name, annotations = _image(record, where)
             image = objects.image(str(finder.labels[finder.position(name, where)]), where)
@@ -116,28 +119,16 @@ def read_createml_detections(
                 with objects.record("bad annotation"):
                     label, box = _label(annotation, place), _box(annotation, place)
                     if label not in known:
-                        refuse(f"{place}.label", f"one of the {len(known):,} classes", shown(label))
+                        refuse(f"{place}.label", f"one of the {len(known):,} classes", abbreviate(label))
                     score = to_number(annotation.get("confidence"), f"{place}.confidence")
                     objects.add(image, label, box, score=score)
     return objects.detections(ground_truth)
 
 
-def _file(path: Path) -> Path:
-    if not path.is_dir():
-        return path
-    usual = path / "_annotations.createml.json"
-    files = [usual] if usual.is_file() else sorted(path.glob("*.json"))
-    if len(files) != 1:
-        refuse(str(path), "_annotations.createml.json, or a single JSON file", f"{len(files)} JSON files")
-    if files[0].is_symlink():
-        inside(path, files[0].name, str(files[0]))
-    return files[0]
-
-
 def _images(file: Path) -> Iterator[tuple[str, Any]]:
     document = read_json(file)
     if not isinstance(document, list):
-        refuse(str(file), "a list of images", shown(document))
+        refuse(str(file), "a list of images", abbreviate(document))
     for at, record in enumerate(document):
         yield f"{file}: [{at}]", record
 
@@ -145,7 +136,7 @@ def _images(file: Path) -> Iterator[tuple[str, Any]]:
 def _image(record: Any, where: str) -> tuple[str, list[tuple[str, Any]]]:
     """The name of an image, and its annotations with their places."""
     if not isinstance(record, Mapping):
-        refuse(where, "an object", shown(record))
+        refuse(where, "an object", abbreviate(record))
     name_key, list_key = (next((key for key in keys if key in record), keys[0]) for keys in (_IMAGE, _ANNOTATIONS))
     name = member(record, name_key, str, where)
     listed = member(record, list_key, list, where)
@@ -155,7 +146,7 @@ def _image(record: Any, where: str) -> tuple[str, list[tuple[str, Any]]]:
 def _label(annotation: Any, where: str) -> str:
     label: str = member(annotation, "label", str, where)
     if not label:
-        refuse(f"{where}.label", "the name of a class", shown(label))
+        refuse(f"{where}.label", "the name of a class", abbreviate(label))
     return label
 
 
@@ -222,7 +213,7 @@ def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: 
         for image, rows in enumerate(rows_of_images(data, gt.images))
     ]
     write_json(path, images)
-    return [*lost(data, _HOLDS), *notes]
+    return [*left_out_columns(data, _HOLDS), *notes]
 
 
 def _coordinates(box: Sequence[float]) -> dict[str, float]:

@@ -16,13 +16,13 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid, existing_file
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.image_stems import image_stems
-from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder
+from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import member, numbers, parse_json_line, refuse, shown, to_number
-from ioukit.errors import DatasetError
+from ioukit.datasets.formats.text_files import abbreviate, member, numbers, parse_json_line, refuse, to_number
+from ioukit.datasets.formats.written_names import image_stems
+from ioukit.datasets.formats.written_rows import plain, rows_of_images
 
 __all__ = ["read_crowdhuman", "read_crowdhuman_detections", "write_crowdhuman", "write_crowdhuman_detections"]
 
@@ -123,16 +123,12 @@ def read_crowdhuman_detections(
         label = _label(line, finder, problems)
         for place, entry in enumerate(line.boxes if label is not None else []):
             where = f"{line.where}: dtboxes[{place}]"
-            try:
+            with problems.record("invalid detection"):
                 values = _box(where, entry, box)
-                score = to_number(entry.get("score"), f"{where}.score", text=False)
-            except DatasetError as error:
-                problems.meet("invalid detection", str(error))
-                continue
-            images.append(line.image if label is None else label)
-            boxes.append(values)
-            scores.append(score)
-            sizes.append(line.size)
+                scores.append(to_number(entry.get("score"), f"{where}.score", text=False))
+                images.append(line.image if label is None else label)
+                boxes.append(values)
+                sizes.append(line.size)
     numbered = ground_truth is not None and ground_truth.images.keys is None
     dt = Detections.from_arrays(
         image_ids=np.array(images, np.int64 if numbered else np.str_),
@@ -169,11 +165,11 @@ def write_crowdhuman(gt: GroundTruth, path: Path, *, person: str = "person", box
     kept = gt.take(persons)
     ignored = kept.flag("ignore").tolist()
     entries = [
-        {"tag": "person", box: _whole(values), **({"extra": {"ignore": 1}} if ignore else {})}
+        {"tag": "person", box: list(map(plain, values)), **({"extra": {"ignore": 1}} if ignore else {})}
         for values, ignore in zip(kept.boxes.tolist(), ignored, strict=True)
     ]
-    _write(path, gt, kept.image_ids, "gtboxes", entries, gt.images.sizes)
-    notes = lost(gt, _HOLDS)
+    _write(path, kept, gt, "gtboxes", entries, gt.images.sizes)
+    notes = left_out_columns(gt, _HOLDS)
     if others := int((~persons).sum()):
         notes.append(f"{others:,} objects of other classes than {person}")
     return notes
@@ -203,19 +199,18 @@ def write_crowdhuman_detections(
     images = ground_truth.images
     persons = _persons(ground_truth, person, dt)
     kept = dt.take(persons)
-    image_ids = kept.image_ids_in(images)
     sizes = np.array(images.sizes)
     attributes = frozenset[str]()
     given = kept.attributes.get("image_size")
     if given is not None and given.shape == (len(kept), 2) and given.dtype.kind in "iuf":
-        sizes[images.ids.searchsorted(image_ids)] = given
+        sizes[images.ids.searchsorted(kept.image_ids_in(images))] = given
         attributes = frozenset({"image_size"})
     entries = [
-        {"box": _whole(values), "score": score, "tag": PERSON}
+        {"box": list(map(plain, values)), "score": score, "tag": PERSON}
         for values, score in zip(kept.boxes.tolist(), kept.scores.tolist(), strict=True)
     ]
-    _write(path, ground_truth, image_ids, "dtboxes", entries, sizes)
-    notes = lost(dt, Holds(attributes=attributes))
+    _write(path, kept, ground_truth, "dtboxes", entries, sizes)
+    notes = left_out_columns(dt, Holds(attributes=attributes))
     if others := int((~persons).sum()):
         notes.append(f"{others:,} detections of other classes than {person}")
     return notes
@@ -240,26 +235,20 @@ def _lines(source: str, key: str, problems: Problems) -> Iterator[_Line]:
             if not content.strip():
                 continue
             where = f"{source}: line {number}"
-            try:
+            with problems.record("invalid line"):
                 line = _line(where, content.removeprefix(b"\xef\xbb\xbf") if number == 1 else content, key)
                 if line.image in seen:
-                    refuse(
-                        f"{where}: record.ID",
-                        "an image of its own",
-                        f"{shown(line.image)}, as in line {seen[line.image]}",
-                    )
-            except DatasetError as error:
-                problems.meet("invalid line", str(error))
-                continue
-            seen[line.image] = number
-            yield line
+                    found = f"{abbreviate(line.image)}, as in line {seen[line.image]}"
+                    refuse(f"{where}: record.ID", "an image of its own", found)
+                seen[line.image] = number
+                yield line
 
 
 def _line(where: str, content: bytes, key: str) -> _Line:
     record = parse_json_line(content, where)
     image, boxes = member(record, "ID", str, f"{where}: record"), member(record, key, list, f"{where}: record")
     if not image or "\0" in image or image != image.encode(errors="ignore").decode():
-        refuse(f"{where}: record.ID", "the name of an image", shown(image))
+        refuse(f"{where}: record.ID", "the name of an image", abbreviate(image))
     if record.get("width") is None and record.get("height") is None:
         return _Line(where, image, UNKNOWN_SIZE, boxes)
     width, height = (to_number(record.get(name), f"{where}: record.{name}", text=False) for name in ("width", "height"))
@@ -272,16 +261,13 @@ def _objects(line: _Line, box: str, problems: Problems) -> Iterator[tuple[list[f
     """The box of each object, whether it is ignored, and the share of it that is visible."""
     for place, entry in enumerate(line.boxes):
         where = f"{line.where}: gtboxes[{place}]"
-        try:
+        with problems.record("invalid object"):
             values = _box(where, entry, box)
             ignored = member(entry, "tag", str, where) != "person" or _ignore(where, entry, "extra")
             ignored |= box == "hbox" and _ignore(where, entry, "head_attr")
             visible = _box(where, entry, "vbox") if box == "fbox" and "vbox" in entry else None
-        except DatasetError as error:
-            problems.meet("invalid object", str(error))
-            continue
-        area = values[2] * values[3]
-        yield values, ignored, math.nan if visible is None or not area else visible[2] * visible[3] / area
+            area = values[2] * values[3]
+            yield values, ignored, math.nan if visible is None or not area else visible[2] * visible[3] / area
 
 
 def _ignore(where: str, entry: Mapping[str, Any], name: str) -> bool:
@@ -291,10 +277,10 @@ def _ignore(where: str, entry: Mapping[str, Any], name: str) -> bool:
 
 def _box(where: str, entry: Any, box: str) -> list[float]:
     if not isinstance(entry, dict):
-        refuse(where, "an object", shown(entry))
+        refuse(where, "an object", abbreviate(entry))
     values = numbers(entry.get(box), _SIDES, f"{where}.{box}", text=False)
     if min(values[2:]) < 0:
-        refuse(f"{where}.{box}", "a width and a height of at least 0", shown(entry[box]))
+        refuse(f"{where}.{box}", "a width and a height of at least 0", abbreviate(entry[box]))
     return values
 
 
@@ -302,12 +288,10 @@ def _label(line: _Line, finder: ImageFinder | None, problems: Problems) -> int |
     """The id of the image of a line in the ground truth, if there is one; ``None`` if the line is left out."""
     if finder is None:
         return line.image
-    try:
+    with problems.record("unknown image"):
         label: int | str = finder.labels[finder.position(line.image, f"{line.where}: record.ID")].item()
-    except DatasetError as error:
-        problems.meet("unknown image", str(error))
-        return None
-    return label
+        return label
+    return None
 
 
 def _person(gt: GroundTruth) -> int:
@@ -328,26 +312,18 @@ def _persons(gt: GroundTruth, person: str, dt: Detections | None = None) -> npt.
     return np.isin(data.category_ids, number)
 
 
-def _whole(values: list[float]) -> list[float]:
-    """Whole numbers without a point, as the official files have them."""
-    return [int(value) if value.is_integer() else value for value in values]
-
-
 def _write(
     path: Path,
+    data: GroundTruth | Detections,
     gt: GroundTruth,
-    image_ids: npt.NDArray[np.int64],
     key: str,
     entries: list[dict[str, Any]],
     sizes: npt.NDArray[np.float64],
 ) -> None:
-    boxes: dict[int, list[Any]] = {number: [] for number in gt.images.ids.tolist()}
-    for image, entry in zip(image_ids.tolist(), entries, strict=True):
-        boxes[image].append(entry)
     names = gt.images.labels.tolist() if gt.images.keys is not None else image_stems(gt.images, gt.source)
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for name, size, found in zip(names, sizes.tolist(), boxes.values(), strict=True):
+        for name, size, rows in zip(names, sizes.tolist(), rows_of_images(data, gt.images), strict=True):
             record: dict[str, Any] = {"ID": name}
             if not math.isnan(size[0]):
-                record |= dict(zip(("width", "height"), _whole(size), strict=True))
-            file.write(json.dumps({**record, key: found}) + "\n")
+                record |= dict(zip(("width", "height"), map(plain, size), strict=True))
+            file.write(json.dumps({**record, key: [entries[row] for row in rows]}) + "\n")

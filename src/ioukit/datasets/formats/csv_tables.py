@@ -13,8 +13,8 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_threads
 from ioukit.datasets.columns.lazy import Names
-from ioukit.datasets.formats.coded_column import CodedColumn
-from ioukit.datasets.formats.text_files import shortened, shown
+from ioukit.datasets.formats.compact_columns import CodedColumn
+from ioukit.datasets.formats.text_files import abbreviate, refuse, shortened
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class CsvTable:
         self._numbers: dict[str, npt.NDArray[np.float64]] = {}
         self.names = first_row(path, delimiter) if names is None else list(names)
         if len(set(self.names)) < len(self.names):
-            raise DatasetError(f"{path}: line 1: expected columns of different names, found {self._listed()}")
+            refuse(f"{path}: line 1", "columns of different names", self._listed())
         self.lines: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         """(N,) the line at which each row ends."""
         self._read([name for name in text if name in self.names], [name for name in numbers if name in self.names])
@@ -140,11 +140,11 @@ class CsvTable:
         chosen = [(self.names.index(name), name in numbers) for name in (*text, *numbers)]
         path, fields = os.fspath(self.path), len(self.names)
         if os.path.isdir(path):
-            raise DatasetError(f"{path}: expected a CSV file, found a folder")
+            refuse(str(path), "a CSV file", "a folder")
         if not fields and os.path.getsize(path):
             # Say what is wrong with the text, if that is the reason that the first row has no fields.
             _core.read_csv(path, 1, ord(self._delimiter), True, [], self._threads)
-            raise DatasetError(f"{path}: line 1: expected the names of columns, found none")
+            refuse(f"{path}: line 1", "the names of columns", "none")
         with _fields_named(self.names):
             columns, lines = _core.read_csv(path, fields, ord(self._delimiter), self._header, chosen, self._threads)
         self.lines = lines
@@ -168,9 +168,7 @@ class CsvTable:
         """
         for name in names:
             if name not in self.names:
-                raise DatasetError(
-                    f"{self.path}: line 1: expected a column {name}, found {self._listed() or 'an empty file'}"
-                )
+                refuse(f"{self.path}: line 1", f"a column {name}", self._listed() or "an empty file")
 
     def codes(self, name: str) -> Codes:
         """A column of text, as the positions of strings."""
@@ -232,9 +230,9 @@ class CsvTable:
         """A field for a message, as it is in the file: numbers are not kept as text."""
         if name in self._text:
             column = self._text[name]
-            return shown(column.names[int(column.rows[row])])
+            return abbreviate(column.names[int(column.rows[row])])
         with open(self.path, encoding="utf-8-sig", newline="") as file:
             visible = (line.replace("\0", "\N{SYMBOL FOR NULL}") for line in file)  # Python 3.10 refuses zero bytes
             reader: Any = csv.reader(visible, strict=True, delimiter=self._delimiter)
             fields = next((fields for fields in reader if reader.line_num == self.lines[row]), None)
-        return shown(fields[self.names.index(name)] if fields else None)
+        return abbreviate(fields[self.names.index(name)] if fields else None)

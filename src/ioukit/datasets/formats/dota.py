@@ -5,43 +5,59 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.class_words import class_words
-from ioukit.datasets.formats.first_bytes import first_lines
-from ioukit.datasets.formats.four_points import other_areas, partly_kept, points_of_objects, rotated_of_points
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
-from ioukit.datasets.formats.image_stems import image_stems
-from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
+from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
+    abbreviate,
     files_in,
     inside,
+    is_number,
     read_lines,
     refuse,
     shorter,
-    shown,
     to_number,
     to_numbers,
+    words_of_lines,
 )
+from ioukit.datasets.formats.written_names import class_words, image_stems
+from ioukit.datasets.formats.written_rows import image_places, write_image_texts
 from ioukit.errors import DatasetError
 
-__all__ = ["read_dota", "read_dota_detections", "recognises", "write_dota", "write_dota_detections"]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = [
+    "other_areas",
+    "partly_kept",
+    "points_of_objects",
+    "read_dota",
+    "read_dota_detections",
+    "recognises",
+    "rotated_of_points",
+    "write_dota",
+    "write_dota_detections",
+]
 
 _POINTS = tuple(f"{axis}{number}" for number in range(1, 5) for axis in "xy")
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 _LABELS = "labelTxt"
 _TASKS = {1: _POINTS, 2: _CORNERS}
 _SOURCE, _GSD = "imagesource", "gsd"
+_ALONG = 1e-4
+"""How far corners may lie from those of a rectangle, as a fraction of its diagonal, whatever the rounding is."""
 
 
 def recognises(path: Path) -> bool:
@@ -57,7 +73,7 @@ def recognises(path: Path) -> bool:
             for file in sorted(folder.glob("*.txt")):
                 words = next((words for words in first_lines(file) if not _is_header(words[0])), None)
                 if words is not None:
-                    return len(words) in (9, 10) and all(map(_is_number, words[:8])) and not _is_number(words[8])
+                    return len(words) in (9, 10) and all(map(is_number, words[:8])) and not is_number(words[8])
     except (OSError, DatasetError):
         return False
     return False
@@ -174,11 +190,11 @@ def read_dota_detections(
         category = category if category in listed else names.get(category, "")
         with objects.record("bad file"):
             if not category:
-                refuse(str(file), f"one of the {len(listed):,} classes in its name", shown(file.stem))
-            for where, line in _lines(read_lines(file), file):
+                refuse(str(file), f"one of the {len(listed):,} classes in its name", abbreviate(file.stem))
+            for where, line in words_of_lines(read_lines(file), file):
                 with objects.record("bad line"):
                     if len(line) != len(fields):
-                        refuse(where, " ".join(fields), shown(" ".join(line)))
+                        refuse(where, " ".join(fields), abbreviate(" ".join(line)))
                     place = finder.position(line[0], where)
                     image = objects.image(str(finder.labels[place]), where, again=True)
                     values = to_numbers(line[1:], fields[1:], where)
@@ -202,16 +218,11 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
         image_sizes=False,
         areas=True,
     )
-    texts = [_header_text(gt, row) for row in range(len(gt.images))]
-    places = {number: at for at, number in enumerate(gt.images.ids.tolist())}
-    rows = (gt.image_ids.tolist(), gt.category_ids.tolist(), points.tolist(), gt.flag("difficult").tolist())
-    for image, category, point, difficult in zip(*rows, strict=True):
-        texts[places[image]].append(f"{' '.join(map(shorter, point))} {words[category]} {int(difficult)}\n")
-    folder = path / _LABELS
-    folder.mkdir()
-    for stem, lines in zip(image_stems(gt.images, gt.source), texts, strict=True):
-        (folder / f"{stem}.txt").write_text("".join(lines), encoding="utf-8")
-    return [*lost(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
+    rows = zip(points.tolist(), gt.category_ids.tolist(), gt.flag("difficult").tolist(), strict=True)
+    lines = [f"{' '.join(map(shorter, point))} {words[category]} {int(flag)}" for point, category, flag in rows]
+    (path / _LABELS).mkdir()
+    write_image_texts(path / _LABELS, gt, gt, lines, [_header_text(gt, row) for row in range(len(gt.images))])
+    return [*left_out_columns(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
 
 
 def write_dota_detections(
@@ -239,17 +250,19 @@ def write_dota_detections(
     if task == 2:
         kept, points = frozenset(), np.hstack([dt.boxes[:, :2], dt.boxes[:, :2] + dt.boxes[:, 2:]])
     stems, blanks = _image_words(ground_truth)
-    places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()
+    places = image_places(dt, ground_truth.images).tolist()
     texts: dict[int, list[str]] = {number: [] for number in words}
     rows = zip(places, dt.category_ids.tolist(), dt.scores.tolist(), points.tolist(), strict=True)
     for image, category, score, point in rows:
         texts[category].append(f"{stems[image]} {' '.join(map(shorter, (score, *point)))}\n")
     for number, lines in texts.items():
         if set(words[number]) & set("/\\\0"):
-            refuse(ground_truth.source, "names of classes that can be part of names of files", shown(words[number]))
+            refuse(
+                ground_truth.source, "names of classes that can be part of names of files", abbreviate(words[number])
+            )
         (path / f"Task{task}_{words[number]}.txt").write_text("".join(lines), encoding="utf-8")
     holds = Holds(regions=kept, areas=True)
-    return [*lost(dt, holds), *other_areas(dt, kept), *partly_kept(dt, kept), *changes, *blanks]
+    return [*left_out_columns(dt, holds), *other_areas(dt, kept), *partly_kept(dt, kept), *changes, *blanks]
 
 
 class _Object(NamedTuple):
@@ -280,7 +293,7 @@ def _labels_in(folder: Path) -> Path | None:
     versions = sorted(child for child in folder.glob(f"{_LABELS}*") if child.is_dir())
     if len(versions) > 1:
         names = " or ".join(str(version) for version in versions)
-        raise DatasetError(f"{folder}: expected one folder of labels, found several: choose {names}")
+        refuse(str(folder), "one folder of labels", f"several: choose {names}")
     return versions[0] if versions else None
 
 
@@ -308,30 +321,15 @@ def _header(file: Path) -> tuple[dict[str, float | str], Iterator[tuple[str, lis
             header[_SOURCE] = value
         elif name.lower() == _GSD and value.lower() not in ("", "null", "none", "nan"):
             header[_GSD] = to_number(value, f"{file}: line {number}, {_GSD}", lowest=0)
-    return header, ((where, words) for where, words in _lines(lines, file) if not _is_header(words[0]))
-
-
-def _lines(lines: Sequence[str], file: Path) -> Iterator[tuple[str, list[str]]]:
-    """The lines that are not empty, as words, each with its place."""
-    for number, line in enumerate(lines, start=1):
-        if words := line.split():
-            yield f"{file}: line {number}", words
+    return header, ((where, words) for where, words in words_of_lines(lines, file) if not _is_header(words[0]))
 
 
 def _object(where: str, words: Sequence[str]) -> _Object:
     if len(words) not in (9, 10):
-        refuse(where, f"{' '.join(_POINTS)} class difficult", shown(" ".join(words)))
+        refuse(where, f"{' '.join(_POINTS)} class difficult", abbreviate(" ".join(words)))
     values = to_numbers(words[:8], _POINTS, where)
     difficult = to_number(words[9], f"{where}, difficult", lowest=0, whole=True) if len(words) == 10 else 0
     return _Object(where, words[8], values, difficult=difficult != 0)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _add(objects: Objects, found: Sequence[tuple[int, _Object]]) -> None:
@@ -358,25 +356,120 @@ def _add(objects: Objects, found: Sequence[tuple[int, _Object]]) -> None:
         )
 
 
-def _header_text(gt: GroundTruth, row: int) -> list[str]:
-    lines = []
-    attributes = gt.images.attributes
+def _header_text(gt: GroundTruth, row: int) -> str:
+    text, attributes = "", gt.images.attributes
     if _SOURCE in attributes:
-        lines.append(f"{_SOURCE}:{' '.join(str(attributes[_SOURCE][row]).split())}\n")
+        text += f"{_SOURCE}:{' '.join(str(attributes[_SOURCE][row]).split())}\n"
     if _GSD in attributes:
         value = float(attributes[_GSD][row])
-        lines.append(f"{_GSD}:{'null' if math.isnan(value) else shorter(value)}\n")
-    return lines
+        text += f"{_GSD}:{'null' if math.isnan(value) else shorter(value)}\n"
+    return text
 
 
 def _image_words(gt: GroundTruth) -> tuple[list[str], list[str]]:
     """The names of images as words, and a note if names were changed."""
     stems = image_stems(gt.images, gt.source)
     words = ["_".join(stem.split()) for stem in stems]
-    counts: defaultdict[str, int] = defaultdict(int)
-    for word in words:
-        counts[word] += 1
+    counts = Counter(words)
     if twice := next((word for word in words if counts[word] > 1), None):
-        refuse(gt.source, "names of images that differ, also without spaces", shown(twice))
+        refuse(gt.source, "names of images that differ, also without spaces", abbreviate(twice))
     changed = sum(stem != word for stem, word in zip(stems, words, strict=True))
     return words, [f"spaces in the names of {changed:,} images: they are written as _"] if changed else []
+
+
+def rotated_of_points(points: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """The rotated box of each quadrilateral: the rectangle that it is, or the smallest rectangle around it.
+
+    Four points are a rectangle if no corner is off by more than the rounding of the numbers: 1 pixel if all eight are
+    whole, 0.1 if they have one decimal, else 1e-4 of the diagonal. The width is then the side from the first to the
+    second point.
+
+    Args:
+        points: (N, 4, 2) x and y of the points, in order around the quadrilateral in either direction.
+
+    Returns:
+        (N, 5) ``cx, cy, width, height, angle`` in radians, clockwise on the screen, and (N,) whether the four points
+        are a rectangle.
+    """
+    from ioukit.regions import Polygons, RotatedBoxes  # noqa: PLC0415 - few formats have them
+
+    given = np.asarray(points, np.float64).reshape(-1, 4, 2)
+    boxes = np.zeros((len(given), 5))
+    is_rectangle = _are_rectangles(given)
+    if is_rectangle.any():
+        fitted = RotatedBoxes.from_corners(given[is_rectangle], unit="radians", sense="clockwise", tolerance=1e9)
+        boxes[is_rectangle] = fitted.numpy()
+    if not is_rectangle.all():
+        smallest = Polygons(list(given[~is_rectangle])).min_area_boxes()
+        boxes[~is_rectangle] = smallest.convert(unit="radians", sense="clockwise").numpy()
+    return boxes, is_rectangle
+
+
+def _are_rectangles(points: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    first, second, third, fourth = np.moveaxis(points - points[:, :1], 1, 0)
+    along, across = (second - first + third - fourth) / 2, (third - second + fourth - first) / 2  # (N, 2)
+    width, height = np.hypot(*along.T), np.hypot(*across.T)
+    has_area = (width > 0) & (height > 0)
+    # A parallelogram has 0 here; else each corner is off by this.
+    uneven = np.hypot(*((first - second + third - fourth) / 4).T)
+    lean = np.abs((along * across).sum(axis=1)) / np.where(has_area, width * height, 1)
+    off = uneven + lean * np.minimum(width, height) / 2
+    flat = points.reshape(-1, 8)
+    whole = (flat == np.round(flat)).all(axis=1)
+    tenths = np.isclose(flat * 10, np.round(flat * 10), rtol=0, atol=1e-6).all(axis=1)
+    rounding = np.where(whole, 1.0, np.where(tenths, 0.1, 0.0))
+    # A rectangle of about the size of the rounding could be anything with four points.
+    rounding = np.minimum(rounding, np.minimum(width, height) / 4)
+    return np.asarray(off <= np.maximum(rounding, _ALONG * np.hypot(width, height)))
+
+
+def points_of_objects(data: GroundTruth | Detections) -> tuple[npt.NDArray[np.float64], frozenset[str]]:
+    """(N, 8) the four points of each object, and the kinds of regions that they come from."""
+    low, high = data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]
+    points = np.stack(
+        [low[:, 0], low[:, 1], high[:, 0], low[:, 1], high[:, 0], high[:, 1], low[:, 0], high[:, 1]], axis=1
+    )
+    kept = set()
+    rotated = data.regions.get("RotatedBoxes")
+    if rotated is not None:
+        kept.add("RotatedBoxes")
+        points = rotated.corners().reshape(-1, 8)
+    four = _four_points(data.segmentations)
+    if four:
+        kept.add("segmentations")
+        points[list(four)] = list(four.values())
+    return points, frozenset(kept)
+
+
+def other_areas(data: GroundTruth | Detections, kept: frozenset[str]) -> list[str]:
+    """A note about areas that are not those of the points that are written: readers compute areas from these."""
+    if data.areas is None and not kept:
+        return []
+    points, _ = points_of_objects(data) if kept else (None, None)
+    areas = data.boxes[:, 2] * data.boxes[:, 3]
+    if points is not None:
+        rotated, _ = rotated_of_points(points)
+        areas = rotated[:, 2] * rotated[:, 3]
+    given = areas if data.areas is None else data.areas
+    differing = int((~np.isclose(given, areas, rtol=1e-6, atol=1e-9)).sum())
+    return [f"areas of {differing:,} objects that are not those of their four points"] if differing else []
+
+
+def _four_points(segmentations: Sequence[Any] | None) -> dict[int, list[float]]:
+    """The segmentations that are one polygon of four points, by row."""
+    return {
+        row: [float(value) for value in polygons[0]]
+        for row, polygons in enumerate(segmentations or ())
+        if isinstance(polygons, Sequence)
+        and not isinstance(polygons, str)
+        and len(polygons) == 1
+        and len(polygons[0]) == 8
+    }
+
+
+def partly_kept(data: GroundTruth | Detections, kept: frozenset[str]) -> list[str]:
+    """A note about segmentations of other shapes, if some are kept."""
+    if "segmentations" not in kept or data.segmentations is None:
+        return []
+    others = sum(row is not None for row in data.segmentations) - len(_four_points(data.segmentations))
+    return [f"segmentations of {others:,} objects that are not one polygon of four points"] if others else []

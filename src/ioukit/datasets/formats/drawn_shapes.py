@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.datasets.formats.text_files import refuse, shortened, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse, shortened
 
 __all__ = [
     "Drawn",
@@ -47,6 +47,11 @@ class Drawn(NamedTuple):
     """In square pixels; ``None`` if it is that of the box."""
     rotated: list[float] | None = None
     """``[cx, cy, width, height, angle]`` of a rectangle that is turned; radians, clockwise on the screen."""
+
+    @property
+    def regions(self) -> dict[str, Any]:
+        """The segmentation as `Objects.add` takes it."""
+        return {} if self.segmentation is None else {"segmentations": self.segmentation}
 
 
 def rectangle(first: Point, second: Point) -> Drawn:
@@ -177,7 +182,7 @@ def mask_of_rle(record: Any, where: str) -> Drawn:
     from ioukit.regions.masks import Masks  # noqa: PLC0415 - few files have masks
 
     if not isinstance(record, Mapping):
-        refuse(where, "an object with size and counts", shown(record))
+        refuse(where, "an object with size and counts", abbreviate(record))
     try:
         masks = Masks.from_rle([{"size": record.get("size"), "counts": record.get("counts")}])
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -205,7 +210,7 @@ def straightened(points: Sequence[Point], types: str, where: str) -> list[Point]
     at = 1
     while at < len(points):
         if types[at] == "C" and types[at : at + 2] != "CC":
-            refuse(where, "C in pairs, the inner points of a curve", shown(types))
+            refuse(where, "C in pairs, the inner points of a curve", abbreviate(types))
         if types[at] == "L":
             path.append(points[at])
             at += 1
@@ -223,8 +228,12 @@ def joined(parts: Sequence[Drawn]) -> Drawn:
     """One object of several rectangles and polygons: the box around all, and all polygons."""
     if len(parts) == 1:
         return parts[0]
-    corners = [[x, y] for box in (part.box for part in parts) for x, y in (box[:2], _high(box))]
-    paths = [path for part in parts for path in (part.segmentation or [_corners(part.box)])]
+    corners = []
+    paths: list[list[float]] = []
+    for (x, y, width, height), segmentation, *_ in parts:
+        right, bottom = x + width, y + height
+        corners += [[x, y], [right, bottom]]
+        paths += segmentation or [[x, y, right, y, right, bottom, x, bottom]]
     return Drawn(_box_around(corners), paths, sum(map(_shoelace, paths)))
 
 
@@ -245,15 +254,6 @@ def segmentation_area(segmentation: Any) -> float:
 def _box_around(points: Sequence[Point]) -> list[float]:
     xs, ys = zip(*points, strict=True)
     return [min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)]
-
-
-def _high(box: Sequence[float]) -> list[float]:
-    return [box[0] + box[2], box[1] + box[3]]
-
-
-def _corners(box: Sequence[float]) -> list[float]:
-    (x, y), (right, bottom) = box[:2], _high(box)
-    return [x, y, right, y, right, bottom, x, bottom]
 
 
 def _shoelace(path: Sequence[float]) -> float:

@@ -12,8 +12,7 @@ from ioukit._optional import import_extra
 from ioukit.datasets.formats.table_columns import BoxLayout
 from ioukit.datasets.formats.table_rows import Reading, ground_truth_of_rows
 from ioukit.datasets.formats.table_sources import Table
-from ioukit.datasets.formats.text_files import refuse, shown
-from ioukit.errors import DatasetError
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
@@ -80,7 +79,7 @@ def read_hugging_face(
         refuse(_SOURCE, f"splits, among them {split!r}", "a data set without splits")
     names = [str(name) for name in dataset.column_names]
     if objects not in names:
-        raise DatasetError(f"{_SOURCE}: expected a column {objects!r} with a bbox per object, found {', '.join(names)}")
+        refuse(_SOURCE, f"a column {objects!r} with a bbox per object", ", ".join(names))
     rows = _Rows()
     plain = _undecoded(dataset)
     columns = {name: list(plain[name]) for name in (*_IMAGE_COLUMNS, objects) if name in names}
@@ -145,7 +144,7 @@ def _split(dataset: Mapping[str, Any], split: str | None) -> Any:
     if split is None and len(dataset) == 1:
         return next(iter(dataset.values()))
     if split is None or split not in dataset:
-        refuse(_SOURCE, f"split=, one of {', '.join(map(repr, dataset))}", shown(split))
+        refuse(_SOURCE, f"split=, one of {', '.join(map(repr, dataset))}", abbreviate(split))
     return dataset[split]
 
 

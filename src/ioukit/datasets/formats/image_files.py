@@ -1,7 +1,8 @@
-"""Files of images: which there are, and how large the images are."""
+"""Files of images: which there are in a folder, and how large the images are."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,13 +12,15 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_threads
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE
 from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.text_files import inside, refuse
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["SUFFIXES", "files_below", "image_sizes", "images_below", "sizes_or_unknown"]
+__all__ = ["SUFFIXES", "files_below", "found_size", "image_sizes", "images_below", "sizes_or_unknown"]
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"))
 """The ends of the names that are taken for images, in lower case."""
@@ -52,7 +55,7 @@ def files_below(folder: str | os.PathLike[str], suffixes: frozenset[str]) -> tup
                         links.append(inside + name)
                 elif entry.is_dir():
                     if entry.is_symlink():
-                        raise DatasetError(f"{entry.path}: expected a folder, found a link to a folder")
+                        refuse(str(entry.path), "a folder", "a link to a folder")
                     left.append(f"{inside}{name}/")
     found.sort()
     return found, links
@@ -113,3 +116,19 @@ def sizes_or_unknown(
     found = image_sizes(paths, problems, threads=threads).astype(np.float64)
     found[found == 0] = np.nan
     return [(width, height) for width, height in found.tolist()]
+
+
+def found_size(folder: Path, named: str) -> tuple[float, float]:
+    """(width, height) of an image, from the header of its file; NaN if there is no such image in the folder.
+
+    Args:
+        folder: The folder of the labels. The image is looked for there, and in its folder ``images``.
+        named: What the labels call the image. A path that leads out of the folder is not opened.
+    """
+    for name in (named, f"images/{named}"):
+        with contextlib.suppress(DatasetError, OSError, ValueError):
+            file = inside(folder, name, str(folder))
+            if file.is_file():
+                width, height = image_sizes([file], Problems(stop=True), threads=1)[0].tolist()
+                return float(width), float(height)
+    return UNKNOWN_SIZE

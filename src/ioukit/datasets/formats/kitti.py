@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,45 +15,45 @@ import numpy.typing as npt
 from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.class_words import class_words
-from ioukit.datasets.formats.folder_listing import first_words
-from ioukit.datasets.formats.image_stems import image_stems
-from ioukit.datasets.formats.kitti_lines import (
-    DONT_CARE,
-    LABEL_FIELDS,
-    NO_BOX,
-    KittiLines,
-    boxes_in_space,
-    pixels,
-    space_of_boxes,
-)
-from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.objects import ImageFinder
+from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import files_in
-from ioukit.errors import DatasetError
+from ioukit.datasets.formats.recognising import first_words
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    files_in,
+    is_number,
+    read_lines,
+    refuse,
+    shorter,
+    to_number,
+    words_of_lines,
+)
+from ioukit.datasets.formats.written_names import class_words
+from ioukit.datasets.formats.written_rows import write_image_texts
+from ioukit.regions.boxes3d import Boxes3D
 
-__all__ = [
-    "KITTI_NAMES",
-    "read_kitti",
-    "read_kitti_detections",
-    "recognises",
-    "write_kitti",
-    "write_kitti_detections",
-]
+__all__ = ["KITTI_NAMES", "read_kitti", "read_kitti_detections", "recognises", "write_kitti", "write_kitti_detections"]
 
 KITTI_NAMES = ("Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc", "DontCare")
 """The names of KITTI's types of objects, in the order of their ids, which are 1 to 9."""
 
 _UNKNOWN = {"truncated": 0.0, "occluded": 0.0, "alpha": -10.0}
 """What is written for an object where a data set does not say it: it is fully visible."""
+_DONT_CARE = "DontCare"
+_LABEL_FIELDS = 15
+_NO_BOX = (-1.0, -1.0, -1.0, -1000.0, -1000.0, -1000.0, -10.0)
+"""Sizes, place and angle where there is no box in space, as the development kit writes them."""
+_NUMBERS = (
+    *("truncated", "occluded", "alpha", "left", "top", "right", "bottom"),
+    *("height", "width", "length", "x", "y", "z", "rotation_y", "score"),
+)
 
 
 def recognises(path: Path) -> bool:
     """Whether the path is a folder with text files, the first line of which is one of KITTI's; or one around it."""
     words = first_words(_label_folder(path))
-    return len(words) in (LABEL_FIELDS, LABEL_FIELDS + 1) and not _is_number(words[0])
+    return len(words) in (_LABEL_FIELDS, _LABEL_FIELDS + 1) and not is_number(words[0])
 
 
 def read_kitti(
@@ -86,22 +87,22 @@ def read_kitti(
     """
     problems = Problems.of(on_invalid)
     files = _files(path, "labels")
-    lines = KittiLines(names, problems, detections=False)
+    lines = _Lines(names, problems, detections=False)
     for image, file in enumerate(files):
         lines.read(file, image)
     stems = [file.stem for file in files]
-    values, dont_care = lines.array(), [names[place] == DONT_CARE for place in lines.types]
+    values, dont_care = lines.array(), [names[place] == _DONT_CARE for place in lines.types]
     gt = GroundTruth.from_arrays(
-        image_ids=_labels(stems, lines.images),
+        image_ids=np.array(stems or [""], np.str_)[np.array(lines.images, np.int64)],
         category_ids=np.array(lines.types, np.int64) + 1,
-        boxes=pixels(values),
-        areas=pixels(values)[:, 2:].prod(axis=1),
+        boxes=_pixels(values),
+        areas=_pixels(values)[:, 2:].prod(axis=1),
         images=np.array(stems, np.str_),
         names=[file.name for file in files],
         categories=dict(enumerate(names, start=1)),
         # A crowd of a category without detections changes no number of another protocol.
         flags={"dont_care": dont_care, "crowd": dont_care},
-        regions=boxes_in_space(values, lines.sizes),
+        regions=_boxes_in_space(values, lines.sizes),
         attributes={
             "truncated": values[:, 0],
             "occluded": values[:, 1].astype(np.int64),
@@ -141,23 +142,20 @@ def read_kitti_detections(
     finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
     numbered = {f"{label:06d}": at for at, label in enumerate(labels.tolist()) if isinstance(label, int)}
     names = ["_".join(name.split()) for name in ground_truth.categories.names]
-    lines = KittiLines(names, problems, detections=True)
+    lines = _Lines(names, problems, detections=True)
     seen = set()
     for file in _files(path, "detections"):
-        try:
+        with problems.record("unknown image"):
             at = numbered[file.stem] if file.stem in numbered else finder.position(file.stem, str(file))
-        except DatasetError as error:
-            problems.meet("unknown image", str(error))
-            continue
-        seen.add(at)
-        lines.read(file, at)
+            seen.add(at)
+            lines.read(file, at)
     values = lines.array()
     dt = Detections.from_arrays(
         image_ids=labels[np.array(lines.images, np.int64)],
         category_ids=ground_truth.categories.ids[np.array(lines.types, np.int64)],
-        boxes=pixels(values),
+        boxes=_pixels(values),
         scores=values[:, 14],
-        regions=boxes_in_space(values, lines.sizes),
+        regions=_boxes_in_space(values, lines.sizes),
         attributes={"alpha": values[:, 2]},
         source=os.fspath(path),
     )
@@ -184,7 +182,7 @@ def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
     words, notes = class_words(gt.categories, gt.source)
     types = [words[number] for number in gt.category_ids.tolist()]
     attributes = {name: _numbers_of(gt, name) for name in _UNKNOWN}
-    dont_care = np.array([name == DONT_CARE for name in types], np.bool_)
+    dont_care = np.array([name == _DONT_CARE for name in types], np.bool_)
     named = {name for name in ("dont_care", "crowd") if np.array_equal(gt.flag(name), dont_care)}
     theirs = all(KITTI_NAMES[at - 1 : at] == (name,) for at, name in words.items())
     holds = Holds(
@@ -195,7 +193,7 @@ def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
         category_ids=theirs,
         unused_categories=theirs,
     )
-    notes = [*lost(gt, holds), *notes]
+    notes = [*left_out_columns(gt, holds), *notes]
     if len(gt) and (missing := [name for name in ("truncated", "occluded") if attributes[name] is None]):
         notes.append(f"{' and '.join(missing)} of {len(gt):,} objects are not known: they are written as 0")
     if others := len(set(words.values()) - set(KITTI_NAMES)):
@@ -205,7 +203,7 @@ def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
     for at, column in enumerate(attributes.values()):
         if column is not None:
             values[:, at] = np.where(np.isnan(column), values[:, at], column)
-    _write_lines(path, gt, gt.image_ids, types, np.hstack([values, _geometry(gt)]))
+    write_image_texts(path, gt, gt, _spelled_lines(types, np.hstack([values, _geometry(gt)])))
     return notes
 
 
@@ -229,8 +227,8 @@ def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTr
     if alpha is not None:
         first[:, 2] = np.where(np.isnan(alpha), first[:, 2], alpha)
     values = np.hstack([first, _geometry(dt), dt.scores[:, None]])
-    _write_lines(path, ground_truth, dt.image_ids_in(ground_truth.images), types, values)
-    return [*lost(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes]
+    write_image_texts(path, dt, ground_truth, _spelled_lines(types, values))
+    return [*left_out_columns(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes]
 
 
 def _numbers_of(data: GroundTruth | Detections, name: str) -> npt.NDArray[np.float64] | None:
@@ -249,19 +247,13 @@ def _geometry(data: GroundTruth | Detections) -> npt.NDArray[np.float64]:
     """(N, 11) the corners in the image, and the box in space."""
     boxes = data.boxes
     space = data.regions.get("Boxes3D")
-    in_space = np.full((len(data), 7), NO_BOX) if space is None else space_of_boxes(space)
+    in_space = np.full((len(data), 7), _NO_BOX) if space is None else _space_of_boxes(space)
     return np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:], in_space])
 
 
-def _write_lines(
-    path: Path, gt: GroundTruth, image_ids: npt.NDArray[np.int64], types: Sequence[str], values: npt.NDArray[np.float64]
-) -> None:
-    texts: dict[int, list[str]] = {number: [] for number in gt.images.ids.tolist()}
-    for image, name, numbers in zip(image_ids.tolist(), types, values.tolist(), strict=True):
-        words = [f"{number:.0f}" if number.is_integer() else repr(number) for number in numbers]
-        texts[image].append(f"{' '.join([name, *words])}\n")
-    for stem, lines in zip(image_stems(gt.images, gt.source), texts.values(), strict=True):
-        (path / f"{stem}.txt").write_text("".join(lines), encoding="utf-8", newline="\n")
+def _spelled_lines(types: Sequence[str], values: npt.NDArray[np.float64]) -> list[str]:
+    """(N,) a type and its numbers; whole ones without a point."""
+    return [" ".join([name, *map(shorter, row)]) for name, row in zip(types, values.tolist(), strict=True)]
 
 
 def _label_folder(path: Path) -> Path:
@@ -274,13 +266,98 @@ def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
     return files_in(_label_folder(Path(path)), "*.txt", f"a folder of text files with {what}")
 
 
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+class _Line(NamedTuple):
+    """A valid line."""
+
+    place: int
+    """The position of the type among the names."""
+    values: list[float]
+    """Its numbers."""
+    in_space: bool
+    """Whether it has a box in space."""
 
 
-def _labels(stems: Sequence[str], images: Sequence[int]) -> npt.NDArray[np.str_]:
-    return np.array(stems or [""], np.str_)[np.array(images, np.int64)]
+class _Lines:
+    """The valid lines of all files."""
+
+    def __init__(self, names: Sequence[str], problems: Problems, *, detections: bool) -> None:
+        """Take the names of the types; lines of detections have a score at the end."""
+        self.places = {name: at for at, name in enumerate(names)}
+        lower = Counter(map(str.lower, names))
+        self.lower = {name.lower(): at for at, name in enumerate(names) if lower[name.lower()] == 1}
+        self.names = tuple(names)
+        self.problems = problems
+        self.numbers = _NUMBERS if detections else _NUMBERS[:-1]
+        self.images: list[int] = []
+        self.types: list[int] = []
+        self.values: list[list[float]] = []
+        self.sizes: list[bool] = []
+
+    def read(self, path: Path, image: int) -> None:
+        """Take the lines of the file of an image."""
+        with self.problems.record("bad file"):
+            for where, words in words_of_lines(read_lines(path), path):
+                with self.problems.record("bad line"):
+                    line = self._line(words, where)
+                    self.images.append(image)
+                    self.types.append(line.place)
+                    self.values.append(line.values)
+                    self.sizes.append(line.in_space)
+
+    def array(self) -> npt.NDArray[np.float64]:
+        """(N, 14) or (N, 15) the numbers."""
+        return np.array(self.values, np.float64).reshape(-1, len(self.numbers))
+
+    def _line(self, words: Sequence[str], where: str) -> _Line:
+        expected = 1 + len(self.numbers)
+        if len(words) != expected:
+            hint = ""
+            if (len(words), expected) == (_LABEL_FIELDS + 1, _LABEL_FIELDS):
+                hint = ": labels have no score, results have one"
+            elif (len(words), expected) == (_LABEL_FIELDS, _LABEL_FIELDS + 1):
+                hint = ": results need a score as the last field"
+            refuse(where, f"{expected} fields", f"{len(words)}{hint}")
+        place = self.places.get(words[0], self.lower.get(words[0].lower()))
+        if place is None:
+            refuse(f"{where}: type", f"one of {', '.join(self.names)}", abbreviate(words[0]))
+        values = [to_number(word, f"{where}: {name}") for name, word in zip(self.numbers, words[1:], strict=True)]
+        for low in (3, 4):  # left and right, top and bottom
+            if values[low + 2] < values[low]:
+                first, last = self.numbers[low], self.numbers[low + 2]
+                refuse(f"{where}: {last}", f"at least {first} ({values[low]:g})", f"{values[low + 2]:g}")
+        if not values[1].is_integer():
+            refuse(f"{where}: occluded", "a whole number", f"{values[1]:g}")
+        sizes = tuple(values[7:10])
+        without = sizes == _NO_BOX[:3] or _NO_BOX[3] in values[10:13] or self.names[place] == _DONT_CARE
+        if not without and min(sizes) < 0:
+            field, size = next(pair for pair in zip(self.numbers[7:10], sizes, strict=True) if pair[1] < 0)
+            refuse(f"{where}: {field}", "a size of at least 0, or -1 -1 -1 for none", f"{size:g}")
+        return _Line(place, values, not without)
+
+
+def _pixels(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """(N, 4) ``[x, y, width, height]``: right minus left, without the 1 of inclusive pixels, as KITTI evaluates."""
+    return np.hstack([values[:, 3:5], values[:, 5:7] - values[:, 3:5]])
+
+
+def _boxes_in_space(values: npt.NDArray[np.float64], sizes: Sequence[bool]) -> Boxes3D | None:
+    """The boxes in space, of size 0 where a line has none; ``None`` if no line has one.
+
+    The axes are x to the right, y forward and z up. So rotation_y, which turns forward to the right where it is
+    positive, is the yaw, clockwise as seen from above, with the same bits.
+    """
+    if not any(sizes):
+        return None
+    height, width, length, right, down, forward, turned = values[:, 7:14].T
+    boxes = np.stack([right, forward, -down, length, width, height, turned], axis=1)
+    boxes[~np.array(sizes, np.bool_)] = 0.0
+    return Boxes3D(boxes, z="bottom", unit="radians", sense="clockwise")
+
+
+def _space_of_boxes(boxes: Boxes3D) -> npt.NDArray[np.float64]:
+    """(N, 7) height, width, length, x, y, z, rotation_y: the inverse; :data:`_NO_BOX` for boxes of size 0."""
+    array = boxes.convert(z="bottom", unit="radians", sense="clockwise").numpy().astype(np.float64)
+    right, forward, up, length, width, height, turned = array.T
+    values = np.stack([height, width, length, right, -up, forward, turned], axis=1)
+    values[(values[:, :3] == 0).all(axis=1)] = _NO_BOX
+    return values

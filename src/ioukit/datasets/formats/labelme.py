@@ -17,18 +17,24 @@ import numpy.typing as npt
 
 from ioukit._optional import import_extra
 from ioukit.datasets.formats import drawn_shapes
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
-from ioukit.datasets.formats.folder_listing import first_file
-from ioukit.datasets.formats.image_stems import image_stems
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.text_files import inside, member, numbers, read_json, refuse, shortened, shown, to_number
+from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    check_link,
+    member,
+    numbers,
+    read_json,
+    refuse,
+    shortened,
+    to_number,
+)
+from ioukit.datasets.formats.written_names import class_names, image_names, image_stems
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
-    class_names,
     drawn_segmentations,
     far_end,
-    image_names,
     plain,
     rows_of_images,
     write_json,
@@ -100,8 +106,7 @@ def read_labelme(
         refuse(str(root), "JSON files of LabelMe", "none")
     for file in files:
         with objects.record("bad file"):
-            if file.is_symlink():
-                inside(root, str(file.relative_to(root)), str(file))
+            check_link(root, file)
             _read_file(file, root, objects)
     return objects.ground_truth()
 
@@ -126,13 +131,12 @@ def _read_file(file: Path, root: Path, objects: Objects) -> None:
                 to_number(group, f"{place}.group_id", whole=True)
             instance = (shape["label"], ("shape", at) if group is None else group)
             if instance in parts and any(isinstance(one.segmentation, Mapping) for one in [*parts[instance], drawn]):
-                refuse(f"{place}.group_id", "a mask in a group of its own", shown(group))
+                refuse(f"{place}.group_id", "a mask in a group of its own", abbreviate(group))
             details.setdefault(instance, _details(shape, place))
             parts.setdefault(instance, []).append(drawn)
     for instance, several in parts.items():
         one = drawn_shapes.joined(several)
-        regions = {} if one.segmentation is None else {"segmentations": one.segmentation}
-        objects.add(image, instance[0], one.box, area=one.area, regions=regions, **details[instance])
+        objects.add(image, instance[0], one.box, area=one.area, regions=one.regions, **details[instance])
 
 
 def _size(record: Mapping[str, Any], where: str) -> tuple[float, float]:
@@ -155,7 +159,7 @@ def _drawn(shape: Any, size: tuple[float, float], where: str, objects: Objects) 
     """The shape as columns have it; ``None`` if it is no region."""
     label = member(shape, "label", str, where)
     if not label:
-        refuse(f"{where}.label", "the name of a class", shown(label))
+        refuse(f"{where}.label", "the name of a class", abbreviate(label))
     kind = shape.get("shape_type", "polygon")  # versions before 3.0 had polygons alone
     if kind in _NO_REGION:
         objects.problems.leave_out(f"shape {kind}")
@@ -164,7 +168,7 @@ def _drawn(shape: Any, size: tuple[float, float], where: str, objects: Objects) 
     points = [numbers(point, ("x", "y"), f"{where}.points[{at}]") for at, point in enumerate(listed)]
     counts = {"rectangle": (2, 4), "circle": (2,), "mask": (2,), "oriented_rectangle": (4,), "rotation": (4,)}
     if kind not in ("polygon", *counts):
-        refuse(f"{where}.shape_type", f"polygon, {', '.join(counts)}, {', '.join(_NO_REGION)}", shown(kind))
+        refuse(f"{where}.shape_type", f"polygon, {', '.join(counts)}, {', '.join(_NO_REGION)}", abbreviate(kind))
     if len(points) not in counts.get(kind, (len(points),)):
         refuse(f"{where}.points", f"{counts[kind][0]} points of a {kind}", f"{len(points)}")
     if kind == "circle":
@@ -200,7 +204,7 @@ def _details(shape: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The flags and attributes of a shape."""
     given = shape.get("flags") or {}
     if not isinstance(given, Mapping) or not all(isinstance(value, bool) for value in given.values()):
-        refuse(f"{where}.flags", "an object of true and false", shown(given))
+        refuse(f"{where}.flags", "an object of true and false", abbreviate(given))
     flags = dict(given)
     attributes: dict[str, float | str] = {}
     for name, value in shape.items():
@@ -243,7 +247,7 @@ def write_labelme(gt: GroundTruth, path: Path) -> list[str]:
     for image, rows in enumerate(rows_of_images(gt, gt.images)):
         width, height = gt.images.sizes[image].tolist()
         if math.isnan(width) or math.isnan(height):
-            refuse(f"{gt.source}: image {shown(names[image])}", "a width and a height", "none")
+            refuse(f"{gt.source}: image {abbreviate(names[image])}", "a width and a height", "none")
         shapes = []
         for group, row in enumerate(rows, start=1):
             label = {"label": classes[categories[row]], "flags": {name: column[row] for name, column in flags.items()}}
@@ -254,7 +258,7 @@ def write_labelme(gt: GroundTruth, path: Path) -> list[str]:
         write_json(file, {"version": _VERSION, "flags": {}, "shapes": shapes, **about}, indent=1)
     if renamed:
         changed.append(f"folders of {renamed:,} images: a path that is not plain or leads out of the folder")
-    return [*lost(gt, _HOLDS), *notes, *changed, *odd]
+    return [*left_out_columns(gt, _HOLDS), *notes, *changed, *odd]
 
 
 def _stems(gt: GroundTruth) -> list[str]:

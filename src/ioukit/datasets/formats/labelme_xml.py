@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ioukit.datasets.formats import drawn_shapes
-from ioukit.datasets.formats.first_bytes import first_bytes
-from ioukit.datasets.formats.folder_listing import first_file
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.text_files import inside, read_xml, refuse, shown, to_number
+from ioukit.datasets.formats.recognising import first_bytes, first_file
+from ioukit.datasets.formats.text_files import abbreviate, check_link, read_xml, refuse, to_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -61,27 +60,23 @@ def read_labelme_xml(
     """
     objects = Objects(path, on_invalid)
     root = Path(path)
-    files = _files(root) if root.is_dir() else [root]
+    files = [root]
+    if root.is_dir():  # two levels of folders, as Annotations/subset
+        files = next((found for depth in ("*", "*/*", "*/*/*") if (found := sorted(root.glob(f"{depth}.xml")))), [])
     if not files:
         refuse(str(root), "XML files of LabelMe", "none")
     for file in files:
         with objects.record("bad file"):
-            if file.is_symlink():
-                inside(root, str(file.relative_to(root)), str(file))
+            check_link(root, file)
             _read_file(file, objects)
     return objects.ground_truth()
-
-
-def _files(folder: Path) -> list[Path]:
-    """The XML files in the folder or in those inside, two levels deep: ``Annotations/subset``."""
-    return next((files for depth in ("*", "*/*", "*/*/*") if (files := sorted(folder.glob(f"{depth}.xml")))), [])
 
 
 def _read_file(file: Path, objects: Objects) -> None:
     root = read_xml(file, "annotation")
     name, folder = (_text(root, tag) for tag in ("filename", "folder"))
     if not name:
-        refuse(f"{file}: <filename>", "the name of an image", shown(name))
+        refuse(f"{file}: <filename>", "the name of an image", abbreviate(name))
     key = f"{folder}/{name}" if folder else name
     image = objects.image(key, f"{file}: <filename>", size=_size(root, str(file)))
     for at, element in enumerate(root.findall("object")):
@@ -92,7 +87,7 @@ def _read_file(file: Path, objects: Objects) -> None:
                 objects.problems.leave_out("deleted object")
                 continue
             if not category:
-                refuse(f"{where}: <name>", "the name of a class", shown(category))
+                refuse(f"{where}: <name>", "the name of a class", abbreviate(category))
             drawn = _drawn(element, where, objects)
             if drawn is None:
                 continue
@@ -104,7 +99,7 @@ def _read_file(file: Path, objects: Objects) -> None:
                 area=drawn.area,
                 flags={"occluded": _text(element, "occluded") == "yes"},
                 attributes=attributes,
-                regions={} if drawn.segmentation is None else {"segmentations": drawn.segmentation},
+                regions=drawn.regions,
             )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco
-from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes
+from ioukit.datasets.formats.recognising import first_bytes, last_bytes
 
 if TYPE_CHECKING:
     import os

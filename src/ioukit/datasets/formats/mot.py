@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import configparser
 import math
 import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.mot_sequences import FrameSequence, frames_of, sequence_infos, sequences_in
-from ioukit.datasets.formats.objects import Objects
-from ioukit.datasets.formats.text_files import read_lines, refuse, shorter, shown, to_numbers
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.recognising import first_lines
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    inside,
+    read_lines,
+    read_text,
+    refuse,
+    shorter,
+    to_number,
+    to_numbers,
+)
+from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
 __all__ = ["MOT_NAMES", "read_mot", "read_mot_detections", "recognises", "write_mot", "write_mot_detections"]
@@ -30,6 +41,8 @@ MOT_NAMES = (
 
 _FIELDS = ("frame", "id", "bb_left", "bb_top", "bb_width", "bb_height", "conf", "class", "visibility")
 _WITH_PLACE = 10  # columns of a file whose last three are a place in the world, as in 2D MOT 2015
+_MOST_FRAMES = 10_000_000
+_FRAME_RATE = 30  # other tools refuse a sequence without a frame rate; a data set does not know it
 
 
 def recognises(path: Path) -> bool:
@@ -102,7 +115,7 @@ def read_mot(
     """
     _check_first_pixel(first_pixel)
     objects = Objects(path, on_invalid)
-    sequences = sequences_in(path, "gt")
+    sequences = _sequences_in(path, "gt")
     classes: dict[str, int] = {}
     for sequence in sequences:
         listed = names or sequence.labels or MOT_NAMES
@@ -167,18 +180,18 @@ def read_mot_detections(
     if category is not None and category not in names:
         raise DatasetError(f"{os.fspath(path)}: the ground truth has no class {category!r}")
     by_number = dict(zip(ids, names, strict=True))
-    frames, _ = frames_of(ground_truth)
+    frames, _ = _frames_of(ground_truth)
     labels = dict(zip(frames, map(str, ground_truth.images.labels.tolist()), strict=True))
     only = frames[0][0] if len({name for name, _ in frames}) == 1 else None
     objects = Objects(path, on_invalid)
-    for sequence in sequences_in(path, "det"):
+    for sequence in _sequences_in(path, "det"):
         for where, words in _lines(sequence.file):
             with objects.record("bad line"):
                 values = _values(where, words, least=7)
                 name = usual
                 if len(words) in (8, 9) and values[7] != -1:
                     if values[7] not in by_number:
-                        refuse(f"{where}, class", f"one of the {len(names):,} classes", shown(words[7]))
+                        refuse(f"{where}, class", f"one of the {len(names):,} classes", abbreviate(words[7]))
                     name = by_number[int(values[7])]
                 elif usual not in names:
                     refuse(where, "the class of the detections: category=...", "no class, and no class pedestrian")
@@ -204,36 +217,25 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
         DatasetError: If the names of classes have line breaks.
     """
     _check_first_pixel(first_pixel)
-    frames, notes = frames_of(gt)
+    frames, notes = _frames_of(gt)
     bad = next((name for name in gt.categories.names if "\n" in name or name != name.strip() or not name), None)
     if bad is not None:
-        refuse(gt.source, "names of classes without line breaks and outer spaces", shown(bad))
+        refuse(gt.source, "names of classes without line breaks and outer spaces", abbreviate(bad))
     tracks = gt.attributes.get("track_id", np.full(len(gt), -1.0)).astype(np.float64)
     seen = gt.attributes.get("visibility", np.full(len(gt), math.nan)).astype(np.float64)
     numbers = {number: at for at, number in enumerate(gt.categories.ids.tolist(), start=1)}
     boxes = gt.boxes + np.array([first_pixel, first_pixel, 0, 0])
-    texts: dict[str, list[tuple[int, str]]] = {name: [] for name, _ in frames} or {"": []}
-    places = gt.images.ids.searchsorted(gt.image_ids).tolist()
-    rows = (
-        places,
-        gt.category_ids.tolist(),
-        boxes.tolist(),
-        tracks.tolist(),
-        seen.tolist(),
-        gt.flag("ignore").tolist(),
-    )
-    for place, category, box, track, share, ignored in zip(*rows, strict=True):
-        name, frame = frames[place]
-        fields = [str(frame), *map(shorter, (-1 if math.isnan(track) else track, *box)), str(int(not ignored))]
-        fields += [str(numbers[category]), *([] if math.isnan(share) else [shorter(share)])]
-        texts[name].append((frame, ",".join(fields) + "\n"))
-    infos = sequence_infos(gt, frames, list(texts))
-    for name, lines in texts.items():
-        folder = path / name / "gt"
-        folder.mkdir(parents=True)
-        ordered = "".join(line for _, line in sorted(lines, key=lambda pair: pair[0]))
-        (folder / "gt.txt").write_text(ordered, encoding="utf-8")
-        (folder / "labels.txt").write_text("".join(f"{one}\n" for one in gt.categories.names), encoding="utf-8")
+    rows = (boxes.tolist(), tracks.tolist(), seen.tolist(), gt.category_ids.tolist(), gt.flag("ignore").tolist())
+    fields = []
+    for box, track, share, category, ignored in zip(*rows, strict=True):
+        shares = [] if math.isnan(share) else [shorter(share)]
+        fields.append([*_track_fields(track, box), str(int(not ignored)), str(numbers[category]), *shares])
+    names = _write_sequences(path, "gt", frames, image_places(gt, gt.images).tolist(), fields)
+    infos = _sequence_infos(gt, frames, names)
+    for name in names:
+        (path / name / "gt" / "labels.txt").write_text(
+            "".join(f"{one}\n" for one in gt.categories.names), encoding="utf-8"
+        )
         (path / name / "seqinfo.ini").write_text(infos.texts[name], encoding="utf-8")
     holds = Holds(
         flags=frozenset({"ignore"}),
@@ -243,7 +245,7 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
         category_ids=gt.categories.ids.tolist() == list(range(1, len(gt.categories) + 1)),
         unused_categories=True,
     )
-    return [*lost(gt, holds), *notes]
+    return [*left_out_columns(gt, holds), *notes]
 
 
 def write_mot_detections(
@@ -259,24 +261,47 @@ def write_mot_detections(
     """
     _check_first_pixel(first_pixel)
     ground_truth = required(ground_truth, dt.source, "frames")
-    frames, notes = frames_of(ground_truth)
+    frames, notes = _frames_of(ground_truth)
     tracks = dt.attributes.get("track_id", np.full(len(dt), -1.0)).astype(np.float64)
     boxes = dt.boxes + np.array([first_pixel, first_pixel, 0, 0])
-    places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()
+    places = image_places(dt, ground_truth.images).tolist()
     several = len(ground_truth.categories) > 1
     if several and -1 in ground_truth.categories.ids:
         refuse(ground_truth.source, "ids of classes other than -1", "-1")
+    rows = zip(boxes.tolist(), tracks.tolist(), dt.scores.tolist(), dt.category_ids.tolist(), strict=True)
+    fields = [
+        [*_track_fields(track, box), shorter(score), *([str(category)] if several else [])]
+        for box, track, score, category in rows
+    ]
+    _write_sequences(path, "det", frames, places, fields)
+    return [*left_out_columns(dt, Holds(attributes=frozenset({"track_id"}))), *notes]
+
+
+def _track_fields(track: float, box: Sequence[float]) -> list[str]:
+    return list(map(shorter, (-1 if math.isnan(track) else track, *box)))
+
+
+def _write_sequences(
+    path: Path, kind: str, frames: Sequence[tuple[str, int]], places: Sequence[int], fields: Sequence[Sequence[str]]
+) -> list[str]:
+    """Write a file ``gt/gt.txt`` or ``det/det.txt`` per sequence, and return the names of the sequences.
+
+    Args:
+        path: The folder of the sequences.
+        kind: ``"gt"`` or ``"det"``.
+        frames: (I,) the sequence and the number of the frame of each image.
+        places: (N,) the position of the image of each row.
+        fields: (N,) what the line of each row has behind the number of the frame.
+    """
     texts: dict[str, list[tuple[int, str]]] = {name: [] for name, _ in frames} or {"": []}
-    rows = (places, dt.category_ids.tolist(), boxes.tolist(), tracks.tolist(), dt.scores.tolist())
-    for place, category, box, track, score in zip(*rows, strict=True):
+    for place, row in zip(places, fields, strict=True):
         name, frame = frames[place]
-        fields = [str(frame), *map(shorter, (-1 if math.isnan(track) else track, *box, score))]
-        texts[name].append((frame, ",".join([*fields, str(category)] if several else fields) + "\n"))
+        texts[name].append((frame, ",".join([str(frame), *row]) + "\n"))
     for name, lines in texts.items():
-        (path / name / "det").mkdir(parents=True)
+        (path / name / kind).mkdir(parents=True)
         ordered = "".join(line for _, line in sorted(lines, key=lambda pair: pair[0]))
-        (path / name / "det" / "det.txt").write_text(ordered, encoding="utf-8")
-    return [*lost(dt, Holds(attributes=frozenset({"track_id"}))), *notes]
+        (path / name / kind / f"{kind}.txt").write_text(ordered, encoding="utf-8")
+    return list(texts)
 
 
 def _check_first_pixel(first_pixel: int) -> None:
@@ -293,7 +318,7 @@ def _lines(file: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _values(where: str, words: Sequence[str], *, least: int) -> list[float]:
     if not least <= len(words) <= _WITH_PLACE:
-        refuse(where, f"{', '.join(_FIELDS[:least])}, and perhaps class, visibility", shown(",".join(words)))
+        refuse(where, f"{', '.join(_FIELDS[:least])}, and perhaps class, visibility", abbreviate(",".join(words)))
     return to_numbers(words[: len(_FIELDS)], _FIELDS, where)
 
 
@@ -317,10 +342,153 @@ def _box(values: Sequence[float], where: str, first_pixel: int) -> list[float]:
     return [left - first_pixel, top - first_pixel, width, height]
 
 
-def _key(sequence: str, frame: int) -> str:
-    return f"{sequence}/{frame:06d}" if sequence else f"{frame:06d}"
-
-
-def _image(objects: Objects, sequence: FrameSequence, frame: int) -> int:
+def _image(objects: Objects, sequence: _Sequence, frame: int) -> int:
     name = sequence.pattern.replace("{}", f"{frame:06d}")
-    return objects.image(_key(sequence.name, frame), str(sequence.file), name=name, size=sequence.size)
+    key = f"{sequence.name}/{frame:06d}" if sequence.name else f"{frame:06d}"
+    return objects.image(key, str(sequence.file), name=name, size=sequence.size)
+
+
+class _Sequence(NamedTuple):
+    """What there is about one sequence."""
+
+    name: str
+    """Empty if it is the only one."""
+    file: Path
+    frames: int
+    """How many frames it has; 0 if unknown."""
+    size: tuple[float, float]
+    pattern: str
+    """The names of its images, with ``{}`` for the number of the frame."""
+    labels: Sequence[str] | None
+    """The names of its classes; ``None`` if it does not say them."""
+
+
+def _sequences_in(path: str | os.PathLike[str], kind: str) -> list[_Sequence]:
+    """The sequences of a path: of its ground truth (``gt``) or of its detections (``det``)."""
+    root = Path(path)
+    if not root.is_dir():
+        name = root.stem if kind == "det" else ""
+        return [_Sequence(name, root, 0, UNKNOWN_SIZE, "{}", None)]
+    if (root / kind / f"{kind}.txt").exists():
+        return [_sequence(root, kind, "")]
+    if (root / f"{kind}.txt").exists():
+        return [_Sequence("", inside(root, f"{kind}.txt", str(root)), 0, UNKNOWN_SIZE, "{}", _labels(root, root))]
+    folders = [folder for folder in sorted(root.iterdir()) if (folder / kind / f"{kind}.txt").exists()]
+    found = [_sequence(inside(root, folder.name, str(root)), kind, folder.name) for folder in folders]
+    if not found and kind == "det":
+        files = sorted(root.glob("*.txt"))
+        found = [
+            _Sequence(file.stem, inside(root, file.name, str(file)), 0, UNKNOWN_SIZE, "{}", None) for file in files
+        ]
+    if not found:
+        refuse(str(root), f"a folder with {kind}/{kind}.txt, or a folder of such folders", "no such file")
+    return found
+
+
+def _sequence(folder: Path, kind: str, name: str) -> _Sequence:
+    file = inside(folder, f"{kind}/{kind}.txt", str(folder / kind))
+    if kind == "det":
+        return _Sequence(name, file, 0, UNKNOWN_SIZE, "{}", None)
+    frames, size, pattern = _info(folder)
+    return _Sequence(name, file, frames, size, f"{name}/{pattern}" if name else pattern, _labels(folder, folder / kind))
+
+
+def _labels(folder: Path, beside: Path) -> list[str] | None:
+    if not (beside / "labels.txt").is_file():
+        return None
+    file = inside(folder, str((beside / "labels.txt").relative_to(folder)), str(beside / "labels.txt"))
+    return [name.strip() for name in read_lines(file) if name.strip()] or None
+
+
+def _info(folder: Path) -> tuple[int, tuple[float, float], str]:
+    """The number of frames, the size and the names of the images, by ``seqinfo.ini`` if there is one."""
+    file = folder / "seqinfo.ini"
+    if not file.is_file():
+        return 0, UNKNOWN_SIZE, "{}"
+    inside(folder, file.name, str(file))
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(read_text(file))
+        values: Mapping[str, str] = parser["Sequence"]
+    except (configparser.Error, KeyError):
+        refuse(str(file), "a section [Sequence] with lines such as seqLength=600", "something else")
+    frames = int(to_number(values.get("seqLength", "0"), f"{file}: seqLength", lowest=0, whole=True))
+    if frames > _MOST_FRAMES:
+        refuse(f"{file}: seqLength", f"at most {_MOST_FRAMES:,} frames", f"{frames:,}")
+    size = UNKNOWN_SIZE
+    if "imWidth" in values or "imHeight" in values:
+        width, height = (
+            to_number(values.get(name), f"{file}: {name}", lowest=1, whole=True) for name in ("imWidth", "imHeight")
+        )
+        size = width, height
+    folder_name, suffix = values.get("imDir", ""), values.get("imExt", "")
+    pattern = "{}" + suffix.replace("{", "").replace("}", "")
+    return frames, size, f"{folder_name.replace('{', '').replace('}', '')}/{pattern}" if folder_name else pattern
+
+
+def _frames_of(gt: GroundTruth) -> tuple[list[tuple[str, int]], list[str]]:
+    """The sequence and the number of the frame of each image, and a note if the names do not come back."""
+    labels = [str(label) for label in gt.images.labels.tolist()]
+    paths = [PurePosixPath((name or key).replace("\\", "/")) for name, key in zip(gt.images.names, labels, strict=True)]
+    # The id of an image of several sequences has the name of the sequence, and so may the name of the file.
+    folders = [path.parts[0] if len(path.parts) > 1 else "" for path in paths]
+    if not all(folders) or not all(map(_is_folder_name, folders)) or set(folders) == {"img1"}:
+        folders = [""] * len(paths)
+    numbers = [int(path.stem) if path.stem.isascii() and path.stem.isdecimal() else 0 for path in paths]
+    frames = list(zip(folders, numbers, strict=True))
+    if len(set(frames)) < len(frames) or not all(0 < number <= _MOST_FRAMES for number in numbers):
+        seen: dict[str, int] = {}
+        for at, name in enumerate(folders):
+            seen[name] = seen.get(name, 0) + 1
+            frames[at] = name, seen[name]
+        return frames, [f"names of {len(frames):,} images: their frames are numbered in the order of the images"]
+    changed = sum(path.stem != f"{number:06d}" for path, number in zip(paths, numbers, strict=True))
+    return frames, [f"names of {changed:,} images: a frame is a number of six digits"] if changed else []
+
+
+def _is_folder_name(name: str) -> bool:
+    return name.isprintable() and name not in ("/", "..") and not (set(name) & set(':*?"<>|') or name[0] in ". -")
+
+
+class _SequenceInfos(NamedTuple):
+    """The files ``seqinfo.ini`` of the sequences that are written."""
+
+    texts: dict[str, str]
+    """By the name of the sequence."""
+    same_sizes: bool
+    """Whether the images of each sequence have one size, or none is known."""
+    all_frames: bool
+    """Whether each sequence has the frames from 1 to its last, so that the files say which there are."""
+
+
+def _sequence_infos(gt: GroundTruth, frames: Sequence[tuple[str, int]], names: Sequence[str]) -> _SequenceInfos:
+    """What the files say, by the sequence and the frame of each image."""
+    images: dict[str, list[int]] = {name: [] for name in names}
+    for at, (name, _) in enumerate(frames):
+        images[name].append(at)
+    all_frames = all(
+        sorted(frames[at][1] for at in places) == list(range(1, len(places) + 1)) for places in images.values()
+    )
+    texts, same_sizes = {}, True
+    for name, places in images.items():
+        lines = ["[Sequence]", f"name={name or 'sequence'}", *_file_names(gt, places), f"frameRate={_FRAME_RATE}"]
+        lines += [f"seqLength={len(places)}"] if all_frames else []
+        sizes = np.unique(gt.images.sizes[places], axis=0)
+        known = ~np.isnan(sizes).any(axis=1)
+        if len(sizes) == 1 and known.all() and (sizes[0] == np.round(sizes[0])).all() and (sizes[0] >= 1).all():
+            lines += [f"imWidth={int(sizes[0, 0])}", f"imHeight={int(sizes[0, 1])}"]
+        elif known.any():
+            same_sizes = False
+        texts[name] = "\n".join([*lines, ""])
+    return _SequenceInfos(texts, same_sizes, all_frames)
+
+
+def _file_names(gt: GroundTruth, places: Sequence[int]) -> list[str]:
+    """The folder and the suffix of the images, or those of MOTChallenge if the images differ in them."""
+    names = {PurePosixPath(gt.images.names[at]) for at in places}
+    folders, suffixes = {"/".join(name.parts[:-1][-1:]) for name in names}, {name.suffix for name in names}
+    lines = []
+    for key, found, usual in (("imDir", folders, "img1"), ("imExt", suffixes, ".jpg")):
+        value = found.pop() if len(found) == 1 else usual
+        lines.append(f"{key}={value if value and value.isprintable() and value == value.strip() else usual}")
+    return lines

@@ -1,4 +1,9 @@
-"""Images and objects in the order in which a reader finds them, made into a data set at the end."""
+"""Images and objects in the order in which a reader finds them, made into a data set at the end.
+
+Owns: which images and classes there are, their order and ids, and columns of which only some objects have a value.
+Does not own: what a record looks like (each format), what is invalid in a column (`GroundTruth.from_arrays`), and which
+image a detection belongs to (`known_names.py`). Formats of many files or rows do not use it: the core reads these.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ import dataclasses
 import math
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +18,13 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.problems import Data, Problems
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["UNKNOWN_SIZE", "ImageFinder", "Objects"]
+__all__ = ["UNKNOWN_SIZE", "Objects"]
 
 UNKNOWN_SIZE = (math.nan, math.nan)
 
@@ -38,6 +42,7 @@ class Objects:
         """Take the path and the policy of the reader."""
         self.source = os.fspath(source)
         self.problems = Problems.of(on_invalid)
+        self.record = self.problems.record
         self.notes: list[str] = []
         """What a user should know about the data besides the problems."""
         self._images: dict[str, int] = {}
@@ -54,10 +59,6 @@ class Objects:
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def record(self, kind: str) -> _Record:
-        """A block that reads one record: a :class:`DatasetError` in it is a problem of this kind."""
-        return _Record(self.problems, kind)
 
     def image(
         self,
@@ -83,7 +84,7 @@ class Objects:
             DatasetError: If the id is no text, or there was such an image before; or if two sizes differ.
         """
         if not _is_name(key):
-            refuse(where, "the name of an image", shown(key))
+            refuse(where, "the name of an image", abbreviate(key))
         position = self._images.get(key)
         if position is None:
             self._images[key] = len(self._images)
@@ -93,7 +94,7 @@ class Objects:
                 self._image_attributes.setdefault(attribute, {})[len(self._images) - 1] = value
             return len(self._images) - 1
         if not again:
-            refuse(where, "an image that differs from those before", shown(key))
+            refuse(where, "an image that differs from those before", abbreviate(key))
         if not math.isnan(size[0]):
             known = self._sizes[position]
             if not math.isnan(known[0]) and known != size:
@@ -130,7 +131,7 @@ class Objects:
             DatasetError: If the name of the class is empty, or no text that a file can hold.
         """
         if not _is_name(category):
-            refuse(self.source, "the name of a class", shown(category))
+            refuse(self.source, "the name of a class", abbreviate(category))
         row = len(self._rows)
         self._rows.append((image, category, box, score))
         if area is not None:
@@ -167,7 +168,10 @@ class Objects:
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             names=self._names,
             categories={number: name for name, number in ids.items()},
-            flags=self._flag_columns(),
+            flags={
+                name: np.array([given.get(row, False) for row in range(len(self))], np.bool_)
+                for name, given in self._flags.items()
+            },
             attributes=_columns(self._attributes, len(self)),
             image_attributes=_columns(self._image_attributes, len(self._images)),
             source=self.source,
@@ -212,7 +216,7 @@ class Objects:
         if categories is None:
             return {name: number for number, name in enumerate(sorted(set(names)), start=1)}
         if unknown := set(names) - set(categories):
-            refuse(self.source, f"one of the {len(categories):,} classes", shown(min(unknown)))
+            refuse(self.source, f"one of the {len(categories):,} classes", abbreviate(min(unknown)))
         return categories
 
     def _area_column(self, boxes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
@@ -222,12 +226,6 @@ class Objects:
         areas: np.ndarray[Any, Any] = boxes[:, 2] * boxes[:, 3]
         areas[list(self._areas)] = list(self._areas.values())
         return areas
-
-    def _flag_columns(self) -> dict[str, np.ndarray[Any, Any]]:
-        rows = range(len(self))
-        return {
-            name: np.array([given.get(row, False) for row in rows], np.bool_) for name, given in self._flags.items()
-        }
 
     def _region_columns(self) -> dict[str, Any]:
         """The arguments of ``from_arrays`` for regions."""
@@ -267,81 +265,3 @@ def _columns(attributes: Mapping[str, Mapping[int, Any]], count: int) -> dict[st
 def _is_name(text: str) -> bool:
     """Whether a text is a name: JSON can spell halves of characters, which no file of text can hold."""
     return bool(text) and "\0" not in text and (text.isascii() or text == text.encode(errors="ignore").decode())
-
-
-class _Record:
-    """The block of :meth:`Objects.record`."""
-
-    def __init__(self, problems: Problems, kind: str) -> None:
-        self.problems, self.kind = problems, kind
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: Any) -> bool:
-        if isinstance(error, DatasetError) and not self.problems.stop:
-            self.problems.meet(self.kind, str(error))
-            return True
-        return False
-
-
-class ImageFinder:
-    """The images of a ground truth, by the names that files of detections have for them."""
-
-    def __init__(self, ground_truth: GroundTruth) -> None:
-        """Take the ground truth."""
-        images = ground_truth.images
-        self.source = ground_truth.source
-        self.labels = images.labels
-        self.sizes = images.sizes
-        self._named_ids = images.keys is not None
-        self._by_label = {str(label): at for at, label in enumerate(images.labels.tolist())}
-        self._by_name: dict[str, int | None] = {}
-        self._by_path: dict[str, int | None] = {}
-        self._by_stem: dict[str, int | None] = {}
-        for at, (named, label) in enumerate(zip(images.names, images.labels.tolist(), strict=True)):
-            name = PurePosixPath((named or str(label)).replace("\\", "/"))
-            keys = (named, str(name.with_suffix("")) if name.stem else "", name.stem)
-            for key, found in zip(keys, (self._by_name, self._by_path, self._by_stem), strict=True):
-                if key:
-                    found[key] = None if key in found else at  # a name of two images finds neither
-
-    def has_two_meanings(self) -> bool:
-        """Whether the id of an image is the name of the file of another one."""
-        names = (self._by_name, self._by_path, self._by_stem)
-        return any(found.get(label, at) != at for label, at in self._by_label.items() for found in names)
-
-    def also_named(self, names: Sequence[str]) -> None:
-        """Take another name for each image, as the files of a format have it."""
-        for at, name in enumerate(names):
-            self._by_name.setdefault(name, at)
-
-    def position(self, name: str, where: str, *, is_id: bool = False) -> int:
-        """The position of an image in the ground truth: by its file name, also without suffix and folders, or its id.
-
-        Of a path, the last parts may be the file name.
-
-        Args:
-            name: What the file of detections says.
-            where: The place of it, for messages.
-            is_id: Whether an image with this id comes before one with this file name. ``1`` may be the stem of the
-                file ``1.jpg`` and the id of another image.
-
-        Raises:
-            DatasetError: If there is no such image, or several.
-        """
-        plain = PurePosixPath(name.replace("\\", "/"))
-        stem, parts = plain.stem, plain.parts
-        path = str(plain.with_suffix("")) if stem else ""
-        ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_label)] if is_id or self._named_ids else []
-        ways += [(name, self._by_name), (str(plain), self._by_path), (path, self._by_path)]
-        ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
-        # A name without its suffix may have a dot itself, so that its end is no suffix.
-        ways += [(plain.name, self._by_stem), (stem, self._by_stem)]
-        ways += [(name, self._by_label), (plain.name, self._by_label), (stem, self._by_label)]
-        at = next((found[key] for key, found in ways if key in found), -1)
-        if at is None:
-            refuse(where, f"the name of one image of {self.source}", f"{shown(name)}, which several have")
-        if at < 0:
-            refuse(where, f"an image of {self.source}", shown(name))
-        return at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import os
@@ -18,18 +19,15 @@ from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE, ClassHi
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
 from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.open_images_writing import (
-    CORNERS,
-    FLAGS,
-    MOST_OUTSIDE,
-    write_open_images,
-    write_open_images_detections,
-)
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import files_in
+from ioukit.datasets.formats.text_files import abbreviate, files_in, refuse
+from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import numpy.typing as npt
 
 __all__ = [
@@ -44,6 +42,17 @@ _NAMED = ("ImageID", "LabelName")
 _MOST_DIGITS = 15
 """An id of fewer digits than 2**53 has; longer ones are refused before Python counts them."""
 AnyPath: TypeAlias = "str | os.PathLike[str]"
+_CORNERS = ("XMin", "XMax", "YMin", "YMax")
+_FLAGS = {
+    "IsGroupOf": "group_of",
+    "IsOccluded": "occluded",
+    "IsTruncated": "truncated",
+    "IsDepiction": "depiction",
+    "IsInside": "inside",
+}
+"""The columns of flags, and the names of the flags."""
+_MOST_OUTSIDE = 0.001
+"""The fraction of an image that a box may reach out of it: pixels are larger."""
 
 
 class _Files(NamedTuple):
@@ -114,8 +123,8 @@ def read_open_images(
     tree = files.hierarchy if hierarchy is None else hierarchy
     if not (tree is None or isinstance(tree, ClassHierarchy)):
         tree = ClassHierarchy.read(tree)
-    boxes = CsvTable(files.boxes, text=_NAMED, numbers=(*CORNERS, *FLAGS), threads=threads)
-    boxes.require((*_NAMED, *CORNERS))
+    boxes = CsvTable(files.boxes, text=_NAMED, numbers=(*_CORNERS, *_FLAGS), threads=threads)
+    boxes.require((*_NAMED, *_CORNERS))
     labelled = None
     if files.labels is not None:
         labelled = CsvTable(files.labels, text=_NAMED, numbers=("Confidence",), threads=threads)
@@ -124,14 +133,14 @@ def read_open_images(
     known = _classes(files.classes, boxes, labelled, tree)
     notes: list[str] = []
     good = np.ones(len(boxes), np.bool_)
-    corners = _corners(boxes, good, problems, inside=True)
+    corners = _read_corners(boxes, good, problems, inside=True)
     categories = _category_ids(boxes, known, good, problems)
-    flags = {flag: _flag(boxes, name, good, problems) for name, flag in FLAGS.items() if name in boxes.names}
+    flags = {flag: _flag(boxes, name, good, problems) for name, flag in _FLAGS.items() if name in boxes.names}
     image_rows, image_names = boxes.codes("ImageID")
     named = image_names.array()
     # A column is copied only if rows are left out of it.
     kept = slice(None) if good.all() else good
-    images = named[_used(image_rows[kept], len(named))]
+    images = named[np.bincount(image_rows[kept], minlength=len(named)) > 0]
     attributes: dict[str, IdLists] = {}
     if labelled is not None:
         images, attributes = _labelled_images(labelled, images, known, problems, notes)
@@ -179,20 +188,20 @@ def read_open_images_detections(
     """
     check_on_invalid(on_invalid)
     if os.path.isdir(path):
-        raise DatasetError(f"{path}: expected a CSV file of detections, found a folder")
+        refuse(str(path), "a CSV file of detections", "a folder")
     ground_truth = required(ground_truth, path, "ids of classes")
     problems = Problems.of(on_invalid)
-    table = CsvTable(path, text=_NAMED, numbers=("Score", *CORNERS), threads=threads)
-    table.require((*_NAMED, "Score", *CORNERS))
+    table = CsvTable(path, text=_NAMED, numbers=("Score", *_CORNERS), threads=threads)
+    table.require((*_NAMED, "Score", *_CORNERS))
     listed = ground_truth.categories
     names = listed.attributes.get(NAMES, np.array(listed.names, np.str_)).tolist()
     known = _Classes(dict(zip(names, listed.ids.tolist(), strict=True)), {})
     good = np.ones(len(table), np.bool_)
-    corners = _corners(table, good, problems, inside=False)
+    corners = _read_corners(table, good, problems, inside=False)
     scores = table.numbers("Score", good, problems)
     categories = _category_ids(table, known, good, problems)
     image_rows, image_names = table.codes("ImageID")
-    kept = np.flatnonzero(_used(image_rows[good], len(image_names)))
+    kept = np.flatnonzero(np.bincount(image_rows[good], minlength=len(image_names)))
     dt = Detections.from_arrays(
         image_ids=np.searchsorted(kept, image_rows[good]),
         category_ids=categories[good],
@@ -211,7 +220,7 @@ def _kind(file: Path) -> str:
     """What a CSV file has, by its first row: boxes, detections, labels, classes, or something else."""
     columns = {name.strip() for name in first_row(file)}
     if {"ImageID", "LabelName"} <= columns:
-        if columns.issuperset(CORNERS):
+        if columns.issuperset(_CORNERS):
             return "detections" if "Score" in columns else "boxes"
         return "labels" if "Confidence" in columns else ""
     return "classes" if "class" in file.name.lower() and len(columns) in (2, 3) else ""
@@ -241,12 +250,10 @@ def _files_in(folder: Path, given: _Files, *, any_hierarchy: bool) -> _Files:
             continue
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
-            raise DatasetError(
-                f"{folder}: expected one file of {kind}, found {names}: name the file instead of the folder"
-            )
+            refuse(str(folder), f"one file of {kind}", f"{names}: name the file instead of the folder")
         chosen[kind] = files[0] if files else None
     if chosen["boxes"] is None:
-        raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(CORNERS)}")
+        raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(_CORNERS)}")
     return _Files(**chosen)
 
 
@@ -283,23 +290,16 @@ def _classes(path: AnyPath | None, boxes: CsvTable, labelled: CsvTable | None, t
     return known
 
 
-def _used(rows: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.bool_]:
-    """(count,) which of the strings rows have."""
-    used = np.zeros(count, np.bool_)
-    used[rows] = True
-    return used
-
-
-def _corners(
+def _read_corners(
     table: CsvTable, good: npt.NDArray[np.bool_], problems: Problems, *, inside: bool
 ) -> npt.NDArray[np.float64]:
     """(N, 4) boxes ``[x, y, width, height]`` in fractions of the image."""
-    low_x, high_x, low_y, high_y = (table.numbers(name, good, problems) for name in CORNERS)
+    low_x, high_x, low_y, high_y = (table.numbers(name, good, problems) for name in _CORNERS)
     if inside:
-        for name, values in zip(CORNERS, (low_x, high_x, low_y, high_y), strict=True):
-            outside = (values < -MOST_OUTSIDE) | (values > 1 + MOST_OUTSIDE)
+        for name, values in zip(_CORNERS, (low_x, high_x, low_y, high_y), strict=True):
+            outside = (values < -_MOST_OUTSIDE) | (values > 1 + _MOST_OUTSIDE)
             table.refuse(outside, name, "a fraction of the image, within [0, 1]", good, problems)
-    for (low_name, high_name), low, high in ((CORNERS[:2], low_x, high_x), (CORNERS[2:], low_y, high_y)):
+    for (low_name, high_name), low, high in ((_CORNERS[:2], low_x, high_x), (_CORNERS[2:], low_y, high_y)):
         table.refuse(high < low, high_name, f"at least {low_name}", good, problems)
     return np.stack([low_x, low_y, high_x - low_x, high_y - low_y], axis=1)
 
@@ -332,7 +332,7 @@ def _labelled_images(
     image_rows, image_names = table.codes("ImageID")
     label_rows, label_names = table.codes("LabelName")
     named = image_names.array()
-    images = np.union1d(images, named[_used(image_rows[good], len(named))])
+    images = np.union1d(images, named[np.bincount(image_rows[good], minlength=len(named)) > 0])
     ids = np.array([known.ids.get(name, -1) for name in label_names], np.int64)[label_rows]
     listed = good & (ids >= 0)
     if others := int((good & ~listed).sum()):
@@ -343,3 +343,135 @@ def _labelled_images(
         pairs = np.unique(np.stack([place[chosen], ids[chosen]], axis=1), axis=0)
         lists.append(IdLists(pairs[:, 1].copy(), np.searchsorted(pairs[:, 0], np.arange(len(images)), side="right")))
     return images, dict(zip((POSITIVE, NEGATIVE), lists, strict=True))
+
+
+def write_open_images(ground_truth: GroundTruth, path: Path) -> list[str]:
+    """Write ``annotations-bbox.csv`` and ``class-descriptions.csv``, and the labels of images if there are some.
+
+    Boxes are fractions of the image, and are cut at its edges. They come back as fractions, because the files do not
+    have the sizes of images.
+
+    Args:
+        ground_truth: What to write. Where an image has no size, its boxes must be fractions already. The names of the
+            classes in the files are their attribute ``label_name``, or their names.
+        path: An empty folder.
+
+    Returns:
+        A note for each kind of loss.
+
+    Raises:
+        DatasetError: If an image has no size and a box that is not in fractions, or if two images or classes have one
+            name.
+    """
+    gt = ground_truth
+    images = _image_ids(gt)
+    classes = _class_names(gt)
+    positions = image_places(gt, gt.images)
+    corners = _fractions(gt, positions)
+    inside = corners.clip(0, 1)
+    notes = []
+    if cut := int((np.abs(inside - corners) > 1e-9).any(axis=1).sum()):
+        notes.append(f"{cut:,} boxes that reach out of their image: they are cut at its edges")
+    flags = {column: gt.flags[name].astype(np.int64).tolist() for column, name in _FLAGS.items() if name in gt.flags}
+    of_class = np.searchsorted(gt.categories.ids, gt.category_ids).tolist()
+    named = [classes[at] for at in of_class]
+    of_image = [images[at] for at in positions.tolist()]
+    rows = zip(of_image, named, *inside[:, [0, 2, 1, 3]].T.tolist(), *flags.values(), strict=True)
+    _write_table(path / "annotations-bbox.csv", ("ImageID", "LabelName", *_CORNERS, *flags), rows)
+    described = zip(classes, gt.categories.names, gt.categories.ids.tolist(), strict=True)
+    _write_table(path / "class-descriptions.csv", ("LabelName", "DisplayName", "ID"), described)
+    labels: list[tuple[str, str, int]] = []
+    by_id = dict(zip(gt.categories.ids.tolist(), classes, strict=True))
+    for name, confidence in ((POSITIVE, 1), (NEGATIVE, 0)):
+        for image, ids in zip(images, gt.images.attributes.get(name, ()), strict=False):
+            labels += [(image, by_id[number], confidence) for number in ids.tolist()]
+    if labels:
+        _write_table(path / "annotations-human-imagelabels.csv", ("ImageID", "LabelName", "Confidence"), labels)
+    if missing := len(set(images) - set(of_image) - {image for image, *_ in labels}):
+        notes.append(f"{missing:,} images without objects")
+    holds = Holds(
+        flags=frozenset(_FLAGS.values()),
+        image_attributes=frozenset((POSITIVE, NEGATIVE)),
+        category_attributes=frozenset((NAMES,)),
+        image_sizes=False,
+        category_ids=True,
+        unused_categories=True,
+    )
+    return [*notes, *left_out_columns(gt, holds)]
+
+
+def write_open_images_detections(
+    detections: Detections, path: Path, *, ground_truth: GroundTruth | None = None
+) -> list[str]:
+    """Write the CSV file of detections that the challenge's evaluation reads.
+
+    Args:
+        detections: What to write.
+        path: The file.
+        ground_truth: The data set of the images and classes. Boxes become fractions of its images; where an image has
+            no size, they must be fractions already.
+
+    Returns:
+        A note for each kind of loss.
+
+    Raises:
+        DatasetError: If there is no ground truth, if it lacks an image or a class, or as for :func:`write_open_images`.
+    """
+    ground_truth = required(ground_truth, detections.source)
+    dt, listed = detections.known_to(ground_truth), ground_truth.images
+    images, classes = _image_ids(ground_truth), _class_names(ground_truth)
+    positions = image_places(dt, listed)
+    corners = _fractions(dt, positions, ground_truth)
+    of_class = np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()
+    of_image = [images[at] for at in positions.tolist()]
+    named = [classes[at] for at in of_class]
+    rows = zip(of_image, named, dt.scores.tolist(), *corners[:, [0, 2, 1, 3]].T.tolist(), strict=True)
+    _write_table(path, ("ImageID", "LabelName", "Score", *_CORNERS), rows)
+    return left_out_columns(dt, Holds())
+
+
+def _write_table(path: Path, names: Sequence[str], rows: Iterable[Any]) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(names)
+        table.writerows(rows)
+
+
+def _fractions(
+    data: GroundTruth | Detections, positions: npt.NDArray[np.int64], ground_truth: GroundTruth | None = None
+) -> npt.NDArray[np.float64]:
+    """(N, 4) corners x1, y1, x2, y2 in fractions of the image."""
+    listed: Any = data if ground_truth is None else ground_truth
+    sizes = listed.images.sizes[positions]
+    unknown = np.isnan(sizes).any(axis=1)
+    corners = np.hstack([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]])
+    far = unknown & ((corners < -1) | (corners > 2)).any(axis=1)
+    if far.any():
+        row = int(far.argmax())
+        label = listed.images.labels[positions[row]].item()
+        raise DatasetError(
+            f"{data.source}: image {label!r}: expected a width and a height, or boxes in fractions, found the box "
+            f"{data.boxes[row].tolist()}"
+        )
+    return np.asarray(corners / np.tile(np.where(unknown[:, None], 1.0, sizes), 2))
+
+
+def _image_ids(gt: GroundTruth) -> list[str]:
+    """The id of each image in the files: its id if that is a string, else the name of its file without suffix."""
+    labels = [str(label) for label in gt.images.labels.tolist()]
+    if gt.images.keys is not None:
+        return labels
+    names = [os.path.splitext(name)[0] or label for name, label in zip(gt.images.names, labels, strict=True)]
+    if len(set(names)) < len(names):
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        refuse(gt.source, "images of different names", f"{abbreviate(twice)} twice")
+    return names
+
+
+def _class_names(gt: GroundTruth) -> list[str]:
+    """The name of each class in the files."""
+    column = gt.categories.column(NAMES)
+    names = [str(name) for name in (gt.categories.names if column is None else column.tolist())]
+    if len(set(names)) < len(names) or "" in names or "LabelName" in names:
+        refuse(gt.source, "names of classes that differ", abbreviate(", ".join(names)))
+    return names

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+import numpy as np
+
 from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.class_words import class_words
-from ioukit.datasets.formats.folder_listing import first_words
-from ioukit.datasets.formats.image_stems import image_stems
-from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import files_in, read_lines, refuse, shown, to_number
+from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.recognising import first_words
+from ioukit.datasets.formats.text_files import abbreviate, files_in, read_lines, refuse, to_number, words_of_lines
+from ioukit.datasets.formats.written_names import class_words
+from ioukit.datasets.formats.written_rows import write_image_texts
 
 __all__ = [
     "read_padilla",
@@ -86,7 +87,7 @@ def read_padilla(
     objects = Objects(path, on_invalid)
     for file in _files(path, "labels"):
         image = objects.image(file.stem, str(file), name=file.name)
-        for where, words in _lines(file):
+        for where, words in words_of_lines(read_lines(file), file):
             with objects.record("bad line"):
                 line = _line(words, where, boxes, names)
                 objects.add(image, line.category, line.box)
@@ -131,13 +132,13 @@ def read_padilla_detections(
         with objects.record("bad file"):
             place = finder.position(file.stem, str(file))
             image = objects.image(str(finder.labels[place]), str(file))
-            for where, words in _lines(file):
+            for where, words in words_of_lines(read_lines(file), file):
                 with objects.record("bad line"):
                     size = finder.sizes[place].tolist()
                     line = _line(words, where, boxes, listed if names is None else names, scored=True, size=size)
                     category = spelled.get(line.category)
                     if category is None:
-                        refuse(f"{where}, class", f"one of the {len(listed):,} classes", shown(line.category))
+                        refuse(f"{where}, class", f"one of the {len(listed):,} classes", abbreviate(line.category))
                     objects.add(image, category, line.box, score=line.score)
     return objects.detections(ground_truth)
 
@@ -166,12 +167,6 @@ def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
     return [file for file in files if file.stem != "classes"]
 
 
-def _lines(file: Path) -> list[tuple[str, list[str]]]:
-    """The lines that are not empty, as words, each with its place."""
-    lines = ((f"{file}: line {number}", text.split()) for number, text in enumerate(read_lines(file), start=1))
-    return [(where, words) for where, words in lines if words]
-
-
 class _Line(NamedTuple):
     category: str
     box: list[float]
@@ -191,12 +186,12 @@ def _line(
     if len(words) != len(fields):
         other = "ground truth" if scored else "detections"
         hint = f" (a line of {other})" if len(words) == len(fields) + (-1 if scored else 1) else ""
-        refuse(where, " ".join(fields), shown(" ".join(words)) + hint)
+        refuse(where, " ".join(fields), abbreviate(" ".join(words)) + hint)
     values = [to_number(word, f"{where}, {name}") for word, name in zip(words[1:], fields[1:], strict=True)]
     category = words[0]
     if names is not None and _is_number(category):
         if not 0 <= int(category) < len(names):
-            refuse(f"{where}, class", f"a number from 0 to {len(names) - 1}", shown(category))
+            refuse(f"{where}, class", f"a number from 0 to {len(names) - 1}", abbreviate(category))
         category = names[int(category)]
     x, y, third, fourth = values[-4:]
     width, height = (third - x, fourth - y) if boxes == "xyxy" else (third, fourth)
@@ -213,18 +208,12 @@ def _line(
 
 
 def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: Sequence[float] | None) -> list[str]:
-    notes = lost(data, _HOLDS)
+    notes = left_out_columns(data, _HOLDS)
     words, changes = class_words(gt.categories, gt.source)
     notes += changes
     if numeric := [word for word in words.values() if _is_number(word)]:
         notes.append(f"the names of {len(numeric):,} classes are numbers, such as {numeric[0]}")
-    stems = image_stems(gt.images, gt.source)
-    texts = {number: io.StringIO() for number in gt.images.ids.tolist()}
-    image_ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(gt.images)
-    columns = (image_ids.tolist(), data.category_ids.tolist(), data.boxes.tolist())
-    for row, (image, category, box) in enumerate(zip(*columns, strict=True)):
-        fields = [words[category], *([repr(scores[row])] if scores is not None else []), *map(repr, box)]
-        texts[image].write(" ".join(fields) + "\n")
-    for stem, text in zip(stems, texts.values(), strict=True):
-        (path / f"{stem}.txt").write_text(text.getvalue(), encoding="utf-8")
+    numbers = data.boxes.tolist() if scores is None else np.column_stack([scores, data.boxes]).tolist()
+    rows = zip(data.category_ids.tolist(), numbers, strict=True)
+    write_image_texts(path, data, gt, [" ".join([words[category], *map(repr, row)]) for category, row in rows])
     return notes

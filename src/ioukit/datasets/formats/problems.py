@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.errors import DatasetError
@@ -52,6 +52,10 @@ class Problems:
         self.counts[kind] += times
         self.first.setdefault(kind, message)
 
+    def record(self, kind: str) -> _Record:
+        """A block that reads one record. A :class:`DatasetError` in it is a problem of this kind and ends the block."""
+        return _Record(self, kind)
+
     def leave_out(self, what: str) -> None:
         """Count what is valid, but has no column, such as ``"polyline"``. The data set gets a note about it."""
         self._unused[what] += 1
@@ -69,3 +73,19 @@ class Problems:
         notes += [f"{data.source}: {count:,} x {what}" for what, count in self._said.items() if count]
         dropped = sum(self._left_out.values())
         return dataclasses.replace(data, dropped=data.dropped + dropped, notes=(*notes, *data.notes))
+
+
+class _Record:
+    """The block of :meth:`Problems.record`."""
+
+    def __init__(self, problems: Problems, kind: str) -> None:
+        self.problems, self.kind = problems, kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: Any) -> bool:
+        if isinstance(error, DatasetError) and not self.problems.stop:
+            self.problems.meet(self.kind, str(error))
+            return True
+        return False

@@ -10,9 +10,8 @@ from typing import Any
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
-from ioukit.datasets.formats.first_bytes import archive_in, first_bytes
-from ioukit.datasets.formats.folder_listing import counts_in
 from ioukit.datasets.formats.format import Format
+from ioukit.datasets.formats.recognising import archive_in, counts_in, first_bytes
 from ioukit.errors import DatasetError
 
 __all__ = ["FORMATS", "find_format", "read", "read_detections", "register_format", "write"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.text_files import inside, refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, inside, refuse
 
 __all__ = ["read_roboflow_coco", "recognises"]
 
@@ -58,6 +58,6 @@ def read_roboflow_coco(
         place = f"{split}/{FILE}"
     else:
         names = ", ".join(splits) or "none"
-        refuse(f"{folder}: split", f"one of the splits, which are {names}", shown(split))
+        refuse(f"{folder}: split", f"one of the splits, which are {names}", abbreviate(split))
     file = inside(folder, place, f"{folder}: {place}")
     return GroundTruth.from_coco(file, on_invalid=on_invalid, threads=threads, attributes=attributes)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -16,19 +17,37 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.drawn_shapes import Drawn
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
-from ioukit.datasets.formats.folder_listing import first_file
-from ioukit.datasets.formats.found_images import found_size
-from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.scalabel_writing import CORNERS, Corners, write_scalabel, write_scalabel_detections
-from ioukit.datasets.formats.text_files import files_in, member, numbers, read_json, refuse, shortened, shown, to_number
+from ioukit.datasets.formats.image_files import found_size
+from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    files_in,
+    member,
+    numbers,
+    read_json,
+    refuse,
+    shortened,
+    to_number,
+)
+from ioukit.datasets.formats.written_names import class_names, image_names
+from ioukit.datasets.formats.written_rows import (
+    attribute_values,
+    drawn_segmentations,
+    far_end,
+    plain,
+    rows_of_images,
+    write_json,
+)
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
 
 __all__ = [
+    "Corners",
     "read_scalabel",
     "read_scalabel_detections",
     "recognises",
@@ -37,6 +56,17 @@ __all__ = [
 ]
 
 _OTHER_SHAPES = ("box3d", "graph")
+Corners: TypeAlias = Literal["edges", "inclusive"]
+"""Whether the second corner is the edge of the box, or its last pixel."""
+_CORNERS = get_args(Corners)
+_HOLDS = Holds(
+    regions=frozenset({"segmentations"}),
+    flags=None,
+    attributes=None,
+    unused_categories=True,
+    ids=True,
+    areas_of_regions=True,
+)
 
 
 def recognises(path: Path) -> bool:
@@ -87,7 +117,7 @@ def read_scalabel(
         DatasetError: If the data is invalid; names file, frame and label, what was expected and what came.
         OSError: If a file cannot be read.
     """
-    check_choice("corners", corners, CORNERS)
+    check_choice("corners", corners, _CORNERS)
     objects = Objects(path, on_invalid)
     source = _Source(path, objects)
     known = None if source.classes is None else frozenset(source.classes)
@@ -124,7 +154,7 @@ def read_scalabel_detections(
         DatasetError: If the data is invalid, or there is no ``ground_truth``.
         OSError: If a file cannot be read.
     """
-    check_choice("corners", corners, CORNERS)
+    check_choice("corners", corners, _CORNERS)
     ground_truth = required(ground_truth, path)
     objects = Objects(path, on_invalid)
     finder = ImageFinder(ground_truth)
@@ -174,7 +204,7 @@ class _Source:
             if document.get("config") is not None:
                 self._configure(member(document, "config", dict, where), f"{where}: config")
         if not isinstance(listed, list):
-            refuse(where, "an object with frames, or a list of frames", shown(document))
+            refuse(where, "an object with frames, or a list of frames", abbreviate(document))
         is_oldest = isinstance(document, Mapping) and any(
             isinstance(one, Mapping) and "objects" in one for one in listed
         )
@@ -186,7 +216,7 @@ class _Source:
                 labels = [] if record.get(key) is None else member(record, key, list, place)
                 video = record.get("videoName")
                 if video is not None and not isinstance(video, str):
-                    refuse(f"{place}.videoName", "text", shown(video))
+                    refuse(f"{place}.videoName", "text", abbreviate(video))
                 places = [(f"{place}.{key}[{number}]", label) for number, label in enumerate(labels)]
                 self.frames.append(_Frame(place, record, name, video or "", places))
 
@@ -211,7 +241,7 @@ class _Source:
 
 def _size(record: Any, where: str) -> tuple[float, float]:
     if not isinstance(record, Mapping):
-        refuse(where, "an object", shown(record))
+        refuse(where, "an object", abbreviate(record))
     width, height = (to_number(record.get(name), f"{where}.{name}", lowest=0) for name in ("width", "height"))
     return width, height
 
@@ -239,14 +269,14 @@ def _add(
 ) -> bool:
     """Add a label; false if it is no region."""
     if not isinstance(label, Mapping):
-        refuse(where, "an object", shown(label))
+        refuse(where, "an object", abbreviate(label))
     category = label.get("category")
     if not category:
         objects.problems.leave_out("label without a category")
         return False
     member(label, "category", str, where)
     if known is not None and category not in known:
-        refuse(f"{where}.category", f"one of the {len(known):,} classes", shown(category))
+        refuse(f"{where}.category", f"one of the {len(known):,} classes", abbreviate(category))
     drawn = _drawn(label, category, where, corners, objects)
     if drawn is None:
         return False
@@ -259,7 +289,7 @@ def _add(
         area=drawn.area,
         flags=flags,
         attributes=attributes,
-        regions={} if drawn.segmentation is None else {"segmentations": drawn.segmentation},
+        regions=drawn.regions,
     )
     return True
 
@@ -272,8 +302,9 @@ def _drawn(label: Mapping[str, Any], category: str, where: str, corners: Corners
     elif label.get("poly2d") is not None:
         shape = _polygons(label["poly2d"], category, f"{where}.poly2d", objects)
     if label.get("box2d") is not None:
-        values = [label["box2d"].get(name) for name in ("x1", "y1", "x2", "y2")] if _is_object(label["box2d"]) else None
-        x1, y1, x2, y2 = numbers(values, ("x1", "y1", "x2", "y2"), f"{where}.box2d")
+        given, names = label["box2d"], ("x1", "y1", "x2", "y2")
+        values = [given.get(name) for name in names] if isinstance(given, Mapping) else None
+        x1, y1, x2, y2 = numbers(values, names, f"{where}.box2d")
         more = corners == "inclusive"
         width, height = x2 - x1 + more, y2 - y1 + more
         if min(width, height) < 0:
@@ -288,17 +319,13 @@ def _drawn(label: Mapping[str, Any], category: str, where: str, corners: Corners
     return shape
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
 def _polygons(paths: Any, category: str, where: str, objects: Objects) -> Drawn | None:
     if not isinstance(paths, list):
-        refuse(where, "a list", shown(paths))
+        refuse(where, "a list", abbreviate(paths))
     if paths and isinstance(paths[0], list):  # the oldest layout: one path of [x, y, type]
         for at, point in enumerate(paths):
             if not isinstance(point, list) or len(point) != 3 or not isinstance(point[2], str):
-                refuse(f"{where}[{at}]", "[x, y, type]", shown(point))
+                refuse(f"{where}[{at}]", "[x, y, type]", abbreviate(point))
         types = "".join(point[2] for point in paths)
         paths = [
             {"vertices": [point[:2] for point in paths], "types": types, "closed": not category.startswith("lane")}
@@ -313,7 +340,7 @@ def _polygons(paths: Any, category: str, where: str, objects: Objects) -> Drawn 
         points = [numbers(point, ("x", "y"), f"{place}.vertices[{number}]") for number, point in enumerate(vertices)]
         types = path.get("types") or "L" * len(points)
         if not isinstance(types, str) or len(types) != len(points) or set(types) - set("LC"):
-            refuse(f"{place}.types", f"{len(points)} letters L and C, one per vertex", shown(types))
+            refuse(f"{place}.types", f"{len(points)} letters L and C, one per vertex", abbreviate(types))
         straight = drawn_shapes.straightened(points, types, f"{place}.types")
         parts.append(drawn_shapes.polygon(straight, f"{place}.vertices"))
     return drawn_shapes.joined(parts) if parts else None
@@ -322,7 +349,7 @@ def _polygons(paths: Any, category: str, where: str, objects: Objects) -> Drawn 
 def _details(label: Mapping[str, Any], where: str, objects: Objects) -> tuple[dict[str, bool], dict[str, float | str]]:
     given = label.get("attributes") or {}
     if not isinstance(given, Mapping):
-        refuse(f"{where}.attributes", "an object", shown(given))
+        refuse(f"{where}.attributes", "an object", abbreviate(given))
     flags: dict[str, bool] = {}
     attributes: dict[str, float | str] = {}
     for name, value in given.items():
@@ -348,3 +375,98 @@ def _with_ids(objects: Objects, ids: Sequence[Any]) -> Objects:
     elif any(texts):
         objects.attribute("label_id", texts)
     return objects
+
+
+def write_scalabel(gt: GroundTruth, path: Path, *, corners: Corners = "edges") -> list[str]:
+    """Write the JSON file of Scalabel, as :func:`read_scalabel` reads it.
+
+    A label has a ``box2d``, and ``poly2d`` or ``rle`` if the object has a segmentation. Flags and other columns become
+    attributes. The classes are listed in ``config`` in the order of their ids.
+
+    Args:
+        gt: The ground truth.
+        path: The file.
+        corners: As for :func:`read_scalabel`.
+
+    Returns:
+        What the file does not hold.
+
+    Raises:
+        ValueError: If ``corners`` is unknown.
+        DatasetError: If names of images or classes cannot be told apart.
+    """
+    return _write(gt, path, gt, corners)
+
+
+def write_scalabel_detections(
+    dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None, corners: Corners = "edges"
+) -> list[str]:
+    """Write detections with their scores, as :func:`read_scalabel_detections` reads them.
+
+    Args:
+        dt: The detections.
+        path: The file.
+        ground_truth: It has the names of images and classes, and the sizes of images.
+        corners: As for :func:`read_scalabel`.
+
+    Returns:
+        What the file does not hold.
+
+    Raises:
+        ValueError: If ``corners`` is unknown.
+        DatasetError: If there is no ``ground_truth``, or names cannot be told apart.
+    """
+    return _write(dt, path, required(ground_truth, dt.source), corners)
+
+
+def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, corners: Corners) -> list[str]:
+    check_choice("corners", corners, _CORNERS)
+    names, notes = image_names(gt.images, gt.source)
+    classes = class_names(gt.categories, gt.source)
+    segmentations, changed = drawn_segmentations(data, gt.images, parts=True, masks=True, own_box=True)
+    flags = {}
+    ids: Sequence[int] = range(1, len(data) + 1)
+    scores = None
+    if isinstance(data, GroundTruth):
+        flags = {name: column.tolist() for name, column in data.flags.items()}
+        ids = data.ids.tolist()
+    else:
+        scores = data.scores.tolist()
+    attributes, odd = attribute_values(data, flags)
+    boxes, categories = data.boxes.tolist(), data.category_ids.tolist()
+    frames = []
+    for image, rows in enumerate(rows_of_images(data, gt.images)):
+        width, height = gt.images.sizes[image].tolist()
+        size = {} if math.isnan(width) else {"size": {"width": plain(width), "height": plain(height)}}
+        labels = [
+            {
+                "id": str(ids[row]),
+                "category": classes[categories[row]],
+                "attributes": {**{name: column[row] for name, column in flags.items()}, **attributes[row]},
+                "box2d": _corners(boxes[row], corners),
+                **_shape(segmentations[row]),
+                **({} if scores is None else {"score": scores[row]}),
+            }
+            for row in rows
+        ]
+        frames.append({"name": names[image], **size, "labels": labels})
+    config = {"attributes": [], "categories": [{"name": name} for name in classes.values()]}
+    write_json(path, {"frames": frames, "groups": [], "config": config})
+    return [*left_out_columns(data, _HOLDS), *notes, *changed, *odd]
+
+
+def _corners(box: Sequence[float], corners: Corners) -> dict[str, float]:
+    x, y, width, height = box
+    last = 1 if corners == "inclusive" else 0
+    return {"x1": x, "y1": y, "x2": far_end(x, width) - last, "y2": far_end(y, height) - last}
+
+
+def _shape(segmentation: Any) -> dict[str, Any]:
+    if segmentation is None:
+        return {}
+    if isinstance(segmentation, Mapping):
+        from ioukit.regions.masks import Masks  # noqa: PLC0415 - few data sets have masks
+
+        return {"rle": Masks.from_rle([segmentation]).to_rle()[0]}
+    paths = [drawn_shapes.points_of(path) for path in segmentation]
+    return {"poly2d": [{"vertices": path, "types": "L" * len(path), "closed": True} for path in paths]}

@@ -11,11 +11,11 @@ import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.coded_column import CodedColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn
 from ioukit.datasets.formats.known_names import KnownNames, required
 from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_rows import ChosenRows, whole_numbers
-from ioukit.datasets.formats.text_files import shortened
+from ioukit.datasets.formats.text_files import refuse, shortened
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     roles = rows.chosen.roles
     if "score" not in roles:
         found = _listed(table.names)
-        raise DatasetError(f"{table.source}: expected a column of scores, such as score or confidence, found {found}")
+        refuse(table.source, "a column of scores, such as score or confidence", found)
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     key, keys = rows.keys()
     sizes = rows.sizes()
@@ -64,7 +64,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     boxes, present = rows.boxes(sizes)
     scores = rows.numbers(roles["score"], needed=present)
     ids = _detected_classes(rows, present, None if known is None else known.classes)
-    areas = _detected_areas(rows, present) if "area" in roles else None
+    areas = rows.areas(needed=present) if "area" in roles else None
     kept = present & rows.good
     flags, attributes = rows.further(kept)
     image_ids, names = _image_rows(images, kept)
@@ -119,21 +119,11 @@ def _image_rows(
     if isinstance(images, np.ndarray):
         return _of(images, kept), None
     codes, names = _of(images[0], kept), images[1]
-    used = np.zeros(len(names), np.bool_)
-    used[codes] = True
-    chosen = np.flatnonzero(used)
+    chosen = np.flatnonzero(np.bincount(codes, minlength=len(names)))
     ascending, places = np.unique(np.array(names[chosen].tolist(), np.str_), return_inverse=True)
     of_names = np.zeros(len(names), np.int64)
     of_names[chosen] = places
     return of_names[codes], ascending
-
-
-def _detected_areas(rows: ChosenRows, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    name = rows.chosen.roles["area"]
-    areas = rows.numbers(name, needed=present)
-    with np.errstate(invalid="ignore"):
-        rows.refuse(areas < 0, name, "an area of at least 0")
-    return areas
 
 
 def _detected_classes(

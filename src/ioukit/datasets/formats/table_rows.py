@@ -1,4 +1,11 @@
-"""Objects from the rows of a table, and what is the same for detections: which columns and rows are good."""
+"""Objects from the rows of a table, and what is the same for detections: which columns and rows are good.
+
+Owns: what the values of chosen columns mean, one column after the other, and which rows are refused. A row that is
+refused stays until all columns are read, so that all of them keep one length; then the good rows are taken together.
+Does not own: how values come from a file (`table_sources.py`) and which column has what (`table_columns.py`).
+Detections are in a file of their own (`table_detections.py`) because tables of detections may be far larger: they
+never become Python objects row by row, while ground truth does.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 import numpy as np
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.coded_column import CodedColumn
-from ioukit.datasets.formats.list_column import ListColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.table_columns import BoxLayout, ChosenColumns, choose_columns
 from ioukit.datasets.formats.text_files import FARTHEST
@@ -133,6 +139,14 @@ class ChosenRows:
         sizes[np.isnan(sizes).any(axis=1)] = math.nan
         return sizes
 
+    def areas(self, *, needed: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float64]:
+        """(N,) the column of areas, as :meth:`numbers`."""
+        name = self.chosen.roles["area"]
+        areas = self.numbers(name, needed=needed)
+        with np.errstate(invalid="ignore"):
+            self.refuse(areas < 0, name, "an area of at least 0")
+        return areas
+
     def keys(self) -> tuple[str, npt.NDArray[np.int64] | CodedColumn]:
         """The column of the ids of images, and (N,) the ids: integers if all are whole numbers in ``image_id``."""
         roles = self.chosen.roles
@@ -200,9 +214,7 @@ def ground_truth_of_rows(table: Table, reading: Reading, *, categories: Mapping[
     ids, names = _classes(rows, present, categories)
     areas = boxes[:, 2] * boxes[:, 3]
     if "area" in rows.chosen.roles:
-        given = rows.numbers(rows.chosen.roles["area"])
-        with np.errstate(invalid="ignore"):
-            rows.refuse(given < 0, rows.chosen.roles["area"], "an area of at least 0")
+        given = rows.areas()
         areas = np.where(np.isnan(given), areas, given)
     listed, image_sizes, image_names = _images(rows, key, keys, sizes, with_key)
     kept = present & rows.good

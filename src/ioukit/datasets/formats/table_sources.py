@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._optional import import_extra
-from ioukit.datasets.formats.coded_column import CodedColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
-from ioukit.datasets.formats.list_column import ListColumn
-from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
+from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, refuse
 
 __all__ = ["Table", "arrow_columns", "arrow_table", "csv_table", "frame_table", "is_frame"]
 
@@ -99,7 +98,7 @@ class Table:
     def value(self, name: str, row: int) -> str:
         """A value for a message."""
         value = self.columns[name][row]
-        return shown(value.item() if isinstance(value, np.generic) else value)
+        return abbreviate(value.item() if isinstance(value, np.generic) else value)
 
 
 def _is_missing(value: Any) -> bool:

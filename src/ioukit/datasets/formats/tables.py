@@ -18,8 +18,8 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.csv_tables import first_row
-from ioukit.datasets.formats.first_bytes import first_bytes, last_bytes
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.recognising import first_bytes, last_bytes
 from ioukit.datasets.formats.table_columns import BOX_LAYOUTS, BoxLayout, has_boxes, is_taken
 from ioukit.datasets.formats.table_detections import detections_of_rows, detections_of_text
 from ioukit.datasets.formats.table_rows import (
@@ -30,6 +30,7 @@ from ioukit.datasets.formats.table_rows import (
 )
 from ioukit.datasets.formats.table_sources import Table, arrow_table, csv_table, frame_table
 from ioukit.datasets.formats.text_files import shorter
+from ioukit.datasets.formats.written_rows import image_places
 
 __all__ = [
     "read_frame",
@@ -126,7 +127,8 @@ def read_table(
         OSError: If the file cannot be read.
         ModuleNotFoundError: If PyArrow is needed and not installed: ``pip install 'ioukit[tables]'``.
     """
-    return ground_truth_of_rows(_table(path, header), Reading(columns, boxes, normalized, on_invalid))
+    table = csv_table(path, header) if _is_text(path, header) else arrow_table(path)
+    return ground_truth_of_rows(table, Reading(columns, boxes, normalized, on_invalid))
 
 
 def read_table_detections(
@@ -255,10 +257,6 @@ def write_arrow(
     return notes
 
 
-def _table(path: str | os.PathLike[str], header: Sequence[str] | None) -> Table:
-    return csv_table(path, header) if _is_text(path, header) else arrow_table(path)
-
-
 def _is_text(path: str | os.PathLike[str], header: Sequence[str] | None) -> bool:
     """Whether a table is a CSV file: by its name, or because it is no file of Arrow's."""
     if os.fspath(path).lower().endswith(_TEXT_SUFFIXES) or header is not None:
@@ -300,8 +298,7 @@ def _rows(
     labels = data.image_labels().tolist()
     places = None
     if known is not None:
-        ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(known.images)
-        places = known.images.ids.searchsorted(ids).tolist()
+        places = image_places(data, known.images).tolist()
     written.columns |= _image_columns(labels, places, known)
     written.columns["category_id"] = data.category_ids.tolist()
     if known is not None:
@@ -331,7 +328,7 @@ def _rows(
         ids=True,
         areas=True,
     )
-    return written, lost(data, holds)
+    return written, left_out_columns(data, holds)
 
 
 def _image_columns(labels: Sequence[Any], places: Sequence[int] | None, known: GroundTruth | None) -> Rows:

@@ -1,6 +1,10 @@
 """Text, JSON and XML from files that nobody has checked yet, and the values in them.
 
-Every function that refuses something names the place: the file, then the line, the record or the element.
+Owns: the words of every refusal, in which the place comes first (the file, then the line, the record or the element),
+then what was expected and what was found; strict JSON; XML without document types, which could grow beyond the memory;
+and paths that files name, which must not lead out of their folder.
+Does not own: what a format does after a refusal, see `problems.py`. Formats of many files or rows read text in the
+core, which words its own refusals in the same way.
 """
 
 from __future__ import annotations
@@ -10,11 +14,12 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
+from ioukit.datasets.formats.recognising import count_of, first_bytes
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -22,9 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FARTHEST",
+    "abbreviate",
+    "check_link",
     "files_in",
     "fits_a_path",
     "inside",
+    "is_number",
+    "lies_in",
     "member",
     "numbers",
     "parse_json",
@@ -37,9 +46,11 @@ __all__ = [
     "refuse",
     "shortened",
     "shorter",
-    "shown",
+    "single_file",
+    "start_of_single_file",
     "to_number",
     "to_numbers",
+    "words_of_lines",
 ]
 
 FARTHEST = 2.0**53
@@ -55,7 +66,7 @@ def refuse(where: str, expected: str, found: str) -> NoReturn:
     raise DatasetError(f"{where}: expected {expected}, found {found}")
 
 
-def shown(value: Any) -> str:
+def abbreviate(value: Any) -> str:
     """A value for a message, at most 60 characters long; ``None`` is a member that is missing."""
     if value is None:
         return "nothing"
@@ -103,7 +114,7 @@ def to_number(
     elif isinstance(value, int | float) and not isinstance(value, bool):
         number = float(value) if abs(value) <= FARTHEST else math.inf
     if not lowest <= number <= highest or (whole and not number.is_integer()):
-        refuse(where, expected, shown(value))
+        refuse(where, expected, abbreviate(value))
     return number
 
 
@@ -129,7 +140,7 @@ def numbers(values: Any, names: Sequence[str], where: str, *, text: bool = True)
         DatasetError: If it is no such list; the message has the name of the number.
     """
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(names):
-        refuse(where, f"[{', '.join(names)}]", shown(values))
+        refuse(where, f"[{', '.join(names)}]", abbreviate(values))
     return [
         to_number(value, f"{where}[{at}] ({name})", text=text)
         for at, (value, name) in enumerate(zip(values, names, strict=True))
@@ -144,11 +155,11 @@ def member(record: Any, name: str, kind: type | tuple[type, ...], where: str) ->
     """
     words = {str: "text", list: "a list", dict: "an object", bool: "true or false"}
     if not isinstance(record, Mapping):
-        refuse(where, "an object", shown(record))
+        refuse(where, "an object", abbreviate(record))
     value = record.get(name)
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        refuse(f"{where}.{name}", " or ".join(words.get(one, "a number") for one in kinds), shown(value))
+        refuse(f"{where}.{name}", " or ".join(words.get(one, "a number") for one in kinds), abbreviate(value))
     return value
 
 
@@ -172,6 +183,22 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
     """The lines of a UTF-8 file. Only line feeds, with or without carriage returns, end a line."""
     return [line.removesuffix("\r") for line in read_text(path).split("\n")]
+
+
+def words_of_lines(lines: Iterable[str], path: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
+    """The words of each line of a file that has any, after the place of the line."""
+    for number, line in enumerate(lines, start=1):
+        if words := line.split():
+            yield f"{os.fspath(path)}: line {number}", words
+
+
+def is_number(word: str) -> bool:
+    """Whether Python reads a word as a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
@@ -284,6 +311,11 @@ def fits_a_path(named: str) -> bool:
     return b"\0" not in encoded and len(encoded) < 2000 and max(map(len, encoded.split(b"/"))) <= _LONGEST_PART
 
 
+def lies_in(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    """Whether a path lies in a folder when links are followed."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
 def inside(folder: Path, named: str, where: str) -> Path:
     """A path that a file names, relative to a folder, which it must not leave: not by ``..``, nor by a link.
 
@@ -293,13 +325,46 @@ def inside(folder: Path, named: str, where: str) -> Path:
     plain = named.replace("\\", "/")
     parts = plain.split("/")
     if not plain or "\0" in plain or plain.startswith("/") or ".." in parts or ":" in parts[0]:
-        refuse(where, "a path inside the folder of the data set", shown(named))
+        refuse(where, "a path inside the folder of the data set", abbreviate(named))
     path = folder / plain
     if not fits_a_path(plain):
-        refuse(where, "a path that a file can have", shown(named))
-    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
-        refuse(where, "a path inside the folder of the data set", f"a link out of it, {shown(named)}")
+        refuse(where, "a path that a file can have", abbreviate(named))
+    if not lies_in(path, folder):
+        refuse(where, "a path inside the folder of the data set", f"a link out of it, {abbreviate(named)}")
     return path
+
+
+def check_link(folder: Path, file: Path) -> None:
+    """Refuse a file in a folder, or in those inside of it, that is a link out of the folder."""
+    if file.is_symlink():
+        inside(folder, file.relative_to(folder).as_posix(), str(file))
+
+
+def single_file(path: Path, usual: str) -> Path:
+    """A file, or the one that a folder holds: that of the usual name, else the only one with the same suffix.
+
+    Raises:
+        DatasetError: If the folder has none or several, or a link out of it.
+    """
+    if not path.is_dir():
+        return path
+    suffix = Path(usual).suffix
+    files = [path / usual] if (path / usual).is_file() else sorted(path.glob(f"*{suffix}"))
+    if len(files) != 1:
+        kind = suffix[1:].upper()
+        refuse(str(path), f"{usual}, or a single {kind} file", f"{len(files)} {kind} files")
+    check_link(path, files[0])
+    return files[0]
+
+
+def start_of_single_file(path: Path, usual: str) -> bytes:
+    """The first bytes of what :func:`single_file` finds; empty if that is refused. For recognisers."""
+    if path.is_dir() and count_of(path, Path(usual).suffix) != 1 and not (path / usual).is_file():
+        return b""
+    try:
+        return first_bytes(single_file(path, usual))
+    except DatasetError:
+        return b""
 
 
 def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path]:
@@ -320,8 +385,7 @@ def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path
         refuse(str(folder), what, "a file")
     files = sorted(folder.glob(pattern))
     for file in files:
-        if file.is_symlink():
-            inside(folder, file.name, str(file))
+        check_link(folder, file)
     return files
 
 

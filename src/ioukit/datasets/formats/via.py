@@ -11,26 +11,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
 from ioukit.datasets.formats.drawn_shapes import Drawn
-from ioukit.datasets.formats.first_bytes import OTHER_JSON, first_bytes
-from ioukit.datasets.formats.found_images import found_size
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.image_files import found_size
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import Objects
+from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes
 from ioukit.datasets.formats.text_files import (
     FARTHEST,
+    abbreviate,
     member,
     numbers,
     parse_json,
     read_json,
     refuse,
     shortened,
-    shown,
     to_number,
 )
+from ioukit.datasets.formats.written_names import class_names, image_names
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
-    class_names,
     drawn_segmentations,
-    image_names,
     plain,
     rows_of_images,
     write_json,
@@ -130,16 +129,16 @@ def _from_json(source: str, objects: Objects) -> Iterator[_Image]:
     if isinstance(document, Mapping) and "_via_img_metadata" in document:
         document = document["_via_img_metadata"]
     if not isinstance(document, Mapping):
-        refuse(source, "an object with a member per image", shown(document))
+        refuse(source, "an object with a member per image", abbreviate(document))
     for key, record in document.items():
-        where = f"{source}: {shown(key)}"
+        where = f"{source}: {abbreviate(key)}"
         with objects.record("bad image"):
             name = member(record, "filename", str, where)
             listed = record.get("regions", [])
             if isinstance(listed, Mapping):  # version 1
                 listed = list(listed.values())
             if not isinstance(listed, list):
-                refuse(f"{where}.regions", "a list", shown(listed))
+                refuse(f"{where}.regions", "a list", abbreviate(listed))
             made = _Image(where, name, _file_attributes(record.get("file_attributes"), where), [])
             for at, region in enumerate(listed):
                 place = f"{where}.regions[{at}]"
@@ -174,7 +173,7 @@ def _from_csv(source: str, objects: Objects) -> Iterator[_Image]:
 
 def _file_attributes(given: Any, where: str) -> Mapping[str, Any]:
     if given is not None and not isinstance(given, Mapping):
-        refuse(f"{where}.file_attributes", "an object", shown(given))
+        refuse(f"{where}.file_attributes", "an object", abbreviate(given))
     return given or {}
 
 
@@ -223,7 +222,7 @@ def _take(region: _Region, image: int, class_attribute: str | None, objects: Obj
         given = region.attributes.get(class_attribute)
         category = _text(given, where)
         if not category or (isinstance(given, Mapping) and sum(ticked is True for ticked in given.values()) != 1):
-            refuse(where, "the name of one class", shown(given))
+            refuse(where, "the name of one class", abbreviate(given))
     flags: dict[str, bool] = {}
     attributes: dict[str, float | str] = {}
     for name, value in region.attributes.items():
@@ -236,8 +235,7 @@ def _take(region: _Region, image: int, class_attribute: str | None, objects: Obj
             attributes[name] = to_number(value, where)
         else:
             attributes[name] = _text(value, where)
-    regions = {} if drawn.segmentation is None else {"segmentations": drawn.segmentation}
-    objects.add(image, category, drawn.box, area=drawn.area, flags=flags, attributes=attributes, regions=regions)
+    objects.add(image, category, drawn.box, area=drawn.area, flags=flags, attributes=attributes, regions=drawn.regions)
 
 
 def _text(value: Any, where: str) -> str:
@@ -245,7 +243,7 @@ def _text(value: Any, where: str) -> str:
     if isinstance(value, Mapping):
         return ",".join(str(name) for name, ticked in value.items() if ticked is True)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        refuse(where, "text, or an object of checkboxes", shown(value))
+        refuse(where, "text, or an object of checkboxes", abbreviate(value))
     return str(value)
 
 
@@ -258,7 +256,7 @@ def _drawn(region: _Region, objects: Objects) -> Drawn | None:
         return None
 
     if kind not in _REGIONS:
-        refuse(f"{where}.name", f"one of {', '.join((*_REGIONS, *_NO_REGION))}", shown(kind))
+        refuse(f"{where}.name", f"one of {', '.join((*_REGIONS, *_NO_REGION))}", abbreviate(kind))
 
     def number(name: str, lowest: float = -FARTHEST) -> float:
         return to_number(shape.get(name), f"{where}.{name}", lowest=lowest)
@@ -333,7 +331,7 @@ def write_via(gt: GroundTruth, path: Path) -> list[str]:
         "_via_image_id_list": list(metadata),
     }
     write_json(path, project)
-    return [*lost(gt, _HOLDS), *notes, *changed, *odd]
+    return [*left_out_columns(gt, _HOLDS), *notes, *changed, *odd]
 
 
 def _shape(box: Sequence[float], segmentation: Any) -> dict[str, Any]:

@@ -18,14 +18,14 @@ from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.lazy import Names
-from ioukit.datasets.formats.file_names import image_file_names
-from ioukit.datasets.formats.first_bytes import first_bytes
 from ioukit.datasets.formats.image_files import files_below
-from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.objects import ImageFinder
+from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import inside, read_lines, shorter, shown, to_number
+from ioukit.datasets.formats.recognising import first_bytes
+from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, refuse, shorter, to_number
+from ioukit.datasets.formats.written_names import image_file_names
+from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
         years = _years(path)
         if len(years) > 1:
             found = " and ".join(year.parent.name for year in years)
-            raise DatasetError(f"{path}: expected one folder with Annotations, found {found}: name one of them")
+            refuse(str(path), "one folder with Annotations", f"{found}: name one of them")
         folder = years[0] if years else path
     found_files, links = files_below(folder, frozenset((".xml",)))
     for name in links:
@@ -179,11 +179,11 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
                 key = _ONE_CLASS.sub("", key)
             if key and key not in there:
                 expected = f"the name of a file in {folder}, without .xml"
-                raise DatasetError(f"{listing}: line {number}: expected {expected}, found {shown(key)}")
+                refuse(f"{listing}: line {number}", expected, abbreviate(key))
             keys += [key] if key else []
         keys = sorted(set(keys))
     if not keys:
-        raise DatasetError(f"{folder}: expected XML files, found none")
+        refuse(str(folder), "XML files", "none")
     return os.fspath(folder), keys
 
 
@@ -241,18 +241,15 @@ def read_voc_detections(
     rows: list[tuple[int, int, list[float]]] = []
     for file, name in _results(Path(path)):
         if name not in known:
-            raise DatasetError(f"{file}: expected one of the {len(known):,} classes, found {shown(name)}")
+            refuse(str(file), f"one of the {len(known):,} classes", abbreviate(name))
         for number, line in enumerate(read_lines(file), start=1):
             if not line.strip():
                 continue
-            try:
+            with problems.record("bad line"):
                 image, values = _result(line, f"{file}: line {number}", _NARROWEST[corners])
                 if image not in positions:
                     positions[image] = finder.position(image, f"{file}: line {number}, image")
-            except DatasetError as error:
-                problems.meet("bad line", str(error))
-                continue
-            rows.append((positions[image], known[name], values))
+                rows.append((positions[image], known[name], values))
     numbers = np.array([values for *_, values in rows], np.float64).reshape(-1, 5)
     dt = Detections.from_arrays(
         image_ids=finder.labels[np.array([position for position, *_ in rows], np.int64)],
@@ -270,7 +267,7 @@ def _results(path: Path) -> list[tuple[Path, str]]:
     found = [(file, match["category"]) for file in files if (match := _RESULTS.fullmatch(file.name))]
     if not found:
         path.stat()
-        raise DatasetError(f"{path}: expected files named comp4_det_test_<class>.txt, found none")
+        refuse(str(path), "files named comp4_det_test_<class>.txt", "none")
     if path.is_dir():
         for file, _ in found:
             inside(path, file.name, os.fspath(path))
@@ -282,14 +279,12 @@ def _result(line: str, where: str, narrowest: float) -> tuple[str, list[float]]:
     fields = ("score", "xmin", "ymin", "xmax", "ymax")
     image, *words = line.strip().rsplit(None, 5)  # the name of an image may have blanks
     if len(words) != 5:
-        raise DatasetError(f"{where}: expected image {' '.join(fields)}, found {shown(line.strip())}")
+        refuse(where, f"image {' '.join(fields)}", abbreviate(line.strip()))
     values = [to_number(word, f"{where}, {field}") for word, field in zip(words, fields, strict=True)]
     for low, high in ((1, 3), (2, 4)):
         if values[high] < values[low] + narrowest:
             expected = f"at least {fields[low]}"
-            raise DatasetError(
-                f"{where}, {fields[high]}: expected {expected}, found {values[low]:g} and {values[high]:g}"
-            )
+            refuse(f"{where}, {fields[high]}", expected, f"{values[low]:g} and {values[high]:g}")
     return image, values
 
 
@@ -320,7 +315,7 @@ def write_voc(
     poses = gt.attributes["pose"].tolist() if "pose" in gt.attributes else None
     objects: dict[int, list[str]] = {}
     of_class = np.searchsorted(gt.categories.ids, gt.category_ids).tolist()
-    for row, at in enumerate(np.searchsorted(gt.images.ids, gt.image_ids).tolist()):
+    for row, at in enumerate(image_places(gt, gt.images).tolist()):
         parts = [f"\t<object>\n\t\t<name>{classes[of_class[row]]}</name>\n"]
         if poses is not None:
             parts.append(f"\t\t<pose>{_element(str(poses[row]), f'{gt.source}: pose')}</pose>\n")
@@ -347,7 +342,7 @@ def write_voc(
     listing.parent.mkdir(parents=True)
     listing.write_bytes("".join(f"{stem}\n" for stem in sorted(stems)).encode())
     holds = Holds(flags=frozenset(_FLAGS), attributes=frozenset(["pose"]))
-    return lost(gt, holds)
+    return left_out_columns(gt, holds)
 
 
 def write_voc_detections(
@@ -377,23 +372,23 @@ def write_voc_detections(
     for name in ground_truth.categories.names:
         if not name.isprintable() or not name.strip() or "/" in name or "\\" in name or name in files:
             raise DatasetError(
-                f"{ground_truth.source}: class {shown(name)}: expected a name that can be that of one file"
+                f"{ground_truth.source}: class {abbreviate(name)}: expected a name that can be that of one file"
             )
         files.append(name)
     lines: list[list[str]] = [[] for _ in files]
     of_class = np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()
-    positions = np.searchsorted(listed.ids, dt.image_ids_in(listed)).tolist()
+    positions = image_places(dt, listed).tolist()
     for at, category, score, box in zip(
         positions, of_class, dt.scores.tolist(), _corners(dt.boxes, corners), strict=True
     ):
         lines[category].append(f"{stems[at]} {score!r} {' '.join(map(shorter, box))}\n")
     for name, of_file in zip(files, lines, strict=True):
         (path / f"comp4_det_test_{name}.txt").write_bytes("".join(of_file).encode())
-    return lost(dt, Holds())
+    return left_out_columns(dt, Holds())
 
 
 def _element(text: str, where: str) -> str:
     """Text for an element of XML."""
     if not all(character.isprintable() for character in text) or text != text.strip() or not text:
-        raise DatasetError(f"{where}: expected text that XML can hold, found {shown(text)}")
+        refuse(where, "text that XML can hold", abbreviate(text))
     return escape(text)

@@ -5,20 +5,34 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ioukit._optional import import_extra
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.first_bytes import first_lines
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
-from ioukit.datasets.formats.known_names import required
-from ioukit.datasets.formats.losses import Holds, lost
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, ImageFinder, Objects
-from ioukit.datasets.formats.text_files import inside, read_lines, refuse, shorter, shown, to_number, to_numbers
-from ioukit.datasets.formats.wider_face_subsets import SUBSETS, Subsets, find_subsets, read_subsets
+from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.recognising import first_lines
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    inside,
+    is_number,
+    member,
+    read_json,
+    read_lines,
+    refuse,
+    shorter,
+    to_number,
+    to_numbers,
+)
+from ioukit.datasets.formats.written_rows import image_places
 
 __all__ = [
     "read_wider_face",
@@ -33,6 +47,7 @@ _ATTRIBUTES = ("blur", "expression", "illumination", "invalid", "occlusion", "po
 _INVALID = "invalid"
 _FACE = "face"
 _LISTS = "wider_face_split"
+_SUBSETS = ("easy", "medium", "hard")
 
 
 def recognises(path: Path) -> bool:
@@ -56,7 +71,7 @@ def _begins(lines: Sequence[Sequence[str]], columns: Sequence[int]) -> bool:
     if len(lines) < 2 or len(lines[1]) != 1 or not lines[1][0].isdecimal():
         return False
     if lines[1][0] != "0":
-        return len(lines) > 2 and len(lines[2]) in columns and all(map(_is_number, lines[2]))
+        return len(lines) > 2 and len(lines[2]) in columns and all(map(is_number, lines[2]))
     return len(lines) < 4 or len(lines[3]) == 1 or len(lines[2]) in columns
 
 
@@ -104,8 +119,8 @@ def read_wider_face(
     root, file, name = _list_of(Path(path), split, objects)
     records = list(_records(objects, file, len(_BOX) + len(_ATTRIBUTES)))
     counts = {record.name: len(record.rows) for record in records}
-    found = subsets if subsets is not None or root is None else find_subsets(root, name)
-    of_subsets = Subsets({}, 0) if found is None else read_subsets(found, records, name)
+    found = subsets if subsets is not None or root is None else _find_subsets(root, name)
+    of_subsets = _Subsets({}, 0) if found is None else _read_subsets(found, records, name)
     if of_subsets.other_boxes:
         objects.notes.append(f"{of_subsets.other_boxes:,} of {len(counts):,} images have other boxes in the .mat files")
     sizes = [UNKNOWN_SIZE] * len(records)
@@ -186,8 +201,8 @@ def write_wider_face(gt: GroundTruth, path: Path, *, split: str = "val") -> list
     names = _image_names(gt)
     columns = {name: gt.flag(name) if name == _INVALID else gt.attributes.get(name) for name in _ATTRIBUTES}
     rows: list[list[list[float]]] = [[] for _ in names]
-    positions: dict[str, dict[str, list[int]]] = {subset: {} for subset in SUBSETS if subset in gt.flags}
-    places = gt.images.ids.searchsorted(gt.image_ids).tolist()
+    positions: dict[str, dict[str, list[int]]] = {subset: {} for subset in _SUBSETS if subset in gt.flags}
+    places = image_places(gt, gt.images).tolist()
     for row, (place, box) in enumerate(zip(places, gt.boxes.tolist(), strict=True)):
         for subset, found in positions.items():
             if gt.flags[subset][row]:
@@ -202,13 +217,13 @@ def write_wider_face(gt: GroundTruth, path: Path, *, split: str = "val") -> list
         (folder / f"wider_face_{split}_subsets.json").write_text(text, encoding="utf-8")
     attributes = {name: column for name, column in columns.items() if name != _INVALID and column is not None}
     holds = Holds(
-        flags=frozenset({_INVALID, *SUBSETS}),
+        flags=frozenset({_INVALID, *_SUBSETS}),
         attributes=frozenset(name for name, column in attributes.items() if column.dtype.kind in "biuf"),
         image_sizes=False,
         category_ids=gt.categories.ids.tolist() == [1],
         unused_categories=len(gt.categories) == 1,
     )
-    return [*lost(gt, holds), *_lost_classes(gt)]
+    return [*left_out_columns(gt, holds), *_lost_classes(gt)]
 
 
 def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None) -> list[str]:
@@ -221,23 +236,23 @@ def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: Gro
     ground_truth = required(ground_truth, dt.source, "names of images")
     names = _image_names(ground_truth)
     rows: list[list[list[float]]] = [[] for _ in names]
-    places = ground_truth.images.ids.searchsorted(dt.image_ids_in(ground_truth.images)).tolist()
+    places = image_places(dt, ground_truth.images).tolist()
     for place, box, score in zip(places, dt.boxes.tolist(), dt.scores.tolist(), strict=True):
         rows[place].append([*box, score])
     written: set[str] = set()
     for name, values in zip(names, rows, strict=True):
         plain = PurePosixPath(name)
         without = str(plain.with_suffix("")) if plain.suffix.lower() in SUFFIXES else name
-        file = inside(path, f"{without}.txt", f"{ground_truth.source}: image {shown(name)}")
+        file = inside(path, f"{without}.txt", f"{ground_truth.source}: image {abbreviate(name)}")
         if without in written:
-            refuse(ground_truth.source, "names of images that differ without their suffix", shown(name))
+            refuse(ground_truth.source, "names of images that differ without their suffix", abbreviate(name))
         written.add(without)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_text([plain.name], [values]), encoding="utf-8")
-    return [*lost(dt, Holds()), *_lost_classes(ground_truth)]
+    return [*left_out_columns(dt, Holds()), *_lost_classes(ground_truth)]
 
 
-class Record(NamedTuple):
+class _Record(NamedTuple):
     """An image in a list."""
 
     name: str
@@ -268,13 +283,13 @@ def _list_of(path: Path, split: str | None, objects: Objects) -> tuple[Path | No
         refuse(str(path), "a file wider_face_<split>_bbx_gt.txt", "none")
     name = split or ("val" if "val" in lists else next(iter(lists)))
     if name not in lists:
-        refuse(str(path), f"one of the splits {', '.join(lists)}", shown(split))
+        refuse(str(path), f"one of the splits {', '.join(lists)}", abbreviate(split))
     if split is None and len(lists) > 1:
         objects.notes.append(f"this is the split {name}; split= takes one of {', '.join(lists)}")
     return path, inside(path, lists[name].relative_to(path).as_posix(), str(lists[name])), name
 
 
-def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False) -> Iterator[Record]:
+def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False) -> Iterator[_Record]:
     """The images of a list.
 
     Args:
@@ -291,7 +306,7 @@ def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False)
         if not lines[at][1]:
             at += 1
             continue
-        record = Record(texts[at], lines[at][0], [])
+        record = _Record(texts[at], lines[at][0], [])
         at += 1
         complete = False
         with objects.record("bad image"):
@@ -304,7 +319,7 @@ def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False)
                 if at >= len(lines) or len(lines[at][1]) < 4:
                     found = " ".join(lines[at][1]) if at < len(lines) else ""
                     where = lines[at][0] if at < len(lines) else str(file)
-                    refuse(where, f"{count:,} faces of {record.name}: {' '.join(fields)}", shown(found or None))
+                    refuse(where, f"{count:,} faces of {record.name}: {' '.join(fields)}", abbreviate(found or None))
                 record.rows.append(None)
                 with objects.record("bad face"):
                     record.rows[-1] = _face(*lines[at], fields)
@@ -313,40 +328,34 @@ def _records(objects: Objects, file: Path, columns: int, *, alone: bool = False)
         if complete:
             yield record
         else:  # the next line that is no list of numbers is the name of the next image
-            while at < len(lines) and (not lines[at][1] or _is_number(lines[at][1][0])):
+            while at < len(lines) and (not lines[at][1] or is_number(lines[at][1][0])):
                 at += 1
         if alone and (rest := next((line for line in lines[at:] if line[1]), None)):
             with objects.record("bad file"):
-                refuse(rest[0], "the end of the file", shown(" ".join(rest[1])))
+                refuse(rest[0], "the end of the file", abbreviate(" ".join(rest[1])))
             return
 
 
-def _count(record: Record, lines: Sequence[tuple[str, list[str]]], at: int) -> int:
+def _count(record: _Record, lines: Sequence[tuple[str, list[str]]], at: int) -> int:
     where, words = lines[at] if at < len(lines) else (f"{record.where}, after it", [])
     if len(words) != 1:
-        refuse(where, f"the number of faces of {shown(record.name)}", shown(" ".join(words) or None))
+        refuse(where, f"the number of faces of {abbreviate(record.name)}", abbreviate(" ".join(words) or None))
     return int(to_number(words[0], f"{where}, the number of faces", lowest=0, whole=True))
 
 
 def _face(where: str, words: Sequence[str], fields: Sequence[str]) -> list[float]:
     without = [math.nan] * len(_ATTRIBUTES) if len(words) == len(_BOX) and len(fields) > len(_BOX) + 1 else []
     if len(words) + len(without) != len(fields):
-        refuse(where, " ".join(fields), shown(" ".join(words)))
+        refuse(where, " ".join(fields), abbreviate(" ".join(words)))
     values = to_numbers(words, fields, where)
     if min(values[2:4]) < 0:
         refuse(where, "a width and a height of at least 0", f"{values[2]:g} and {values[3]:g}")
     return values + without
 
 
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _sizes(folder: Path, records: Sequence[Record], objects: Objects, threads: int | None) -> list[tuple[float, float]]:
+def _sizes(
+    folder: Path, records: Sequence[_Record], objects: Objects, threads: int | None
+) -> list[tuple[float, float]]:
     sizes = [UNKNOWN_SIZE] * len(records)
     if not folder.is_dir():
         return sizes
@@ -370,7 +379,7 @@ def _image_names(gt: GroundTruth) -> list[str]:
     names = names if len(set(names)) == len(names) else labels
     bad = next((name for name in names if "\n" in name or "\r" in name or name != name.strip() or not name), None)
     if bad is not None:
-        refuse(gt.source, "names of images without line breaks and outer spaces", shown(bad))
+        refuse(gt.source, "names of images without line breaks and outer spaces", abbreviate(bad))
     return names
 
 
@@ -385,3 +394,101 @@ def _lost_classes(gt: GroundTruth) -> list[str]:
     if len(gt.categories) == 1 and gt.categories.names == (_FACE,):
         return []
     return [f"names of {len(gt.categories):,} classes: all objects are faces"] if len(gt.categories) else []
+
+
+class _Subsets(NamedTuple):
+    """The faces of each subset."""
+
+    positions: Mapping[str, Mapping[str, frozenset[int]]]
+    """The positions of the faces by subset and by the name of the image."""
+    other_boxes: int
+    """How many images have other boxes where the subsets come from than in the list."""
+
+
+def _find_subsets(root: Path, split: str) -> Path | None:
+    """The JSON file, or the folder of the .mat files, in the folder of a data set; ``None`` if there is neither."""
+    for folder in ("", "ground_truth", "eval_tools/ground_truth", "wider_face_split"):
+        names = (f"wider_face_{split}_subsets.json", f"wider_easy_{split}.mat")
+        for name in names:
+            if (root / folder / name).is_file():
+                file = inside(root, f"{folder}/{name}".lstrip("/"), str(root / folder / name))
+                return file if name.endswith(".json") else file.parent
+    return None
+
+
+def _read_subsets(path: str | os.PathLike[str], records: Sequence[_Record], split: str) -> _Subsets:
+    """The subsets from a JSON file, or from a folder with the .mat files.
+
+    Raises:
+        DatasetError: If an image or a face is not in the list, or the files have another layout.
+        ModuleNotFoundError: If there are .mat files and SciPy is not installed.
+        OSError: If a file cannot be read.
+    """
+    if not os.path.isdir(path):
+        return _Subsets(_from_json(path, {record.name: len(record.rows) for record in records}), 0)
+    by_name = {str(PurePosixPath(record.name).with_suffix("")): record for record in records if record.name}
+    positions, other = {}, set()
+    for subset in _SUBSETS:
+        file = inside(Path(path), f"wider_{subset}_{split}.mat", os.fspath(path))
+        found: dict[str, frozenset[int]] = {}
+        for name, boxes, chosen in _images_of_mat(file):
+            where = f"{file}: image {name}"
+            record = by_name.get(name)
+            if record is None:
+                refuse(where, "an image of the list of faces", "none of this name")
+            if len(boxes) != len(record.rows) and len(record.rows):
+                refuse(where, f"{len(record.rows):,} faces, as in the list", f"{len(boxes):,}")
+            if any(row is not None and row[:4] != box for row, box in zip(record.rows, boxes, strict=False)):
+                other.add(name)
+            found[record.name] = _within([number - 1 for number in chosen], len(record.rows), where)
+        positions[subset] = found
+    return _Subsets(positions, len(other))
+
+
+def _from_json(path: str | os.PathLike[str], counts: Mapping[str, int]) -> dict[str, dict[str, frozenset[int]]]:
+    document = read_json(path)
+    made: dict[str, dict[str, frozenset[int]]] = {}
+    for subset in _SUBSETS:
+        made[subset] = {}
+        for name, chosen in member(document, subset, dict, os.fspath(path)).items():
+            where = f"{os.fspath(path)}: {subset}[{abbreviate(name)}]"
+            if name not in counts:
+                refuse(where, "an image of the list of faces", "none of this name")
+            if not isinstance(chosen, list) or not all(type(number) is int for number in chosen):
+                refuse(where, "a list of positions", abbreviate(chosen))
+            made[subset][name] = _within(chosen, counts[name], where)
+    return made
+
+
+def _within(positions: Sequence[int], count: int, where: str) -> frozenset[int]:
+    if wrong := [position for position in positions if not 0 <= position < count]:
+        refuse(where, f"faces among the {count:,} of the image", f"number {wrong[0]} from 0 on")
+    return frozenset(positions)
+
+
+def _images_of_mat(file: Path) -> list[tuple[str, list[list[float]], list[int]]]:
+    """Event and name of each image, its boxes, and the numbers of the faces that count, from 1 on."""
+    scipy = import_extra("scipy.io", extra="sparse", needed_by="reading WIDER FACE's .mat files")
+    with file.open("rb") as opened:  # a missing file is an error of its own
+        try:
+            content = scipy.loadmat(opened)
+            images = []
+            columns = [content[name].ravel() for name in ("event_list", "file_list", "face_bbx_list", "gt_list")]
+            for event, files, boxes, chosen in zip(*columns, strict=True):
+                cells = (files.ravel(), boxes.ravel(), chosen.ravel())
+                for name, box, numbers in zip(*cells, strict=True):
+                    images.append(
+                        (
+                            f"{_cell_text(event)}/{_cell_text(name)}",
+                            np.asarray(box, np.float64).reshape(-1, 4).tolist(),
+                            np.asarray(numbers, np.int64).ravel().tolist(),
+                        )
+                    )
+        except Exception as error:  # SciPy raises errors of many kinds about files that are damaged
+            expected = "a .mat file with event_list, file_list, face_bbx_list and gt_list"
+            refuse(str(file), expected, f"something else: {type(error).__name__}: {str(error)[:100]!r}")
+    return images
+
+
+def _cell_text(cell: Any) -> str:
+    return str(np.asarray(cell).ravel()[0])

@@ -1,4 +1,4 @@
-"""What writers of all formats need of a data set: the rows of each image, and names that can be told apart."""
+"""What writers of several formats need of a data set: the rows of each image, attributes, segmentations, JSON."""
 
 from __future__ import annotations
 
@@ -13,59 +13,59 @@ import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.text_files import FARTHEST, refuse, shown
+from ioukit.datasets.formats.text_files import FARTHEST
+from ioukit.datasets.formats.written_names import image_stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from ioukit.datasets.columns.images import Categories, Images
+    import numpy.typing as npt
+
+    from ioukit.datasets.columns.images import Images
 
 __all__ = [
     "attribute_values",
-    "class_names",
     "drawn_segmentations",
     "far_end",
-    "image_names",
+    "image_places",
     "plain",
     "rows_of_images",
+    "write_image_texts",
     "write_json",
 ]
 
 
+def image_places(data: GroundTruth | Detections, images: Images) -> npt.NDArray[np.intp]:
+    """(N,) the position of the image of each row in the list of images."""
+    ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(images)
+    return images.ids.searchsorted(ids)
+
+
 def rows_of_images(data: GroundTruth | Detections, images: Images) -> list[list[int]]:
     """(I,) the rows of each image, in order."""
-    ids = data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(images)
     rows: list[list[int]] = [[] for _ in range(len(images))]
-    for row, at in enumerate(np.searchsorted(images.ids, ids).tolist()):
+    for row, at in enumerate(image_places(data, images).tolist()):
         rows[at].append(row)
     return rows
 
 
-def image_names(images: Images, source: str) -> tuple[list[str], list[str]]:
-    """(I,) the file name of each image, or its id if it has no name; and a note about other ids, which are lost.
+def write_image_texts(
+    folder: Path, data: GroundTruth | Detections, gt: GroundTruth, lines: Sequence[str], heads: Sequence[str] = ()
+) -> None:
+    """Write a text file for each image, with the lines of its rows.
 
-    Raises:
-        DatasetError: If two images have the same name.
+    Args:
+        folder: Where to write. The files have the names that :func:`image_stems` gives.
+        data: The rows.
+        gt: It has the images.
+        lines: (N,) the line of each row, without its end.
+        heads: (I,) what each file begins with; nothing if empty.
     """
-    names = [name or str(label) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
-    if len(set(names)) < len(names):
-        refuse(source, "names of images that differ", f"{shown(Counter(names).most_common(1)[0][0])} twice")
-    lost = 0 if images.keys is None else sum(a != b for a, b in zip(names, images.keys.tolist(), strict=True))
-    return names, [f"ids of {lost:,} images that are not their names: their names remain"] if lost else []
-
-
-def class_names(categories: Categories, source: str) -> dict[int, str]:
-    """The names of the classes by id.
-
-    Raises:
-        DatasetError: If two classes have the same name, or one has none.
-    """
-    if len(set(categories.names)) < len(categories):
-        refuse(source, "names of classes that differ", f"{shown(Counter(categories.names).most_common(1)[0][0])} twice")
-    if "" in categories.names:
-        refuse(source, "classes with names", "an empty name")
-    return dict(zip(categories.ids.tolist(), categories.names, strict=True))
+    texts = zip(image_stems(gt.images, gt.source), rows_of_images(data, gt.images), strict=True)
+    for at, (stem, rows) in enumerate(texts):
+        text = "".join([*heads[at : at + 1], *(f"{lines[row]}\n" for row in rows)])
+        (folder / f"{stem}.txt").write_text(text, encoding="utf-8", newline="\n")
 
 
 def far_end(low: float, length: float) -> float:
@@ -144,7 +144,7 @@ def drawn_segmentations(
     lost: Counter[str] = Counter()
     moved = 0
     boxes = data.boxes.tolist()
-    at = np.searchsorted(images.ids, data.image_ids if isinstance(data, GroundTruth) else data.image_ids_in(images))
+    at = image_places(data, images)
     for row, segmentation in enumerate(column):
         one = segmentation or None
         is_rle = one is not None and not isinstance(one, Sequence)

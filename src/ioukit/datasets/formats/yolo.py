@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.image_files import image_sizes
+from ioukit.datasets.formats.image_files import SUFFIXES, image_sizes
 from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.yolo_layout import find_layout, text_files
+from ioukit.datasets.formats.text_files import abbreviate, inside, refuse, shorter
+from ioukit.datasets.formats.written_names import image_file_names
+from ioukit.datasets.formats.written_rows import image_places
+from ioukit.datasets.formats.yolo_layout import SIZES, find_layout, text_files
 from ioukit.datasets.formats.yolo_rows import Task, read_rows, region_arguments
-from ioukit.datasets.formats.yolo_writing import write_yolo, write_yolo_detections
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    Floats = npt.NDArray[np.float64]
+
 __all__ = ["read_split", "read_yolo", "read_yolo_detections", "recognises", "write_yolo", "write_yolo_detections"]
 
 _SETTINGS = (".yaml", ".yml", ".data")
+_KINDS: dict[Task, str] = {"obb": "RotatedBoxes", "pose": "keypoints", "segment": "segmentations"}
+"""The regions that the lines of a task hold."""
 
 
 def recognises(path: Path) -> bool:
@@ -140,7 +150,7 @@ def read_yolo_detections(
     problems = Problems.of(on_invalid)
     if not Path(path).is_dir():
         Path(path).stat()
-        raise DatasetError(f"{path}: expected a folder of text files with detections, found a file")
+        refuse(str(path), "a folder of text files with detections", "a file")
     ground_truth = required(ground_truth, path, "sizes of images")
     files, positions = _of_images(path, ground_truth, problems)
     truth = ground_truth.regions
@@ -254,12 +264,292 @@ def _of_images(
         if stem in by_path and (len(found) == 1 or "/" in stem):
             found = [by_path[stem]]
         if len(found) > 1:
-            raise DatasetError(
-                f"{gt.source}: expected file names that differ but for the suffix, found {os.path.basename(stem)} twice"
-            )
+            refuse(gt.source, "file names that differ but for the suffix", f"{os.path.basename(stem)} twice")
         if found:
             files.append(file)
             positions += found
         else:
             problems.meet("missing image", f"{file} has detections, but {gt.source} lists no image {stem}")
     return files, np.array(positions, np.int64)
+
+
+def write_yolo(
+    ground_truth: GroundTruth,
+    path: Path,
+    *,
+    split: str = "val",
+    task: Task | None = None,
+    digits: int | None = None,
+    images: Literal["none", "copy", "link"] = "none",
+    image_folder: str | os.PathLike[str] | None = None,
+) -> list[str]:
+    """Write one split as a ``data.yaml``, a text file for each image in ``labels/``, and perhaps ``images/``.
+
+    Numbers are fractions of the image. Pixels are fractions times the size of the image, so they come back with an
+    error of the last bits; a note tells the largest one. Boxes are cut at the edges of the image, and objects without
+    an area inside of it are left out.
+
+    Args:
+        ground_truth: What to write. Classes get the numbers 0, 1, ... in the order of their ids.
+        path: An empty folder.
+        split: The name of the split, such as ``"train"``.
+        task: What the lines hold, see :func:`read_yolo`. If ``None``, the first that the ground truth has: rotated
+            boxes, keypoints, segmentations, boxes. Of segmentations, one polygon per object can be written; objects
+            with several, or with RLE, become boxes.
+        digits: How many digits follow the point. If ``None``, as many as the double needs.
+        images: ``"copy"`` copies the images to ``images/``, ``"link"`` makes links to them. ``"none"`` writes a table
+            ``sizes.csv`` beside the text files instead.
+        image_folder: Where the images are. If ``None``, their attribute ``path`` tells.
+
+    Returns:
+        A note for each kind of loss.
+
+    Raises:
+        DatasetError: If an image has no size, or a name that cannot be that of a file in the folder; if two names
+            differ by the suffix alone, or an image to copy is missing.
+    """
+    check_choice("images", images, ("none", "copy", "link"))
+    _check_digits(digits)
+    if split in ("", ".", "..", "names", "path") or "/" in split or "\\" in split:
+        raise ValueError(f"split must be the name of a folder, got {split!r}")
+    gt = ground_truth
+    names = _file_names(gt)
+    chosen = _task(gt, task)
+    positions = image_places(gt, gt.images)
+    sizes = gt.images.sizes[positions]
+    cut, kept, notes = _cut_boxes(gt.boxes, sizes, with_points=chosen in ("segment", "obb"))
+    classes = np.searchsorted(gt.categories.ids, gt.category_ids)
+    lines, others = _line_texts(gt, chosen, classes, cut, sizes, None, digits)
+    rows = np.flatnonzero(kept)
+    labels = path / "labels" / split
+    labels.mkdir(parents=True)
+    _write_files(labels, names, positions[rows], [lines[row] for row in rows.tolist()], all_images=True)
+    _write_settings(path, split, gt, chosen)
+    if images == "none":
+        with open(labels / SIZES, "w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(("name", "width", "height"))
+            table.writerows(
+                (name, *map(shorter, size)) for name, size in zip(names, gt.images.sizes.tolist(), strict=True)
+            )
+    else:
+        _place_images(gt, names, path / "images" / split, images, image_folder)
+    holds = Holds(
+        regions=frozenset([_KINDS[chosen]] if chosen in _KINDS else []),
+        attributes=frozenset(["fractions"]),
+        image_attributes=frozenset(["path"]),
+        unused_categories=True,
+        category_ids=np.array_equal(gt.categories.ids, np.arange(len(gt.categories))),
+    )
+    return [
+        *notes,
+        *others,
+        *_rounding(gt.boxes[kept], cut[kept], sizes[kept], digits, chosen),
+        *left_out_columns(gt, holds),
+    ]
+
+
+def write_yolo_detections(
+    detections: Detections,
+    path: Path,
+    *,
+    ground_truth: GroundTruth | None = None,
+    task: Task | None = None,
+    digits: int | None = None,
+) -> list[str]:
+    """Write a text file for each image with detections, with lines as :func:`read_yolo_detections` reads them.
+
+    Args:
+        detections: What to write.
+        path: An empty folder.
+        ground_truth: The data set of the images, with their names and sizes, and of the classes.
+        task: As for :func:`write_yolo`.
+        digits: As for :func:`write_yolo`.
+
+    Returns:
+        A note for each kind of loss.
+
+    Raises:
+        DatasetError: If there is no ground truth, if it lacks an image or a class, or as for :func:`write_yolo`.
+    """
+    _check_digits(digits)
+    ground_truth = required(ground_truth, detections.source, "sizes of images")
+    dt, listed = detections.known_to(ground_truth), ground_truth.images
+    names = _file_names(ground_truth)
+    chosen = _task(dt, task)
+    positions = image_places(dt, listed)
+    sizes = listed.sizes[positions]
+    classes = np.searchsorted(ground_truth.categories.ids, dt.category_ids)
+    corners = np.hstack([dt.boxes[:, :2], dt.boxes[:, :2] + dt.boxes[:, 2:]])
+    lines, others = _line_texts(dt, chosen, classes, corners, sizes, dt.scores, digits)
+    _write_files(path, names, positions, lines, all_images=False)
+    holds = Holds(regions=frozenset([_KINDS[chosen]] if chosen in _KINDS else []))
+    return [*others, *_rounding(dt.boxes, corners, sizes, digits, chosen), *left_out_columns(dt, holds)]
+
+
+def _check_digits(digits: int | None) -> None:
+    if digits is not None and digits not in range(1, 18):
+        raise ValueError(f"digits must be from 1 to 17, or None for all of a double, got {digits!r}")
+
+
+def _task(data: GroundTruth | Detections, task: Task | None) -> Task:
+    if task is None:
+        return next((known for known, kind in _KINDS.items() if kind in data.regions), "detect")
+    check_choice("task", task, get_args(Task))
+    if task in _KINDS and _KINDS[task] not in data.regions:
+        raise ValueError(f"task {task!r} needs {_KINDS[task]}, which {data.source} does not have")
+    return task
+
+
+def _file_names(gt: GroundTruth) -> list[str]:
+    """The name of the file of each image. All images must have sizes."""
+    for label, size in zip(gt.images.labels.tolist(), gt.images.sizes.tolist(), strict=True):
+        if not all(0 < side < np.inf for side in size):
+            raise DatasetError(
+                f"{gt.source}: image {label!r}: expected a width and a height, which fractions need, found none; to "
+                "give them, write a table (--to csv), add the columns image_width and image_height, and convert that"
+            )
+    return image_file_names(gt)
+
+
+def _cut_boxes(
+    boxes: Floats, sizes: Floats, *, with_points: bool
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], list[str]]:
+    """Corners inside of the image, which objects have an area there, and notes about what is lost."""
+    corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
+    limits = np.tile(sizes, 2)
+    inside_image = corners.clip(0, limits)
+    kept = np.asarray((inside_image[:, 2:] > inside_image[:, :2]).all(axis=1))
+    notes = []
+    if not kept.all():
+        notes.append(f"{int((~kept).sum()):,} objects without an area inside of their image")
+    # What rounding moves over the edge is no loss to speak of.
+    changed = (np.abs(inside_image - corners) > 1e-9 * limits).any(axis=1) & kept
+    if changed.any():
+        what = "boxes that reach out of their image: they are cut at its edges"
+        notes.append(f"{int(changed.sum()):,} {what}{', and so are points' if with_points else ''}")
+    return inside_image, kept, notes
+
+
+def _line_texts(
+    data: GroundTruth | Detections,
+    task: Task,
+    classes: npt.NDArray[Any],
+    corners: Floats,
+    sizes: Floats,
+    scores: Floats | None,
+    digits: int | None,
+) -> tuple[list[str], list[str]]:
+    """The line of each row, and notes about rows whose regions cannot be written."""
+    scale = np.tile(sizes, 2)
+    fractions = corners / scale
+    centred = np.hstack([(fractions[:, :2] + fractions[:, 2:]) / 2, (corners[:, 2:] - corners[:, :2]) / sizes])
+    numbers: list[list[float]] = centred.tolist()
+    notes = []
+    if task == "obb":
+        points = data.regions["RotatedBoxes"].corners() / sizes[:, None]
+        numbers = _inside_image(points, scores).reshape(-1, 8).tolist()
+    elif task == "pose":
+        from ioukit.datasets.columns.keypoints import decode_keypoints  # noqa: PLC0415 - few data sets have them
+
+        array = "annotations" if scores is None else "detections"
+        keypoints = decode_keypoints(data.regions["keypoints"], source=data.source, array=array).copy()
+        keypoints[..., :2] /= sizes[:, None]
+        numbers = np.hstack([centred, keypoints.reshape(len(keypoints), -1)]).tolist()
+    elif task == "segment":
+        others = 0
+        for row, polygons in enumerate(data.regions["segmentations"]):
+            if isinstance(polygons, list) and len(polygons) == 1 and len(polygons[0]) >= 6:
+                points = np.array(polygons[0], np.float64).reshape(-1, 2) / sizes[row]
+                numbers[row] = _inside_image(points, scores).ravel().tolist()
+            else:
+                others += polygons is not None
+        if others:
+            notes.append(f"masks of {others:,} objects that are not one polygon: their boxes remain")
+    if scores is not None:
+        numbers = [[*row, score] for row, score in zip(numbers, scores.tolist(), strict=True)]
+    written = repr if digits is None else f"{{:.{digits}f}}".format
+    return [
+        " ".join([str(label), *map(written, row)]) for label, row in zip(classes.tolist(), numbers, strict=True)
+    ], notes
+
+
+def _inside_image(points: Floats, scores: Floats | None) -> Floats:
+    """Points of ground truth lie inside of the image."""
+    return points.clip(0, 1) if scores is None else points
+
+
+def _write_files(
+    folder: Path, names: Sequence[str], positions: npt.NDArray[Any], lines: Sequence[str], *, all_images: bool
+) -> None:
+    of_image: dict[int, list[str]] = {at: [] for at in range(len(names))} if all_images else {}
+    for position, line in zip(positions.tolist(), lines, strict=True):
+        of_image.setdefault(position, []).append(line + "\n")
+    for inner in {os.path.dirname(names[at]) for at in of_image} - {""}:
+        (folder / inner).mkdir(parents=True, exist_ok=True)
+    for at, text in of_image.items():
+        with open(os.path.join(folder, os.path.splitext(names[at])[0] + ".txt"), "wb") as file:
+            file.write("".join(text).encode())
+
+
+def _write_settings(path: Path, split: str, gt: GroundTruth, task: Task) -> None:
+    lines = [f"{_quoted(split)}: {_quoted(f'images/{split}')}", "names:"]
+    lines += [f"  {number}: {_quoted(name)}" for number, name in enumerate(gt.categories.names)]
+    if task == "pose":
+        from ioukit.datasets.columns.keypoints import decode_keypoints  # noqa: PLC0415 - few data sets have them
+
+        points = decode_keypoints(gt.regions["keypoints"], source=gt.source, array="annotations").shape[1]
+        lines.append(f"kpt_shape: [{points}, 3]")
+    (path / "data.yaml").write_bytes(("\n".join(lines) + "\n").encode())
+
+
+def _quoted(text: str) -> str:
+    """A YAML string in double quotes; what is not printable is escaped."""
+    escaped = (
+        f"\\{character}" if character in '"\\' else character if character.isprintable() else f"\\U{ord(character):08x}"
+        for character in text
+    )
+    return f'"{"".join(escaped)}"'
+
+
+def _place_images(
+    gt: GroundTruth,
+    names: Iterable[str],
+    folder: Path,
+    how: Literal["copy", "link"],
+    image_folder: str | os.PathLike[str] | None,
+) -> None:
+    """Copies the images to a folder, or links to them there."""
+    given = gt.images.attributes.get("path")
+    if image_folder is None and given is None:
+        raise DatasetError(
+            f"{gt.source}: expected image_folder=, because the data set does not say where its images are"
+        )
+    for at, name in enumerate(names):
+        where = f"{gt.source}: image {gt.images.labels[at].item()!r}"
+        if os.path.splitext(name)[1].lower() not in SUFFIXES:
+            refuse(where, "a name that ends like an image", abbreviate(name))
+        source = inside(Path(image_folder), name, where) if image_folder is not None else Path(str(given[at]))  # type: ignore[index]
+        if not source.is_file():
+            refuse(where, f"the file {source}", "none")
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if how == "copy":
+            shutil.copyfile(source, target)
+        else:
+            target.symlink_to(source.resolve())
+
+
+def _rounding(boxes: Floats, corners: Floats, sizes: Floats, digits: int | None, task: Task) -> list[str]:
+    """A note about the largest error of a number that is read back."""
+    if not len(boxes) or task in ("segment", "obb"):
+        return []
+    values = np.hstack(
+        [(corners[:, :2] / sizes + corners[:, 2:] / sizes) / 2, (corners[:, 2:] - corners[:, :2]) / sizes]
+    )
+    if digits is not None:
+        values = values.round(digits)
+    low = (values[:, :2] - values[:, 2:] / 2) * sizes
+    high = (values[:, :2] + values[:, 2:] / 2) * sizes
+    error = max(np.abs(low - corners[:, :2]).max(), np.abs(high - corners[:, 2:]).max())
+    return [f"the last digits of boxes, which are fractions: at most {error:.2g} pixels"] if error > 0 else []

@@ -1,4 +1,11 @@
-"""Where the files of a YOLO data set lie: ``data.yaml``, Darknet's ``obj.data``, or a folder of text files."""
+"""Where the files of a YOLO data set lie: ``data.yaml``, Darknet's ``obj.data``, or a folder of text files.
+
+Owns: which images and text files belong to a split, the names of the classes, and all guesses about folders, because
+the paths in a ``data.yaml`` may be those of another machine. Each guess that counts is said in a note.
+Does not own: the lines of the text files (`yolo_rows.py`) and the sizes in headers of images (`image_files.py`).
+A ``data.yaml`` may name folders anywhere, as its author chose them. What lies in its folder by name must not lead out
+by a link, as whoever packed the folder chose that. Hence `_check_place` for folders, and `inside` for files.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._optional import import_extra
 from ioukit.datasets.formats.csv_tables import CsvTable
 from ioukit.datasets.formats.image_files import files_below, images_below
-from ioukit.datasets.formats.text_files import fits_a_path, inside, read_lines, shown
-from ioukit.datasets.formats.yolo_settings import class_names, in_words, keypoint_shape, yaml_document
-from ioukit.datasets.formats.yolo_splits import (
-    SIZES,
-    is_missing,
-    label_folder,
-    other_splits,
-    split_path,
-    table_of_sizes,
-    usual_folder,
+from ioukit.datasets.formats.text_files import (
+    FARTHEST,
+    abbreviate,
+    fits_a_path,
+    inside,
+    lies_in,
+    read_lines,
+    read_text,
+    refuse,
+    shortened,
 )
 from ioukit.errors import DatasetError
 
@@ -30,10 +38,14 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.formats.problems import Problems
 
-__all__ = ["Layout", "find_layout", "text_files"]
+__all__ = ["SIZES", "Layout", "find_layout", "text_files"]
 
-NAMES = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
+_NAMES = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
 """The names of files that name the classes, in the order in which they are looked for."""
+SIZES = "sizes.csv"
+"""The name of a table of the sizes of images, for data sets without images: name, width, height."""
+_SAME_SPLIT = {"val": ("val", "valid", "validation")}
+"""The usual names of the folders of a split, if there are others than its own name."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +82,7 @@ def find_layout(path: Path, split: str, problems: Problems) -> Layout:
     """
     if not path.is_dir():
         return _of_darknet(path, split) if path.suffix.lower() == ".data" else _of_yaml(path, split, problems)
-    for name in NAMES[:2]:
+    for name in _NAMES[:2]:
         if (path / name).is_file():
             return _of_yaml(inside(path, name, os.fspath(path)), split, problems)
     if settings := sorted(path.glob("*.data")):
@@ -90,7 +102,7 @@ def text_files(folder: str | os.PathLike[str]) -> list[str]:
     found, links = files_below(folder, frozenset((".txt",)))
     for name in links:
         inside(Path(folder), name, os.fspath(folder))
-    return [name for name in found if not name.endswith("classes.txt") or os.path.basename(name) not in NAMES]
+    return [name for name in found if not name.endswith("classes.txt") or os.path.basename(name) not in _NAMES]
 
 
 def _stem(name: str) -> str:
@@ -100,51 +112,51 @@ def _stem(name: str) -> str:
 
 
 def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
-    settings = yaml_document(path)
+    settings = _yaml_document(path)
     if not isinstance(settings, dict) or split not in settings or "names" not in settings:
         found = list(settings) if isinstance(settings, dict) else settings
         others = "" if split in ("train", "val") else f" and {split!r}"
-        raise DatasetError(f"{path}: expected train, val and names{others}, got {in_words(found)}")
-    names = class_names(path, settings["names"])
+        raise DatasetError(f"{path}: expected train, val and names{others}, got {_in_words(found)}")
+    names = _class_names(path, settings["names"])
     places = settings[split] if isinstance(settings[split], list) else [settings[split]]
     if not places or not all(isinstance(place, str) for place in places):
         raise DatasetError(
-            f"{path}: {split} must be a folder or a .txt file, or a list of them, got {in_words(settings[split])}"
+            f"{path}: {split} must be a folder or a .txt file, or a list of them, got {_in_words(settings[split])}"
         )
     root = settings.get("path") or ""
     if not isinstance(root, str):
-        raise DatasetError(f"{path}: path must be a folder, got {in_words(root)}")
+        raise DatasetError(f"{path}: path must be a folder, got {_in_words(root)}")
     folder = path.parent / root
     images: dict[str, str] = {}
     scanned: list[str] = []
     notes: tuple[str, ...] = ()
     for named in places:
-        place = split_path(folder, named)
-        if len(places) == 1 and is_missing(place) and (usual := usual_folder(path, root, split)):
-            notes = (f"{path}: {split}: there is no folder {in_words(os.fspath(place))}; {usual} is read",)
+        place = _split_path(folder, named)
+        if len(places) == 1 and _is_missing(place) and (usual := _usual_folder(path, root, split)):
+            notes = (f"{path}: {split}: there is no folder {_in_words(os.fspath(place))}; {usual} is read",)
             place = usual
         if place.suffix == ".txt" and os.path.isfile(place):
             _check_place(place, folder)
             found_here = _by_name(_listed(place, (place.parent, folder, path.parent)))
-        elif len(places) == 1 and os.path.isfile(table := table_of_sizes(place)):
+        elif len(places) == 1 and os.path.isfile(table := _table_of_sizes(place)):
             _check_place(table, folder)
-            keypoints = keypoint_shape(path, settings.get("kpt_shape"))
+            keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
             found = _of_sizes(table.parent, table, text_files(table.parent), problems, names, keypoints)
             return replace(found, notes=notes)
         elif os.path.isdir(place):
             prefix = os.path.join(place, "")
             found_here = {name: prefix + name for name in images_below(place)}
-            _check_place(label_folder(os.fspath(place)), folder)
+            _check_place(_label_folder(os.fspath(place)), folder)
             scanned += _labels_without_image(os.fspath(place), found_here, problems)
         else:
-            others = other_splits(path, root, settings)
-            raise DatasetError(f"{path}: {split}: there is no folder {in_words(os.fspath(place))}{others}")
+            others = _other_splits(path, root, settings)
+            raise DatasetError(f"{path}: {split}: there is no folder {_in_words(os.fspath(place))}{others}")
         if not found_here:
             raise DatasetError(f"{path}: {split}: there is no image in {place}")
         if twice := images.keys() & found_here.keys():
-            raise DatasetError(f"{path}: {split}: expected images of different names, found {min(twice)} twice")
+            refuse(f"{path}: {split}", "images of different names", f"{min(twice)} twice")
         images |= found_here
-    keypoints = keypoint_shape(path, settings.get("kpt_shape"))
+    keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
     return _layout(images, folder, scanned, names=names, keypoints=keypoints, notes=notes)
 
 
@@ -161,8 +173,8 @@ def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
             places += [os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders]
         good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
         if not good or not fits_a_path(named):
-            found_text = shown(line.strip())
-            raise DatasetError(f"{listing}: line {number}: expected a path inside {folders[0]}, found {found_text}")
+            found_text = abbreviate(line.strip())
+            refuse(f"{listing}: line {number}", f"a path inside {folders[0]}", found_text)
         found[next((place for place in good if os.path.lexists(place)), good[0])] = None
     return sorted(found)
 
@@ -178,14 +190,19 @@ def _by_name(files: list[str]) -> dict[str, str]:
 
 def _labels_without_image(folder: str, images: Iterable[str], problems: Problems) -> list[str]:
     """Meet text files without an image. Returns the folder of the text files, if there is one of its own."""
-    labels = label_folder(folder)
+    labels = _label_folder(folder)
     if labels == folder or not os.path.isdir(labels):  # among images, a text file may be anything
         return []
-    there = set(map(_stem, images))
-    for stem in sorted({_stem(text) for text in text_files(labels)} - there):
+    _meet_texts_without_image(labels, text_files(labels), images, folder, problems)
+    return [labels]
+
+
+def _meet_texts_without_image(
+    labels: str, texts: Iterable[str], images: Iterable[str], folder: str, problems: Problems
+) -> None:
+    for stem in sorted(set(map(_stem, texts)) - set(map(_stem, images))):
         path = os.path.join(labels, f"{stem}.txt")
         problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {folder}")
-    return [labels]
 
 
 def _layout(images: Mapping[str, str], root: Path, scanned: Sequence[str], **fields: Any) -> Layout:
@@ -196,7 +213,7 @@ def _layout(images: Mapping[str, str], root: Path, scanned: Sequence[str], **fie
         at = max(file.rfind("/"), file.rfind(os.sep)) + 1
         folder = file[:at]
         if folder not in folders:
-            beside = label_folder(folder)
+            beside = _label_folder(folder)
             beside = beside if os.path.isdir(beside) else folder
             _check_place(beside, root)
             if not beside.startswith(tuple(scanned)):
@@ -212,10 +229,8 @@ def _check_place(place: str | os.PathLike[str], root: Path) -> None:
     What a data.yaml says to lie elsewhere may do so.
     """
     named = os.path.abspath(place)
-    if Path(named).is_relative_to(os.path.abspath(root)) and not Path(os.path.realpath(named)).is_relative_to(
-        os.path.realpath(root)
-    ):
-        raise DatasetError(f"{place}: expected a path inside the folder of the data set, found a link out of it")
+    if Path(named).is_relative_to(os.path.abspath(root)) and not lies_in(named, root):
+        refuse(str(place), "a path inside the folder of the data set", "a link out of it")
 
 
 def _check_links(folder: str) -> None:
@@ -232,7 +247,7 @@ def _of_darknet(path: Path, split: str) -> Layout:
     for number, line in enumerate(read_lines(path), start=1):
         key, equals, value = line.partition("=")
         if not equals and key.strip():
-            raise DatasetError(f"{path}: line {number}: expected key = value, found {shown(line.strip())}")
+            refuse(f"{path}: line {number}", "key = value", abbreviate(line.strip()))
         settings[key.strip()] = value.strip()
     wanted = ("valid", "val", "test") if split == "val" else (split,)
     listing = next((settings[key] for key in wanted if settings.get(key)), None)
@@ -242,16 +257,21 @@ def _of_darknet(path: Path, split: str) -> Layout:
         notes = (f"{path}: there are no images for validation; those for training are read",)
     if listing is None or not settings.get("names"):
         found = ", ".join(filter(None, settings)) or "an empty file"
-        raise DatasetError(f"{path}: expected the keys {wanted[0]} and names, found {found}")
+        refuse(str(path), f"the keys {wanted[0]} and names", found)
     roots = (path.parent,)
     names_file, list_file = _beside(path, settings["names"], roots), _beside(path, listing, roots)
-    names = tuple(line.strip() for line in read_lines(names_file) if line.strip())
+    names = _listed_names(names_file)
     if not names:
-        raise DatasetError(f"{names_file}: expected a name of a class in each line, found none")
+        refuse(str(names_file), "a name of a class in each line", "none")
     files = _listed(list_file, roots)
     if not files:
-        raise DatasetError(f"{list_file}: expected the path of an image in each line, found none")
+        refuse(str(list_file), "the path of an image in each line", "none")
     return _layout(_by_name(files), path.parent, [], names=names, notes=notes)
+
+
+def _listed_names(path: Path) -> tuple[str, ...]:
+    """The names of classes in a file with one in each line."""
+    return tuple(line.strip() for line in read_lines(path) if line.strip())
 
 
 def _beside(path: Path, named: str, roots: Sequence[Path]) -> Path:
@@ -261,7 +281,7 @@ def _beside(path: Path, named: str, roots: Sequence[Path]) -> Path:
         for inner in (named, named.partition("/")[2]):
             if inner and (root / inner).is_file():
                 return inside(root, inner, os.fspath(path))
-    raise DatasetError(f"{path}: expected a file {shown(named)} in {folder}, found none")
+    raise DatasetError(f"{path}: expected a file {abbreviate(named)} in {folder}, found none")
 
 
 def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
@@ -272,7 +292,7 @@ def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
         folder = folder / split
     texts = text_files(folder)
     if not texts:
-        raise DatasetError(f"{folder}: expected text files with labels, found none")
+        refuse(str(folder), "text files with labels", "none")
     parts = list(folder.absolute().parts)
     places = [folder, folder.parent / "images"]
     if "labels" in parts:
@@ -281,9 +301,7 @@ def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
     names, keypoints = _nearby_names(folder)
     for place in places:
         if place.is_dir() and (images := images_below(place)):
-            for stem in sorted(set(map(_stem, texts)) - set(map(_stem, images))):
-                path = folder / f"{stem}.txt"
-                problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {place}")
+            _meet_texts_without_image(os.fspath(folder), texts, images, os.fspath(place), problems)
             labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
             files = [os.path.join(place, name) for name in images]
             return Layout(names, images, files, labels, keypoints=keypoints)
@@ -335,15 +353,129 @@ def _of_sizes(
 def _nearby_names(folder: Path) -> tuple[tuple[str, ...] | None, tuple[int, int] | None]:
     """The names of the classes, and the shape of keypoints, from a file in the folder or in the two above."""
     for place in (folder, *folder.absolute().parents[:2]):
-        for name in NAMES:
+        for name in _NAMES:
             path = place / name
             if not path.is_file():
                 continue
             inside(place, name, os.fspath(path))
             if path.suffix == ".yaml":
-                settings = yaml_document(path)
+                settings = _yaml_document(path)
                 if isinstance(settings, dict) and "names" in settings:
-                    return class_names(path, settings["names"]), keypoint_shape(path, settings.get("kpt_shape"))
-            elif names := tuple(line.strip() for line in read_lines(path) if line.strip()):
+                    return _class_names(path, settings["names"]), _keypoint_shape(path, settings.get("kpt_shape"))
+            elif names := _listed_names(path):
                 return names, None
     return None, None
+
+
+def _yaml_document(path: Path) -> Any:
+    """The document of a YAML file."""
+    yaml = import_extra("yaml", extra="yolo", needed_by="data.yaml")
+
+    def no_merges(mapping: Any) -> None:
+        for key, _ in mapping.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(None, None, "expected no key <<", key.start_mark)
+
+    text, loader = read_text(path), None
+    try:
+        loader = yaml.SafeLoader(text)
+        loader.flatten_mapping = no_merges  # a few merges of merges would fill the memory
+        return loader.get_single_data()
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date or a number out of its range
+        mark = getattr(error, "problem_mark", None)
+        line = f"line {mark.line + 1}: " if mark is not None else ""
+        problem = getattr(error, "problem", None) or (str(error).splitlines() or ["nothing"])[0]
+        raise DatasetError(f"{path}: {line}not YAML: {shortened(problem)}") from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+def _in_words(value: object) -> str:
+    """A value of a YAML file for a message. Values that stand for each other may be very long when they are written."""
+    if isinstance(value, list):
+        return shortened(f"[{', '.join(map(_item, value[:9]))}{', ...' * (len(value) > 9)}]")
+    return shortened(f"a mapping of {len(value):,} keys" if isinstance(value, dict) else _item(value))
+
+
+def _item(value: object) -> str:
+    if isinstance(value, list | dict | set | tuple):
+        return "[...]" if value else "[]"
+    return "a number out of range" if isinstance(value, int) and abs(value) > FARTHEST else repr(value)
+
+
+def _class_names(path: Path, names: object) -> tuple[str, ...]:
+    """The names of the classes, from the value of ``names``."""
+    if isinstance(names, dict) and names.keys() == set(range(len(names))):
+        names = [names[number] for number in range(len(names))]
+    if not isinstance(names, list) or not names:
+        raise DatasetError(f"{path}: names must be a list, or a mapping from 0 on, got {_in_words(names)}")
+    for number, name in enumerate(names):
+        if isinstance(name, list | dict | set | tuple) or (isinstance(name, int) and abs(name) > FARTHEST):
+            refuse(f"{path}: names: class {number}", "a name", _in_words(name))
+    return tuple(map(str, names))
+
+
+def _keypoint_shape(path: Path, shape: object) -> tuple[int, int] | None:
+    """How many keypoints an object has, and of how many numbers each, from the value of ``kpt_shape``."""
+    if shape is None:
+        return None
+    if isinstance(shape, list) and len(shape) == 2 and shape[1] in (2, 3) and shape[0] in range(1, 10_000):
+        return int(shape[0]), int(shape[1])
+    raise DatasetError(f"{path}: kpt_shape must be [points, 2 or 3], got {_in_words(shape)}")
+
+
+def _label_folder(images: str) -> str:
+    """The folder of the text files of the images in a folder: the last ``images`` in its path becomes ``labels``."""
+    parts = list(Path(images).parts)
+    if "images" not in parts:
+        return images
+    parts[len(parts) - 1 - parts[::-1].index("images")] = "labels"
+    return os.fspath(Path(*parts))
+
+
+def _table_of_sizes(images: Path) -> Path:
+    """The table of the sizes of the images of a folder: beside their text files, for data sets without images."""
+    return Path(_label_folder(os.fspath(images)), SIZES)
+
+
+def _is_missing(place: Path) -> bool:
+    """Whether there is no folder of images, and no table of their sizes. A list of images is no folder."""
+    return place.suffix != ".txt" and not os.path.lexists(place) and not os.path.isfile(_table_of_sizes(place))
+
+
+def _split_path(root: Path, named: str) -> Path:
+    """Where a split lies. ``../train/images`` may mean ``train/images``, as in data sets that Roboflow writes."""
+    place = root / named
+    inner = root / named.removeprefix("../")
+    return inner if not os.path.exists(place) and os.path.exists(inner) else place
+
+
+def _usual_folder(path: Path, root: str, split: str) -> Path | None:
+    """The folder of a split at one of its usual places inside the folder of the data set.
+
+    It has images, or its text files have a table of sizes beside them.
+    """
+    for folder in dict.fromkeys((path.parent / root, path.parent)):
+        for name in _SAME_SPLIT.get(split, (split,)):
+            for inner in (f"{name}/images", f"images/{name}"):
+                place = folder / inner
+                if (os.path.isdir(place) or os.path.isfile(_table_of_sizes(place))) and lies_in(place, folder):
+                    return place
+    return None
+
+
+def _other_splits(path: Path, root: str, settings: Mapping[Any, Any]) -> str:
+    """Words about the splits of a data set that have a folder, or a list of files."""
+    there = []
+    for split, named in settings.items():
+        if split in ("path", "names", "download") or not isinstance(split, str):
+            continue
+        places = named if isinstance(named, list) else [named]
+        if not places or not all(isinstance(place, str) and place for place in places):
+            continue
+        if all(os.path.exists(_split_path(path.parent / root, place)) for place in places) or _usual_folder(
+            path, root, split
+        ):
+            there.append(split)
+    return f"; the splits that exist: {', '.join(there)}" if there else "; no split has a folder"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ioukit._optional import import_extra
-from ioukit.datasets.formats.text_files import read_lines, read_text, refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, read_lines, read_text, refuse
 
 __all__ = ["read_class_map"]
 
@@ -39,7 +39,7 @@ def read_class_map(path: str | os.PathLike[str]) -> dict[str, str | None]:
         if not old:
             refuse(where, "the name of a class", "nothing")
         if old in mapping:
-            refuse(where, "a class that differs from those before", shown(old))
+            refuse(where, "a class that differs from those before", abbreviate(old))
         mapping[old] = new or None
     if not mapping:
         refuse(os.fspath(path), "old and new names of classes", "none")
@@ -52,7 +52,7 @@ def _of_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, str]]:
             continue
         where = f"{os.fspath(path)}: line {number}"
         if line.count(":") != 1:
-            refuse(where, "old: new (names with a colon can be in a .csv file)", shown(line))
+            refuse(where, "old: new (names with a colon can be in a .csv file)", abbreviate(line))
         old, _, new = line.partition(":")
         yield where, old.strip(), new.strip()
 

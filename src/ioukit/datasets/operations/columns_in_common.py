@@ -97,11 +97,10 @@ def _filled(columns: Sequence[tuple[Any, int]]) -> list[Any] | None:
     if lacking and not kinds <= {"U", "f"}:
         return None
     blank: Any = "" if "U" in kinds else np.nan
-    return [_blank(count, shape, blank) if column is None or not count else column for column, count in columns]
-
-
-def _blank(count: int, shape: tuple[int, ...], value: Any) -> Any:
-    return np.full((count, *shape), value, "U1" if value == "" else np.float64)
+    kind = "U1" if "U" in kinds else np.float64
+    return [
+        np.full((count, *shape), blank, kind) if column is None or not count else column for column, count in columns
+    ]
 
 
 def _regions(parts: Sequence[Data], notes: list[str]) -> list[dict[str, Any]]:

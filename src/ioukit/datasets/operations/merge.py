@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,19 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import check_choice
+from ioukit._columns import concat_columns
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.columns.lazy import Names
-from ioukit.datasets.operations.columns_in_common import images_in_common, in_common
-from ioukit.datasets.operations.joined_classes import Classes, merged_categories
-from ioukit.datasets.operations.new_ids import free_ids, looked_up
+from ioukit.datasets.operations.columns_in_common import filled_attributes, images_in_common, in_common
 
-__all__ = ["Classes", "Duplicates", "merge", "merge_detections"]
+__all__ = ["Classes", "Duplicates", "free_ids", "looked_up", "merge", "merge_detections", "merged_categories"]
 
 Duplicates: TypeAlias = Literal["error", "join", "first", "keep"]
 """What happens to an image that is in several data sets."""
+_Place = tuple[int, int]
+"""A data set, and the position of an image in it."""
+Classes: TypeAlias = Literal["by-name", "by-id"]
+"""Which classes of two data sets are the same one."""
+Ids = npt.NDArray[np.int64]
 
 
 def merge(
@@ -129,10 +134,6 @@ class _Plan(NamedTuple):
     keys: npt.NDArray[np.str_] | None
     """(I,) the strings of all images in ascending order, if ids are strings."""
     notes: list[str]
-
-
-_Place = tuple[int, int]
-"""A data set, and the position of an image in it."""
 
 
 def _plan(ground_truths: Sequence[GroundTruth], classes: Classes, duplicates: Duplicates) -> _Plan:
@@ -251,3 +252,85 @@ def _renumbered(gt: GroundTruth, part: _Part, used: npt.NDArray[np.int64]) -> Gr
 def _with_new_ids(column: Any, new: Mapping[int, int]) -> Any:
     """A column of the images; lists of classes get the new ids."""
     return IdLists(looked_up(column.ids, new, others=True), column.ends) if isinstance(column, IdLists) else column
+
+
+def merged_categories(
+    listed: Sequence[Categories], classes: Classes, notes: list[str]
+) -> tuple[Categories, list[dict[int, int]]]:
+    """All classes, each once, and for each data set the new ids of its classes by their old ones.
+
+    A class keeps its id, unless another class of an earlier data set has it: then it gets the next free one.
+
+    Raises:
+        ValueError: If one id has two names and classes are joined by id, or one name has two ids in one data set and
+            they are joined by name.
+    """
+    names: dict[int, str] = {}  # of the new classes by id
+    by_name: dict[str, int] = {}
+    maps: list[dict[int, int]] = []
+    added: list[Categories] = []
+    for categories in listed:
+        if classes == "by-name" and len(set(categories.names)) < len(categories):
+            twice = next(name for name in categories.names if categories.names.count(name) > 1)
+            raise ValueError(f"two classes of a data set have the name {twice!r}: join classes by id")
+        new: dict[int, int] = {}
+        rows = []
+        for row, (old, name) in enumerate(zip(categories.ids.tolist(), categories.names, strict=True)):
+            number = by_name.get(name) if classes == "by-name" else old if old in names else None
+            if number is None:
+                number = old if old not in names else max([*names, *categories.ids.tolist()]) + 1
+                rows.append(row)
+                names[number] = name
+                by_name.setdefault(name, number)
+            elif names[number] != name:
+                raise ValueError(f"the class {number} is {names[number]!r} in one data set and {name!r} in another")
+            new[old] = number
+        maps.append(new)
+        own = categories.take(np.array(rows, np.intp))
+        added.append(dataclasses.replace(own, ids=np.array([new[old] for old in own.ids.tolist()], np.int64)))
+    _note_case(list(by_name), notes)
+    columns = filled_attributes([(one.attributes, len(one)) for one in added], "attribute {} of the classes", notes)
+    filled = [attributes for attributes, one in zip(columns, added, strict=True) if len(one)] or columns[:1]
+    joined = Categories(
+        np.concatenate([one.ids for one in added]),
+        tuple(name for one in added for name in one.names),
+        concat_columns(filled, "attributes"),
+    )
+    return joined.take(np.argsort(joined.ids)), maps
+
+
+def _note_case(names: Sequence[str], notes: list[str]) -> None:
+    """A note about classes that are probably one."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault("".join(name.casefold().replace("_", " ").replace("-", " ").split()), []).append(name)
+    notes += [
+        f"the classes {' and '.join(map(repr, group))} differ only by case or spaces: remap joins them"
+        for group in alike.values()
+        if len(group) > 1
+    ]
+
+
+def free_ids(ids: Ids, used: Ids) -> Ids:
+    """(N,) the ids, with new ones in the place of those that are used: the next numbers behind all of both."""
+    taken = np.isin(ids, used)
+    count = int(taken.sum())
+    if not count:
+        return ids
+    start = int(max(ids.max(), used.max())) + 1
+    made: Ids = ids.copy()
+    if start + count <= np.iinfo(np.int64).max:
+        made[taken] = np.arange(start, start + count)
+    else:  # there are no numbers behind these
+        candidates = np.arange(1, len(ids) + len(used) + 1)
+        made[taken] = np.setdiff1d(candidates, np.union1d(ids, used))[:count]
+    return made
+
+
+def looked_up(ids: Ids, new: Mapping[int, int], *, others: bool = False) -> Ids:
+    """(N,) the new ids; with ``others``, ids that have no new one stay."""
+    unique, places = np.unique(ids, return_inverse=True)
+    listed = [new.get(old, old) if others else new[old] for old in unique.tolist()]
+    values = np.array(listed, np.int64)
+    found: Ids = values[places.reshape(-1)]
+    return found

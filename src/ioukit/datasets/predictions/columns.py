@@ -11,8 +11,7 @@ import numpy.typing as npt
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import refuse
-from ioukit.datasets.predictions.pixels import masks_of
-from ioukit.datasets.predictions.prediction import Prediction
+from ioukit.datasets.predictions.prediction import Prediction, masks_of
 from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
 from ioukit.regions.rotated import RotatedBoxes
@@ -46,12 +45,15 @@ class PredictedColumns:
         kept, categories = self._classes(prediction, good, where)
         self.images += [image] * len(kept)
         self.categories += categories
+        masks = None
+        if prediction.masks is not None:
+            masks = masks_of(prediction.masks, f"{where}: masks", threshold=self.mask_threshold).to_rle()
         given: dict[str, Any] = {
             "boxes": np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1),
             "scores": scores,
             "rotated": prediction.rotated,
             "keypoints": prediction.keypoints,
-            "masks": None if prediction.masks is None else self._masks(prediction.masks, where),
+            "masks": masks,
             **{f"attribute {name}": column for name, column in prediction.attributes.items()},
         }
         for name, column in given.items():
@@ -131,10 +133,6 @@ class PredictedColumns:
         except DatasetError as error:
             self.problems.meet("unknown class", str(error))
             return None
-
-    def _masks(self, masks: Any, where: str) -> list[dict[str, Any]]:
-        """(N,) records of RLE."""
-        return masks_of(masks, f"{where}: masks", threshold=self.mask_threshold).to_rle()
 
 
 def _corners(prediction: Prediction, size: tuple[float, float] | None) -> Floats:

@@ -10,9 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._arrays import on_host
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
+from ioukit.regions.masks import Masks
 
-__all__ = ["Prediction", "Tool", "array_of", "column_of", "member_of", "numbers_of", "text_of"]
+__all__ = [
+    "Prediction",
+    "Tool",
+    "array_of",
+    "boxes_or_rotated",
+    "column_of",
+    "masks_of",
+    "member_of",
+    "numbers_of",
+    "text_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,6 +119,19 @@ def column_of(value: Any, where: str, count: int) -> Floats:
     return array
 
 
+def boxes_or_rotated(value: Any, where: str) -> tuple[Floats | None, Floats | None, int]:
+    """(N, 4) boxes, or (N, 5) rotated boxes if a row has five numbers; the other one is ``None``. And N.
+
+    Raises:
+        DatasetError: If it is something else.
+    """
+    if value is not None and array_of(value, where).shape[-1] == 5:
+        rotated = numbers_of(value, where, 5)
+        return None, rotated, len(rotated)
+    boxes = numbers_of(value, where, 4)
+    return boxes, None, len(boxes)
+
+
 def text_of(value: Any, where: str, count: int) -> Sequence[str] | None:
     """(N,) names, one per object; ``None`` if the value is missing or does not hold text.
 
@@ -117,5 +141,40 @@ def text_of(value: Any, where: str, count: int) -> Sequence[str] | None:
     if not isinstance(value, Sequence | np.ndarray) or not all(isinstance(one, str) for one in value):
         return None
     if len(value) != count:
-        refuse(where, f"{count:,} names, one per box", shown(list(value)))
+        refuse(where, f"{count:,} names, one per box", abbreviate(list(value)))
     return list(map(str, value)) if count else None
+
+
+def masks_of(value: Any, where: str, *, threshold: float = 0.5) -> Masks:
+    """The masks of one image.
+
+    Args:
+        value: :class:`~ioukit.Masks`, N records of RLE, or (N, H, W) or (N, 1, H, W) pixels of any library: bools,
+            integers, of which 0 is outside, or probabilities.
+        where: Their place in messages.
+        threshold: A pixel belongs to a mask if its probability is above this number.
+
+    Raises:
+        DatasetError: If they are something else.
+    """
+    if isinstance(value, Masks):
+        return value
+    if isinstance(value, Sequence) and all(isinstance(one, Mapping) for one in value):
+        try:
+            return Masks.from_rle(value)
+        except (ValueError, TypeError, KeyError) as error:
+            refuse(where, "records of RLE", str(error))
+    pixels = array_of(value, where)
+    if pixels.ndim == 4 and pixels.shape[1] == 1:
+        pixels = pixels[:, 0]
+    if pixels.size == 0 and (pixels.ndim < 3 or len(pixels) == 0):
+        return Masks.from_rle([])
+    if pixels.ndim != 3 or pixels.dtype.kind not in "biuf":
+        refuse(where, "pixels of shape (N, H, W)", f"shape {pixels.shape} of dtype {pixels.dtype}")
+    if pixels.dtype.kind == "f":
+        if np.isnan(pixels).any():
+            refuse(where, "probabilities", abbreviate("NaN"))
+        pixels = pixels > threshold
+    elif pixels.dtype not in (np.bool_, np.uint8):
+        pixels = pixels != 0
+    return Masks.from_arrays(pixels)

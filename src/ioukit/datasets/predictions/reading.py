@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import check_choice
 from ioukit.datasets.columns.detections import Detections
-from ioukit.datasets.formats.objects import ImageFinder
+from ioukit.datasets.formats.known_names import ImageFinder
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import refuse, shown
-from ioukit.datasets.predictions import detectron2, dicts, mmdetection, supervision, ultralytics
+from ioukit.datasets.formats.text_files import abbreviate, refuse
+from ioukit.datasets.predictions import tools
 from ioukit.datasets.predictions.columns import PredictedColumns
 from ioukit.datasets.predictions.prediction import Tool
 from ioukit.errors import DatasetError
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["TOOLS", "from_predictions", "tool_of"]
 
 TOOLS = (
-    Tool("Ultralytics (Results)", ultralytics.is_prediction, ultralytics.read),
-    Tool("supervision (Detections)", supervision.is_prediction, supervision.read),
-    Tool("MMDetection (DetDataSample)", mmdetection.is_prediction, mmdetection.read),
-    Tool("Detectron2 (Instances)", detectron2.is_prediction, detectron2.read),
-    Tool("torchvision or Transformers (a dict with boxes, scores and labels)", dicts.is_prediction, dicts.read),
+    Tool("Ultralytics (Results)", tools.is_ultralytics, tools.read_ultralytics),
+    Tool("supervision (Detections)", tools.is_supervision, tools.read_supervision),
+    Tool("MMDetection (DetDataSample)", tools.is_mmdetection, tools.read_mmdetection),
+    Tool("Detectron2 (Instances)", tools.is_detectron2, tools.read_detectron2),
+    Tool("torchvision or Transformers (a dict with boxes, scores and labels)", tools.is_dict, tools.read_dict),
 )
 """What detectors return, in the order in which an object is compared with them."""
 
@@ -159,13 +159,10 @@ class _Images:
         if normalized and ground_truth is None:
             raise ValueError(f"{source}: boxes in fractions need the sizes of images: give ground_truth=...")
         self.finder = None if ground_truth is None else ImageFinder(ground_truth)
-        self.labels = {} if ground_truth is None else {one: at for at, one in enumerate(self._labels(ground_truth))}
+        self.labels: dict[int | str, int] = {}
+        if ground_truth is not None:
+            self.labels = {label: at for at, label in enumerate(ground_truth.images.labels.tolist())}
         self.normalized = normalized
-
-    @staticmethod
-    def _labels(ground_truth: GroundTruth) -> list[int | str]:
-        found: list[int | str] = ground_truth.images.labels.tolist()
-        return found
 
     def find(self, named: Any, where: str) -> tuple[int | str, tuple[float, float] | None]:
         """The id of an image, and what to multiply its boxes with.
@@ -181,13 +178,13 @@ class _Images:
         if at < 0 and isinstance(name, str):
             at = self.finder.position(name, where)
         if at < 0:
-            refuse(where, f"an image of {self.finder.source}", shown(name))
+            refuse(where, f"an image of {self.finder.source}", abbreviate(name))
         label = self.finder.labels[at].item()
         if not self.normalized:
             return label, None
         width, height = self.finder.sizes[at].tolist()
         if math.isnan(width) or math.isnan(height):
-            refuse(where, "an image whose width and height are known, as boxes are fractions", shown(label))
+            refuse(where, "an image whose width and height are known, as boxes are fractions", abbreviate(label))
         return label, (width, height)
 
 
@@ -221,12 +218,12 @@ class _Classes:
         if self.known is not None:
             keys = [key for key in (label, name) if key is not None and key in self.known]
             if not keys:
-                found = shown(label if name is None else name)
+                found = abbreviate(label if name is None else name)
                 refuse(where, f"a label among the {len(self.known):,} of classes", found)
             wanted = self.known[keys[0]]
         elif label is not None and (name is None or self.categories is None):
             if not float(label).is_integer():
-                refuse(where, "a whole number", shown(label))
+                refuse(where, "a whole number", abbreviate(label))
             return int(label)
         if not isinstance(wanted, str):
             return operator.index(wanted)
@@ -235,4 +232,4 @@ class _Classes:
         try:
             return int(self.categories.ids[self.categories.positions([wanted])[0]])
         except ValueError as error:
-            refuse(where, "the name of a category (classes={...} maps names)", f"{shown(wanted)}: {error}")
+            refuse(where, "the name of a category (classes={...} maps names)", f"{abbreviate(wanted)}: {error}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit.datasets.shapes.outlines import digit, disc, regular_polygon, star
+from ioukit.regions.masks import Masks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,7 +109,8 @@ def draw_scene(
         areas.append(area)
     noisy = pixels + rng.normal(0, 6, pixels.shape)
     masks = owner == np.arange(len(labels))[:, None, None]
-    return Scene(np.clip(np.rint(noisy), 0, 255).astype(np.uint8), np.array(labels, np.int64), masks, _boxes(masks))
+    boxes = Masks.from_arrays(masks).to_boxes().numpy().astype(np.float64)
+    return Scene(np.clip(np.rint(noisy), 0, 255).astype(np.uint8), np.array(labels, np.int64), masks, boxes)
 
 
 def _place(
@@ -178,12 +180,3 @@ def _between(length: int, cells: int) -> FloatArray:
     place = (np.arange(length) + 0.5) / length * cells
     weights: FloatArray = np.maximum(0.0, 1 - np.abs(place[:, None] - np.arange(cells + 1)))
     return weights
-
-
-def _boxes(masks: NDArray[np.bool_]) -> FloatArray:
-    """(N, 4) xyxy the edges of the pixels of each mask; no mask may be empty."""
-    boxes = np.zeros((len(masks), 4))
-    for box, mask in zip(boxes, masks, strict=True):
-        columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
-        box[:] = columns[0], rows[0], columns[-1] + 1, rows[-1] + 1
-    return boxes

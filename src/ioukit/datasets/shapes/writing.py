@@ -15,12 +15,12 @@ from ioukit._optional import import_extra
 from ioukit._output import whole_folder
 from ioukit.datasets.shapes.drawing import CLASSES, Scene, check_size, draw_scene
 from ioukit.datasets.shapes.outlines import has_handwritten
+from ioukit.regions.masks import Masks
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import NDArray
 
 __all__ = ["FORMATS", "check_request", "make_shapes"]
 
@@ -170,7 +170,9 @@ class _Coco:
         height, width = scene.pixels.shape[:2]
         images, annotations = self.data["images"], self.data["annotations"]
         images.append({"id": len(images) + 1, "file_name": f"{name}.png", "width": width, "height": height})
-        for label, mask, box in zip(scene.labels.tolist(), scene.masks, scene.boxes.tolist(), strict=True):
+        masks = Masks.from_arrays(scene.masks)
+        columns = (scene.labels.tolist(), scene.boxes.tolist(), masks.area.tolist(), masks.to_rle(compressed=False))
+        for label, box, area, segmentation in zip(*columns, strict=True):
             x1, y1, x2, y2 = box
             annotations.append(
                 {
@@ -178,9 +180,9 @@ class _Coco:
                     "image_id": len(images),
                     "category_id": label + 1,
                     "bbox": [x1, y1, x2 - x1, y2 - y1],
-                    "area": int(mask.sum()),
+                    "area": int(area),
                     "iscrowd": 0,
-                    "segmentation": {"size": [height, width], "counts": _run_lengths(mask)},
+                    "segmentation": segmentation,
                 }
             )
 
@@ -191,11 +193,3 @@ class _Coco:
 
 def _digits(handwritten: bool | None) -> str:
     return "handwritten" if (has_handwritten() if handwritten is None else handwritten) else "typeset"
-
-
-def _run_lengths(mask: NDArray[np.bool_]) -> list[int]:
-    """The run lengths of a mask in COCO's order: down the columns, the first run outside the mask."""
-    column_wise = mask.ravel(order="F")
-    changes = np.flatnonzero(np.diff(column_wise, prepend=False))
-    runs: list[int] = np.diff([0, *changes.tolist(), mask.size]).tolist()
-    return runs

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice, check_number, counted
+from ioukit._checks import check_choice, check_number, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._near import Rematched, match_again, near_pairs
@@ -56,7 +56,7 @@ class ConfusionMatrix(Frozen):
     def __repr__(self) -> str:
         inner = self.counts[:-1, :-1]
         return (
-            f"ConfusionMatrix({counted(len(self.categories), 'class')}, {int(inner.trace()):,} right, "
+            f"ConfusionMatrix({pluralize(len(self.categories), 'class')}, {int(inner.trace()):,} right, "
             f"{int(inner.sum() - inner.trace()):,} confused, {int(self.counts[:-1, -1].sum()):,} missed, "
             f"{int(self.counts[-1, :-1].sum()):,} background)"
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes
@@ -51,7 +51,7 @@ class ImageResults(Frozen):
 
     def __repr__(self) -> str:
         wrong = int((self.false_positives + self.false_negatives > 0).sum())
-        return f"ImageResults({counted(len(self), 'image')}, {wrong:,} of them with errors)"
+        return f"ImageResults({pluralize(len(self), 'image')}, {wrong:,} of them with errors)"
 
     def worst(self, n: int) -> npt.NDArray[np.int64]:
         """Positions of up to ``n`` images: those with the most errors (FP + FN) first, then lower F1, then lower id.
@@ -83,16 +83,16 @@ def per_image(table: MatchTable, outcomes: Outcomes) -> ImageResults:
         raise ValueError("expected the outcomes of this table, got those of another")
     count = len(table.image_ids)
 
-    def counted(image: npt.NDArray[np.uint32], rows: npt.NDArray[Any], **more: Any) -> Any:
+    def pluralize(image: npt.NDArray[np.uint32], rows: npt.NDArray[Any], **more: Any) -> Any:
         return np.bincount(image[rows], minlength=count, **more)
 
     hits = np.flatnonzero(outcomes.detections == Outcome.TRUE_POSITIVE)
     # IoUs are added in the order of the data, regardless of the category.
     hits = hits[np.argsort(table.detections.row[hits], kind="stable")]
-    tp = counted(table.detections.image, hits)
-    fp = counted(table.detections.image, outcomes.detections == Outcome.FALSE_POSITIVE)
-    fn = counted(table.objects.image, outcomes.objects == Outcome.FALSE_NEGATIVE)
-    total_iou = counted(table.detections.image, hits, weights=outcomes.match_iou[hits])
+    tp = pluralize(table.detections.image, hits)
+    fp = pluralize(table.detections.image, outcomes.detections == Outcome.FALSE_POSITIVE)
+    fn = pluralize(table.objects.image, outcomes.objects == Outcome.FALSE_NEGATIVE)
+    total_iou = pluralize(table.detections.image, hits, weights=outcomes.match_iou[hits])
     return ImageResults(
         image_ids=table.image_ids,
         num_ground_truth=tp + fn,

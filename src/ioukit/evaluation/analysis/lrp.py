@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_number, counted
+from ioukit._checks import check_number, pluralize
 from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._quotient import quotient
@@ -162,7 +162,7 @@ class LRPErrors:
 
     def __repr__(self) -> str:
         return (
-            f"LRPErrors(oLRP={self.mean['oLRP']:.4f}, {counted(len(self.per_class), 'class')}, "
+            f"LRPErrors(oLRP={self.mean['oLRP']:.4f}, {pluralize(len(self.per_class), 'class')}, "
             f"IoU {self.iou_threshold:.4g}, area {self.area_range!r})"
         )
 

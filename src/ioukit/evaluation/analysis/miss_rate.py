@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._ranking import ranking
@@ -60,7 +60,7 @@ class MissRateCurve(Frozen):
             return float(np.exp(np.log(rates).mean()))
 
     def __repr__(self) -> str:
-        return f"MissRateCurve({counted(len(self.scores), 'detection')}, log-average {self.log_average:.4f})"
+        return f"MissRateCurve({pluralize(len(self.scores), 'detection')}, log-average {self.log_average:.4f})"
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -81,7 +81,7 @@ class MissRateCurves(Frozen):
     """(K,) each class alone."""
 
     def __repr__(self) -> str:
-        classes, images = counted(len(self.per_class), "class"), counted(self.num_images, "image")
+        classes, images = pluralize(len(self.per_class), "class"), pluralize(self.num_images, "image")
         return f"MissRateCurves({classes}, {images}, {self.overall!r})"
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice, check_number, counted
+from ioukit._checks import check_choice, check_number, pluralize
 from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._quotient import quotient
@@ -239,7 +239,7 @@ class ScoreCurves:
 
     def __repr__(self) -> str:
         return (
-            f"ScoreCurves({counted(len(self.per_class), 'class')}, IoU {self.iou_threshold:.4g}, "
+            f"ScoreCurves({pluralize(len(self.per_class), 'class')}, IoU {self.iou_threshold:.4g}, "
             f"area {self.area_range!r}, {self.overall!r})"
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._near import check_rematch, table_by_values
@@ -66,8 +66,8 @@ class RecallCurves(Frozen):
 
     def __repr__(self) -> str:
         return (
-            f"RecallCurves(AR {self.average_recall[-1]:.4f} with {counted(self.counts[-1], 'detection')}, "
-            f"area {self.area:.4f}, {counted(len(self.categories), 'class')})"
+            f"RecallCurves(AR {self.average_recall[-1]:.4f} with {pluralize(self.counts[-1], 'detection')}, "
+            f"area {self.area:.4f}, {pluralize(len(self.categories), 'class')})"
         )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.datasets import Categories
-from ioukit.datasets.columns._listed import listed_categories
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.columns.images import listed_categories
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.evaluation.evaluator.values import place_of
 
 __all__ = ["KnownCategories", "given_categories"]
@@ -74,7 +74,7 @@ class KnownCategories:
         try:
             return int(self.categories.ids[self.categories.positions([name])[0]])
         except ValueError as error:
-            refuse(where, "the name of a category", f"{shown(name)}: {error}")
+            refuse(where, "the name of a category", f"{abbreviate(name)}: {error}")
 
     def _ids(self) -> str:
         ids = self.categories.ids.tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
-from ioukit.datasets.formats.text_files import refuse, shown
+from ioukit.datasets.formats.text_files import abbreviate, refuse
 
 __all__ = ["ImageIds"]
 
@@ -56,7 +56,7 @@ class ImageIds:
             DatasetError: If not.
         """
         if self.running:
-            refuse("update", "no image_ids, as earlier images had none: they were numbered", shown(ids[0]))
+            refuse("update", "no image_ids, as earlier images had none: they were numbered", abbreviate(ids[0]))
         kinds = {type(one) for one in ids}
         if self._seen:
             kinds.add(type(next(iter(self._seen))))
@@ -66,7 +66,7 @@ class ImageIds:
         for at, one in enumerate(ids):
             if one in self._seen or one in batch:
                 when = "in this update" if one in batch else "in an earlier update"
-                refuse(place.format(at), "an image that is new", f"{shown(one)}, which was {when}")
+                refuse(place.format(at), "an image that is new", f"{abbreviate(one)}, which was {when}")
             batch.add(one)
         return ids
 
@@ -111,7 +111,9 @@ def _plain(value: Any, where: str) -> int | str:
     host = value if library_of(value) == "numpy" else as_numpy(value)
     array = np.asarray(host)
     if array.size != 1 or array.dtype.kind not in "iuU":
-        refuse(where, "the id of one image, an integer or a string", shown(value) if array.ndim == 0 else f"{array!r}")
+        refuse(
+            where, "the id of one image, an integer or a string", abbreviate(value) if array.ndim == 0 else f"{array!r}"
+        )
     one = array.reshape(-1)[0].item()
     if isinstance(one, int) and one >= 2**63:
         refuse(where, "an integer of 64 signed bits", str(one))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.datasets.columns._checks import pixel_boxes
 from ioukit.datasets.formats.text_files import refuse
 from ioukit.evaluation.evaluator.categories import KnownCategories
@@ -223,7 +223,7 @@ class Reader:
         for image, (count, boxes) in enumerate(zip(found.counts, counts, strict=True)):
             if count != boxes:
                 row = "detection" if self.side == "predictions" else "object"
-                refuse(f"{self.side}[{image}]: {name}", f"{counted(boxes, 'value')}, one per {row}", f"{count:,}")
+                refuse(f"{self.side}[{image}]: {name}", f"{pluralize(boxes, 'value')}, one per {row}", f"{count:,}")
 
     def _check_finite(
         self, rows: npt.NDArray[Any], counts: Sequence[int], name: str, *, lowest: float | None = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from ioukit.datasets.columns.keypoints import boxes_of_keypoints
 from ioukit.datasets.formats.text_files import refuse
-from ioukit.datasets.predictions.pixels import masks_of
+from ioukit.datasets.predictions.prediction import masks_of
 from ioukit.evaluation.evaluator.categories import KnownCategories
 from ioukit.evaluation.evaluator.reading import Reader, Records
 from ioukit.evaluation.evaluator.rows import Rows

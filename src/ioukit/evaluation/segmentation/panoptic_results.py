@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_choice, counted
+from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.class_results import ClassResults
@@ -117,7 +117,7 @@ class PanopticAverage(Frozen):
     """Categories in the means."""
 
     def __repr__(self) -> str:
-        classes = counted(self.num_categories, "class")
+        classes = pluralize(self.num_categories, "class")
         return f"PanopticAverage(PQ={self.pq:.4f}, SQ={self.sq:.4f}, RQ={self.rq:.4f}, {classes})"
 
 
@@ -283,7 +283,7 @@ class PanopticQuality(Frozen):
 
     def __repr__(self) -> str:
         numbers = f"PQ={self.overall.pq:.4f}, SQ={self.overall.sq:.4f}, RQ={self.overall.rq:.4f}"
-        images, classes = counted(len(self.image_ids), "image"), counted(self.overall.num_categories, "class")
+        images, classes = pluralize(len(self.image_ids), "image"), pluralize(self.overall.num_categories, "class")
         return f"PanopticQuality({numbers}, {images}, {classes})"
 
 

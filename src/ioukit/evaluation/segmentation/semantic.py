@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._checks import check_count, counted
+from ioukit._checks import check_count, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._optional import import_extra
 from ioukit.errors import DatasetError
@@ -137,7 +137,7 @@ class SemanticIoU(Frozen):
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{key}={value:.4f}" for key, value in self.summary.items())
-        return f"SemanticIoU({numbers}, {counted(len(self.names), 'class')}, {counted(self.num_images, 'image')})"
+        return f"SemanticIoU({numbers}, {pluralize(len(self.names), 'class')}, {pluralize(self.num_images, 'image')})"
 
 
 def semantic_iou(

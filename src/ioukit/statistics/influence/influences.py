@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_count, counted
+from ioukit._checks import check_count, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import MatchTable, Measure
 
@@ -71,7 +71,7 @@ class Influence(Frozen):
         return len(self.adds)
 
     def __repr__(self) -> str:
-        return f"Influence({self.key}={self.value:.4f}, {counted(len(self), self.of)})"
+        return f"Influence({self.key}={self.value:.4f}, {pluralize(len(self), self.of)})"
 
     def worst(self, count: int = 20) -> tuple[Influential, ...]:
         """The rows that cost most: the number is better without one of them.
@@ -105,7 +105,7 @@ class Influence(Frozen):
             IndexError: If there is no such row.
         """
         if not -len(self) <= position < len(self):
-            raise IndexError(f"there are {counted(len(self), self.of)}, got position {position}")
+            raise IndexError(f"there are {pluralize(len(self), self.of)}, got position {position}")
         position %= len(self)
         table = self.matches
         adds, without = float(self.adds[position]), float(self.without[position])

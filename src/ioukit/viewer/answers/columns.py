@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
-from ioukit.datasets.formats.coded_column import CodedColumn
-from ioukit.datasets.formats.list_column import ListColumn
+from ioukit._checks import pluralize
+from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.errors import DatasetError
 from ioukit.slices.image_table import ImageRows, column_values, image_rows, is_list
 from ioukit.viewer.answers.values import LeftOutError, Value
@@ -68,7 +67,7 @@ def user_columns(
     if not found.names:
         raise DatasetError(f"{table.source}: expected another column than {found.key!r}, found none")
     if found.without:
-        notes.insert(0, f"{table.source}: {found.without:,} of {counted(len(ids), 'image')} have no row")
+        notes.insert(0, f"{table.source}: {found.without:,} of {pluralize(len(ids), 'image')} have no row")
     values = [value for name in found.names for value in _values_or_note(table, name, found, notes)]
     if len(values) > MOST_COLUMNS:
         notes.append(f"{table.source}: the first {MOST_COLUMNS} of {len(values):,} columns are shown")

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from ioukit.datasets.formats.folder_listing import count_of, first_file
+from ioukit.datasets.formats.recognising import count_of, first_file
 
 if TYPE_CHECKING:
     from pathlib import Path

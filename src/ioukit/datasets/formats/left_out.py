@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.columns.detections import Detections
 
-__all__ = ["Holds", "lost"]
+__all__ = ["Holds", "left_out_columns"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Holds:
     """Whether a reader computes areas from segmentations and rotated boxes, where the files hold them."""
 
 
-def lost(data: GroundTruth | Detections, holds: Holds) -> list[str]:
+def left_out_columns(data: GroundTruth | Detections, holds: Holds) -> list[str]:
     """A note for each column with values that the files do not hold, with how many there are."""
     notes = []
     for kind, column in data.regions.items():

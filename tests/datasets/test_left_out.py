@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 
 from ioukit.datasets import Detections, GroundTruth
-from ioukit.datasets.formats.losses import Holds, lost
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.regions import RotatedBoxes
 from support.data_sets import ALL_COLUMNS, ground_truths
 
@@ -55,20 +55,20 @@ NOTES: dict[str, dict[str, Any]] = {
 
 def test_each_loss_has_a_note() -> None:
     gt = everything()
-    assert lost(gt, ALL) == []
+    assert left_out_columns(gt, ALL) == []
     for note, changes in NOTES.items():
-        assert lost(gt, dataclasses.replace(ALL, **changes)) == [note]
+        assert left_out_columns(gt, dataclasses.replace(ALL, **changes)) == [note]
     nothing = Holds(image_sizes=False, empty_images=False)
-    assert sorted(lost(gt, nothing)) == sorted(NOTES)
+    assert sorted(left_out_columns(gt, nothing)) == sorted(NOTES)
 
 
 def test_areas_may_be_those_of_regions() -> None:
     gt = everything()
     holds = dataclasses.replace(ALL, areas=False, areas_of_regions=True)
-    assert lost(gt, holds) == ["areas of 2 objects that are not those of the regions"]
+    assert left_out_columns(gt, holds) == ["areas of 2 objects that are not those of the regions"]
     fitting = dataclasses.replace(gt, areas=np.array([2.0, 4.0, 16.0]))
-    assert lost(fitting, holds) == []
-    assert lost(fitting, dataclasses.replace(holds, regions=frozenset())) == [
+    assert left_out_columns(fitting, holds) == []
+    assert left_out_columns(fitting, dataclasses.replace(holds, regions=frozenset())) == [
         "segmentations of 1 object",
         "keypoints of 3 objects",
         "areas of 1 object that are not those of the regions",
@@ -83,34 +83,41 @@ def test_areas_of_rotated_boxes_may_differ_by_roundings() -> None:
     ):
         columns: dict[str, Any] = {"image_ids": ["a"] * 3, "category_ids": [1] * 3, "areas": boxes.area * scale}
         gt = GroundTruth.from_arrays(**columns, regions=boxes)
-        assert lost(gt, dataclasses.replace(ALL, areas=False, areas_of_regions=True)) == notes
+        assert left_out_columns(gt, dataclasses.replace(ALL, areas=False, areas_of_regions=True)) == notes
     upright: dict[str, Any] = {"image_ids": ["a"], "category_ids": [1], "boxes": [[0, 0, 2, 3]]}
     for area, count in ((6, 0), (6 * (1 + 1e-10), 1), (9, 1), (4, 1)):
         gt = GroundTruth.from_arrays(**upright, areas=[area])
-        assert len(lost(gt, dataclasses.replace(ALL, areas=False))) == count
-        assert len(lost(gt, dataclasses.replace(ALL, areas=False, areas_of_regions=True))) == (area in (4, 9))
+        assert len(left_out_columns(gt, dataclasses.replace(ALL, areas=False))) == count
+        assert len(left_out_columns(gt, dataclasses.replace(ALL, areas=False, areas_of_regions=True))) == (
+            area in (4, 9)
+        )
     tiny: dict[str, Any] = {"image_ids": ["a"], "category_ids": [1], "boxes": [[0, 0, 1e-5, 1e-5]]}
-    assert len(lost(GroundTruth.from_arrays(**tiny, areas=[2e-10]), dataclasses.replace(ALL, areas=False))) == 1
+    assert (
+        len(left_out_columns(GroundTruth.from_arrays(**tiny, areas=[2e-10]), dataclasses.replace(ALL, areas=False)))
+        == 1
+    )
 
 
 def test_columns_without_values_are_no_loss() -> None:
     gt = GroundTruth.from_arrays(image_ids=[], category_ids=[], boxes=[], categories={1: "a"}, flags={"crowd": []})
-    assert lost(gt, Holds(unused_categories=True, category_ids=True)) == []
+    assert left_out_columns(gt, Holds(unused_categories=True, category_ids=True)) == []
     names = GroundTruth.from_arrays(image_ids=["a"], category_ids=[1], boxes=[[0, 0, 1, 1]], segmentations=[None])
-    assert lost(names, Holds(category_ids=True)) == []
+    assert left_out_columns(names, Holds(category_ids=True)) == []
 
 
 def test_losses_of_detections() -> None:
     columns: dict[str, Any] = {"image_ids": [1, 1], "category_ids": [1, 1], "boxes": [[0, 0, 1, 1]] * 2}
     dt = Detections.from_arrays(**columns, scores=[1, 0], areas=[1, 2], attributes={"alpha": [1, 2]})
-    assert lost(dt, Holds()) == [
+    assert left_out_columns(dt, Holds()) == [
         "attribute alpha of 2 detections",
         "areas of 1 detection that are not those of the boxes",
     ]
-    assert lost(Detections.from_arrays(**columns, scores=[1, 0]), Holds()) == []
+    assert left_out_columns(Detections.from_arrays(**columns, scores=[1, 0]), Holds()) == []
 
 
 @given(ground_truths(flags=("crowd",), polygons=True, keypoints=2, sizes=None))
 def test_a_format_that_holds_all_loses_nothing(gt: GroundTruth) -> None:
-    assert lost(gt, ALL) == []
-    assert len(set(lost(gt, Holds(image_sizes=False)))) == len(lost(gt, Holds(image_sizes=False)))
+    assert left_out_columns(gt, ALL) == []
+    assert len(set(left_out_columns(gt, Holds(image_sizes=False)))) == len(
+        left_out_columns(gt, Holds(image_sizes=False))
+    )

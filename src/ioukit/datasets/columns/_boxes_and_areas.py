@@ -1,10 +1,14 @@
-"""Areas of annotations whose records have none: those of their masks, or else those of their boxes."""
+"""Boxes and areas that the records of COCO's files lack: those of their masks or keypoints.
+
+Detections may have a mask or keypoints in the place of a box. Annotations may lack an area: then it is that of the
+mask, or else that of the box. Both are computed only if a file needs them, so this module is imported late.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,21 +16,56 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._checks import check_threads
+from ioukit._columns import take_rows
 from ioukit.datasets.columns._checks import check_readable_again
-from ioukit.datasets.columns._regions import SEGMENTATIONS, WITHOUT_AREA
-from ioukit.datasets.columns.lazy import Segmentations
+from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_AREA
+from ioukit.datasets.columns.keypoints import boxes_of_keypoints
+from ioukit.datasets.columns.lazy import Segmentations, ValuesOfFiles
+from ioukit.datasets.columns.masks import boxes_of_masks
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from ioukit._columns import Columns
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["with_areas"]
+__all__ = ["boxes_of_regions", "readable_rows", "with_areas"]
 
 Floats = npt.NDArray[np.float64]
-
-
 Data = TypeVar("Data", bound="Columns")
+
+
+def boxes_of_regions(regions: Mapping[str, Any], source: str, threads: int | None) -> tuple[Floats, Floats]:
+    """(N, 4) boxes ``[x, y, width, height]`` around the masks of detections, or else around their keypoints, and areas.
+
+    Raises:
+        DatasetError: If a mask or keypoints cannot be read.
+    """
+    if SEGMENTATIONS in regions:
+        return boxes_of_masks(regions[SEGMENTATIONS], source, threads)
+    return boxes_of_keypoints(regions[KEYPOINTS], source, threads)
+
+
+def readable_rows(regions: Mapping[str, Any], source: str, threads: int | None) -> npt.NDArray[np.intp]:
+    """The rows whose boxes can be computed. Halves that can be read as a whole are not looked at one by one.
+
+    Raises:
+        DatasetError: If no row can be read again, because the source was a pipe.
+    """
+    for name, column in regions.items():
+        if isinstance(column, ValuesOfFiles):
+            for path, _, _ in column.files():
+                check_readable_again(path, name)
+    count = max(map(len, regions.values()))
+    good: list[npt.NDArray[np.intp]] = [np.zeros(0, np.intp)]
+    left = [np.arange(count)]
+    while left:
+        rows = left.pop()
+        try:
+            boxes_of_regions(take_rows(regions, rows), source, threads)
+            good.append(rows)
+        except DatasetError:
+            left += np.array_split(rows, 2) if len(rows) > 1 else []
+    return np.sort(np.concatenate(good))
 
 
 def with_areas(ground_truth: Data, on_invalid: OnInvalid, threads: int | None) -> Data:

@@ -1,0 +1,134 @@
+"""What images and classes are called in the files that are written: names that can be told apart, or a refusal.
+
+Formats differ in what a name may be: any text in JSON or XML, a word in a line of text, a file beside others, or a
+file with its folders. Each has a function here, so that no writer makes two images or classes one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from ioukit.datasets.formats.image_files import SUFFIXES
+from ioukit.datasets.formats.text_files import abbreviate, refuse
+
+if TYPE_CHECKING:
+    from ioukit.datasets.columns.ground_truth import GroundTruth
+    from ioukit.datasets.columns.images import Categories, Images
+
+__all__ = ["class_names", "class_words", "image_file_names", "image_names", "image_stems"]
+
+_LONGEST = 200
+"""In bytes of UTF-8. Most file systems allow 255; this leaves room for a suffix."""
+
+
+def image_names(images: Images, source: str) -> tuple[list[str], list[str]]:
+    """(I,) the file name of each image, or its id if it has no name; and a note about other ids, which are lost.
+
+    Raises:
+        DatasetError: If two images have the same name.
+    """
+    names = [name or str(label) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
+    if len(set(names)) < len(names):
+        refuse(source, "names of images that differ", f"{abbreviate(Counter(names).most_common(1)[0][0])} twice")
+    lost = 0 if images.keys is None else sum(a != b for a, b in zip(names, images.keys.tolist(), strict=True))
+    return names, [f"ids of {lost:,} images that are not their names: their names remain"] if lost else []
+
+
+def class_names(categories: Categories, source: str) -> dict[int, str]:
+    """The names of the classes by id.
+
+    Raises:
+        DatasetError: If two classes have the same name, or one has none.
+    """
+    if len(set(categories.names)) < len(categories):
+        refuse(
+            source,
+            "names of classes that differ",
+            f"{abbreviate(Counter(categories.names).most_common(1)[0][0])} twice",
+        )
+    if "" in categories.names:
+        refuse(source, "classes with names", "an empty name")
+    return dict(zip(categories.ids.tolist(), categories.names, strict=True))
+
+
+def class_words(categories: Categories, source: str, joint: str = "_") -> tuple[dict[int, str], list[str]]:
+    """A word for each class by its id, and a note if names were changed.
+
+    Args:
+        categories: The classes.
+        source: The name of the data in messages.
+        joint: What stands in the place of spaces and other blanks.
+
+    Raises:
+        DatasetError: If the words are not all different, or one is empty.
+    """
+    names = dict(zip(categories.ids.tolist(), categories.names, strict=True))
+    words = {number: joint.join(name.split()) for number, name in names.items()}
+    if len(set(words.values())) < len(words) or "" in words.values():
+        refuse(source, "names of classes that differ, also without spaces", abbreviate(list(names.values())))
+    changed = sum(words[number] != name for number, name in names.items())
+    return words, [f"spaces in the names of {changed:,} classes: they are written as {joint}"] if changed else []
+
+
+def image_stems(images: Images, source: str) -> list[str]:
+    """(I,) a name without suffix for the file of each image: that of the image, without folders.
+
+    An image without a name has its id as the name. If two names are the same, the ids are the names of all files.
+
+    Raises:
+        DatasetError: If the ids cannot be names of files, or differ only by upper and lower case: some file systems
+            would take them for one.
+    """
+    stems = [_stem(name, str(label)) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
+    if not _are_names(stems):
+        stems = [str(label) for label in images.labels.tolist()]
+        if not _are_names(stems):
+            twice = Counter(map(str.casefold, stems))
+            wrong = next(stem for stem in stems if not _is_name(stem) or twice[stem.casefold()] > 1)
+            refuse(source, "images whose names or ids can be names of files and differ", abbreviate(wrong))
+    return stems
+
+
+def _stem(name: str, label: str) -> str:
+    path = PurePosixPath((name or label).replace("\\", "/"))
+    # An id may have a dot in it, and no suffix.
+    return path.name if name in ("", label) and path.suffix.lower() not in SUFFIXES else path.stem
+
+
+def _are_names(stems: list[str]) -> bool:
+    return all(map(_is_name, stems)) and len(set(map(str.casefold, stems))) == len(stems)
+
+
+def _is_name(stem: str) -> bool:
+    return (
+        bool(stem)
+        and len(stem.encode("utf-8", "replace")) <= _LONGEST
+        and stem.isprintable()
+        and not (set(stem) & set('/\\:*?"<>|') or stem[0] in ". " or stem[-1] in ". ")
+    )
+
+
+def image_file_names(ground_truth: GroundTruth) -> list[str]:
+    """The name of the file of each image: that of the data set, or the id of the image if it has none.
+
+    Raises:
+        DatasetError: If a name leads out of the folder or cannot be that of a file, or two differ by the suffix alone.
+    """
+    names = []
+    stems: dict[str, str] = {}
+    images = ground_truth.images
+    for given, label in zip(images.names, images.labels.tolist(), strict=True):
+        name = (given or str(label)).replace("\\", "/")
+        where = f"{ground_truth.source}: image {label!r}"
+        parts = name.split("/")
+        if not all(parts) or set(parts) & {".", ".."} or ":" in parts[0] or not name.isprintable():
+            refuse(where, "the name of a file inside a folder", abbreviate(name))
+        stem = os.path.splitext(name)[0]
+        if stem in stems:
+            refuse(where, "names that differ but for the suffix", f"{name} and {stems[stem]}")
+        stems[stem] = name
+        names.append(name)
+    return names
