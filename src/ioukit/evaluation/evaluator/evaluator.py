@@ -300,8 +300,7 @@ class Evaluator:
             group: A group of ``torch.distributed``; the default group if ``None``. If there is none, this process is
                 alone.
             gather: For other libraries: a function that takes the bytes of this process, and returns those of all
-                processes, in the same order everywhere. ``torch.distributed`` is not used then. A
-                :class:`~ioukit.evaluation.FolderGather` does this through a folder that all processes see.
+                processes, in the same order everywhere. ``torch.distributed`` is not used then.
 
         Raises:
             RuntimeError: If another process failed; the message says which one, and why.
