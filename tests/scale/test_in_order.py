@@ -24,8 +24,7 @@ from ioukit.scale import open_detections, stages
 from ioukit.scale.engines import local
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
 from ioukit.scale.layout import layout_of
-from ioukit.scale.sources import Piece
-from ioukit.scale.sources.source import Cut
+from ioukit.scale.sources.source import Cut, Piece
 from support.same_columns import assert_same_evaluation
 
 pa = pytest.importorskip("pyarrow")

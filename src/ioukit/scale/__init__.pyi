@@ -3,7 +3,8 @@
 from ioukit.scale.evaluating import evaluate
 from ioukit.scale.planning import Plan, plan
 from ioukit.scale.replicating import replicate
-from ioukit.scale.sources import DetectionSource, Piece, open_detections
+from ioukit.scale.sources.opening import open_detections
+from ioukit.scale.sources.source import DetectionSource, Piece
 
 __all__ = [
     "DetectionSource",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.datasets import Images
-from ioukit.scale.sources import Piece
+from ioukit.scale.sources.source import Piece
 
 __all__ = ["Layout", "layout_of"]
 

@@ -20,8 +20,8 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.layout import Layout, layout_of
 from ioukit.scale.memory import Budget, budget_of
 from ioukit.scale.parts import edges_of
-from ioukit.scale.sources import DetectionSource, open_detections
-from ioukit.scale.sources.source import Cut
+from ioukit.scale.sources.opening import open_detections
+from ioukit.scale.sources.source import Cut, DetectionSource
 from ioukit.scale.stages import Job
 
 __all__ = ["Prepared", "Request", "check_ground_truth", "prepare"]

@@ -22,7 +22,7 @@ from ioukit.scale.memory import Budget, bytes_of
 from ioukit.scale.parts import GroundTruthParts
 from ioukit.scale.ranges import Range, counts_per_image, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, prepare
-from ioukit.scale.sources import Piece
+from ioukit.scale.sources.source import Piece
 from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
