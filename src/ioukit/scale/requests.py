@@ -17,12 +17,11 @@ from ioukit.datasets import Categories, Detections, GroundTruth, IdLists
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near, match
 from ioukit.evaluation.protocols import Protocol
-from ioukit.scale.layout import Layout, layout_of
+from ioukit.scale.in_order import Layout, layout_of
 from ioukit.scale.memory import Budget, budget_of
-from ioukit.scale.parts import edges_of
+from ioukit.scale.parts import Job, edges_of
 from ioukit.scale.sources.opening import open_detections
 from ioukit.scale.sources.source import Cut, DetectionSource
-from ioukit.scale.stages import Job
 
 __all__ = ["Prepared", "Request", "check_ground_truth", "prepare"]
 

@@ -1,4 +1,11 @@
-"""The match table of a part in Arrow files: detections by category in falling order of score, as a merge reads them."""
+"""The match table of a part in Arrow files: detections by category in falling order of score, as a merge reads them.
+
+Owns: the format of these files, and which numbers take fewer bytes in them. Does not own: checksums (kept_files.py),
+the merge (merging.py), the table of all parts (stored_table.py).
+The format of ioukit.evaluation.table_file is an archive that is read as a whole. Here a merge reads a block of one
+category at a time, of as many parts as there are, so rows are sorted when they are written. A stable sort brings back
+the order of the table when all of it is read. Numbers are narrowed only where no bit of them changes.
+"""
 
 from __future__ import annotations
 

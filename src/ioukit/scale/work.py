@@ -1,4 +1,11 @@
-"""The folder in which an evaluation in parts keeps what it has done, so that it can go on after an interruption."""
+"""The folder in which an evaluation in parts keeps what it has done, so that it can go on after an interruption.
+
+Owns: whose folder it is (the job, the lock), the rows that were split, and what is said of each piece. Does not own:
+the tables in it (table_files.py), checksums and the words for damage (kept_files.py), the order of the steps
+(engines/).
+There is no list of what is done: a file appears complete under its name or not at all, so the names are the list, and
+nothing can disagree with it after a crash. What a piece says is written last, because it needs the files that it names.
+"""
 
 from __future__ import annotations
 

@@ -66,7 +66,10 @@ def evaluate_on_ray(
     else:
         connection.close()
         weakref.finalize(table, _remove, temporary)
-    return Evaluation(table, _curves(table, outcome), outcome.dropped, outcome.notes)
+    curves = outcome.drawn
+    if not isinstance(curves, Curves):
+        curves = curves_of(table, [curves[category] for category in range(len(table.evaluated))])
+    return Evaluation(table, curves, outcome.dropped, outcome.notes)
 
 
 def _absolute(given: Any) -> Any:
@@ -81,8 +84,3 @@ def _absolute(given: Any) -> Any:
 def _remove(folder: Path | None) -> None:
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _curves(table: StoredTable, outcome: Outcome) -> Curves:
-    drawn = outcome.drawn
-    return drawn if isinstance(drawn, Curves) else curves_of(table, [drawn[at] for at in range(len(table.evaluated))])

@@ -1,4 +1,11 @@
-"""The task that starts all tasks of an evaluation on Ray. It holds references, headers and curves, and no rows."""
+"""The task that starts all tasks of an evaluation on Ray. It holds references, headers and curves, and no rows.
+
+Owns: which tasks run, in which order, and what a run that goes on need not do again. Does not own: what a task computes
+(ray_steps.py), its repetition and its errors (ray_tasks.py), the connection and the result in the caller (ray.py).
+It is a task itself, because Ray sends small results to the process that started their task: if the caller started the
+tasks, rows would pass through it. More than ``FAN_IN`` parts are merged in a tree, so that no task holds the runs of
+all.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._optional import import_extra
+from ioukit._output import write_whole
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation import MatchTable
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.evaluating import ground_truth_of
-from ioukit.scale.engines.ray_record import InputRecord, read_record, write_record
 from ioukit.scale.engines.ray_steps import (
     SplitRows,
     add_counts,
@@ -33,10 +40,10 @@ from ioukit.scale.engines.ray_steps import (
     split_step,
 )
 from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, value_of
-from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.ranges import large_parts, ranges_of_parts
+from ioukit.scale.kept_files import checked_digest, reading, with_digest
+from ioukit.scale.parts import GroundTruthParts, Job, Range, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, check_ground_truth, prepare
-from ioukit.scale.stages import Job, draws_in_parts
+from ioukit.scale.stages import draws_in_parts
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, work_folder
 
@@ -47,6 +54,8 @@ FAN_IN = 64
 _GROUPS_PER_CORE = 2
 _MOST_GROUPS = 256
 _NONE = Detections.from_coco([])
+_INPUT = "input.json"
+"""Where a run keeps what the tasks that read the input found."""
 _TO_KEEP = "evaluate with work=, a folder that all nodes see, to keep it"
 
 
@@ -135,6 +144,52 @@ def _folder(
                 shutil.rmtree(left, ignore_errors=True)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Input:
+    """What is known of the detections when all of them were read once."""
+
+    rows: int
+    """How many detections."""
+    dropped: int
+    """Records that were left out."""
+    notes: tuple[str, ...]
+    """Notes about the data."""
+    ranges: tuple[Range, ...]
+    """The parts, large ones in several ranges."""
+    most_rows: int
+    """How many detections could be matched at a time when the parts were cut."""
+
+    @property
+    def edges(self) -> npt.NDArray[np.int64]:
+        """The positions of images at which the ranges begin, and the number of images."""
+        return np.array([*(one.first for one in self.ranges), self.ranges[-1].end], np.int64)
+
+
+def _write_record(folder: Path, record: _Input) -> None:
+    """Keep a record in the folder of a run."""
+    write_whole(folder / _INPUT, with_digest(dataclasses.asdict(record)))
+
+
+def _read_record(folder: Path) -> _Input | None:
+    """The record in the folder of a run; ``None`` if there is none.
+
+    Raises:
+        DatasetError: If it is damaged.
+    """
+    path = folder / _INPUT
+    if not path.exists():
+        return None
+    with reading(f"{path}: remove {folder}, and start again; the file is"):
+        given = checked_digest(path.read_text(encoding="utf-8"))
+        return _Input(
+            rows=given["rows"],
+            dropped=given["dropped"],
+            notes=tuple(given["notes"]),
+            ranges=tuple(Range(*one) for one in given["ranges"]),
+            most_rows=given["most_rows"],
+        )
+
+
 class PartRows(NamedTuple):
     """The rows of a part, or of a range of its images."""
 
@@ -160,14 +215,14 @@ class _Run:
     def outcome(self, categories: Categories) -> Outcome:
         """Split, match and draw."""
         gt, folder = self._gt, self._folder
-        record = None if folder is None else read_record(folder.path)
+        record = None if folder is None else _read_record(folder.path)
         if record is not None and record.most_rows > self._most_rows:
             record = None  # the memory was larger then: parts may have to be cut
         parts: Sequence[PartRows] = ()
         if record is None or self._missing(record):
             record, parts = self._split(record)
         if folder is not None:
-            write_record(folder.path, record)
+            _write_record(folder.path, record)
             tables_of_ranges = [folder.table(one.first, one.end) for one in record.ranges]
             self._check([table for table in tables_of_ranges if table.folder.is_dir()])
         matches = self._match(record, parts) if parts else []
@@ -196,12 +251,12 @@ class _Run:
         groups = [tables[first : first + FAN_IN] for first in range(0, len(tables), FAN_IN)]
         self._tasks.receipts([self._tasks.submit("the check of tables", check_tables, group) for group in groups])
 
-    def _missing(self, record: InputRecord) -> list[int]:
+    def _missing(self, record: _Input) -> list[int]:
         """The ranges without a table."""
         folder, ranges = self._folder, enumerate(record.ranges)
         return [at for at, one in ranges if folder is None or not folder.table(one.first, one.end).folder.is_dir()]
 
-    def _split(self, record: InputRecord | None) -> tuple[InputRecord, list[PartRows]]:
+    def _split(self, record: _Input | None) -> tuple[_Input, list[PartRows]]:
         """Read all pieces: what is known then, and the rows of each range, by reference."""
         job = self._job if record is None else dataclasses.replace(self._job, edges=record.edges)
         shared, pieces = self._ray.put(job), self._ray.put(self._pieces)
@@ -217,7 +272,7 @@ class _Run:
         sizes = sum((receipt.sizes for receipt in receipts), np.zeros(job.parts, np.int64))
         large = large_parts(sizes.tolist(), self._most_rows)
         counts = self._counts(job, large, splits) if large else {}
-        found = InputRecord(
+        found = _Input(
             rows=starts[-1],
             dropped=sum(receipt.dropped for receipt in receipts),
             notes=tuple(dict.fromkeys(note for receipt in receipts for note in receipt.notes)),
@@ -238,7 +293,7 @@ class _Run:
         ends = np.cumsum([job.edges[part + 1] - job.edges[part] for part in large])
         return dict(zip(large, np.split(total, ends[:-1]), strict=True))
 
-    def _cut(self, record: InputRecord, large: Sequence[int], rows: Sequence[PartRows]) -> list[PartRows]:
+    def _cut(self, record: _Input, large: Sequence[int], rows: Sequence[PartRows]) -> list[PartRows]:
         """The rows of each range, where parts are cut."""
         edges = [
             np.array([*(one.first for one in record.ranges if one.part == part), self._job.edges[part + 1]])
@@ -262,7 +317,7 @@ class _Run:
             first = end
         return [one for of_part in found.values() for one in of_part]
 
-    def _match(self, record: InputRecord, parts: Sequence[PartRows]) -> list[Task]:
+    def _match(self, record: _Input, parts: Sequence[PartRows]) -> list[Task]:
         job = dataclasses.replace(self._job, edges=record.edges)
         objects, shared = GroundTruthParts(self._gt), self._ray.put(job)
         folder = self._folder
