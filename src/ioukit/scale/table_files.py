@@ -109,23 +109,20 @@ def header_of(table: MatchTable) -> dict[str, Any]:
     }
 
 
-def write_table(
-    table: MatchTable, folder: str | os.PathLike[str], *, block_rows: int = BLOCK_ROWS, threads: int = 1
-) -> None:
+def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows: int = BLOCK_ROWS) -> None:
     """Write a match table to a new folder. The folder appears complete or not at all.
 
     Args:
         table: The matches.
         folder: The folder, which must not exist.
         block_rows: How many detections of a category are read at a time when curves are drawn.
-        threads: How many threads.
 
     Raises:
         OSError: If it cannot be written.
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     evaluated = table.evaluated_category(table.detections.category)
-    order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), threads)
+    order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), 1)
     blocks = [
         [(start, min(start + block_rows, end)) for start in range(first, end, block_rows)]
         for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)

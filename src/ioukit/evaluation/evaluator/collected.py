@@ -12,10 +12,9 @@ from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.datasets.formats.text_files import refuse
 from ioukit.evaluation.evaluator.buffers import GrowingRows
 from ioukit.evaluation.evaluator.categories import KnownCategories
-from ioukit.evaluation.evaluator.data import data_of
 from ioukit.evaluation.evaluator.images import ImageIds
 from ioukit.evaluation.evaluator.matched import MatchedParts
-from ioukit.evaluation.evaluator.rows import Rows
+from ioukit.evaluation.evaluator.rows import Rows, data_of
 from ioukit.evaluation.evaluator.state import State
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol

@@ -122,8 +122,11 @@ def pieces_of_csv(files: Sequence[FilePlace], reading: Reading, known: KnownName
         if len(set(names)) < len(names):
             raise DatasetError(f"{file.path}: line 1: expected columns of different names, found {', '.join(names)}")
         wanted = columns_to_read(names, file.path, reading, known)
-        if parts:
-            _check_same_columns(file.path, parts[0].path, wanted, parts[0].columns)
+        if parts and sorted(wanted) != sorted(parts[0].columns):
+            raise DatasetError(
+                f"{file.path}: expected the columns {', '.join(parts[0].columns)}, as {parts[0].path} has them, found "
+                f"{', '.join(wanted)}"
+            )
         size = max(1, min(_CSV_PART_BYTES, cut.piece_rows * _LEAST_CSV_ROW_BYTES))
         try:
             found_parts, rows = _core.find_csv_parts(file.path, ord(delimiter), size)
@@ -156,14 +159,6 @@ def pieces_of_csv(files: Sequence[FilePlace], reading: Reading, known: KnownName
 
     done = settled(reading, parts[0].columns, lambda _: False, known, parts[0].path, tables_of)
     return [dataclasses.replace(piece, reading=done) for piece in pieces]  # type: ignore[call-arg]
-
-
-def _check_same_columns(path: str, first: str, found: Sequence[str], expected: Sequence[str]) -> None:
-    """Refuse a file whose detections would be made of other columns than those of the first file."""
-    if sorted(found) != sorted(expected):
-        raise DatasetError(
-            f"{path}: expected the columns {', '.join(expected)}, as {first} has them, found {', '.join(found)}"
-        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
