@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice
 from ioukit.evaluation import Evaluation, MatchTable, Measure
 from ioukit.scale.engines.ray_tasks import Connection, Deadline, Tasks, cores_of
+from ioukit.scale.requests import check_engine
 from ioukit.statistics import Replicates
 from ioukit.statistics import replicate as replicate_here
 
@@ -52,15 +52,13 @@ def replicate(
         TypeError: If ``weights`` does not hold integers.
         TimeoutError: If the time is over.
     """
-    check_choice("on", on, ("local", "ray"))
+    check_engine(on, address, timeout)
     table = data.matches if isinstance(data, Evaluation) else data
     options: dict[str, Any] = {
         "measures": None if measures is None else [measures] if isinstance(measures, str | Measure) else list(measures),
         "per_class": per_class,
     }
     if on == "local":
-        if address is not None or timeout is not None:
-            raise ValueError("address and timeout need on='ray'")
         return replicate_here(table, weights, threads=threads, **options)
     given = np.asarray(weights)
     none = replicate_here(table, given[:0], **options)  # refuses what is wrong before a task begins

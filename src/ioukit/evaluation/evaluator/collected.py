@@ -56,14 +56,10 @@ class Settings:
             if mine != its:
                 shown = [value.name if isinstance(value, Protocol) else repr(value) for value in (mine, its)]
                 if shown[0] == shown[1]:  # a protocol from `replace` keeps its name
-                    shown[1] += f" with other values of {', '.join(_differing(self.protocol, protocol))}"
+                    names = (field.name for field in dataclasses.fields(Protocol))
+                    differ = [each for each in names if getattr(self.protocol, each) != getattr(protocol, each)]
+                    shown[1] += f" with other values of {', '.join(differ)}"
                 raise ValueError(f"{what} must have the same {name}, expected {shown[0]}, got {shown[1]}")
-
-
-def _differing(first: Protocol, second: Protocol) -> list[str]:
-    """The fields in which two protocols differ."""
-    names = (field.name for field in dataclasses.fields(Protocol))
-    return [name for name in names if getattr(first, name) != getattr(second, name)]
 
 
 class CollectedImages:

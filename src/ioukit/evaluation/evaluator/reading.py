@@ -102,7 +102,8 @@ class Reader:
                 self._check_named_format(value, at)
         found = joined(values, self._boxes)
         rows = np.ascontiguousarray(_as_floats(found.rows))
-        if _core.first_invalid(rows, self.format == "xyxy") is not None or not _is_small(rows):
+        is_small = not rows.size or (rows.max() <= _SAFE and rows.min() >= -_SAFE)
+        if _core.first_invalid(rows, self.format == "xyxy") is not None or not is_small:
             self._check_boxes(rows, found.counts)
         return found._replace(rows=rows), self.format
 
@@ -258,10 +259,6 @@ def _as_floats(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if rows.dtype in _FLOATS:
         return rows
     return rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
-
-
-def _is_small(rows: npt.NDArray[Any]) -> bool:
-    return not rows.size or bool(rows.max() <= _SAFE and rows.min() >= -_SAFE)
 
 
 def _are_names(value: Any) -> bool:

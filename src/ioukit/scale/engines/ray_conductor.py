@@ -14,7 +14,7 @@ import dataclasses
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -165,11 +165,6 @@ class _Input:
         return np.array([*(one.first for one in self.ranges), self.ranges[-1].end], np.int64)
 
 
-def _write_record(folder: Path, record: _Input) -> None:
-    """Keep a record in the folder of a run."""
-    write_whole(folder / _INPUT, with_digest(dataclasses.asdict(record)))
-
-
 def _read_record(folder: Path) -> _Input | None:
     """The record in the folder of a run; ``None`` if there is none.
 
@@ -181,22 +176,12 @@ def _read_record(folder: Path) -> _Input | None:
         return None
     with reading(f"{path}: remove {folder}, and start again; the file is"):
         given = checked_digest(path.read_text(encoding="utf-8"))
-        return _Input(
-            rows=given["rows"],
-            dropped=given["dropped"],
-            notes=tuple(given["notes"]),
-            ranges=tuple(Range(*one) for one in given["ranges"]),
-            most_rows=given["most_rows"],
-        )
+        ranges = tuple(Range(*one) for one in given["ranges"])
+        return _Input(**{**given, "notes": tuple(given["notes"]), "ranges": ranges})
 
 
-class PartRows(NamedTuple):
-    """The rows of a part, or of a range of its images."""
-
-    starts: Sequence[int]
-    """The row of the whole input at which each piece begins."""
-    packed: Sequence[Any]
-    """For each piece, the reference of its rows."""
+PartRows: TypeAlias = list[Any]
+"""The rows of a part, or of a range of its images: for each piece of the input, the reference of its rows."""
 
 
 class _Run:
@@ -207,10 +192,11 @@ class _Run:
     ) -> None:
         self._ray, self._tasks, self._gt, self._job, self._folder = ray, tasks, gt, job, folder
         self._pieces, self._most_rows = prepared.source.pieces, prepared.budget.most_rows
-        cores = cores_of(ray)
         evaluated = 1 if job.protocol.class_agnostic else len(job.categories or job.known_categories)
-        count = max(1, min(evaluated, _GROUPS_PER_CORE * cores, _MOST_GROUPS))
+        count = max(1, min(evaluated, _GROUPS_PER_CORE * cores_of(ray), _MOST_GROUPS))
         self._groups = [range(group, evaluated, count) for group in range(count)]
+        self._starts: list[int] = []
+        """The row of the whole input at which each piece begins, as soon as all of them have been read."""
 
     def outcome(self, categories: Categories) -> Outcome:
         """Split, match and draw."""
@@ -222,7 +208,7 @@ class _Run:
         if record is None or self._missing(record):
             record, parts = self._split(record)
         if folder is not None:
-            _write_record(folder.path, record)
+            write_whole(folder.path / _INPUT, with_digest(dataclasses.asdict(record)))
             tables_of_ranges = [folder.table(one.first, one.end) for one in record.ranges]
             self._check([table for table in tables_of_ranges if table.folder.is_dir()])
         matches = self._match(record, parts) if parts else []
@@ -265,15 +251,15 @@ class _Run:
             for number, piece in enumerate(self._pieces)
         ]
         receipts: list[SplitRows] = self._tasks.receipts(splits)
-        starts = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
-        rows = [PartRows(starts[:-1], [task.results[part] for task in splits]) for part in range(job.parts)]
+        *self._starts, total = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
+        rows = [[task.results[part] for task in splits] for part in range(job.parts)]
         if record is not None:
             return record, rows
         sizes = sum((receipt.sizes for receipt in receipts), np.zeros(job.parts, np.int64))
         large = large_parts(sizes.tolist(), self._most_rows)
         counts = self._counts(job, large, splits) if large else {}
         found = _Input(
-            rows=starts[-1],
+            rows=total,
             dropped=sum(receipt.dropped for receipt in receipts),
             notes=tuple(dict.fromkeys(note for receipt in receipts for note in receipt.notes)),
             ranges=tuple(ranges_of_parts(job, counts, self._most_rows)),
@@ -304,7 +290,7 @@ class _Run:
                 f"the cut of parts with many detections (piece {number})",
                 cut_step,
                 edges,
-                *(rows[part].packed[number] for part in large),
+                *(rows[part][number] for part in large),
                 results=sum(len(of_part) - 1 for of_part in edges),
             )
             for number in range(len(self._pieces))
@@ -313,7 +299,7 @@ class _Run:
         first = 0
         for part, of_part in zip(large, edges, strict=True):
             end = first + len(of_part) - 1
-            found[part] = [PartRows(rows[part].starts, [task.results[at] for task in cuts]) for at in range(first, end)]
+            found[part] = [[task.results[at] for task in cuts] for at in range(first, end)]
             first = end
         return [one for of_part in found.values() for one in of_part]
 
@@ -328,11 +314,11 @@ class _Run:
                 shared,
                 place,
                 self._ray.put(objects.between(*job.images_of(place))),
-                parts[place].starts,
+                self._starts,
                 (len(self._gt), record.rows),
                 None if folder is None else folder.table(*job.images_of(place)).folder,
                 self._groups,
-                *parts[place].packed,
+                *parts[place],
                 results=1 + len(self._groups) if folder is None else 0,
             )
             for place in self._missing(record)

@@ -322,8 +322,13 @@ class Run:
         return {name: float(value.detach()) for name, value in losses.items()}
 
     def _learning_rate(self) -> float:
-        """The learning rate of the next step."""
-        return _learning_rate(self.settings, (self.epoch * self.steps + self.step + 1) / self.steps)
+        """The learning rate of the next step: it rises linearly, then falls along a cosine."""
+        settings, done = self.settings, (self.epoch * self.steps + self.step + 1) / self.steps  # epochs
+        if done < settings.warmup:
+            return settings.lr * done / settings.warmup
+        part = (done - settings.warmup) / max(settings.epochs - settings.warmup, 1e-9)
+        cosine = (1 + math.cos(math.pi * min(part, 1.0))) / 2
+        return settings.lr * (settings.final_lr + (1 - settings.final_lr) * cosine)
 
     def _close_epoch(self, evaluation: Evaluation | None) -> Epoch:
         self._share_sums()
@@ -385,15 +390,6 @@ def _make_optimizer(model: YOLO, settings: Settings) -> torch.optim.Optimizer:
     if settings.optimizer == "adamw":
         return torch.optim.AdamW(groups, lr=settings.lr)
     return torch.optim.SGD(groups, lr=settings.lr, momentum=0.9, nesterov=True)
-
-
-def _learning_rate(settings: Settings, done: float) -> float:
-    """The learning rate after ``done`` epochs: it rises linearly, then falls along a cosine."""
-    if done < settings.warmup:
-        return settings.lr * done / settings.warmup
-    part = (done - settings.warmup) / max(settings.epochs - settings.warmup, 1e-9)
-    cosine = (1 + math.cos(math.pi * min(part, 1.0))) / 2
-    return settings.lr * (settings.final_lr + (1 - settings.final_lr) * cosine)
 
 
 class _RunningMean:
