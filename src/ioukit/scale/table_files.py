@@ -14,7 +14,7 @@ import dataclasses
 import itertools
 import os
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,9 @@ from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, Object
 from ioukit.evaluation.table_file import COLUMN_TYPES, opened_arrays
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
 
-__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
+__all__ = [
+    "BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_batches", "write_table",
+]  # fmt: skip
 
 BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
@@ -166,11 +168,16 @@ def _write(arrow: Any, path: Path, rows: Columns, blocks: Sequence[slice | npt.N
         ]
         return arrow.record_batch([arrow_array(arrow, column) for column in taken], names=list(columns))
 
+    write_batches(path, batch(slice(0, 0)).schema, map(batch, blocks))
+
+
+def write_batches(path: Path, schema: Any, batches: Iterable[Any]) -> None:
+    """Record batches as an Arrow file."""
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    schema = batch(slice(0, 0)).schema
     with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema, options=options) as writer:
-        for block in blocks:
-            writer.write_batch(batch(block))
+        for batch in batches:
+            writer.write_batch(batch)
 
 
 def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:

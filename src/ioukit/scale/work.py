@@ -23,7 +23,7 @@ from ioukit._optional import import_extra
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
-from ioukit.scale.table_files import TableFile
+from ioukit.scale.table_files import TableFile, write_batches
 
 __all__ = ["WorkFolder", "remove_folder", "work_folder"]
 
@@ -99,17 +99,10 @@ class WorkFolder:
 
     def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> int:
         """Write the rows of a batch of a piece, one record batch per part: the checksum of the file."""
-        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-        options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
         self._pieces.mkdir(exist_ok=True)
         path = self._batch(piece, number)
-        with (
-            whole_file(path) as unfinished,
-            arrow.OSFile(str(unfinished), "wb") as file,
-            arrow.ipc.new_file(file, parts[0].schema, options=options) as writer,
-        ):
-            for batch in parts:
-                writer.write_batch(batch)
+        with whole_file(path) as unfinished:
+            write_batches(unfinished, parts[0].schema, parts)
         return checksum(path)
 
     def finish_piece(self, piece: int, about: Mapping[str, Any]) -> None:

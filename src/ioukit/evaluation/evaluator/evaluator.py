@@ -4,8 +4,8 @@ Owns: what users call, and what is computed once until something changes. Does n
 (reading.py, region_reading.py, tools.py), the images so far (collected.py), bytes for checkpoints and processes
 (state.py).
 Cut so that an update that fails has changed nothing: reading and checking come first, and make rows; only checked rows
-reach the images. Boxes wait in few bytes and are matched many at a time, as a match per batch costs more than its rows;
-regions are matched at once, as they take more memory than their matches.
+reach the images. Boxes wait in few bytes until something is computed, and are then matched many at a time. Regions are
+matched at once, as they take more memory than their matches.
 """
 
 from __future__ import annotations

@@ -185,10 +185,6 @@ class _Run:
 def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> list[R]:
     """The results of a step for each number, in order; after an error, steps that have not begun do not begin."""
     if threads == 1:
-        return [step(number) for number in numbers]
-    pool = ThreadPoolExecutor(threads)
-    try:
-        futures = [pool.submit(step, number) for number in numbers]
-        return [future.result() for future in futures]
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        return list(map(step, numbers))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(step, numbers))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import shutil
 import tempfile
 import weakref
 from pathlib import Path
@@ -18,6 +17,7 @@ from ioukit.scale.engines.ray_tasks import Connection, Deadline, Tasks
 from ioukit.scale.requests import Request
 from ioukit.scale.stages import curves_of
 from ioukit.scale.stored_table import StoredTable
+from ioukit.scale.work import remove_folder
 
 __all__ = ["evaluate_on_ray"]
 
@@ -59,13 +59,15 @@ def evaluate_on_ray(
         table = StoredTable.of_parts(outcome.tables, outcome.image_ids, outcome.sources, outcome.categories)
     except BaseException:
         connection.close()  # before the folder goes: tasks write to it
-        _remove(temporary)
+        if temporary is not None:
+            remove_folder(temporary, os.getpid())
         raise
     if any(isinstance(one, Kept) for one in outcome.tables):
         weakref.finalize(table, connection.close)
     else:
         connection.close()
-        weakref.finalize(table, _remove, temporary)
+        if temporary is not None:
+            weakref.finalize(table, remove_folder, temporary, os.getpid())
     curves = outcome.drawn
     if not isinstance(curves, Curves):
         curves = curves_of(table, [curves[category] for category in range(len(table.evaluated))])
@@ -79,8 +81,3 @@ def _absolute(given: Any) -> Any:
     if isinstance(given, list | tuple) and all(isinstance(one, str | os.PathLike) for one in given):
         return [_absolute(one) for one in given]
     return given
-
-
-def _remove(folder: Path | None) -> None:
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
