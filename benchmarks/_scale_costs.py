@@ -16,9 +16,9 @@ import numpy as np
 import ioukit
 from ioukit.evaluation import COCO, match
 from ioukit.scale.memory import bytes_of
-from ioukit.scale.parts import GroundTruthParts, edges_of
-from ioukit.scale.sources import open_detections
-from ioukit.scale.stages import Job, draw, match_part, split
+from ioukit.scale.parts import GroundTruthParts, Job, edges_of
+from ioukit.scale.sources.opening import open_detections
+from ioukit.scale.stages import draw, match_part, split
 from ioukit.scale.table_files import write_table
 from ioukit.scale.work import WorkFolder
 

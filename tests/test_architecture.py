@@ -60,7 +60,7 @@ USERS_OF_TORCH = {"torch", "cli", "compat"}
 
 # Packages at home in one place, and only there.
 HOMES = {
-    **dict.fromkeys(("torch", "torchvision"), "torch"),
+    **dict.fromkeys(("torch", "torchmetrics", "torchvision"), "torch"),
     "matplotlib": "plots",
     **dict.fromkeys(("clearml", "mlflow", "tensorboardX", "wandb"), "experiment_logs"),
     **dict.fromkeys(("typer", "rich"), "cli"),

@@ -17,7 +17,7 @@ import pytest
 import ioukit
 from evaluation.loop_batches import batch_of
 from evaluation.sync_process import IMAGES, digest, filled, loop_images, moved_labels
-from ioukit.evaluation.evaluator import syncing
+from ioukit.evaluation.evaluator.state import _device_of, state_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -237,13 +237,13 @@ def test_the_device_is_that_of_the_group(config: str, device: str) -> None:
     current = SimpleNamespace(current_device=lambda: 3)
     torch = SimpleNamespace(device=lambda *parts: " ".join(map(str, parts)), cuda=current, xpu=current)
     distributed = SimpleNamespace(get_backend_config=lambda _: config)
-    assert syncing._device_of(torch, distributed, None) == device
+    assert _device_of(torch, distributed, None) == device
 
 
 def test_merging_after_a_sync_goes_on_with_the_own_images() -> None:
     evaluator = filled(loop_images()[:5], list(range(5)))
     other = filled(loop_images()[5:9], list(range(5, 9)))
-    message = syncing.state_message(other._images.state())
+    message = state_message(other._images.state())
     evaluator.sync(gather=lambda own: [own, message])
     assert len(evaluator) == 9
     evaluator.update(*batch_of(loop_images()[9:]), image_ids=list(range(9, IMAGES)))

@@ -1,12 +1,14 @@
-"""The metric by itself: its numbers, states and errors, with TorchMetrics or without."""
+"""The metric by itself: its numbers, states and errors."""
 
 from __future__ import annotations
 
 import copy
+import importlib
 import io
 import json
 import pickle
 import re
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="ioukit.torch needs PyTorch: pip install 'ioukit[torch]'")
+pytest.importorskip("torchmetrics", reason="the metric needs TorchMetrics: pip install 'ioukit[torch]'")
 
 import torch
 
@@ -46,6 +49,14 @@ def batches_of(seed: int, **changes: Any) -> tuple[dict[str, Any], list[Any]]:
     rng = np.random.default_rng(seed)
     arguments = random_arguments(rng) | changes
     return arguments, random_batches(rng, arguments, images=7)
+
+
+def test_without_torchmetrics_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torchmetrics", None)
+    monkeypatch.delitem(sys.modules, MeanAveragePrecision.__module__)
+    message = "ioukit.torch.MeanAveragePrecision needs torchmetrics: pip install 'ioukit[torch]'"
+    with pytest.raises(ModuleNotFoundError, match=re.escape(message)):
+        importlib.import_module(MeanAveragePrecision.__module__)
 
 
 def test_the_example_of_torchmetrics() -> None:

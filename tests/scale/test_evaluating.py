@@ -34,7 +34,7 @@ from ioukit.report import write_report
 from ioukit.scale import stages
 from ioukit.scale.memory import Budget
 from ioukit.scale.merging import merged
-from ioukit.scale.ranges import Range, ranges_of_parts
+from ioukit.scale.parts import Job, Range, ranges_of_parts
 from ioukit.scale.table_files import Run, TableFile, write_table
 from support.paths import DATA
 from support.same_columns import assert_same_columns, assert_same_evaluation
@@ -94,7 +94,7 @@ def test_a_part_is_cut_by_its_detections(real: Scene) -> None:
     """Ranges have as many images as fit; images are never cut."""
     gt = real[0]
     images = dataclasses.replace(gt.images, attributes={})
-    job = stages.Job(COCO, "bbox", None, None, images, gt.categories.ids, np.array([0, 40, 90, 100]))
+    job = Job(COCO, "bbox", None, None, images, gt.categories.ids, np.array([0, 40, 90, 100]))
     rng = np.random.default_rng(0)
     for _ in range(200):
         counts = rng.integers(0, 5, 50) ** rng.integers(1, 6)

@@ -22,10 +22,8 @@ from ioukit.datasets.columns.lazy import Names
 from ioukit.evaluation import match
 from ioukit.scale import open_detections, stages
 from ioukit.scale.engines import local
-from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
-from ioukit.scale.layout import layout_of
-from ioukit.scale.sources import Piece
-from ioukit.scale.sources.source import Cut
+from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder, layout_of
+from ioukit.scale.sources.source import Cut, Piece
 from support.same_columns import assert_same_evaluation
 
 pa = pytest.importorskip("pyarrow")
@@ -103,7 +101,7 @@ def test_any_files_give_the_same_bits(
     with tempfile.TemporaryDirectory() as path, pytest.MonkeyPatch.context() as patch:
         folder = write(Path(path) / "detections", columns, in_order(columns, order, sorted(ends), rng))
         expected = expected_of(gt, folder, near=near)
-        patch.setattr("ioukit.scale.layout.LEAST_ROWS", 0)
+        patch.setattr("ioukit.scale.in_order.LEAST_ROWS", 0)
         patch.setattr("ioukit.scale.memory.MOST_ROWS", most_rows)
         patch.setattr("ioukit.scale.requests.Cut", functools.partial(Cut, piece_rows))
         ours = scale.evaluate(gt, folder, near=near, work=Path(path) / "w", threads=2)
@@ -117,7 +115,7 @@ def test_any_files_give_the_same_bits(
 @pytest.fixture
 def sorted_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[GroundTruth, dict[str, Any], list[Any]]:
     """Four files in the order of the images; the second and the third share an image."""
-    monkeypatch.setattr("ioukit.scale.layout.LEAST_ROWS", 0)
+    monkeypatch.setattr("ioukit.scale.in_order.LEAST_ROWS", 0)
     monkeypatch.setattr("ioukit.scale.memory.MOST_ROWS", 40)
     monkeypatch.setattr("ioukit.scale.memory.BATCH_ROWS", 7)
     rng = np.random.default_rng(3)

@@ -19,12 +19,9 @@ from ioukit import (
     Evaluation,
     GroundTruth,
     evaluate,
-    nms,
-    overlap_join,
     scale,
 )
 from ioukit.evaluation.protocols import PROTOCOLS
-from ioukit.scale.boxes.box_room import Room
 from ioukit.statistics import replicate
 from support.paths import EXAMPLES
 from support.same_columns import assert_same_columns, assert_same_evaluation
@@ -212,59 +209,3 @@ def test_replicates(expected: Evaluation) -> None:
         scale.replicate(expected, weights[:, 1:], on="ray")
     with pytest.raises(ValueError, match="address and timeout need on='ray'"):
         scale.replicate(expected, weights, timeout=1)
-
-
-@pytest.mark.usefixtures("cluster")
-def test_joins_by_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("joining", "suppressing"):  # many cells
-        room = Room(boxes=400, chunk=160, pairs=500, sample=2000)
-        monkeypatch.setattr(f"ioukit.scale.boxes.{module}.room_of", lambda *_, room=room, **__: room)
-    rng = np.random.default_rng(1)
-    corners = rng.uniform(0, 300, (4000, 2))
-    boxes = np.concatenate([corners, corners + rng.uniform(1, 20, (4000, 2))], axis=1)
-    scores = rng.uniform(size=4000)
-    with scale.RayMap(timeout=60) as run:
-        chunks = [(boxes[:1500], scores[:1500]), (boxes[1500:], scores[1500:])]
-        kept = scale.nms(chunks, iou_threshold=0.3, folder=tmp_path, map=run).read()
-        pairs = list(scale.overlap_join([boxes], min_iou=0.3, folder=tmp_path, map=run, sort=True))
-        assert list(run(abs, range(-40, 0))) == list(range(40, 0, -1))
-        with pytest.raises(TypeError, match="bad operand"):
-            list(run(abs, ["text"]))
-    np.testing.assert_array_equal(kept, nms(boxes, scores, iou_threshold=0.3))
-    found = overlap_join(boxes, boxes, min_iou=0.3)
-    upper = found.rows < found.columns  # each pair once, as a set joined with itself gives it
-    for name in ("rows", "columns", "values"):
-        together = np.concatenate([getattr(pair, name) for pair in pairs])
-        np.testing.assert_array_equal(together, getattr(found, name)[upper])
-    assert not list(tmp_path.iterdir())
-    assert ray.is_initialized()
-    with pytest.raises(ValueError, match="within the with statement"):
-        run(abs, [1])
-
-
-@pytest.mark.usefixtures("cluster")
-def test_joins_on_ray_read_files_in_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("joining", "suppressing"):  # many cells
-        room = Room(boxes=400, chunk=160, pairs=500, sample=2000)
-        monkeypatch.setattr(f"ioukit.scale.boxes.{module}.room_of", lambda *_, room=room, **__: room)
-    rng = np.random.default_rng(1)
-    corners = rng.uniform(0, 300, (2000, 2))
-    boxes = np.concatenate([corners, corners + rng.uniform(1, 20, (2000, 2))], axis=1)
-    scores = rng.uniform(size=2000)
-    columns = {**dict(zip(("x1", "y1", "x2", "y2"), boxes.T, strict=True)), "score": scores}
-    pq.write_table(pa.table(columns), tmp_path / "boxes.parquet", row_group_size=150)
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("rows in this process"))
-    monkeypatch.chdir(tmp_path)
-    kept = scale.nms("boxes.parquet", iou_threshold=0.3, on="ray", folder="work", timeout=60).read()
-    np.testing.assert_array_equal(kept, nms(boxes, scores, iou_threshold=0.3))
-    found = scale.overlap_join(tmp_path / "boxes.parquet", min_iou=0.3, on="ray", timeout=60).read()
-    expected = overlap_join(boxes, min_iou=0.3)
-    for name in ("rows", "columns", "values"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert not list(work.iterdir())
-    assert ray.is_initialized()
-    monkeypatch.setattr(scale.RayMap, "machines", 3)
-    with pytest.raises(ValueError, match=r"expected folder=, a folder that all nodes see, because .* has 3"):
-        scale.nms("boxes.parquet", iou_threshold=0.3, on="ray").read()

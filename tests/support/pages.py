@@ -20,7 +20,7 @@ PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROO
 # Packages that an example may need, and that may not be installed.
 _OPTIONAL = (
     "dask", "jax", "matplotlib", "pandas", "PIL", "polars", "pyarrow", "pyspark", "ray", "shapely", "torch",
-    "torchvision",
+    "torchmetrics", "torchvision",
 )  # fmt: skip
 
 # Warnings that other packages get from each other.

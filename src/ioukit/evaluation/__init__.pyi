@@ -19,7 +19,6 @@ from ioukit.evaluation.disagreement.tools import TOOLS, Tool, find_tool
 from ioukit.evaluation.disagreement.walk import ProtocolDifference, RuleStep, explain_difference
 from ioukit.evaluation.evaluating import evaluate
 from ioukit.evaluation.evaluator.evaluator import Evaluator
-from ioukit.evaluation.evaluator.folder import FolderGather
 from ioukit.evaluation.kinds import (
     REGION_KINDS,
     BoxColumns,
@@ -74,7 +73,6 @@ __all__ = [
     "ErrorKinds",
     "Evaluation",
     "Evaluator",
-    "FolderGather",
     "IgnoreRule",
     "ImageMove",
     "ImageResults",

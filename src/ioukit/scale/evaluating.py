@@ -13,7 +13,7 @@ from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.engines.local import evaluate_here
 from ioukit.scale.memory import parsed_memory
-from ioukit.scale.requests import Request, check_ground_truth
+from ioukit.scale.requests import Request, check_engine, check_ground_truth
 
 __all__ = ["evaluate"]
 
@@ -72,7 +72,7 @@ def evaluate(
         ModuleNotFoundError: If PyArrow is not installed: ``pip install 'ioukit[tables]'``.
     """
     check_choice("iou_type", iou_type, ("bbox",))
-    check_choice("on", on, ("local", "ray"))
+    check_engine(on, address, timeout)
     request = Request(
         ground_truth=ground_truth,
         detections=detections,
@@ -88,7 +88,5 @@ def evaluate(
         from ioukit.scale.engines.ray import evaluate_on_ray  # noqa: PLC0415 - only Ray needs it
 
         return evaluate_on_ray(request, address=address, threads=threads, timeout=timeout)
-    if address is not None or timeout is not None:
-        raise ValueError("address and timeout need on='ray'")
     check_ground_truth(ground_truth)
     return evaluate_here(request, threads)

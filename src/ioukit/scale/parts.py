@@ -1,20 +1,59 @@
-"""Parts of a data set: contiguous ranges of its images, each with the objects on them."""
+"""Parts of a data set: contiguous ranges of its images, and what every step needs to know of them.
+
+Owns: where parts begin, the objects of a part, and how a part with too many detections is cut into ranges. Does not
+own: how many parts the memory asks for (memory.py, requests.py), parts that pieces of the input have alone
+(in_order.py).
+Parts are ranges of images because matching looks at one image at a time: so no part changes the row of another one.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.datasets import Detections, GroundTruth
+from ioukit.datasets import GroundTruth, Images
+from ioukit.evaluation.protocols import Protocol
 
-__all__ = ["ATTRIBUTE", "GroundTruthParts", "detections_of_part", "edges_of"]
+__all__ = [
+    "GroundTruthParts", "Job", "Positions", "Range", "counts_per_image", "edges_of", "large_parts", "ranges_of_parts",
+]  # fmt: skip
 
 Positions = npt.NDArray[np.int64]
-ATTRIBUTE = "attribute."  # before the names of further columns
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What every step needs to know: rules, images, and where the parts begin. It holds no objects or detections."""
+
+    protocol: Protocol
+    """The rules."""
+    iou_type: str
+    """The kind of region."""
+    categories: tuple[int, ...] | None
+    """Ids of the categories that are evaluated; all if ``None``."""
+    near: float | None
+    """As for :func:`ioukit.evaluation.match`."""
+    images: Images
+    """All images."""
+    known_categories: npt.NDArray[np.int64]
+    """(K,) the ids of all categories."""
+    edges: npt.NDArray[np.int64]
+    """(P + 1,) positions in the images at which the parts begin."""
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return len(self.edges) - 1
+
+    def images_of(self, part: int) -> tuple[int, int]:
+        """The positions of the first image of a part, and of the one behind its last."""
+        first, end = self.edges[part : part + 2].tolist()
+        return first, end
 
 
 def edges_of(images: int, parts: int) -> Positions:
@@ -48,20 +87,51 @@ class GroundTruthParts:
         return dataclasses.replace(objects, images=images, image_ids=image_ids), self._order[chosen]
 
 
-def detections_of_part(
-    ground_truth: GroundTruth, places: Positions, columns: Mapping[str, npt.NDArray[Any]], source: str
-) -> Detections:
-    """The detections of a part: ``places`` (N,) are positions in its images, ``columns`` all others by name."""
-    images = ground_truth.images
-    return Detections(
-        image_ids=images.ids[places] if images.keys is None else places,
-        category_ids=columns["category_ids"],
-        boxes=columns["boxes"],
-        scores=columns["scores"],
-        areas=columns.get("areas"),
-        attributes={
-            name.removeprefix(ATTRIBUTE): column for name, column in columns.items() if name.startswith(ATTRIBUTE)
-        },
-        image_keys=images.keys,
-        source=source,
-    )
+class Range(NamedTuple):
+    """A part, or a range of the images of a part that has too many detections to be matched at once."""
+
+    part: int
+    first: int
+    """The position of the first image."""
+    end: int
+    """The position behind the last image."""
+
+
+def large_parts(sizes: Sequence[int], most_rows: int) -> list[int]:
+    """The parts that have more detections than are matched at a time."""
+    return [part for part, size in enumerate(sizes) if size > most_rows]
+
+
+def counts_per_image(job: Job, part: int, rows: Any) -> Positions:
+    """(n,) how many rows of a part, as :func:`ioukit.scale.stages.split` gives them, each of its images has."""
+    first, end = job.edges[part : part + 2].tolist()
+    places = rows.column("place").to_numpy().astype(np.int64)
+    return np.bincount(places - first, minlength=end - first)
+
+
+def ranges_of_parts(job: Job, counts: Mapping[int, Positions], most_rows: int) -> list[Range]:
+    """All parts, the large ones in several ranges of images that have at most ``most_rows`` detections each.
+
+    An image is never cut: one with more detections than that is a range of its own.
+
+    Args:
+        job: The job.
+        counts: For each large part, the detections of each of its images.
+        most_rows: How many detections are matched at a time.
+    """
+    ranges: list[Range] = []
+    for part in range(job.parts):
+        first, end = job.edges[part : part + 2].tolist()
+        edges = _edges(np.cumsum(counts[part]), most_rows) if part in counts else [0, end - first]
+        ranges += [Range(part, first + one, first + other) for one, other in itertools.pairwise(edges)]
+    return ranges
+
+
+def _edges(ends: Positions, most_rows: int) -> list[int]:
+    """Where ranges begin, and the number of images, if ``ends`` detections are on the images up to each of them."""
+    edges = [0]
+    while edges[-1] < len(ends):
+        done = int(ends[edges[-1] - 1]) if edges[-1] else 0
+        fitting = int(np.searchsorted(ends, done + most_rows, side="right"))
+        edges.append(max(fitting, edges[-1] + 1))
+    return edges

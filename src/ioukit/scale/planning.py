@@ -18,10 +18,11 @@ from ioukit.datasets.operations.subset import subset
 from ioukit.evaluation.evaluating import GroundTruthLike, ground_truth_of
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.memory import PER_ROW_MATCH, PER_ROW_SPLIT, PROCESS, bytes_of, parsed_memory
-from ioukit.scale.parts import GroundTruthParts, edges_of
+from ioukit.scale.parts import GroundTruthParts, Job, edges_of
 from ioukit.scale.requests import Request, prepare
-from ioukit.scale.sources import DetectionSource, open_detections
-from ioukit.scale.stages import Job, draw, draws_in_parts, match_part, split
+from ioukit.scale.sources.opening import open_detections
+from ioukit.scale.sources.source import DetectionSource
+from ioukit.scale.stages import draw, draws_in_parts, match_part, split
 from ioukit.scale.table_files import write_table
 from ioukit.scale.work import WorkFolder
 

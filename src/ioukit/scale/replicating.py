@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice
 from ioukit.evaluation import Evaluation, MatchTable, Measure
+from ioukit.scale.engines.ray_tasks import Connection, Deadline, Tasks, cores_of
+from ioukit.scale.requests import check_engine
 from ioukit.statistics import Replicates
 from ioukit.statistics import replicate as replicate_here
 
 __all__ = ["replicate"]
+
+_TASKS_PER_CORE = 4  # a choice: a core that is done early takes work of the others
 
 
 def replicate(
@@ -47,26 +52,54 @@ def replicate(
         TypeError: If ``weights`` does not hold integers.
         TimeoutError: If the time is over.
     """
-    check_choice("on", on, ("local", "ray"))
+    check_engine(on, address, timeout)
     table = data.matches if isinstance(data, Evaluation) else data
     options: dict[str, Any] = {
         "measures": None if measures is None else [measures] if isinstance(measures, str | Measure) else list(measures),
         "per_class": per_class,
     }
     if on == "local":
-        if address is not None or timeout is not None:
-            raise ValueError("address and timeout need on='ray'")
         return replicate_here(table, weights, threads=threads, **options)
     given = np.asarray(weights)
     none = replicate_here(table, given[:0], **options)  # refuses what is wrong before a task begins
     if not len(given):
         return none
-    from ioukit.scale.engines.ray_replicates import replicate_on_ray  # noqa: PLC0415 - only Ray needs it
-
-    parts = replicate_on_ray(table, given, options, address=address, threads=threads, timeout=timeout)
+    parts = _replicate_on_ray(table, given, options, Connection(address, threads), Deadline(timeout))
     return Replicates(
         none.keys,
         np.concatenate([part.values for part in parts]),
         none.categories,
         np.concatenate([part.per_class for part in parts if part.per_class is not None]) if per_class else None,
     )
+
+
+def _replicate_on_ray(
+    table: MatchTable,
+    weights: npt.NDArray[Any],
+    options: dict[str, Any],
+    connection: Connection,
+    deadline: Deadline,
+) -> list[Replicates]:
+    """The replicates of the data sets, in batches in their order: each task gets the table by reference."""
+    plain = MatchTable(**{field.name: getattr(table, field.name) for field in dataclasses.fields(MatchTable)})
+    with connection:
+        ray = connection.ray
+        size = math.ceil(len(weights) / min(len(weights), cores_of(ray) * _TASKS_PER_CORE))
+        shared, tasks = ray.put(plain), Tasks(ray, deadline)
+        submitted = [
+            tasks.submit(
+                f"data sets {first} to {min(first + size, len(weights)) - 1}",
+                _replicate_batch,
+                shared,
+                np.ascontiguousarray(weights[first : first + size]),
+                options,
+            )
+            for first in range(0, len(weights), size)
+        ]
+        return tasks.receipts(submitted)
+
+
+def _replicate_batch(
+    table: MatchTable, weights: npt.NDArray[Any], options: dict[str, Any]
+) -> tuple[list[Any], Replicates]:
+    return [], replicate_here(table, weights, threads=1, **options)

@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ioukit._checks import check_count
+from ioukit._checks import check_choice, check_count
 from ioukit.datasets import Categories, Detections, GroundTruth, IdLists
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near, match
 from ioukit.evaluation.protocols import Protocol
-from ioukit.scale.layout import Layout, layout_of
+from ioukit.scale.in_order import Layout, layout_of
 from ioukit.scale.memory import Budget, budget_of
-from ioukit.scale.parts import edges_of
-from ioukit.scale.sources import DetectionSource, open_detections
-from ioukit.scale.sources.source import Cut
-from ioukit.scale.stages import Job
+from ioukit.scale.parts import Job, edges_of
+from ioukit.scale.sources.opening import open_detections
+from ioukit.scale.sources.source import Cut, DetectionSource
 
-__all__ = ["Prepared", "Request", "check_ground_truth", "prepare"]
+__all__ = ["Prepared", "Request", "check_engine", "check_ground_truth", "prepare"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +68,13 @@ class Prepared:
         if by_piece and self.layout is not None:
             return dataclasses.replace(self.job, edges=self.layout.edges), self.layout.owned
         return dataclasses.replace(self.job, edges=edges_of(len(self.job.images), parts)), {}
+
+
+def check_engine(on: str, address: str | None, timeout: float | None) -> None:
+    """Refuse an engine that is not known, and arguments of a cluster without one."""
+    check_choice("on", on, ("local", "ray"))
+    if on == "local" and (address is not None or timeout is not None):
+        raise ValueError("address and timeout need on='ray'")
 
 
 def check_ground_truth(given: Any) -> None:

@@ -1,4 +1,11 @@
-"""The three steps of an evaluation in parts, as functions of plain data: split, match, draw. Engines run them."""
+"""The three steps of an evaluation in parts, as functions of plain data: split, match, draw. Engines run them.
+
+Owns: what a step computes. Does not own: where it runs and what is between two steps (engines/), which images are a
+part (parts.py), the order of rows in files (table_files.py), the merge of the parts (merging.py).
+Cut here because matching needs one image at a time, and a curve all scores of a category, but only their sorted rows.
+So the steps before the curves share nothing, and a curve needs a block of each part at a time, not the rows. Protocols
+that need more than sorted rows (:func:`draws_in_parts`) are drawn from the joined table.
+"""
 
 from __future__ import annotations
 
@@ -11,46 +18,18 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._optional import import_extra
-from ioukit.datasets import Detections, GroundTruth, Images
+from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, match
 from ioukit.evaluation.curves import Curves, drawing_of
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.merging import merged
-from ioukit.scale.parts import ATTRIBUTE, detections_of_part
+from ioukit.scale.parts import Job
 from ioukit.scale.table_files import Runs, arrow_array, narrowed, numpy_column
 
-__all__ = ["Job", "curves_of", "draw", "draws_in_parts", "match_part", "split"]
+__all__ = ["curves_of", "draw", "draws_in_parts", "match_part", "split"]
 
-
-@dataclasses.dataclass(frozen=True)
-class Job:
-    """What every step needs to know: rules, images, and where the parts begin. It holds no objects or detections."""
-
-    protocol: Protocol
-    """The rules."""
-    iou_type: str
-    """The kind of region."""
-    categories: tuple[int, ...] | None
-    """Ids of the categories that are evaluated; all if ``None``."""
-    near: float | None
-    """As for :func:`ioukit.evaluation.match`."""
-    images: Images
-    """All images."""
-    known_categories: npt.NDArray[np.int64]
-    """(K,) the ids of all categories."""
-    edges: npt.NDArray[np.int64]
-    """(P + 1,) positions in the images at which the parts begin."""
-
-    @property
-    def parts(self) -> int:
-        """How many parts there are."""
-        return len(self.edges) - 1
-
-    def images_of(self, part: int) -> tuple[int, int]:
-        """The positions of the first image of a part, and of the one behind its last."""
-        first, end = self.edges[part : part + 2].tolist()
-        return first, end
+_ATTRIBUTE = "attribute."  # before the names of further columns
 
 
 def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = False) -> list[Any]:
@@ -68,9 +47,11 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     dt = detections
     ids, listed = dt.image_ids_in(job.images), job.images.ids
+    known = np.isin(dt.category_ids, job.known_categories)
     starts = np.flatnonzero(np.append(len(ids) > 0, ids[1:] != ids[:-1]))  # rows of one image often follow one another
     place = np.repeat(np.searchsorted(listed, ids[starts]), np.diff(np.append(starts, len(ids))))
-    if (place == len(listed)).any() or (listed[place] != ids).any() or not _are_all(dt.category_ids, job):
+    if (place == len(listed)).any() or (listed[place] != ids).any() or not known.all():
+        # The core says which one is not listed. It looks at all images before it looks at categories.
         _core.known_detections(dt.source, (ids, dt.category_ids), (listed, job.known_categories), "error")
     part = (np.searchsorted(job.edges, place, side="right") - 1).astype(np.uint16 if job.parts < 65_536 else np.int64)
     order = None if (part[1:] >= part[:-1]).all() else np.argsort(part, kind="stable")
@@ -86,7 +67,7 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
         columns["areas"] = dt.areas
     for name, column in dt.attributes.items():
         if column.dtype.kind in "biuf":
-            columns[ATTRIBUTE + name] = column.astype(np.float64)
+            columns[_ATTRIBUTE + name] = column.astype(np.float64)
     arrays = {
         name: arrow_array(arrow, one if order is None else one[order])
         for name, column in columns.items()
@@ -94,11 +75,6 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
     }
     batch = arrow.record_batch(list(arrays.values()), names=list(arrays))
     return [batch.slice(first, end - first) for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)]
-
-
-def _are_all(category_ids: npt.NDArray[np.int64], job: Job) -> bool:
-    """Whether all categories are known. The core says which one is not, but looks at all images first."""
-    return bool(np.isin(category_ids, job.known_categories).all())
 
 
 def match_part(
@@ -124,7 +100,19 @@ def match_part(
     columns, rows = _columns(list(batches))
     ground_truth, ground_truth_rows = objects
     places = columns.pop("place").astype(np.int64) - first
-    dt = detections_of_part(ground_truth, places, columns, f"detections of the images behind the first {first:,}")
+    images = ground_truth.images
+    dt = Detections(
+        image_ids=images.ids[places] if images.keys is None else places,
+        category_ids=columns["category_ids"],
+        boxes=columns["boxes"],
+        scores=columns["scores"],
+        areas=columns.get("areas"),
+        attributes={
+            name.removeprefix(_ATTRIBUTE): column for name, column in columns.items() if name.startswith(_ATTRIBUTE)
+        },
+        image_keys=images.keys,
+        source=f"detections of the images behind the first {first:,}",
+    )
     table = match(
         ground_truth,
         dt,

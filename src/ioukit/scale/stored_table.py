@@ -13,10 +13,13 @@ import numpy.typing as npt
 
 from ioukit._checks import pluralize
 from ioukit.datasets import Categories
-from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
+from ioukit.evaluation.table import MatchTable
 from ioukit.scale.table_files import PartTable
 
 __all__ = ["StoredTable", "joined"]
+
+_READ = ("detections", "objects", "pairs", "near", "image_detections")
+"""The fields of a match table that take reading its files."""
 
 
 def joined(tables: Sequence[MatchTable], sources: tuple[int, int]) -> MatchTable:
@@ -73,6 +76,8 @@ class StoredTable(MatchTable):
     ) -> StoredTable:
         """Take the tables of all parts in the order of their images."""
         table: StoredTable = object.__new__(cls)
+        if parts[0].header["near"] is None:
+            vars(table)["near"] = None
         vars(table).update(
             _files=tuple(parts),
             protocol=parts[0].protocol,
@@ -84,34 +89,13 @@ class StoredTable(MatchTable):
         )
         return table
 
-    @cached_property
-    def _rows(self) -> MatchTable:
-        return joined([file.read() for file in vars(self)["_files"]], self.sources)
-
-    @cached_property
-    def detections(self) -> DetectionRows:
-        """The rows of the detections, read when they are asked for."""
-        return self._rows.detections
-
-    @cached_property
-    def objects(self) -> ObjectRows:
-        """The rows of the objects."""
-        return self._rows.objects
-
-    @cached_property
-    def pairs(self) -> PairRows:
-        """The matches."""
-        return self._rows.pairs
-
-    @cached_property
-    def near(self) -> NearPairs | None:
-        """The near pairs; ``None`` if they were not asked for."""
-        return None if self._headers[0]["near"] is None else self._rows.near
-
-    @cached_property
-    def image_detections(self) -> npt.NDArray[np.int64]:
-        """(I,) number of detections of each image."""
-        return self._rows.image_detections
+    def __getattr__(self, name: str) -> Any:
+        """The rows and what only they tell, when it is asked for: all of it is read then, once."""
+        if name not in _READ:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        rows = joined([file.read() for file in vars(self)["_files"]], self.sources)
+        vars(self).update({known: getattr(rows, known) for known in _READ})
+        return vars(self)[name]
 
     @cached_property
     def _headers(self) -> list[dict[str, Any]]:

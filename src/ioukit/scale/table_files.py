@@ -1,4 +1,11 @@
-"""The match table of a part in Arrow files: detections by category in falling order of score, as a merge reads them."""
+"""The match table of a part in Arrow files: detections by category in falling order of score, as a merge reads them.
+
+Owns: the format of these files, and which numbers take fewer bytes in them. Does not own: checksums (kept_files.py),
+the merge (merging.py), the table of all parts (stored_table.py).
+The format of ioukit.evaluation.table_file is an archive that is read as a whole. Here a merge reads a block of one
+category at a time, of as many parts as there are, so rows are sorted when they are written. A stable sort brings back
+the order of the table when all of it is read. Numbers are narrowed only where no bit of them changes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,7 @@ import dataclasses
 import itertools
 import os
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +33,9 @@ from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, Object
 from ioukit.evaluation.table_file import COLUMN_TYPES, opened_arrays
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
 
-__all__ = ["BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_table"]
+__all__ = [
+    "BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_batches", "write_table",
+]  # fmt: skip
 
 BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
@@ -102,23 +111,20 @@ def header_of(table: MatchTable) -> dict[str, Any]:
     }
 
 
-def write_table(
-    table: MatchTable, folder: str | os.PathLike[str], *, block_rows: int = BLOCK_ROWS, threads: int = 1
-) -> None:
+def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows: int = BLOCK_ROWS) -> None:
     """Write a match table to a new folder. The folder appears complete or not at all.
 
     Args:
         table: The matches.
         folder: The folder, which must not exist.
         block_rows: How many detections of a category are read at a time when curves are drawn.
-        threads: How many threads.
 
     Raises:
         OSError: If it cannot be written.
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     evaluated = table.evaluated_category(table.detections.category)
-    order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), threads)
+    order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), 1)
     blocks = [
         [(start, min(start + block_rows, end)) for start in range(first, end, block_rows)]
         for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)
@@ -162,11 +168,16 @@ def _write(arrow: Any, path: Path, rows: Columns, blocks: Sequence[slice | npt.N
         ]
         return arrow.record_batch([arrow_array(arrow, column) for column in taken], names=list(columns))
 
+    write_batches(path, batch(slice(0, 0)).schema, map(batch, blocks))
+
+
+def write_batches(path: Path, schema: Any, batches: Iterable[Any]) -> None:
+    """Record batches as an Arrow file."""
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    schema = batch(slice(0, 0)).schema
     with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema, options=options) as writer:
-        for block in blocks:
-            writer.write_batch(batch(block))
+        for batch in batches:
+            writer.write_batch(batch)
 
 
 def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:

@@ -1,4 +1,11 @@
-"""The folder in which an evaluation in parts keeps what it has done, so that it can go on after an interruption."""
+"""The folder in which an evaluation in parts keeps what it has done, so that it can go on after an interruption.
+
+Owns: whose folder it is (the job, the lock), the rows that were split, and what is said of each piece. Does not own:
+the tables in it (table_files.py), checksums and the words for damage (kept_files.py), the order of the steps
+(engines/).
+There is no list of what is done: a file appears complete under its name or not at all, so the names are the list, and
+nothing can disagree with it after a crash. What a piece says is written last, because it needs the files that it names.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +23,7 @@ from ioukit._optional import import_extra
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
-from ioukit.scale.table_files import TableFile
+from ioukit.scale.table_files import TableFile, write_batches
 
 __all__ = ["WorkFolder", "remove_folder", "work_folder"]
 
@@ -92,17 +99,10 @@ class WorkFolder:
 
     def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> int:
         """Write the rows of a batch of a piece, one record batch per part: the checksum of the file."""
-        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-        options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
         self._pieces.mkdir(exist_ok=True)
         path = self._batch(piece, number)
-        with (
-            whole_file(path) as unfinished,
-            arrow.OSFile(str(unfinished), "wb") as file,
-            arrow.ipc.new_file(file, parts[0].schema, options=options) as writer,
-        ):
-            for batch in parts:
-                writer.write_batch(batch)
+        with whole_file(path) as unfinished:
+            write_batches(unfinished, parts[0].schema, parts)
         return checksum(path)
 
     def finish_piece(self, piece: int, about: Mapping[str, Any]) -> None:

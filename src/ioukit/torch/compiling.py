@@ -140,12 +140,7 @@ def _only_tensors(name: str, **arrays: Any) -> None:
 
 
 def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    program: Callable[..., Any] = torch.compile(function, dynamic=True, options=_options())
-    return program
-
-
-@functools.cache
-def _options() -> dict[str, Any]:
-    """Those of `_EXACT` that this PyTorch has."""
     known = set(torch._inductor.list_options())
-    return {name: value for name, value in _EXACT.items() if name in known}
+    options = {name: value for name, value in _EXACT.items() if name in known}  # those that this PyTorch has
+    program: Callable[..., Any] = torch.compile(function, dynamic=True, options=options)
+    return program

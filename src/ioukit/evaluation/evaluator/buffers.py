@@ -15,6 +15,8 @@ __all__ = ["GrowingColumn", "GrowingRows"]
 
 _CHUNK = 8192
 """Rows that a piece of memory holds."""
+_MISSING = {"crowd": np.array(False), "areas": np.array(np.nan, np.float32)}
+"""The columns that batches may lack, and the value of their rows then."""
 
 
 class GrowingColumn:
@@ -69,8 +71,7 @@ class GrowingRows:
         self._narrow = GrowingColumn(np.float32, (4,))
         self._wide: GrowingColumn | None = None
         self._scores = GrowingColumn(np.float32) if scores else None
-        self._crowd: GrowingColumn | None = None
-        self._areas: GrowingColumn | None = None
+        self._optional: dict[str, GrowingColumn] = {}  # those of `_MISSING` that a batch had
         self.count = 0
 
     def append(self, rows: Rows) -> None:
@@ -87,14 +88,13 @@ class GrowingRows:
         if self._scores is not None:
             assert rows.scores is not None
             self._scores.append(rows.scores)
-        if rows.crowd is not None and self._crowd is None:
-            self._crowd = _filled(self.count, np.array(False))
-        if self._crowd is not None:
-            self._crowd.append(np.zeros(len(rows.labels), np.bool_) if rows.crowd is None else rows.crowd)
-        if rows.areas is not None and self._areas is None:
-            self._areas = _filled(self.count, np.array(np.nan, np.float32))
-        if self._areas is not None:
-            self._areas.append(np.full(len(rows.labels), np.nan, np.float32) if rows.areas is None else rows.areas)
+        for name, missing in _MISSING.items():
+            given = getattr(rows, name)
+            if given is not None and name not in self._optional:
+                self._optional[name] = GrowingColumn(missing.dtype)
+                self._optional[name].append(np.full(self.count, missing))
+            if name in self._optional:
+                self._optional[name].append(np.full(len(rows.labels), missing) if given is None else given)
         self.count += len(rows.labels)
 
     def counts(self) -> npt.NDArray[np.int32]:
@@ -109,19 +109,15 @@ class GrowingRows:
         if self._wide is not None and end > len(narrow):
             wide = self._wide.whole()[max(start - len(narrow), 0) : end - len(narrow)]
             boxes = np.concatenate([boxes, wide])
+        optional: dict[str, Any] = {name: column.whole()[start:end] for name, column in self._optional.items()}
         return Rows(
             counts=self.counts()[images].tolist(),
             labels=self._labels.whole()[start:end].astype(np.int64),
             boxes=boxes,
             format="xywh",
-            scores=_part(self._scores, start, end),
-            crowd=_part(self._crowd, start, end),
-            areas=_part(self._areas, start, end),
+            scores=None if self._scores is None else self._scores.whole()[start:end],
+            **optional,
         )
-
-
-def _part(column: GrowingColumn | None, start: int, end: int) -> npt.NDArray[Any] | None:
-    return None if column is None else column.whole()[start:end]
 
 
 def _narrowed(labels: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -129,10 +125,3 @@ def _narrowed(labels: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     if not labels.size or (labels.max() < 2**31 and labels.min() >= -(2**31)):
         return labels.astype(np.int32)
     return labels
-
-
-def _filled(count: int, value: npt.NDArray[Any]) -> GrowingColumn:
-    """A column whose first rows have one value."""
-    column = GrowingColumn(value.dtype)
-    column.append(np.full(count, value))
-    return column

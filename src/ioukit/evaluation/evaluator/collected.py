@@ -12,10 +12,9 @@ from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.datasets.formats.text_files import refuse
 from ioukit.evaluation.evaluator.buffers import GrowingRows
 from ioukit.evaluation.evaluator.categories import KnownCategories
-from ioukit.evaluation.evaluator.data import data_of
 from ioukit.evaluation.evaluator.images import ImageIds
 from ioukit.evaluation.evaluator.matched import MatchedParts
-from ioukit.evaluation.evaluator.rows import Rows
+from ioukit.evaluation.evaluator.rows import Rows, data_of
 from ioukit.evaluation.evaluator.state import State
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
@@ -57,14 +56,10 @@ class Settings:
             if mine != its:
                 shown = [value.name if isinstance(value, Protocol) else repr(value) for value in (mine, its)]
                 if shown[0] == shown[1]:  # a protocol from `replace` keeps its name
-                    shown[1] += f" with other values of {', '.join(_differing(self.protocol, protocol))}"
+                    names = (field.name for field in dataclasses.fields(Protocol))
+                    differ = [each for each in names if getattr(self.protocol, each) != getattr(protocol, each)]
+                    shown[1] += f" with other values of {', '.join(differ)}"
                 raise ValueError(f"{what} must have the same {name}, expected {shown[0]}, got {shown[1]}")
-
-
-def _differing(first: Protocol, second: Protocol) -> list[str]:
-    """The fields in which two protocols differ."""
-    names = (field.name for field in dataclasses.fields(Protocol))
-    return [name for name in names if getattr(first, name) != getattr(second, name)]
 
 
 class CollectedImages:

@@ -1,4 +1,12 @@
-"""`Evaluator`: an evaluation that grows batch by batch."""
+"""`Evaluator`: an evaluation that grows batch by batch.
+
+Owns: what users call, and what is computed once until something changes. Does not own: what a batch may hold
+(reading.py, region_reading.py, tools.py), the images so far (collected.py), bytes for checkpoints and processes
+(state.py).
+Cut so that an update that fails has changed nothing: reading and checking come first, and make rows; only checked rows
+reach the images. Boxes wait in few bytes until something is computed, and are then matched many at a time. Regions are
+matched at once, as they take more memory than their matches.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +20,15 @@ from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation.evaluator.categories import KnownCategories, given_categories
 from ioukit.evaluation.evaluator.collected import CollectedImages, Settings
 from ioukit.evaluation.evaluator.reading import Reader
-from ioukit.evaluation.evaluator.state import packed_state, unpacked_state
-from ioukit.evaluation.evaluator.syncing import (
+from ioukit.evaluation.evaluator.state import (
     Gather,
     checked_messages,
     common_table,
     failure_message,
     gather_by_torch,
+    packed_state,
     state_message,
+    unpacked_state,
 )
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near
@@ -300,8 +309,7 @@ class Evaluator:
             group: A group of ``torch.distributed``; the default group if ``None``. If there is none, this process is
                 alone.
             gather: For other libraries: a function that takes the bytes of this process, and returns those of all
-                processes, in the same order everywhere. ``torch.distributed`` is not used then. A
-                :class:`~ioukit.evaluation.FolderGather` does this through a folder that all processes see.
+                processes, in the same order everywhere. ``torch.distributed`` is not used then.
 
         Raises:
             RuntimeError: If another process failed; the message says which one, and why.

@@ -37,9 +37,12 @@ class ImageIds:
             ValueError: If there are not as many ids as images.
         """
         if given is None and any("image_id" in target for target in targets):
-            return self.checked(
-                [_id_of_target(target, at) for at, target in enumerate(targets)], "targets[{}]: image_id"
-            )
+            for at, target in enumerate(targets):
+                if "image_id" not in target:
+                    found = ", ".join(map(repr, target))
+                    refuse(f"targets[{at}]", "the key 'image_id', as other targets have it", found)
+            listed = [_plain(target["image_id"], f"targets[{at}]: image_id") for at, target in enumerate(targets)]
+            return self.checked(listed, "targets[{}]: image_id")
         if given is None:
             if self.running is False:
                 refuse("update", "image_ids, as earlier images had them", "none")
@@ -96,12 +99,6 @@ def _listed(given: Any) -> list[Any]:
         return list(host)
     except TypeError:
         raise TypeError(f"image_ids must be a list with one id per image, got {type(given).__name__}") from None
-
-
-def _id_of_target(target: Any, at: int) -> int | str:
-    if "image_id" not in target:
-        refuse(f"targets[{at}]", "the key 'image_id', as other targets have it", ", ".join(map(repr, target)))
-    return _plain(target["image_id"], f"targets[{at}]: image_id")
 
 
 def _plain(value: Any, where: str) -> int | str:

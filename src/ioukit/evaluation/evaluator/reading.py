@@ -50,21 +50,25 @@ class Reader:
             DatasetError: If a value is missing or invalid; the message names the image, the key and the row.
             TypeError: If a record is no mapping.
         """
-        self.check_keys(records)
-        boxes, box_format = self._boxes_of(records)
-        labels = self.labels_of(records, boxes.counts, known)
-        read = {"boxes": boxes, "labels": labels}
-        rows = Rows(boxes.counts, labels.rows, boxes.rows, box_format)
+        self._check_keys(records)
+        fields, read = self._fields_of(records)
+        counts: list[int] = fields["counts"]
+        read["labels"] = self._labels_of(records, counts, known)
+        rows = Rows(labels=read["labels"].rows, **fields)
         if self.side == "predictions":
-            scores = self.scores_of(records, boxes.counts)
-            rows.scores = scores.rows
-            read["scores"] = scores
+            read["scores"] = self._scores_of(records, counts)
+            rows.scores = read["scores"].rows
         else:
-            read |= self.add_flags(records, rows)
-        self.check_devices(read)
+            read |= self._add_flags(records, rows)
+        self._check_devices(read)
         return rows
 
-    def check_keys(self, records: Records) -> None:
+    def _fields_of(self, records: Records) -> tuple[dict[str, Any], dict[str, Joined]]:
+        """The fields of :class:`Rows` that the regions give, and the values that were read."""
+        boxes, box_format = self._boxes_of(records)
+        return {"counts": boxes.counts, "boxes": boxes.rows, "format": box_format}, {"boxes": boxes}
+
+    def _check_keys(self, records: Records) -> None:
         """Raises an error for a record that is no mapping or lacks a key, and for keys that are nearly right."""
         for at, record in enumerate(records):
             if type(record) is not dict and not isinstance(record, Mapping):
@@ -98,7 +102,8 @@ class Reader:
                 self._check_named_format(value, at)
         found = joined(values, self._boxes)
         rows = np.ascontiguousarray(_as_floats(found.rows))
-        if _core.first_invalid(rows, self.format == "xyxy") is not None or not _is_small(rows):
+        is_small = not rows.size or (rows.max() <= _SAFE and rows.min() >= -_SAFE)
+        if _core.first_invalid(rows, self.format == "xyxy") is not None or not is_small:
             self._check_boxes(rows, found.counts)
         return found._replace(rows=rows), self.format
 
@@ -147,13 +152,13 @@ class Reader:
             hint = f" with box_format={self.format!r}"
         refuse(f"{self.side}[{image}]: boxes: row {at}", expected, f"{rows[row].tolist()}{hint}")
 
-    def labels_of(self, records: Records, counts: Sequence[int], known: KnownCategories | None) -> Joined:
+    def _labels_of(self, records: Records, counts: Sequence[int], known: KnownCategories | None) -> Joined:
         """The labels, one per row."""
         values = [record["labels"] for record in records]
         if known is not None and any(_are_names(value) for value in values):
             values = [self._ids_of_names(value, at, known) for at, value in enumerate(values)]
         labels = joined(values, self._labels)
-        self.check_counts(labels, counts, "labels")
+        self._check_counts(labels, counts, "labels")
         if labels.rows.dtype != np.int64:
             labels = labels._replace(rows=labels.rows.astype(np.int64))
         if known is not None:
@@ -165,15 +170,15 @@ class Reader:
             return value
         return [known.id_of(str(name), f"{self.side}[{at}]: labels: row {row}") for row, name in enumerate(value)]
 
-    def scores_of(self, records: Records, counts: Sequence[int]) -> Joined:
+    def _scores_of(self, records: Records, counts: Sequence[int]) -> Joined:
         """The scores, one per row: any finite numbers."""
         scores = joined([record["scores"] for record in records], self._scores)
-        self.check_counts(scores, counts, "scores")
+        self._check_counts(scores, counts, "scores")
         rows = _as_floats(scores.rows)
         self._check_finite(rows, counts, "scores")
         return scores._replace(rows=rows)
 
-    def add_flags(self, records: Records, rows: Rows) -> dict[str, Joined]:
+    def _add_flags(self, records: Records, rows: Rows) -> dict[str, Joined]:
         """Put ``iscrowd`` and ``area`` of targets into their rows; the values that were read are returned."""
         read = {}
         crowd, _ = self._given(records, rows.counts, self._crowd, 0)
@@ -213,10 +218,10 @@ class Reader:
             ]
             rows = np.repeat(lacks, counts)
         found = joined(values, member)
-        self.check_counts(found, counts, member.name)
+        self._check_counts(found, counts, member.name)
         return found, rows
 
-    def check_counts(self, found: Joined, counts: Sequence[int], name: str) -> None:
+    def _check_counts(self, found: Joined, counts: Sequence[int], name: str) -> None:
         """Raises :class:`~ioukit.DatasetError` for the first image with more or fewer values than boxes."""
         if found.counts == counts:
             return
@@ -238,7 +243,7 @@ class Reader:
         expected = "a finite number" if lowest is None else f"a finite number of at least {lowest:g}"
         refuse(f"{self.side}[{image}]: {name}: row {at}", expected, str(rows[row]))
 
-    def check_devices(self, read: Mapping[str, Joined]) -> None:
+    def _check_devices(self, read: Mapping[str, Joined]) -> None:
         """Raises :class:`~ioukit.DatasetError` if the tensors of one side are on different devices."""
         found: dict[str, str] = {}
         for name, one in read.items():
@@ -254,10 +259,6 @@ def _as_floats(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if rows.dtype in _FLOATS:
         return rows
     return rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
-
-
-def _is_small(rows: npt.NDArray[Any]) -> bool:
-    return not rows.size or bool(rows.max() <= _SAFE and rows.min() >= -_SAFE)
 
 
 def _are_names(value: Any) -> bool:

@@ -39,36 +39,33 @@ class RegionReader(Reader):
 
     def rows(self, records: Records, known: KnownCategories | None) -> Rows:
         """The regions of all images, and their boxes if there are any."""
-        self.check_keys(records)
+        rows = super().rows(records, known)
+        if self.side == "predictions":
+            self._add_areas(rows)
+        return rows
+
+    def _fields_of(self, records: Records) -> tuple[dict[str, Any], dict[str, Joined]]:
         boxes, box_format = None, self.format
         if self._have_boxes(records):
             boxes, box_format = self._boxes_of(records)
         sets = self._sets(records)
         points = self._keypoints(records)
-        counts = self._common_counts(boxes, sets, points)
-        labels = self.labels_of(records, counts, known)
-        read = {"labels": labels} if boxes is None else {"boxes": boxes, "labels": labels}
-        rows = Rows(counts, labels.rows, None if boxes is None else boxes.rows, box_format)
-        rows.regions = [one for one, _ in sets]
-        if points is not None:
-            read["keypoints"] = points
-            rows.keypoints = points.rows.astype(np.float64)
-        if self.side == "predictions":
-            scores = self.scores_of(records, counts)
-            rows.scores = scores.rows
-            read["scores"] = scores
-            self._add_areas(rows)
-        else:
-            read |= self.add_flags(records, rows)
-        self.check_devices(read)
-        return rows
+        fields = {
+            "counts": self._common_counts(boxes, sets, points),
+            "boxes": None if boxes is None else boxes.rows,
+            "format": box_format,
+            "regions": [one for one, _ in sets],
+            "keypoints": None if points is None else points.rows.astype(np.float64),
+        }
+        return fields, {name: one for name, one in (("boxes", boxes), ("keypoints", points)) if one is not None}
 
     def _have_boxes(self, records: Records) -> bool:
         """Whether upright boxes are given. An image without rows may have them where others do not."""
         if self.column not in (None, _MASKS, _KEYPOINTS):
             return False  # they are the regions
         given: list[Any] = [record.get("boxes") for record in records]
-        lacks = [value is None or _is_set(value) for value in given]
+        # Regions of another kind under this key are no upright boxes.
+        lacks = [value is None or (isinstance(value, Regions) and not isinstance(value, Boxes)) for value in given]
         if not any(lacks):
             return True
         with_boxes = [at for at, missing in enumerate(lacks) if not missing and len(given[at])]
@@ -126,8 +123,3 @@ class RegionReader(Reader):
             boxes, rows.areas = boxes_of_keypoints(rows.keypoints, self.side, None)
             if rows.boxes is None:
                 rows.boxes, rows.format = boxes, "xywh"
-
-
-def _is_set(value: Any) -> bool:
-    """Whether boxes are regions of another kind than upright boxes."""
-    return isinstance(value, Regions) and not isinstance(value, Boxes)

@@ -14,16 +14,14 @@ import numpy as np
 
 from ioukit._checks import check_threads
 from ioukit._optional import import_extra
-from ioukit.datasets import Categories, Detections, GroundTruth
+from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
-from ioukit.scale.memory import Budget, bytes_of
-from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.ranges import Range, counts_per_image, large_parts, ranges_of_parts
+from ioukit.scale.memory import bytes_of
+from ioukit.scale.parts import GroundTruthParts, Range, counts_per_image, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, prepare
-from ioukit.scale.sources import Piece
-from ioukit.scale.stages import Job, curves_of, draw, draws_in_parts, match_part, split
+from ioukit.scale.stages import curves_of, draw, draws_in_parts, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
 from ioukit.scale.work import WorkFolder, remove_folder, work_folder
@@ -46,49 +44,38 @@ def evaluate_here(request: Request, threads: int | None) -> Evaluation:
     prepared = prepare(request, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     with work_folder(request.work, prepared.described) as (folder, run):
         try:
-            evaluation = _evaluation(prepared, gt, folder, run)
+            evaluation = _Run(prepared, gt, folder, run).evaluation()
         except OutOfPlaceError:  # known only now: nothing that was done is of use
             run["by_piece"] = False
             folder.start_again(run)
-            evaluation = _evaluation(prepared, gt, folder, run)
+            evaluation = _Run(prepared, gt, folder, run).evaluation()
         if request.work is None:
             weakref.finalize(evaluation.matches, remove_folder, folder.path, os.getpid())
         return evaluation
 
 
-def _evaluation(prepared: Prepared, gt: GroundTruth, folder: WorkFolder, run: Mapping[str, Any]) -> Evaluation:
-    job, owned = prepared.cut(run["parts"], by_piece=run["by_piece"])
-    return _Run(job, owned, gt, prepared.source.pieces, folder, prepared.budget).evaluation(prepared.categories)
-
-
 class _Run:
     """The three steps. What the folder has is not computed again."""
 
-    def __init__(
-        self,
-        job: Job,
-        owned: Mapping[int, int],
-        gt: GroundTruth,
-        pieces: Sequence[Piece],
-        folder: WorkFolder,
-        budget: Budget,
-    ) -> None:
-        self._job, self._owned, self._gt, self._pieces, self._folder = job, owned, gt, pieces, folder
-        self._budget = budget
+    def __init__(self, prepared: Prepared, gt: GroundTruth, folder: WorkFolder, run: Mapping[str, Any]) -> None:
+        self._job, self._owned = prepared.cut(run["parts"], by_piece=run["by_piece"])
+        self._gt, self._folder, self._categories = gt, folder, prepared.categories
+        self._pieces, self._budget = prepared.source.pieces, prepared.budget
         self._objects = GroundTruthParts(gt)
         self._written = set[Path]()  # what was there before is checked once
-        rows = [piece.rows or 0 for piece in pieces]
+        rows = [piece.rows or 0 for piece in self._pieces]
         self._starts = np.cumsum([0, *rows]).tolist()  # if pieces own parts, they know their rows
-        self._block_rows = budget.block_rows(job.parts + self._starts[-1] // budget.part_rows * bool(owned))
+        more_parts = self._starts[-1] // self._budget.part_rows if self._owned else 0
+        self._block_rows = self._budget.block_rows(self._job.parts + more_parts)
 
-    def evaluation(self, categories: Categories) -> Evaluation:
+    def evaluation(self) -> Evaluation:
         """Split, match and draw."""
         gt, protocol, threads = self._gt, self._job.protocol, self._budget.threads
         _each(self._read, range(len(self._pieces)), threads)
         pieces = [self._folder.finished_piece(number) for number in range(len(self._pieces))]
         tables = self._match(pieces)
         sources = (len(gt), sum(piece["rows"] for piece in pieces))
-        table = StoredTable.of_parts(tables, gt.images.labels, sources, categories)
+        table = StoredTable.of_parts(tables, gt.images.labels, sources, self._categories)
         if draws_in_parts(protocol):
             drawing = self._budget.drawing_threads(len(tables))
             drawn = _each(lambda category: draw(protocol, category, tables), range(len(table.evaluated)), drawing)
@@ -110,7 +97,14 @@ class _Run:
         in_order = None
         if own is not None:
             most_rows, batch_rows = self._budget.in_order(piece.rows or 0)
-            in_order = RowsInOrder(self._job.images_of(own), most_rows, self._matching(number))
+            count, threads = len(self._pieces), self._budget.threads
+            inner = 1 if number < count - count % threads else threads  # the last ones have cores to spare
+
+            def match_rows(first: int, end: int, batches: Sequence[Any]) -> None:
+                sources = (len(self._gt), self._starts[-1])
+                self._write(first, end, [(self._starts[number], batch) for batch in batches], sources, inner)
+
+            in_order = RowsInOrder(self._job.images_of(own), most_rows, match_rows)
             piece = dataclasses.replace(piece, batch_rows=batch_rows)
         others = [part for part in self._owned.values() if part != own]
         rows = dropped = 0
@@ -137,17 +131,6 @@ class _Run:
             in_order.finish()
             about["matched"] = in_order.matched
         self._folder.finish_piece(number, {**about, "parts": of_parts.tolist()})
-
-    def _matching(self, number: int) -> Callable[[int, int, Sequence[Any]], None]:
-        """What writes the table of a range of images from the rows of a piece."""
-        start, sources = self._starts[number], (len(self._gt), self._starts[-1])
-        count, threads = len(self._pieces), self._budget.threads
-        inner = 1 if number < count - count % threads else threads  # the last ones have cores to spare
-
-        def match_rows(first: int, end: int, batches: Sequence[Any]) -> None:
-            self._write(first, end, [(start, batch) for batch in batches], sources, inner)
-
-        return match_rows
 
     def _match(self, pieces: Sequence[Mapping[str, Any]]) -> list[TableFile]:
         """Match each part that no piece has alone, or each of its ranges."""
@@ -202,10 +185,6 @@ class _Run:
 def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> list[R]:
     """The results of a step for each number, in order; after an error, steps that have not begun do not begin."""
     if threads == 1:
-        return [step(number) for number in numbers]
-    pool = ThreadPoolExecutor(threads)
-    try:
-        futures = [pool.submit(step, number) for number in numbers]
-        return [future.result() for future in futures]
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        return list(map(step, numbers))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(step, numbers))

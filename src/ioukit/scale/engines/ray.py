@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import shutil
 import tempfile
 import weakref
 from pathlib import Path
@@ -18,6 +17,7 @@ from ioukit.scale.engines.ray_tasks import Connection, Deadline, Tasks
 from ioukit.scale.requests import Request
 from ioukit.scale.stages import curves_of
 from ioukit.scale.stored_table import StoredTable
+from ioukit.scale.work import remove_folder
 
 __all__ = ["evaluate_on_ray"]
 
@@ -59,14 +59,19 @@ def evaluate_on_ray(
         table = StoredTable.of_parts(outcome.tables, outcome.image_ids, outcome.sources, outcome.categories)
     except BaseException:
         connection.close()  # before the folder goes: tasks write to it
-        _remove(temporary)
+        if temporary is not None:
+            remove_folder(temporary, os.getpid())
         raise
     if any(isinstance(one, Kept) for one in outcome.tables):
         weakref.finalize(table, connection.close)
     else:
         connection.close()
-        weakref.finalize(table, _remove, temporary)
-    return Evaluation(table, _curves(table, outcome), outcome.dropped, outcome.notes)
+        if temporary is not None:
+            weakref.finalize(table, remove_folder, temporary, os.getpid())
+    curves = outcome.drawn
+    if not isinstance(curves, Curves):
+        curves = curves_of(table, [curves[category] for category in range(len(table.evaluated))])
+    return Evaluation(table, curves, outcome.dropped, outcome.notes)
 
 
 def _absolute(given: Any) -> Any:
@@ -76,13 +81,3 @@ def _absolute(given: Any) -> Any:
     if isinstance(given, list | tuple) and all(isinstance(one, str | os.PathLike) for one in given):
         return [_absolute(one) for one in given]
     return given
-
-
-def _remove(folder: Path | None) -> None:
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _curves(table: StoredTable, outcome: Outcome) -> Curves:
-    drawn = outcome.drawn
-    return drawn if isinstance(drawn, Curves) else curves_of(table, [drawn[at] for at in range(len(table.evaluated))])

@@ -1,4 +1,11 @@
-"""The task that starts all tasks of an evaluation on Ray. It holds references, headers and curves, and no rows."""
+"""The task that starts all tasks of an evaluation on Ray. It holds references, headers and curves, and no rows.
+
+Owns: which tasks run, in which order, and what a run that goes on need not do again. Does not own: what a task computes
+(ray_steps.py), its repetition and its errors (ray_tasks.py), the connection and the result in the caller (ray.py).
+It is a task itself, because Ray sends small results to the process that started their task: if the caller started the
+tasks, rows would pass through it. More than ``FAN_IN`` parts are merged in a tree, so that no task holds the runs of
+all.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +14,17 @@ import dataclasses
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._optional import import_extra
+from ioukit._output import write_whole
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation import MatchTable
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.evaluating import ground_truth_of
-from ioukit.scale.engines.ray_record import InputRecord, read_record, write_record
 from ioukit.scale.engines.ray_steps import (
     SplitRows,
     add_counts,
@@ -33,10 +40,10 @@ from ioukit.scale.engines.ray_steps import (
     split_step,
 )
 from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, value_of
-from ioukit.scale.parts import GroundTruthParts
-from ioukit.scale.ranges import large_parts, ranges_of_parts
+from ioukit.scale.kept_files import checked_digest, reading, with_digest
+from ioukit.scale.parts import GroundTruthParts, Job, Range, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, check_ground_truth, prepare
-from ioukit.scale.stages import Job, draws_in_parts
+from ioukit.scale.stages import draws_in_parts
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, work_folder
 
@@ -47,6 +54,8 @@ FAN_IN = 64
 _GROUPS_PER_CORE = 2
 _MOST_GROUPS = 256
 _NONE = Detections.from_coco([])
+_INPUT = "input.json"
+"""Where a run keeps what the tasks that read the input found."""
 _TO_KEEP = "evaluate with work=, a folder that all nodes see, to keep it"
 
 
@@ -135,13 +144,44 @@ def _folder(
                 shutil.rmtree(left, ignore_errors=True)
 
 
-class PartRows(NamedTuple):
-    """The rows of a part, or of a range of its images."""
+@dataclasses.dataclass(frozen=True)
+class _Input:
+    """What is known of the detections when all of them were read once."""
 
-    starts: Sequence[int]
-    """The row of the whole input at which each piece begins."""
-    packed: Sequence[Any]
-    """For each piece, the reference of its rows."""
+    rows: int
+    """How many detections."""
+    dropped: int
+    """Records that were left out."""
+    notes: tuple[str, ...]
+    """Notes about the data."""
+    ranges: tuple[Range, ...]
+    """The parts, large ones in several ranges."""
+    most_rows: int
+    """How many detections could be matched at a time when the parts were cut."""
+
+    @property
+    def edges(self) -> npt.NDArray[np.int64]:
+        """The positions of images at which the ranges begin, and the number of images."""
+        return np.array([*(one.first for one in self.ranges), self.ranges[-1].end], np.int64)
+
+
+def _read_record(folder: Path) -> _Input | None:
+    """The record in the folder of a run; ``None`` if there is none.
+
+    Raises:
+        DatasetError: If it is damaged.
+    """
+    path = folder / _INPUT
+    if not path.exists():
+        return None
+    with reading(f"{path}: remove {folder}, and start again; the file is"):
+        given = checked_digest(path.read_text(encoding="utf-8"))
+        ranges = tuple(Range(*one) for one in given["ranges"])
+        return _Input(**{**given, "notes": tuple(given["notes"]), "ranges": ranges})
+
+
+PartRows: TypeAlias = list[Any]
+"""The rows of a part, or of a range of its images: for each piece of the input, the reference of its rows."""
 
 
 class _Run:
@@ -152,22 +192,23 @@ class _Run:
     ) -> None:
         self._ray, self._tasks, self._gt, self._job, self._folder = ray, tasks, gt, job, folder
         self._pieces, self._most_rows = prepared.source.pieces, prepared.budget.most_rows
-        cores = cores_of(ray)
         evaluated = 1 if job.protocol.class_agnostic else len(job.categories or job.known_categories)
-        count = max(1, min(evaluated, _GROUPS_PER_CORE * cores, _MOST_GROUPS))
+        count = max(1, min(evaluated, _GROUPS_PER_CORE * cores_of(ray), _MOST_GROUPS))
         self._groups = [range(group, evaluated, count) for group in range(count)]
+        self._starts: list[int] = []
+        """The row of the whole input at which each piece begins, as soon as all of them have been read."""
 
     def outcome(self, categories: Categories) -> Outcome:
         """Split, match and draw."""
         gt, folder = self._gt, self._folder
-        record = None if folder is None else read_record(folder.path)
+        record = None if folder is None else _read_record(folder.path)
         if record is not None and record.most_rows > self._most_rows:
             record = None  # the memory was larger then: parts may have to be cut
         parts: Sequence[PartRows] = ()
         if record is None or self._missing(record):
             record, parts = self._split(record)
         if folder is not None:
-            write_record(folder.path, record)
+            write_whole(folder.path / _INPUT, with_digest(dataclasses.asdict(record)))
             tables_of_ranges = [folder.table(one.first, one.end) for one in record.ranges]
             self._check([table for table in tables_of_ranges if table.folder.is_dir()])
         matches = self._match(record, parts) if parts else []
@@ -196,12 +237,12 @@ class _Run:
         groups = [tables[first : first + FAN_IN] for first in range(0, len(tables), FAN_IN)]
         self._tasks.receipts([self._tasks.submit("the check of tables", check_tables, group) for group in groups])
 
-    def _missing(self, record: InputRecord) -> list[int]:
+    def _missing(self, record: _Input) -> list[int]:
         """The ranges without a table."""
         folder, ranges = self._folder, enumerate(record.ranges)
         return [at for at, one in ranges if folder is None or not folder.table(one.first, one.end).folder.is_dir()]
 
-    def _split(self, record: InputRecord | None) -> tuple[InputRecord, list[PartRows]]:
+    def _split(self, record: _Input | None) -> tuple[_Input, list[PartRows]]:
         """Read all pieces: what is known then, and the rows of each range, by reference."""
         job = self._job if record is None else dataclasses.replace(self._job, edges=record.edges)
         shared, pieces = self._ray.put(job), self._ray.put(self._pieces)
@@ -210,15 +251,15 @@ class _Run:
             for number, piece in enumerate(self._pieces)
         ]
         receipts: list[SplitRows] = self._tasks.receipts(splits)
-        starts = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
-        rows = [PartRows(starts[:-1], [task.results[part] for task in splits]) for part in range(job.parts)]
+        *self._starts, total = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
+        rows = [[task.results[part] for task in splits] for part in range(job.parts)]
         if record is not None:
             return record, rows
         sizes = sum((receipt.sizes for receipt in receipts), np.zeros(job.parts, np.int64))
         large = large_parts(sizes.tolist(), self._most_rows)
         counts = self._counts(job, large, splits) if large else {}
-        found = InputRecord(
-            rows=starts[-1],
+        found = _Input(
+            rows=total,
             dropped=sum(receipt.dropped for receipt in receipts),
             notes=tuple(dict.fromkeys(note for receipt in receipts for note in receipt.notes)),
             ranges=tuple(ranges_of_parts(job, counts, self._most_rows)),
@@ -238,7 +279,7 @@ class _Run:
         ends = np.cumsum([job.edges[part + 1] - job.edges[part] for part in large])
         return dict(zip(large, np.split(total, ends[:-1]), strict=True))
 
-    def _cut(self, record: InputRecord, large: Sequence[int], rows: Sequence[PartRows]) -> list[PartRows]:
+    def _cut(self, record: _Input, large: Sequence[int], rows: Sequence[PartRows]) -> list[PartRows]:
         """The rows of each range, where parts are cut."""
         edges = [
             np.array([*(one.first for one in record.ranges if one.part == part), self._job.edges[part + 1]])
@@ -249,7 +290,7 @@ class _Run:
                 f"the cut of parts with many detections (piece {number})",
                 cut_step,
                 edges,
-                *(rows[part].packed[number] for part in large),
+                *(rows[part][number] for part in large),
                 results=sum(len(of_part) - 1 for of_part in edges),
             )
             for number in range(len(self._pieces))
@@ -258,11 +299,11 @@ class _Run:
         first = 0
         for part, of_part in zip(large, edges, strict=True):
             end = first + len(of_part) - 1
-            found[part] = [PartRows(rows[part].starts, [task.results[at] for task in cuts]) for at in range(first, end)]
+            found[part] = [[task.results[at] for task in cuts] for at in range(first, end)]
             first = end
         return [one for of_part in found.values() for one in of_part]
 
-    def _match(self, record: InputRecord, parts: Sequence[PartRows]) -> list[Task]:
+    def _match(self, record: _Input, parts: Sequence[PartRows]) -> list[Task]:
         job = dataclasses.replace(self._job, edges=record.edges)
         objects, shared = GroundTruthParts(self._gt), self._ray.put(job)
         folder = self._folder
@@ -273,11 +314,11 @@ class _Run:
                 shared,
                 place,
                 self._ray.put(objects.between(*job.images_of(place))),
-                parts[place].starts,
+                self._starts,
                 (len(self._gt), record.rows),
                 None if folder is None else folder.table(*job.images_of(place)).folder,
                 self._groups,
-                *parts[place].packed,
+                *parts[place],
                 results=1 + len(self._groups) if folder is None else 0,
             )
             for place in self._missing(record)

@@ -17,8 +17,8 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, accumulate
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.merging import merged, sorted_rows
-from ioukit.scale.ranges import counts_per_image
-from ioukit.scale.stages import Job, draw, match_part, split
+from ioukit.scale.parts import Job, counts_per_image
+from ioukit.scale.stages import draw, match_part, split
 from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
 

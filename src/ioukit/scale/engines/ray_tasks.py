@@ -21,6 +21,7 @@ STALLED_AFTER = 1800.0
 _ANSWER = 10.0
 """Seconds in which a cluster has to answer."""
 _RETRIES = 3
+_LOST = f"its worker died, also when it was repeated {_RETRIES} times"
 _RETRIED = (MemoryError, ConnectionError, TimeoutError)
 """Errors that may not come again. Ray itself repeats tasks whose worker or node has gone."""
 
@@ -199,17 +200,14 @@ class Tasks:
                     raise TimeoutError(self._late([tasks[number].name for number in waiting.values()], limit == left))
                 more, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
                 for number in sorted(waiting[receipt] for receipt in {*ended, *more}):
-                    found[number] = self._receipt(tasks[number])
+                    task = tasks[number]
+                    found[number] = value_of(self._ray, task.receipt, task.name, _LOST)
                     del waiting[tasks[number].receipt]
         except BaseException as error:
             # Other errors do not wait: a task that is asked to end does so between two calls of the core.
             self.cancel(at_once=isinstance(error, TimeoutError | KeyboardInterrupt))
             raise
         return [found[number] for number in range(len(tasks))]
-
-    def _receipt(self, task: Task) -> Any:
-        lost = f"its worker died, also when it was repeated {_RETRIES} times"
-        return value_of(self._ray, task.receipt, task.name, lost)
 
     def _late(self, names: Sequence[str], is_over: bool) -> str:
         shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")

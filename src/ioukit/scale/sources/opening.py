@@ -13,13 +13,10 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.formats.known_names import KnownNames
 from ioukit.datasets.formats.table_rows import Reading
 from ioukit.errors import DatasetError
-from ioukit.scale.sources.arrow import pieces_of_arrow
-from ioukit.scale.sources.coco import pieces_of_coco
-from ioukit.scale.sources.csv import pieces_of_csv
-from ioukit.scale.sources.in_memory import digest, pieces_of_detections
-from ioukit.scale.sources.parquet import pieces_of_parquet
+from ioukit.scale.sources.arrow import pieces_of_arrow, pieces_of_parquet
 from ioukit.scale.sources.places import FilePlace, find_files
-from ioukit.scale.sources.source import Cut, DetectionSource, Piece
+from ioukit.scale.sources.source import Cut, DetectionSource, Piece, digest_of, pieces_of_detections
+from ioukit.scale.sources.text import pieces_of_coco, pieces_of_csv
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
@@ -77,7 +74,7 @@ def open_detections(
     cut = Cut(piece_rows, batch_rows)
     check_count(piece_rows=piece_rows, batch_rows=batch_rows)
     if isinstance(source, Detections):
-        return _source(source.source, pieces_of_detections(source, cut), known, functools.partial(digest, source))
+        return _source(source.source, pieces_of_detections(source, cut), known, functools.partial(digest_of, source))
     listed = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
         raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")

@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ioukit._optional import import_extra
@@ -177,20 +177,3 @@ def _partition(folder: str) -> tuple[tuple[str, str | None], ...]:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:300]
-
-
-def kind_of_values(files: Sequence[FilePlace]) -> dict[str, bool]:
-    """The columns that all folders give, and whether all their values are whole numbers.
-
-    Raises:
-        DatasetError: If some files lie in such a folder and others do not.
-    """
-    names = [name for name, _ in files[0].partition] if files else []
-    for file in files:
-        if [name for name, _ in file.partition] != names:
-            expected = "/".join(f"{name}=..." for name in names) or "no folders with names such as camera=3"
-            raise DatasetError(f"{file.path}: expected folders as those of {files[0].path}: {expected}")
-    values = {name: {dict(file.partition)[name] for file in files} - {None} for name in names}
-    return {
-        name: bool(of) and all(re.fullmatch(r"-?\d{1,18}", value or "") for value in of) for name, of in values.items()
-    }

@@ -1,10 +1,9 @@
-"""What all pieces of tables share: the columns that are read, what is settled for all pieces, and the batches."""
+"""What all pieces of tables share: the columns that are read, and what is settled for all pieces."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,26 +12,13 @@ from ioukit.datasets.formats.compact_columns import CodedColumn
 from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_detections import detections_of_rows
 from ioukit.datasets.formats.table_sources import Table
-from ioukit.errors import DatasetError
-from ioukit.scale.sources.places import kind_of_values
 
 if TYPE_CHECKING:
-    from ioukit.datasets import Detections
     from ioukit.datasets.formats.known_names import KnownNames
     from ioukit.datasets.formats.table_rows import Reading
-    from ioukit.scale.sources.places import FilePlace
 
-__all__ = [
-    "RowsFrom",
-    "check_same_columns",
-    "columns_to_read",
-    "detections_of_tables",
-    "folder_columns",
-    "settled",
-    "with_folder_columns",
-]
+__all__ = ["columns_to_read", "settled"]
 
-_UNUSED = ("id",)
 _NUMBER = re.compile(r"-?\d+")
 
 
@@ -48,7 +34,7 @@ def columns_to_read(names: Sequence[str], source: str, reading: Reading, known: 
     roles = dict(chosen.roles)
     given = reading.columns or {}
     key = next(role for role in ("image_id", "image", "file_name") if role in roles)
-    unused = {*_UNUSED, "image_id", "image", "file_name"} - {key}
+    unused = {"id", "image_id", "image", "file_name"} - {key}
     unused |= {"category"} if "category_id" in roles else set()
     wanted = {*chosen.box, *(name for role, name in roles.items() if role not in unused or role in given)}
     return [name for name in names if name in wanted]
@@ -98,51 +84,3 @@ def _all_whole(tables: Iterable[Table], name: str, but: Iterable[str] = ()) -> b
             return False
         found = True
     return found
-
-
-def folder_columns(files: Sequence[FilePlace], names: Sequence[str]) -> Mapping[str, bool]:
-    """The columns that the folders give and the files do not have, and whether they are whole numbers."""
-    return {name: whole for name, whole in kind_of_values(files).items() if name not in names}
-
-
-class RowsFrom:
-    """The places of the rows of a batch, for messages."""
-
-    def __init__(self, path: str, first: int) -> None:
-        """Take the file, and the row of it with which the batch begins."""
-        self.path, self.first = path, first
-
-    def __call__(self, row: int) -> str:
-        """The place of a row of the batch."""
-        return f"{self.path}: row {self.first + row}"
-
-
-def check_same_columns(path: str, first: str, found: Sequence[str], expected: Sequence[str]) -> None:
-    """Refuse a file whose detections would be made of other columns than those of the first file."""
-    if sorted(found) != sorted(expected):
-        raise DatasetError(
-            f"{path}: expected the columns {', '.join(expected)}, as {first} has them, found {', '.join(found)}"
-        )
-
-
-def with_folder_columns(
-    columns: dict[str, Any], file: FilePlace, wanted: Mapping[str, bool], length: int
-) -> dict[str, Any]:
-    """The columns of a batch with those of the folders of its file."""
-    for name, value in file.partition:
-        if name in wanted:
-            if wanted[name] and value is not None:
-                columns[name] = np.full(length, int(value), np.int64)
-            else:
-                columns[name] = CodedColumn([value] if length else [], np.zeros(length, np.int64))
-    return columns
-
-
-def detections_of_tables(tables: Iterable[Table], reading: Reading, known: KnownNames) -> Iterator[Detections]:
-    """The detections of each table that has some, or of which some were left out."""
-    for table in tables:
-        dt = detections_of_rows(table, reading, known)
-        if len(dt):
-            yield dt
-        elif dt.dropped:
-            yield dataclasses.replace(dt, notes=dt.notes[:1])

@@ -13,7 +13,7 @@ assignment of its own, and their losses are added.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -86,27 +86,21 @@ def _simota(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
     )  # fmt: skip
 
 
-def _task_aligned(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
+def _task_aligned(predicted: ImagePredictions, objects: Objects, **options: Any) -> assign.Assignment:
     scores = predicted.scores if predicted.objectness is None else predicted.scores * predicted.objectness[:, None]
     return assign.assign_task_aligned(
-        predicted.boxes,
-        scores,
-        objects.boxes,
-        objects.labels,
-        points=predicted.priors.points,
-        strides=STRIDES,
-        check=False,
-    )
-
-
-def _one_to_one(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
-    return assign.assign_task_aligned(
-        predicted.boxes, predicted.scores, objects.boxes, objects.labels, points=predicted.priors.points,
-        strides=STRIDES, top_k=7, second_top_k=1, check=False,
+        predicted.boxes, scores, objects.boxes, objects.labels, points=predicted.priors.points, strides=STRIDES,
+        check=False, **options,
     )  # fmt: skip
 
 
-ASSIGNERS: dict[str, Callable[[ImagePredictions, Objects], assign.Assignment]] = {
+def _one_to_one(predicted: ImagePredictions, objects: Objects) -> assign.Assignment:
+    return _task_aligned(predicted, objects, top_k=7, second_top_k=1)
+
+
+Assigner: TypeAlias = Callable[[ImagePredictions, Objects], assign.Assignment]
+
+ASSIGNERS: dict[str, Assigner] = {
     "atss": _atss,
     "max_iou": _max_iou,
     "simota": _simota,
@@ -209,9 +203,7 @@ class Learning(nn.Module):
             "classes": CLASSES * entropy(classes[found.image, found.prediction], wanted, reduction="sum") / count,
         }
 
-    def _free(
-        self, maps: FreeMaps, batch: Batch, assigner: Callable[[ImagePredictions, Objects], assign.Assignment]
-    ) -> dict[str, Tensor]:
+    def _free(self, maps: FreeMaps, batch: Batch, assigner: Assigner) -> dict[str, Tensor]:
         distances, classes = maps.distances.float(), maps.classes.float()
         known = priors(self.config, classes.device)
         boxes = decode_free_boxes(distances, known)
@@ -233,12 +225,7 @@ class Learning(nn.Module):
 
     @torch.no_grad()
     def _assign(
-        self,
-        boxes: Tensor,
-        scores: Tensor,
-        objectness: Tensor | None,
-        batch: Batch,
-        assigner: Callable[[ImagePredictions, Objects], assign.Assignment],
+        self, boxes: Tensor, scores: Tensor, objectness: Tensor | None, batch: Batch, assigner: Assigner
     ) -> _Assigned:
         """The pairs of the whole batch, assigned image by image."""
         known = priors(self.config, boxes.device)

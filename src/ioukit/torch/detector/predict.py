@@ -98,18 +98,12 @@ def predict(
     least = 0.25 if score_threshold is None and operating_points is None else score_threshold
     if operating_points is not None:
         _check_points(operating_points, model.config.names, model.config.num_classes)
-    for part, pixels in _opened(_batches(_sources(images), batch), skip=on_invalid == "skip"):
+    options = {"score_threshold": least, "operating_points": operating_points, "max_detections": max_detections}
+    for part, pixels in _opened(_sources(images), batch, skip=on_invalid == "skip"):
         boxed = [Letterbox((one.shape[1], one.shape[0]), model.config.image_size) for one in pixels]
         placed = [letterbox.apply(one) for letterbox, one in zip(boxed, pixels, strict=True)]
         stacked = torch.from_numpy(np.stack(placed)).permute(0, 3, 1, 2)
-        found = _answer(
-            model,
-            stacked,
-            score_threshold=least,
-            operating_points=operating_points,
-            iou_threshold=iou_threshold,
-            max_detections=max_detections,
-        )
+        found = _answer(model, stacked, iou_threshold, options)
         owner = np.asarray(found.images)
         for number, (image, letterbox) in enumerate(zip(part, boxed, strict=True)):
             rows = owner == number
@@ -162,15 +156,9 @@ def images_in(path: str | os.PathLike[str]) -> list[Path]:
 
 
 def _sources(images: Any) -> list[Path | Pixels]:
-    if isinstance(images, (str, os.PathLike)):
-        return list(images_in(images))
-    if isinstance(images, np.ndarray) and images.ndim == 3:
-        return [images]
-    return [image if isinstance(image, np.ndarray) else one for image in images for one in _paths(image)]
-
-
-def _paths(image: Any) -> list[Any]:
-    return [image] if isinstance(image, np.ndarray) else list(images_in(image))
+    if isinstance(images, str | os.PathLike) or (isinstance(images, np.ndarray) and images.ndim == 3):
+        images = [images]
+    return [one for image in images for one in ([image] if isinstance(image, np.ndarray) else images_in(image))]
 
 
 def _pixels(image: Path | Pixels) -> Pixels:
@@ -181,16 +169,13 @@ def _pixels(image: Path | Pixels) -> Pixels:
     return image
 
 
-def _batches(items: list[Any], size: int) -> Iterator[list[Any]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def _opened(parts: Iterable[list[Path | Pixels]], *, skip: bool) -> Iterator[tuple[list[Path | Pixels], list[Pixels]]]:
-    """The batches with their pixels; with ``skip`` without the images that cannot be read."""
-    for part in parts:
+def _opened(
+    images: list[Path | Pixels], size: int, *, skip: bool
+) -> Iterator[tuple[list[Path | Pixels], list[Pixels]]]:
+    """Batches of images with their pixels; with ``skip`` without the images that cannot be read."""
+    for start in range(0, len(images), size):
         there, pixels = [], []
-        for image in part:
+        for image in images[start : start + size]:
             try:
                 pixels.append(_pixels(image))
             except DatasetError:
@@ -203,16 +188,8 @@ def _opened(parts: Iterable[list[Path | Pixels]], *, skip: bool) -> Iterator[tup
 
 
 @torch.no_grad()
-def _answer(
-    model: YOLO,
-    images: Tensor,
-    *,
-    score_threshold: float | None,
-    operating_points: OperatingPoints | None,
-    iou_threshold: float,
-    max_detections: int,
-) -> Any:
-    """The boxes of a batch in pixels of the network's image."""
+def _answer(model: YOLO, images: Tensor, iou_threshold: float, options: dict[str, Any]) -> Any:
+    """The boxes of a batch in pixels of the network's image; ``options`` are those of `filter_detections`."""
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
@@ -223,11 +200,9 @@ def _answer(
     return filter_detections(
         predictions.boxes.cpu().numpy(),
         predictions.scores.cpu().numpy(),
-        score_threshold=score_threshold,
-        operating_points=operating_points,
         iou_threshold=iou_threshold if predictions.needs_nms else 1.0,
-        max_detections=max_detections,
         check=False,
+        **options,
     )
 
 

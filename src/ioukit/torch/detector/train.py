@@ -17,25 +17,24 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import nn
 
 from ioukit._output import write_whole
 from ioukit.evaluation import Evaluation, evaluate
-from ioukit.torch.detector.batches import Batch, loader
+from ioukit.torch.detector.batches import Augmentation, Batch, loader
 from ioukit.torch.detector.checkpoint import load_state, save_model, save_state
 from ioukit.torch.detector.data import Data
 from ioukit.torch.detector.devices import Processes, choose_device, fast_in_bfloat16, processes
 from ioukit.torch.detector.learning import Learning, all_finite
 from ioukit.torch.detector.log import Epoch, to_tensorboard, write_log
 from ioukit.torch.detector.model import YOLO, Config
-from ioukit.torch.detector.optimizing import RunningMean, learning_rate, make_optimizer
 from ioukit.torch.detector.predict import detections_of
-from ioukit.torch.detector.settings import Settings
 
 __all__ = ["Epoch", "Run", "Settings", "Training", "check_folder", "prepared", "train"]
 
@@ -45,6 +44,66 @@ OnStep: TypeAlias = Callable[[int, int, int, dict[str, float]], None]
 OnEpoch: TypeAlias = Callable[[Epoch], None]
 
 STATE, LAST, BEST, LOG, SETTINGS = "state.pt", "last.safetensors", "best.safetensors", "log.csv", "settings.json"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Attributes:
+        epochs: How often every image is seen.
+        batch: Images per step, over all processes.
+        optimizer: ``"sgd"`` (with Nesterov momentum of 0.9) or ``"adamw"``.
+        lr: The learning rate after the warm-up.
+        final_lr: The learning rate at the end, as a fraction of ``lr``; a cosine leads from one to the other.
+        weight_decay: Weight decay of the convolution kernels; biases and normalisation layers have none.
+        warmup: Epochs in which the learning rate rises from 0.
+        ema: Decay per step of the running mean of the weights. The running mean is what is evaluated and saved. The
+            decay starts lower, so that the first weights are soon forgotten.
+        clip: The largest norm of the gradient.
+        loss: The loss of the boxes: a name of `ioukit.torch.detector.learning.BOX_LOSSES`.
+        assigner: The rule that assigns objects to predictions: a name of
+            `ioukit.torch.detector.learning.ASSIGNERS`; by default ``"yolov3"`` for the anchor head and
+            ``"task_aligned"`` for the anchor-free head.
+        augmentation: The random changes of the images.
+        plain_epochs: How many epochs at the end use no mosaics.
+        amp: Whether convolutions run in bfloat16 on devices where that is faster: GPUs since Ampere, CPUs with AMX.
+        seed: Seed of everything random.
+        workers: Number of processes that read images.
+        evaluate_every: Epochs between two evaluations; the last epoch is always evaluated.
+        save_steps: Steps between two saved states to resume from; the end of each epoch also saves one.
+        device: A PyTorch device such as ``"cpu"`` or ``"cuda"``; by default CUDA if there is one.
+
+    Raises:
+        ValueError: If a count is below 1, or the optimizer is unknown.
+    """
+
+    epochs: int = 60
+    batch: int = 16
+    optimizer: Literal["sgd", "adamw"] = "adamw"
+    lr: float = 2e-3
+    final_lr: float = 0.02
+    weight_decay: float = 0.02
+    warmup: float = 2.0
+    ema: float = 0.998
+    clip: float = 10.0
+    loss: str = "ciou"
+    assigner: str | None = None
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    plain_epochs: int = 5
+    amp: bool = True
+    seed: int = 1
+    workers: int = 0
+    evaluate_every: int = 1
+    save_steps: int = 1000
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "evaluate_every", "save_steps"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.optimizer not in ("sgd", "adamw"):
+            raise ValueError(f"unknown optimizer {self.optimizer!r}; choose from sgd, adamw")
 
 
 @dataclass(frozen=True)
@@ -159,10 +218,10 @@ class Run:
         if start_from is not None:
             _start_from(start_from, self.model)
         self.model.to(self.device)
-        self.mean = RunningMean(self.model, settings.ema)
+        self.mean = _RunningMean(self.model, settings.ema)
         self.half = settings.amp and fast_in_bfloat16(self.device)
         self.learning = Learning(config, loss=settings.loss, assigner=settings.assigner)
-        self.optimizer = make_optimizer(self.model, settings)
+        self.optimizer = _make_optimizer(self.model, settings)
         self.steps = len(training) // settings.batch  # per epoch
         self.epoch = self.step = 0  # the numbers of finished epochs, and of finished steps of the current epoch
         self.seconds = 0.0
@@ -263,8 +322,13 @@ class Run:
         return {name: float(value.detach()) for name, value in losses.items()}
 
     def _learning_rate(self) -> float:
-        """The learning rate of the next step."""
-        return learning_rate(self.settings, (self.epoch * self.steps + self.step + 1) / self.steps)
+        """The learning rate of the next step: it rises linearly, then falls along a cosine."""
+        settings, done = self.settings, (self.epoch * self.steps + self.step + 1) / self.steps  # epochs
+        if done < settings.warmup:
+            return settings.lr * done / settings.warmup
+        part = (done - settings.warmup) / max(settings.epochs - settings.warmup, 1e-9)
+        cosine = (1 + math.cos(math.pi * min(part, 1.0))) / 2
+        return settings.lr * (settings.final_lr + (1 - settings.final_lr) * cosine)
 
     def _close_epoch(self, evaluation: Evaluation | None) -> Epoch:
         self._share_sums()
@@ -318,12 +382,41 @@ class Run:
         self.log = [Epoch(**row) for row in progress["log"]]
 
 
+def _make_optimizer(model: YOLO, settings: Settings) -> torch.optim.Optimizer:
+    """The optimizer of the settings; only the convolution kernels have weight decay."""
+    kernels = [parameter for parameter in model.parameters() if parameter.ndim > 1]
+    others = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
+    groups = [{"params": kernels, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    if settings.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=settings.lr)
+    return torch.optim.SGD(groups, lr=settings.lr, momentum=0.9, nesterov=True)
+
+
+class _RunningMean:
+    """The exponential mean of the weights. It changes more smoothly than the weights, and evaluates better."""
+
+    def __init__(self, model: YOLO, decay: float) -> None:
+        self.model, self.decay = deepcopy(model).eval(), decay
+        self.model.requires_grad_(False)
+
+    @torch.no_grad()
+    def follow(self, model: YOLO, steps: int) -> None:
+        """Updates the mean with the weights after ``steps`` steps."""
+        # The first weights are bad; a low decay at the start forgets them soon.
+        decay = self.decay * (1 - math.exp(-steps / 200))
+        for mean, value in zip(self.model.state_dict().values(), model.state_dict().values(), strict=True):
+            if mean.dtype.is_floating_point:
+                mean.lerp_(value, 1 - decay)
+            else:
+                mean.copy_(value)
+
+
 def _start_from(given: YOLO, model: YOLO) -> None:
     """Copies the weights of one network into another of the same shape."""
     try:
         model.load_state_dict(given.state_dict())
     except RuntimeError:
-        names = [field.name for field in fields(Config) if field.name not in ("names", "image_size")]
+        names = [one.name for one in fields(Config) if one.name not in ("names", "image_size")]
         differ = [
             f"{name} {getattr(given.config, name)!r}, not {getattr(model.config, name)!r}"
             for name in names

@@ -63,17 +63,7 @@ class Arguments:
 
     @classmethod
     def checked(
-        cls,
-        *,
-        box_format: Any,
-        iou_type: Any,
-        iou_thresholds: Any,
-        rec_thresholds: Any,
-        max_detection_thresholds: Any,
-        class_metrics: Any,
-        extended_summary: Any,
-        average: Any,
-        backend: Any,
+        cls, *, iou_type: Any, iou_thresholds: Any, rec_thresholds: Any, max_detection_thresholds: Any, **others: Any
     ) -> Arguments:
         """Take the arguments of a user.
 
@@ -81,8 +71,9 @@ class Arguments:
             ValueError: In the words of TorchMetrics, because tests of programs compare them; in the words of
                 :class:`~ioukit.evaluation.Protocol` for thresholds out of range.
         """
-        if box_format not in _BOX_FORMATS:
-            raise ValueError(f"Expected argument `box_format` to be one of {_BOX_FORMATS} but got {box_format}")
+        for name, choices in (("box_format", _BOX_FORMATS), ("average", _AVERAGES), ("backend", BACKENDS)):
+            if others[name] not in choices:
+                raise ValueError(f"Expected argument `{name}` to be one of {choices} but got {others[name]}")
         for name, values in {"iou_thresholds": iou_thresholds, "rec_thresholds": rec_thresholds}.items():
             if values is not None and not isinstance(values, list):
                 raise ValueError(f"Expected argument `{name}` to either be `None` or a list of floats but got {values}")
@@ -95,23 +86,16 @@ class Arguments:
             raise ValueError(
                 f"When providing a list of max detection thresholds it should have length 3. Got value {len(caps)}"
             )
-        for name, flag in {"class_metrics": class_metrics, "extended_summary": extended_summary}.items():
-            if not isinstance(flag, bool):
+        for name in ("class_metrics", "extended_summary"):
+            if not isinstance(others[name], bool):
                 raise ValueError(f"Expected argument `{name}` to be a boolean")
-        for name, value, choices in (("average", average, _AVERAGES), ("backend", backend, BACKENDS)):
-            if value not in choices:
-                raise ValueError(f"Expected argument `{name}` to be one of {choices} but got {value}")
         checked = cls(
-            box_format=box_format,
             kinds=checked_kinds(iou_type),
             # Rounded to float32, as in TorchMetrics: a match at IoU 0.9 and a recall of 0.1 depend on it.
             iou_thresholds=tuple(iou_thresholds or torch.linspace(0.5, 0.95, 10, dtype=torch.float32).tolist()),
             rec_thresholds=tuple(rec_thresholds or torch.linspace(0.0, 1.0, 101, dtype=torch.float32).tolist()),
             max_detection_thresholds=tuple(sorted(caps or [1, 10, 100])),
-            class_metrics=class_metrics,
-            extended_summary=extended_summary,
-            average=average,
-            backend=backend,
+            **others,
         )
         _ = checked.tasks  # makes the protocols, which check the thresholds
         return checked

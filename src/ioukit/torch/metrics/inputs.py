@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ioukit.evaluation.evaluator.values import place_of
 from ioukit.regions.masks import Masks
 
 __all__ = ["Side", "check_inputs", "detection_side", "target_side"]
@@ -165,9 +166,7 @@ def _check_finite(values: Floats, counts: Ints, name: str, key: str, items: Sequ
     if good.all():
         return
     row = int(np.flatnonzero(~good.reshape(len(values), -1).all(axis=1))[0])
-    ends = np.cumsum(counts)
-    image = int(np.searchsorted(ends, row, side="right"))
-    at = row - int(ends[image] - counts[image])
+    image, at = place_of(row, counts.tolist())
     raise ValueError(f"{name}[{image}][{key!r}][{at}]: expected finite numbers, found {items[image][key][at].tolist()}")
 
 

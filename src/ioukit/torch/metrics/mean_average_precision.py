@@ -10,30 +10,30 @@ import torch
 from torch import Tensor
 
 from ioukit._checks import check_choice
+from ioukit._optional import import_extra
 from ioukit.torch.metrics.arguments import BACKENDS, Arguments
 from ioukit.torch.metrics.coco_files import packed_sides, read_files, write_files
 from ioukit.torch.metrics.inputs import Side, check_inputs, detection_side, target_side
-from ioukit.torch.metrics.plain_metric import PlainMetric, base_of_metrics, gathered
 from ioukit.torch.metrics.results import results
 from ioukit.torch.metrics.tables import matched, merged
 
-__all__ = ["MeanAveragePrecision"]
+import_extra("torchmetrics", extra="torch", needed_by="ioukit.torch.MeanAveragePrecision")
 
-if TYPE_CHECKING:
-    _Metric = PlainMetric
-else:
-    _Metric = base_of_metrics()
+from torchmetrics import Metric  # noqa: E402 - the line above raises a clear error if TorchMetrics is missing
+from torchmetrics.utilities.distributed import gather_all_tensors  # noqa: E402
+
+__all__ = ["MeanAveragePrecision"]
 
 Batch = Sequence[dict[str, Tensor]]
 
 
-class MeanAveragePrecision(_Metric):
+class MeanAveragePrecision(Metric):
     """Mean average precision and recall of boxes and masks, with the arguments and results of TorchMetrics.
 
     It takes the place of ``torchmetrics.detection.MeanAveragePrecision``: the import is the only line to change. The
     numbers are those of TorchMetrics 1.9 with its backend ``pycocotools``, to the last bit, and ``compute`` takes a
-    small part of its time. Where TorchMetrics is installed, this is a subclass of its ``Metric``, so it works in a
-    ``MetricCollection`` and in Lightning. Where it is not, the class has the same methods, without ``plot``.
+    small part of its time. It is a subclass of TorchMetrics' ``Metric``, so it works in a ``MetricCollection`` and in
+    Lightning. Without TorchMetrics, use :class:`ioukit.Evaluator`.
 
     Each ``update`` matches its images, and the metric keeps the match tables on the CPU: 44 bytes per detection, 26 per
     target and 32 per match, and no tensor of a batch. Processes exchange these tables, each once. ``state_dict`` holds
@@ -125,7 +125,7 @@ class MeanAveragePrecision(_Metric):
         inputs: list[Tensor]
 
     __jit_unused_properties__: ClassVar[list[str]] = [
-        *getattr(_Metric, "__jit_unused_properties__", ()),
+        *Metric.__jit_unused_properties__,
         *("box_format", "iou_type", "iou_thresholds", "rec_thresholds", "max_detection_thresholds"),
         *("class_metrics", "extended_summary", "average", "backend"),
     ]
@@ -242,7 +242,7 @@ class MeanAveragePrecision(_Metric):
         return results(merged(streams, self._arguments), self._arguments)
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """Draw results with TorchMetrics, which has to be installed.
+        """Draw results with TorchMetrics.
 
         Args:
             val: A result of ``compute`` or ``forward``, or a list of them; that of ``compute`` if ``None``.
@@ -310,19 +310,16 @@ class MeanAveragePrecision(_Metric):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], *args: Any, **kwargs: Any) -> Any:
         """Move the metric; the tables stay on the CPU, where they are read."""
-        if not isinstance(self, PlainMetric):
-            kwargs["exclude_state"] = ("tables", "inputs")
-        return super()._apply(fn, *args, **kwargs)
+        return super()._apply(fn, *args, **{**kwargs, "exclude_state": ("tables", "inputs")})
 
     def _copy_state_dict(self) -> dict[str, list[Tensor]]:
         """The states. Their tensors are never written to, so the lists are copied and the tensors are not."""
         return {"tables": list(self.tables), "inputs": list(self.inputs)}
 
-    def _sync_dist(self, dist_sync_fn: Callable[..., Any] | None = None, process_group: Any = None) -> None:
+    def _sync_dist(self, dist_sync_fn: Callable[..., Any] = gather_all_tensors, process_group: Any = None) -> None:
         """Gather the tables of all processes in one message each. The inputs stay where they are."""
         own = torch.cat([table.cpu() for table in self.tables]) if self.tables else torch.zeros(0, dtype=torch.uint8)
-        gather = gathered if dist_sync_fn is None else dist_sync_fn
-        parts = gather(own.to(self.device), group=process_group or self.process_group)
+        parts = dist_sync_fn(own.to(self.device), group=process_group or self.process_group)
         self.tables = [part.cpu() for part in parts]
 
 

@@ -71,11 +71,6 @@ def _mean(values: Floats) -> float:
     return float(np.mean(counted)) if counted.size else -1.0
 
 
-def _tensor_of(values: Floats) -> torch.Tensor:
-    """The curves as pycocotools has them, with -1 where they are undefined."""
-    return torch.from_numpy(np.ascontiguousarray(np.where(np.isnan(values), -1.0, values)))
-
-
 def results(images: MatchedImages | None, arguments: Arguments) -> dict[str, Any]:
     """What ``compute`` returns, before tensors with one value lose their dimensions."""
     found: dict[str, Any] = {}
@@ -98,7 +93,9 @@ def results(images: MatchedImages | None, arguments: Arguments) -> dict[str, Any
         if arguments.extended_summary:
             found[f"{prefix}ious"] = _ious(images.tables[at], arguments)
             for name in ("precision", "recall", "scores"):
-                found[f"{prefix}{name}"] = _tensor_of(getattr(arrays, name))
+                values = getattr(arrays, name)
+                values = np.ascontiguousarray(np.where(np.isnan(values), -1.0, values))  # as pycocotools has them
+                found[f"{prefix}{name}"] = torch.from_numpy(values)
         per_class = _per_class(images, at, arrays, arguments)
         found[f"{prefix}map_per_class"], found[f"{prefix}mar_{caps[-1]}_per_class"] = per_class
     labels = () if images is None else images.labels

@@ -1,1 +1,0 @@
-"""Joins and NMS of boxes larger than memory: cut into cells, each of which is a task."""
