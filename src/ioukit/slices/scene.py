@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import Evaluation
-from ioukit.slices._parsing import near_names
-from ioukit.slices.columns import Column, Level, Values, unknown_values, values_of
+from ioukit.slices.columns import Column, Level, Values, near_names, unknown_values, values_of
 from ioukit.slices.computed import computed_columns
 from ioukit.slices.image_table import image_columns
 
