@@ -106,7 +106,7 @@ def slice_numbers(
     if b is not None:
         check_same_ground_truth(evaluation, b)
     asked: list[str | Expression] = [by] if isinstance(by, str | Expression) else list(by)
-    models = [Scene(one, tables_of(tables), image_column) for one in (evaluation, b) if one is not None]
+    models = [Scene(one, tables, image_column) for one in (evaluation, b) if one is not None]
     parts = [listed_parts(scene, asked, bins) for scene in models]
     numbers = named_numbers(evaluation, default_keys(evaluation) if keys is None else chosen_keys(keys, evaluation))
     if not numbers.keys:
@@ -134,13 +134,6 @@ def slice_numbers(
         notes=tuple(models[0].notes),
         whole_of_b={} if b is None else _by_key(numbers, numbers.observed(b)),
     )
-
-
-def tables_of(tables: Any) -> list[Any]:
-    """The tables as a list; a text or a mapping is one table."""
-    if tables is None:
-        return []
-    return list(tables) if isinstance(tables, list | tuple) else [tables]
 
 
 def default_keys(evaluation: Evaluation) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -9,24 +10,24 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_count
+from ioukit._checks import check_count, counted
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.protocols import Protocol
-from ioukit.slices.candidates import Candidate, candidates
 from ioukit.slices.expression import Expression
-from ioukit.slices.measuring import PartTables, part_tables, tables_of
-from ioukit.slices.parts import Bins, Part, as_objects
+from ioukit.slices.measuring import PartTables, part_tables
+from ioukit.slices.parts import SIZE, Bins, Part, as_objects, both, check_bins, listed_parts
+from ioukit.slices.results import WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
 from ioukit.slices.trials import Trial, adjusted, of_random_images, of_recall, of_swapped_models
-from ioukit.slices.worst import WorstSlice, WorstSlices
 from ioukit.statistics import bootstrap_weights, interval_from_replicates
 from ioukit.statistics.drawing import ImageGroups, Labels, image_groups
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.limits import standard_normal
 from ioukit.statistics.named_numbers import NamedNumbers, named_numbers
 
-__all__ = ["worst_slices"]
+__all__ = ["Candidate", "candidates", "worst_slices"]
+
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -110,7 +111,7 @@ def worst_slices(
     models = [evaluation] if b is None else [evaluation, b]
     if b is not None:
         check_same_ground_truth(evaluation, b)
-    scenes = [Scene(one, tables_of(tables), image_column) for one in models]
+    scenes = [Scene(one, tables, image_column) for one in models]
     asked = [by] if isinstance(by, str | Expression) else None if by is None else list(by)
     groups = image_groups(evaluation.matches.image_ids, None, clusters)
     listed = [
@@ -318,3 +319,119 @@ def _is_recall(protocol: Protocol, measure: Measure) -> bool:
         and measure.max_dets in (None, protocol.main_max_dets)
         and measure.group is None
     )
+
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+_COMPUTED = (SIZE, "shape", "crowding", "occlusion", "truncation", "position", "objects_in_image")
+"""Columns that are looked at if nothing is asked for, besides those of tables and of the data."""
+
+
+class Candidate:
+    """A part of a data set, and the parts that it was put together from."""
+
+    def __init__(self, part: Part, objects: int, made_of: tuple[int, ...] = ()) -> None:
+        """Take the part, how many objects of it count, and the positions of its parts among the candidates."""
+        self.part = part
+        self.objects = objects
+        self.made_of = made_of
+
+
+def candidates(
+    scene: Scene,
+    by: Sequence[str | Expression] | None,
+    bins: Bins | None,
+    cluster: npt.NDArray[np.intp],
+    *,
+    pairs: bool,
+    least_objects: int,
+    most_slices: int,
+) -> tuple[list[Candidate], list[str]]:
+    """The slices to look at, and notes about those that are left out.
+
+    Args:
+        scene: The data.
+        by: Columns and conditions; the columns of tables and of the data, and the main computed ones, if ``None``.
+        bins: How columns of numbers are cut.
+        cluster: (I,) the cluster of each image of the match table.
+        pairs: Whether slices of two different columns are looked at, too.
+        least_objects: The least number of objects that must count in a slice, and outside of it.
+        most_slices: The largest number of slices.
+    """
+    if by is None:
+        check_bins(bins, [*scene.columns, SIZE])
+    parts, notes = _single(scene, by, bins)
+    rows = _CountedObjects(scene)
+    found: list[Candidate] = []
+    split: dict[str, None] = {}
+    for part in parts:
+        objects = rows.count(part)
+        if not least_objects <= objects <= rows.total - least_objects:
+            continue
+        if part.level == "image" and _splits_clusters(part.chosen[scene.evaluated], cluster):
+            split[part.by] = None
+            continue
+        found.append(Candidate(part, objects))
+    notes += [f"{name} is left out: it differs within a cluster" for name in split]
+    if pairs:
+        more = list(_pairs(scene, found, rows, least_objects))
+        room = max(most_slices - len(found), 0)
+        if len(more) > room:
+            more_than = counted(len(more), "slice")
+            notes.append(f"of {more_than} by two columns, the {room:,} with the most objects are looked at")
+            more = sorted(more, key=lambda one: -one.objects)[:room]
+        found += more
+    if len(found) > most_slices:
+        raise ValueError(
+            f"there are {len(found):,} slices to look at, and most_slices is {most_slices:,}: ask for fewer columns"
+        )
+    return found, notes
+
+
+class _CountedObjects:
+    """The objects that count in the main area range."""
+
+    def __init__(self, scene: Scene) -> None:
+        table = scene.evaluation.matches
+        chosen = ~table.ignores(table.protocol.main_area)
+        self._row, self._image = table.objects.row[chosen], scene.evaluated[table.objects.image[chosen]]
+        self.total = int(chosen.sum())
+
+    def count(self, part: Part) -> int:
+        return int(part.chosen[self._image if part.level == "image" else self._row].sum())
+
+
+def _single(scene: Scene, by: Sequence[str | Expression] | None, bins: Bins | None) -> tuple[list[Part], list[str]]:
+    if by is not None:
+        return listed_parts(scene, by, bins), []
+    of_objects = scene.data is not None and scene.evaluation.protocol.objects_choose is None
+    names = [
+        *(name for name, column in scene.columns.items() if column.origin != "computed"),
+        *(name for name in _COMPUTED if name in scene.columns or (name == SIZE and "area" in scene.columns)),
+    ]
+    parts, notes = [], []
+    for name in names:
+        if not of_objects and (name == SIZE or scene.columns[name].level == "object"):
+            continue
+        try:
+            parts += listed_parts(scene, [name], {name: bins[name]} if bins and name in bins else None)
+        except ValueError as error:
+            notes.append(f"{name} is left out: {error}")
+    return parts, notes
+
+
+def _splits_clusters(chosen: Bools, cluster: npt.NDArray[np.intp]) -> bool:
+    """Whether a cluster has images in the slice and outside of it."""
+    of_cluster = np.zeros(int(cluster.max(initial=-1)) + 1, np.bool_)
+    of_cluster[cluster] = chosen
+    return bool((of_cluster[cluster] != chosen).any())
+
+
+def _pairs(scene: Scene, found: Sequence[Candidate], rows: _CountedObjects, least_objects: int) -> Iterator[Candidate]:
+    for (at, first), (other, second) in itertools.combinations(enumerate(found), 2):
+        if first.part.by == second.part.by:
+            continue
+        joint = both(scene, first.part, second.part)
+        objects = rows.count(joint)
+        if least_objects <= objects < min(first.objects, second.objects):
+            yield Candidate(joint, objects, (at, other))

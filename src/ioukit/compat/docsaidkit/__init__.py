@@ -17,6 +17,7 @@ differ, and so do private names.
 
 from ioukit.compat.docsaidkit.functions import (
     calc_angle,
+    dict_to_jsonable,
     is_inside_box,
     jaccard_index,
     merge_boxes,
@@ -26,7 +27,6 @@ from ioukit.compat.docsaidkit.functions import (
     poly_angle,
     polygon_iou,
 )
-from ioukit.compat.docsaidkit.jsonable import dict_to_jsonable
 from ioukit.compat.docsaidkit.structures import (
     JOIN_STYLE,
     Box,

@@ -16,12 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from ioukit.compat.lvis._matching import LvisMatched, match_at_once
-from ioukit.compat.lvis._tables import arrays_of_entries, as_lvis, as_pycocotools, pointers_of_entries
+from ioukit.compat.lvis._matching import (
+    LvisMatched,
+    arrays_of_entries,
+    as_lvis,
+    as_pycocotools,
+    match_at_once,
+    pointers_of_entries,
+)
 from ioukit.compat.lvis.lvis import LVIS
 from ioukit.compat.lvis.results import LVISResults
 from ioukit.compat.pycocotools import mask as mask_utils
-from ioukit.compat.pycocotools._marks import mark_outside
+from ioukit.compat.pycocotools._dictionaries import mark_outside
 from ioukit.compat.pycocotools._one_image import by_score, match_records
 from ioukit.compat.pycocotools._sides import IrregularError
 from ioukit.errors import DatasetError

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ioukit import _core
 from ioukit._boundary import DrawingColumns, OutcomeColumns
-from ioukit.compat.pycocotools._distinct import places_among
 from ioukit.compat.pycocotools._matching import Matched
+from ioukit.compat.pycocotools._sides import places_among
 
 __all__ = ["Arrays", "curves_of_entries", "curves_of_match"]
 

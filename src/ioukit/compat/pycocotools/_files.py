@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit import _core
-from ioukit.compat.pycocotools._dictionaries import dataset_of_results, images_and_categories, indexes
-from ioukit.compat.pycocotools._marks import Marks
+from ioukit.compat.pycocotools._dictionaries import Marks, dataset_of_results, images_and_categories, indexes
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError

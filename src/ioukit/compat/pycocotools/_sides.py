@@ -22,10 +22,13 @@ __all__ = [
     "Side",
     "detections_of_file",
     "detections_of_records",
+    "distinct",
     "objects_of_file",
     "objects_of_records",
+    "places_among",
     "positions",
 ]
+
 
 Record = dict[str, Any]
 Ids = NDArray[np.int64]
@@ -285,3 +288,22 @@ def _regions_of_file(
     if isinstance(found, np.ndarray) and not (np.abs(found) <= _LARGEST**0.5).all():
         raise IrregularError("keypoints")
     return found  # type: ignore[no-any-return]
+
+
+def distinct(values: Any) -> NDArray[Any]:
+    """What `numpy.unique` returns."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        found: NDArray[Any] = np.unique(array)
+        return found
+    ranked = np.sort(array, axis=None)
+    new = np.ones(len(ranked), np.bool_)
+    new[1:] = ranked[1:] != ranked[:-1]
+    return ranked[new]
+
+
+def places_among(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct numbers in ascending order, none of which is NaN, and the position of each value among them."""
+    ranked = np.sort(values)
+    known = ranked[np.concatenate([np.ones(min(len(ranked), 1), np.bool_), ranked[1:] != ranked[:-1]])]
+    return known, np.searchsorted(known, values).astype(np.int64)

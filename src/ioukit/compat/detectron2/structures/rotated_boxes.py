@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ioukit._arrays import namespace_of
 from ioukit.compat._torchscript import not_for_torchscript
 from ioukit.compat.detectron2.layers.rotated_boxes import pairwise_iou_rotated
-from ioukit.compat.detectron2.structures._tensor_boxes import TensorBoxes
-from ioukit.compat.detectron2.structures.box_mode import half_extents
+from ioukit.compat.detectron2.structures.boxes import TensorBoxes, half_extents
 
 if TYPE_CHECKING:
     from ioukit.typing import Array
