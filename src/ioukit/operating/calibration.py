@@ -23,7 +23,7 @@ from ioukit.postprocess import OperatingPoints
 from ioukit.postprocess.score_maps import checked_scores
 from ioukit.statistics import Interval, bootstrap_weights
 from ioukit.statistics.drawing import Labels, check_seed
-from ioukit.statistics.estimating import check_level
+from ioukit.statistics.estimating import check_level, defined
 
 __all__ = [
     "KEYS",
@@ -106,14 +106,14 @@ class CalibrationErrors:
         """Everything in plain Python values, ``None`` where a number is undefined."""
         diagram = self.reliability
         return {
-            **{key: _defined(self[key]) for key in KEYS},
+            **{key: defined(self[key]) for key in KEYS},
             "intervals": {key: one.to_dict() for key, one in self.intervals.items()},
             "per_class": {
-                str(number): {key: _defined(value) for key, value in errors.items()}
+                str(number): {key: defined(value) for key, value in errors.items()}
                 for number, errors in self.per_class.items()
             },
             "reliability": {
-                name: [_defined(value) for value in getattr(diagram, name).tolist()]
+                name: [defined(value) for value in getattr(diagram, name).tolist()]
                 for name in ("edges", "counts", "mean_scores", "precision", "low", "high")
             },
             "num_detections": self.num_detections,
@@ -124,10 +124,6 @@ class CalibrationErrors:
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={self[key]:.4f}" for key in KEYS if not math.isnan(self[key]))
         return f"CalibrationErrors({shown})"
-
-
-def _defined(value: float) -> float | None:
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 Rows: TypeAlias = npt.NDArray[np.intp]

@@ -20,7 +20,7 @@ from ioukit.operating.sweeps import CHOSEN, HOW, Scene, chosen_thresholds, costs
 from ioukit.postprocess import OperatingPoints, ScoreMap
 from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates
 from ioukit.statistics.drawing import Labels, check_seed, image_groups
-from ioukit.statistics.estimating import check_level
+from ioukit.statistics.estimating import check_level, defined
 
 if TYPE_CHECKING:
     from ioukit.operating.calibrating import CalibrationFit
@@ -279,7 +279,7 @@ class PointNumbers:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
-        numbers = {name: _defined(value) for name, value in vars(self).items() if name != "intervals"}
+        numbers = {name: defined(value) for name, value in vars(self).items() if name != "intervals"}
         return {**numbers, "intervals": {name: one.to_dict() for name, one in self.intervals.items()}}
 
 
@@ -312,7 +312,7 @@ class ClassThreshold:
         return {
             "id": self.id,
             "name": self.name,
-            "threshold": _defined(self.threshold),
+            "threshold": defined(self.threshold),
             "threshold_interval": self.interval.to_dict(),
             "how": self.how,
             "num_ground_truth": self.num_ground_truth,
@@ -387,7 +387,3 @@ class ThresholdChoice:
             f"ThresholdChoice({self.rule.text}, {at}: precision {point.held_out.precision:.3f}, recall "
             f"{point.held_out.recall:.3f} on other images)"
         )
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

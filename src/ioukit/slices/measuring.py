@@ -20,7 +20,7 @@ from ioukit.statistics import Interval, bootstrap_weights, interval_from_replica
 from ioukit.statistics.drawing import ImageGroups, Labels, image_groups
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
 
-__all__ = ["PartTables", "default_keys", "part_tables", "slice_numbers"]
+__all__ = ["PartTables", "counts_of", "default_keys", "part_tables", "slice_numbers"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Weights: TypeAlias = npt.NDArray[np.uint16]
@@ -246,7 +246,7 @@ def _slice(
             for at, key in enumerate(numbers.keys)
         }
 
-    images, objects, share = _counts(scene, part, first.inside)
+    images, objects, share = counts_of(scene, part, first.inside)
     return Slice(
         name=part.name,
         by=part.by,
@@ -278,7 +278,7 @@ def _centred(replicates: Floats, value: Floats) -> Floats:
     return replicates - _mean_of_defined(replicates) + value
 
 
-def _counts(scene: Scene, part: Part, inside: MatchTable) -> tuple[int, int, float]:
+def counts_of(scene: Scene, part: Part, inside: MatchTable) -> tuple[int, int, float]:
     """The numbers of images and objects of a part, and its share of the images or of the objects."""
     area = inside.protocol.main_area
     counted = ~inside.ignores(area)

@@ -15,16 +15,16 @@ from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.protocols import Protocol
 from ioukit.slices.expression import Expression
-from ioukit.slices.measuring import PartTables, part_tables
+from ioukit.slices.measuring import PartTables, counts_of, part_tables
 from ioukit.slices.parts import SIZE, Bins, Part, as_objects, both, check_bins, listed_parts
 from ioukit.slices.results import WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
-from ioukit.slices.trials import Trial, adjusted, of_random_images, of_recall, of_swapped_models
+from ioukit.slices.trials import Chance, Trial, adjusted, of_random_images, of_recall, of_swapped_models
 from ioukit.statistics import bootstrap_weights, interval_from_replicates
-from ioukit.statistics.drawing import ImageGroups, Labels, image_groups
+from ioukit.statistics.drawing import Labels, image_groups
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.limits import standard_normal
-from ioukit.statistics.named_numbers import NamedNumbers, named_numbers
+from ioukit.statistics.named_numbers import named_numbers
 
 __all__ = ["Candidate", "candidates", "worst_slices"]
 
@@ -127,15 +127,11 @@ def worst_slices(
         for scene in scenes
     ]
     found, notes = listed[0]
+    numbers = named_numbers(evaluation, [evaluation.protocol.main_measure.key if key is None else key])
     search = _Search(
         scenes,
         [[one.part for one in of_model] for of_model, _ in listed],
-        named_numbers(evaluation, [evaluation.protocol.main_measure.key if key is None else key]),
-        groups,
-        clusters,
-        permutations,
-        seed,
-        threads,
+        Chance(numbers, groups, clusters, permutations, seed, threads),
     )
     trials = search.trials()
     alone, together = search.p_values(trials)
@@ -154,20 +150,9 @@ def worst_slices(
 class _Search:
     """Trials of all slices, and rows for the worst of them."""
 
-    def __init__(
-        self,
-        scenes: Sequence[Scene],
-        parts: Sequence[Sequence[Part]],
-        numbers: NamedNumbers,
-        groups: ImageGroups,
-        clusters: Labels | None,
-        permutations: int,
-        seed: int,
-        threads: int | None,
-    ) -> None:
+    def __init__(self, scenes: Sequence[Scene], parts: Sequence[Sequence[Part]], chance: Chance) -> None:
         """Take the data and the slices of each model, which are the same slices in the same order."""
-        self._scenes, self._parts, self._numbers, self._groups = scenes, parts, numbers, groups
-        self._clusters, self._permutations, self._seed, self._threads = clusters, permutations, seed, threads
+        self._scenes, self._parts, self._chance = scenes, parts, chance
         self._table = scenes[0].evaluation.matches
         protocol = self._table.protocol
         recalls = [one.key for one in protocol.measures if _is_recall(protocol, one)]
@@ -178,7 +163,7 @@ class _Search:
     def _made(self, positions: Sequence[int]) -> Iterator[tuple[PartTables, ...]]:
         """The match tables of some slices, for each model."""
         each = [
-            part_tables(scene, [parts[at] for at in positions], self._numbers, threads=self._threads)
+            part_tables(scene, [parts[at] for at in positions], self._chance.numbers, threads=self._chance.threads)
             for scene, parts in zip(self._scenes, self._parts, strict=True)
         ]
         return zip(*each, strict=True)
@@ -193,29 +178,12 @@ class _Search:
     def _trial(self, part: Part, made: Sequence[PartTables]) -> Trial:
         first = made[0]
         if self._two:
-            return of_swapped_models(
-                first.inside,
-                made[1].inside,
-                first.images_inside,
-                self._numbers,
-                self._table.image_ids,
-                self._permutations,
-                self._seed,
-                self._clusters,
-                self._threads,
-            )
+            second = made[1].inside
+            return of_swapped_models(first.inside, second, first.images_inside, self._table.image_ids, self._chance)
         if part.level == "object":
-            return of_recall(first.inside, first.rest, self._groups, self._permutations, self._seed)
-        return of_random_images(
-            self._table,
-            part.chosen[self._scenes[0].evaluated],
-            self._numbers,
-            self._groups,
-            self._permutations,
-            self._seed,
-            float(self._numbers.observed(Evaluation.from_table(first.inside, threads=self._threads))[0]),
-            self._threads,
-        )
+            return of_recall(first.inside, first.rest, self._chance)
+        value = self._chance.observed(first.inside)
+        return of_random_images(self._table, part.chosen[self._scenes[0].evaluated], value, self._chance)
 
     def p_values(self, trials: Sequence[Trial]) -> tuple[Floats, Floats]:
         """(S,) p-values of each slice alone, and for all slices together."""
@@ -247,21 +215,20 @@ class _Search:
         ]
         # Undefined p-values come last: as keys they would leave all others in disorder.
         shown = sorted(kept, key=lambda at: (np.isnan(alone[at]), together[at], alone[at], trials[at].score))[:most]
-        weights = bootstrap_weights(self._table.image_ids, replicates, seed=self._seed, clusters=self._clusters)
+        seed, clusters = self._chance.seed, self._chance.clusters
+        weights = bootstrap_weights(self._table.image_ids, replicates, seed=seed, clusters=clusters)
         objects = int((~self._table.ignores(self._table.protocol.main_area)).sum())
         for at, made in zip(shown, self._made(shown), strict=True):
             part, trial = found[at].part, trials[at]
             of_recall = part.level == "object" and not self._two
             low, high = self._limits(trial, made, weights, level, of_recall=of_recall)
-            inside = made[0].inside
-            with_objects = np.unique(inside.objects.image[~inside.ignores(inside.protocol.main_area)])
             yield WorstSlice(
                 name=part.name,
                 level=part.level,
-                images=len(inside.image_ids) if part.level == "image" else len(with_objects),
+                images=counts_of(self._scenes[0], part, made[0].inside)[0],
                 objects=found[at].objects,
                 share=found[at].objects / max(objects, 1),
-                key=self._recall_key if of_recall else self._numbers.keys[0],
+                key=self._recall_key if of_recall else self._chance.numbers.keys[0],
                 value=trial.value,
                 expected=trial.expected,
                 difference=float(difference[at]),
@@ -279,8 +246,8 @@ class _Search:
             if part not in self._recalls:
                 scene = self._scenes[0]
                 of_objects = [as_objects(scene, self._parts[0][part])]
-                made = next(part_tables(scene, of_objects, self._numbers, threads=self._threads))
-                self._recalls[part] = of_recall(made.inside, made.rest, self._groups, 1, self._seed)
+                made = next(part_tables(scene, of_objects, self._chance.numbers, threads=self._chance.threads))
+                self._recalls[part] = of_recall(made.inside, made.rest, self._chance._replace(permutations=1))
             whole = self._recalls[part]
         return trial.loss - whole.loss > _CLEARLY * trial.standard_error
 
@@ -295,16 +262,15 @@ class _Search:
     ) -> tuple[float, float]:
         """The limits of the difference: of recall by its standard error, else by the bootstrap."""
         difference = trial.value - trial.expected
-        if len(np.unique(self._groups.cluster[made[0].images_inside])) < 2:
+        if len(np.unique(self._chance.groups.cluster[made[0].images_inside])) < 2:
             return math.nan, math.nan  # one cluster does not show how much another one would differ
         if of_recall:
             half = standard_normal.inv_cdf((1 + level) / 2) * trial.standard_error
             return difference - half, difference + half
         drawn = [
-            self._numbers.replicated(one.inside, np.ascontiguousarray(weights[:, one.images_inside]), self._threads)
-            for one in made
+            self._chance.replicated(one.inside, np.ascontiguousarray(weights[:, one.images_inside])) for one in made
         ]
-        moved = drawn[-1][:, 0] - (drawn[0][:, 0] if self._two else 0.0)
+        moved = drawn[-1] - (drawn[0] if self._two else 0.0)
         known = moved[~np.isnan(moved)]
         centred = moved - (known.mean() if len(known) else 0.0) + difference
         interval = interval_from_replicates(difference, centred, level=level)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
 from ioukit.compat.pycocotools._evaluating import bits_of, image_overlaps, image_results
 from ioukit.compat.pycocotools._matching import Matched, Rules, match
-from ioukit.compat.pycocotools._sides import Groups, IrregularError, detections_of_records, objects_of_records
+from ioukit.compat.pycocotools._sides import Groups, detections_of_records, objects_of_records
 
 __all__ = ["LvisMatched", "arrays_of_entries", "as_lvis", "as_pycocotools", "match_at_once", "pointers_of_entries"]
 
@@ -38,13 +38,7 @@ def match_at_once(gts: list[Record], dts: list[Record], params: Any, unlisted: M
     """
     named = _named(params)
     rules = Rules.of(named)
-    images, categories = np.array(params.img_ids), np.array(params.cat_ids)
-    for ids in (images, categories):
-        if ids.ndim != 1 or not len(ids) or ids.dtype.kind != "i":
-            raise IrregularError("ids")
-    if len(np.unique(categories)) < len(categories):
-        raise IrregularError("categories")
-    groups = Groups(images.astype(np.int64), categories.astype(np.int64), bool(params.use_cats))
+    groups = Groups.of(params.img_ids, params.cat_ids, by_category=bool(params.use_cats))
     ignored = [{**gt, "iscrowd": 1 if gt["ignore"] else 0} for gt in gts]  # lvis does not read `iscrowd`
     objects = objects_of_records(ignored, groups, params.iou_type)
     objects = replace(objects, crowd=np.zeros(len(objects), np.bool_))

@@ -19,6 +19,7 @@ from ioukit.compat.pycocotools import mask as mask_utils
 __all__ = [
     "Marks",
     "complete",
+    "complete_masks",
     "dataset_of_results",
     "indexes",
     "mark_ignored",
@@ -78,22 +79,20 @@ def complete(records: list[Record]) -> str:
         for number, record in enumerate(records, 1):
             record["id"] = number
         return "captions"
-    if "bbox" in first and not _is_empty(first["bbox"]):
+    if "bbox" in first and not (isinstance(first["bbox"], list) and not first["bbox"]):
         for number, record in enumerate(records, 1):
             _of_box(record, number)
         return "boxes"
     if "segmentation" in first:
-        _of_masks(records)
+        complete_masks(records)
+        for record in records:
+            record["iscrowd"] = 0
         return "masks"
     if "keypoints" in first:
         for number, record in enumerate(records, 1):
             _of_keypoints(record, number)
         return "keypoints"
     return "unknown"
-
-
-def _is_empty(box: Any) -> bool:
-    return isinstance(box, list) and not box
 
 
 def _of_box(record: Record, number: int) -> None:
@@ -106,7 +105,8 @@ def _of_box(record: Record, number: int) -> None:
     record["iscrowd"] = 0
 
 
-def _of_masks(records: list[Record]) -> None:
+def complete_masks(records: list[Record]) -> None:
+    """Writes the area, the id, and the box if there is none, into records of masks."""
     masks = [record["segmentation"] for record in records]
     areas, boxes = mask_utils.area(masks), mask_utils.toBbox(masks)
     for number, (record, area, box) in enumerate(zip(records, areas, boxes, strict=True), 1):
@@ -114,7 +114,6 @@ def _of_masks(records: list[Record]) -> None:
         if "bbox" not in record:
             record["bbox"] = box
         record["id"] = number
-        record["iscrowd"] = 0
 
 
 def _of_keypoints(record: Record, number: int) -> None:

@@ -110,7 +110,10 @@ def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
     Raises:
         IrregularError: If data or parameters need the plain way of pycocotools. Only masks may be written then.
     """
-    rules, groups = Rules.of(params), _groups(params)
+    rules = Rules.of(params)
+    if rules.iou_type == "keypoints" and not params.useCats:
+        raise IrregularError("categories")
+    groups = Groups.of(params.imgIds, params.catIds, by_category=bool(params.useCats))
     iou_type = rules.iou_type
     gt_records, objects = _side(truth, params, groups, iou_type, AnnotationFile, objects_of_file, objects_of_records)
     dt_records, detections = _side(
@@ -148,16 +151,6 @@ def _copied(params: Any) -> Any:
     """A deep copy. The ids are integers, so copies of their lists are enough."""
     known = {id(ids): list(ids) for ids in (params.imgIds, params.catIds) if isinstance(ids, list)}
     return copy.deepcopy(params, dict(known))
-
-
-def _groups(params: Any) -> Groups:
-    images, categories = np.array(params.imgIds), np.array(params.catIds)
-    for ids in (images, categories):
-        if ids.ndim != 1 or not len(ids) or ids.dtype.kind != "i":
-            raise IrregularError("ids")
-    if len(set(categories.tolist())) < len(categories) or (params.iouType == "keypoints" and not params.useCats):
-        raise IrregularError("categories")
-    return Groups(images.astype(np.int64), categories.astype(np.int64), bool(params.useCats))
 
 
 def _side(

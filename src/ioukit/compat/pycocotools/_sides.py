@@ -55,6 +55,21 @@ class Groups(NamedTuple):
     by_category: bool
     """Whether each category is a group of its own."""
 
+    @classmethod
+    def of(cls, image_ids: Any, category_ids: Any, *, by_category: bool) -> Groups:
+        """The groups of ids of images and categories.
+
+        Raises:
+            IrregularError: If some are no integers, there are none, or a category stands twice.
+        """
+        images, categories = np.array(image_ids), np.array(category_ids)
+        for ids in (images, categories):
+            if ids.ndim != 1 or not len(ids) or ids.dtype.kind != "i":
+                raise IrregularError("ids")
+        if len(set(categories.tolist())) < len(categories):
+            raise IrregularError("categories")
+        return cls(images.astype(np.int64), categories.astype(np.int64), by_category)
+
 
 @dataclass(frozen=True)
 class Side:
@@ -296,10 +311,7 @@ def distinct(values: Any) -> NDArray[Any]:
     if array.dtype.kind not in "iu":
         found: NDArray[Any] = np.unique(array)
         return found
-    ranked = np.sort(array, axis=None)
-    new = np.ones(len(ranked), np.bool_)
-    new[1:] = ranked[1:] != ranked[:-1]
-    return ranked[new]
+    return places_among(array.reshape(-1))[0]
 
 
 def places_among(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -21,7 +21,7 @@ from ioukit.compat.docsaidkit.structures._outlines import (
     order_points_clockwise,
     smallest_circle,
 )
-from ioukit.compat.docsaidkit.structures.modes import BoxMode, WithUnit, numbers_of, unit_of
+from ioukit.compat.docsaidkit.structures.modes import BoxMode, Numbers, WithUnit, check_sets, numbers_of, unit_of
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
@@ -35,12 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["JOIN_STYLE", "Box", "Boxes", "FourNumbers", "MinBox", "Polygon", "Polygons"]
 
 
-class FourNumbers(WithUnit):
+class FourNumbers(Numbers):
     """Float32 numbers of shape (..., 4) with a mode and a unit. Every method returns a new object."""
 
-    _array: FloatArray
     _mode: BoxMode
-    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
 
     @classmethod
     def _of(cls, array: ArrayLike, mode: BoxMode, normalized: bool) -> Self:
@@ -76,16 +74,6 @@ class FourNumbers(WithUnit):
     def copy(self) -> Self:
         """A copy."""
         return self._like(self._array)
-
-    def numpy(self) -> FloatArray:
-        """The numbers, a copy that the caller may change."""
-        return np.array(self._array)
-
-    def to_list(self) -> Any:
-        """The numbers as Python floats."""
-        return self._array.tolist()
-
-    tolist = to_list
 
     def normalize(self, w: float, h: float) -> Self:
         """The boxes in the unit of an image of this size; ValueError if they are normalized already."""
@@ -188,19 +176,11 @@ class FourNumbers(WithUnit):
         """(x, y) of the corner with the largest x and the smallest y."""
         return self._column(BoxMode.XYXY, 2, 1)
 
-    def __eq__(self, other: object) -> bool:
-        """Whether both cover nearly the same regions (``np.allclose``) in one unit; the modes may differ."""
-        if not isinstance(other, type(self)):
-            return NotImplemented
-        if self._normalized != other._normalized or self._array.shape != other._array.shape:
-            return False
-        return bool(np.allclose(self._array, other._in(self._mode)))
-
-    def __len__(self) -> int:
-        return len(self._array)
+    def _comparable(self, other: Self) -> FloatArray:
+        return other._in(self._mode)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._array}), {self._mode}"
+        return f"{super().__repr__()}, {self._mode}"
 
 
 MinBox = tuple[tuple[float, float], tuple[float, float], float]
@@ -267,7 +247,7 @@ class JOIN_STYLE(IntEnum):  # noqa: N801 - its name there
     bevel = 3
 
 
-class Polygon(WithUnit):
+class Polygon(Numbers):
     """A closed path through K points in float32. Every method returns a new object.
 
     Args:
@@ -279,8 +259,6 @@ class Polygon(WithUnit):
         TypeError: If the data are not numbers, or their shape does not fit.
         ValueError: If the flags contradict each other or the flag of the `Polygon`.
     """
-
-    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
 
     def __init__(
         self, array: Polygon | ArrayLike, is_normalized: bool | None = None, *, normalized: bool | None = None
@@ -297,7 +275,7 @@ class Polygon(WithUnit):
             points = points[:, 0]
         if points.ndim != 2 or points.shape[1] != 2:
             raise TypeError(f"a Polygon must have shape (K, 2), (K, 1, 2), (2,) or (0,), got {points.shape}")
-        self._array: FloatArray = np.array(points, np.float32)
+        self._array = np.array(points, np.float32)
         self._array.flags.writeable = False
         self._normalized: bool = unit_of(is_normalized, normalized, *sources)
 
@@ -474,23 +452,9 @@ class Polygon(WithUnit):
         """The area divided by the area of the convex hull; NaN if that is 0."""
         return self.checked().solidity
 
-    def __len__(self) -> int:
-        return len(self._array)
-
     def __getitem__(self, item: Any) -> Any:
         """A copy of the selected points."""
         return np.array(self._array[item])
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both have nearly the same points (``np.allclose``) in one unit."""
-        if not isinstance(other, Polygon):
-            return NotImplemented
-        if self._normalized != other._normalized or len(self) != len(other):
-            return False
-        return bool(np.allclose(self._array, other._array))
-
-    def __repr__(self) -> str:
-        return f"Polygon({self._array})"
 
 
 class Boxes(FourNumbers):
@@ -625,14 +589,7 @@ class Polygons(WithUnit):
             TypeError: If the argument is not a list, or an element is not `Polygons`.
             ValueError: If the list is empty, or units differ.
         """
-        if not isinstance(polygons_list, (list, tuple)):
-            raise TypeError(f"polygons_list should be a list of Polygons, got {type(polygons_list).__name__}")
-        if not polygons_list:
-            raise ValueError("cat needs at least one Polygons")
-        for position, item in enumerate(polygons_list):
-            if not isinstance(item, Polygons):
-                raise TypeError(f"polygons_list[{position}] must be Polygons, got {type(item).__name__}")
-        unit = unit_of(None, None, *(item._normalized for item in polygons_list))
+        unit = check_sets(polygons_list, Polygons, "polygons_list", "Polygons")
         return cls([polygon for item in polygons_list for polygon in item], is_normalized=unit)
 
     @classmethod
