@@ -1,4 +1,13 @@
-"""Is a slice worse than chance makes it? One trial per slice, and a correction for their number."""
+"""Is a slice worse than chance makes it? One trial per slice, and a correction for their number.
+
+Owns the three comparisons, each with random data of its own: images against random sets of images, objects against the
+other objects by recall, and two models against swapped ones. Does not own which slices there are, nor what is listed
+(``searching.py``), nor the numbers themselves (`NamedNumbers`).
+Cut here because every comparison gives the same `Trial`: a score, and the scores of B random data. All slices see the
+same random data, which is what makes the correction of `adjusted` valid and cheap for slices that overlap.
+Objects are compared by recall, since false positives belong to no object. AP of few images is higher than AP of many by
+chance alone, so a set of images is compared with sets of its own size and not with the rest.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +38,8 @@ __all__ = [
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-_SIGNS = 3  # the stream of random numbers for signs; the bootstrap and the permutations of models have others
-_ORDERS = 4
+# Streams of random numbers: for signs, and for orders of clusters. The bootstrap and swaps of models have others.
+_SIGNS, _ORDERS = 3, 4
 
 
 class Chance(NamedTuple):

@@ -1,4 +1,13 @@
-"""`accumulate`: from matches to the arrays of `eval`."""
+"""`accumulate`: from matches to the arrays of `eval`.
+
+Owns the layout of the arrays, what -1 and 0 mean in them, and what pycocotools does with parameters that differ from
+those of `evaluate`: it takes the results at the same positions. Does not own the curves themselves, which the core
+draws (`accumulate`), nor the matches.
+There are two doors, because programs may replace `evalImgs`: `curves_of_match` reads the table of the engine, and
+`curves_of_entries` any list of dictionaries. Both end in `_drawn`.
+What the core does not know is prepared for it: caps and recalls in any order are sorted, and put back afterwards;
+scores that are NaN are replaced by their ranks; a recall that is NaN is never reached, nor is any behind it.
+"""
 
 from __future__ import annotations
 

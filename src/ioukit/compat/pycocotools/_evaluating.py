@@ -7,7 +7,6 @@ pycocotools.
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ioukit.compat.pycocotools._dictionaries import Marks, mark_ignored, mark_outside, masks_of_records
 from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
 from ioukit.compat.pycocotools._matching import Matched, Rules, match, overlaps_of
+from ioukit.compat.pycocotools._one_image import by_group
 from ioukit.compat.pycocotools._sides import (
     Groups,
     IrregularError,
@@ -30,7 +30,7 @@ from ioukit.compat.pycocotools._sides import (
 )
 from ioukit.errors import DatasetError
 
-__all__ = ["Evaluated", "bits_of", "evaluate_at_once", "image_overlaps", "image_results"]
+__all__ = ["Evaluated", "bits_of", "chosen_records", "evaluate_at_once", "image_overlaps", "image_results"]
 
 
 Record = dict[str, Any]
@@ -88,9 +88,7 @@ class Evaluated:
         records = self.records[side]
         if records is None:
             records = chosen_records(self.sources[side], self.params)
-        groups: Any = defaultdict(list)
-        for record in records:
-            groups[record["image_id"], record["category_id"]].append(record)
+        groups = by_group(records)
         for image in images:  # as pycocotools looks them up
             for category in self.params.catIds:
                 _ = groups[image, category]

@@ -1,4 +1,13 @@
-"""The objects and the detections of an evaluation as columns, from records or from files."""
+"""The objects and the detections of an evaluation as columns, from records or from files.
+
+Owns which data the engine evaluates to the last bit of pycocotools: everything else raises `IrregularError`, and
+``_one_image.py`` evaluates it record by record. Such data are negative sides, NaN, coordinates beyond 2**53 and areas
+that have lost digits. Does not own the rules of matching (``_matching.py``) nor the dictionaries (``_files.py``).
+Cut here because files and records, of pycocotools and of lvis, become the same columns, and the engine then needs no
+check of its own.
+Records are read by the core (`record_columns`), which knows Python's own numbers; NumPy's take the slower way by
+`numpy.array`, and such ids and scores are listed in `evalImgs` as the records have them.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +45,13 @@ Floats = NDArray[np.float64]
 
 _INTEGERS = ("id", "image_id", "category_id")
 _LARGEST = 2.0**53
+"""Up to here, doubles hold every whole number, so sums of coordinates are the same in every order."""
+
 _LONGEST_TABLE = 1 << 22
+"""A choice: ids that span at most this many numbers are found by a table (32 MB), others by a search."""
+
 _TINY = 1e-290
-"""Below this, the area of a box has lost digits, or all of them."""
+"""Below this, the area of a box has lost digits, or all of them: the smallest normal double is 2.2e-308."""
 
 
 class IrregularError(Exception):

@@ -22,9 +22,9 @@ import numpy as np
 
 from ioukit.compat.pycocotools import mask as maskUtils  # noqa: F401, N812 - programs import it from here
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
-from ioukit.compat.pycocotools._dictionaries import mark_ignored, mark_outside, masks_of_records
-from ioukit.compat.pycocotools._evaluating import Evaluated, evaluate_at_once
-from ioukit.compat.pycocotools._one_image import by_score, match_records, record_overlaps, record_similarities
+from ioukit.compat.pycocotools._dictionaries import mark_ignored, masks_of_records
+from ioukit.compat.pycocotools._evaluating import Evaluated, chosen_records, evaluate_at_once
+from ioukit.compat.pycocotools._one_image import by_group, by_score, match_group, record_overlaps, record_similarities
 from ioukit.compat.pycocotools._sides import IrregularError, distinct
 from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
@@ -82,16 +82,12 @@ class COCOeval:
     def _prepare(self) -> None:
         """Choose the records that take part into ``_gts`` and ``_dts``, and write ``ignore`` and masks into them."""
         p = self.params
-        chosen = {"imgIds": p.imgIds, "catIds": p.catIds} if p.useCats else {"imgIds": p.imgIds}
-        gts, dts = (coco.loadAnns(coco.getAnnIds(**chosen)) for coco in (self.cocoGt, self.cocoDt))
+        gts, dts = chosen_records(self.cocoGt, p), chosen_records(self.cocoDt, p)
         if p.iouType == "segm":
             masks_of_records(gts, self.cocoGt)
             masks_of_records(dts, self.cocoDt)
         mark_ignored(gts, p.iouType)
-        self._gts, self._dts = defaultdict(list), defaultdict(list)
-        for groups, records in ((self._gts, gts), (self._dts, dts)):
-            for record in records:
-                groups[record["image_id"], record["category_id"]].append(record)
+        self._gts, self._dts = by_group(gts), by_group(dts)
         self.evalImgs = defaultdict(list)
         self.eval = {}
 
@@ -175,16 +171,8 @@ class COCOeval:
         objects, detections = self._records_of(imgId, catId)
         if not objects and not detections:
             return None
-        mark_outside(objects, aRng)
-        order = np.argsort([record["_ignore"] for record in objects], kind="mergesort").astype(np.int64)
-        overlaps = self.ious[imgId, catId]
-        found = match_records(
-            [detections[row] for row in by_score(detections)[0:maxDet]],
-            [objects[place] for place in order],
-            overlaps[:, order] if len(overlaps) > 0 else overlaps,
-            aRng,
-            self.params,
-        )
+        best = [detections[row] for row in by_score(detections)[0:maxDet]]
+        found = match_group(objects, best, self.ious[imgId, catId], aRng, self.params.iouThrs)
         return {"image_id": imgId, "category_id": catId, "aRng": aRng, "maxDet": maxDet, **found}
 
     def accumulate(self, p: Any = None) -> None:
