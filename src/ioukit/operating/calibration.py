@@ -318,9 +318,9 @@ def _reliability(first: Judged, place: Rows, bins: int, weights: npt.NDArray[np.
         sums = _weighted(first.image, columns, weights)
         drawn = quotient(sums[:, :bins], sums[:, bins:])
         for at in np.flatnonzero(counts).tolist():
-            defined = drawn[~np.isnan(drawn[:, at]), at]
-            if len(defined) > 1:
-                low[at], high[at] = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+            known = drawn[~np.isnan(drawn[:, at]), at]
+            if len(known) > 1:
+                low[at], high[at] = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
     return Reliability(
         np.linspace(0, 1, bins + 1), counts.astype(np.int64), quotient(np.bincount(place, first.score, bins), counts),
         precision, low, high, level,
@@ -334,13 +334,13 @@ def _place_of(score: Floats, bins: int) -> Rows:
 
 def basic_interval(value: float, drawn: Floats, key: str, level: float, *, low: float) -> Interval:
     """The basic bootstrap interval, ``2 value - quantile``, with limits of at least ``low``."""
-    defined = drawn[~np.isnan(drawn)]
-    share = 1 - len(defined) / len(drawn) if len(drawn) else math.nan
-    if math.isnan(value) or len(defined) < 2:
+    known = drawn[~np.isnan(drawn)]
+    share = 1 - len(known) / len(drawn) if len(drawn) else math.nan
+    if math.isnan(value) or len(known) < 2:
         return Interval(key, value, math.nan, math.nan, level, math.nan, "basic", len(drawn), share)
-    above, below = np.quantile(defined, [(1 + level) / 2, (1 - level) / 2])
+    above, below = np.quantile(known, [(1 + level) / 2, (1 - level) / 2])
     limits = (max(2 * value - float(above), low), max(2 * value - float(below), low))
-    return Interval(key, value, *limits, level, float(np.std(defined, ddof=1)), "basic", len(drawn), share)
+    return Interval(key, value, *limits, level, float(np.std(known, ddof=1)), "basic", len(drawn), share)
 
 
 def calibration_errors(

@@ -26,6 +26,10 @@ _SHARED = (
 )
 
 
+_PLAIN = ("name", "by", "value", "level", "images", "objects", "share", "shares_false_positives")
+"""The fields of a slice that are no numbers of the detector."""
+
+
 @dataclass(frozen=True, eq=False)
 class Slice:
     """A part of a data set, and the numbers of the detector on it."""
@@ -62,10 +66,7 @@ class Slice:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
-        fields: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("name", "by", "value", "level", "images", "objects", "share", "shares_false_positives")
-        }
+        fields: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         fields["share"] = defined(self.share)
         fields["numbers"] = _intervals(self.numbers)
         fields["rest"] = {key: defined(value) for key, value in self.rest.items()}
@@ -76,10 +77,7 @@ class Slice:
 
     def to_row(self) -> dict[str, Any]:
         """One row of a table: a column for each number, its limits, and its difference to the rest."""
-        row: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("name", "by", "value", "level", "images", "objects", "share", "shares_false_positives")
-        }
+        row: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         for key in self.numbers:
             row |= _limits(key, self.numbers[key])
             row[f"{key} rest"] = self.rest[key]
