@@ -141,16 +141,13 @@ def _places(values: Sequence[Any], known: Sequence[Any]) -> list[int]:
 
 def _warn_about_places(wanted: Sequence[Any], entries: Sequence[Any], chosen: Sequence[list[int]]) -> None:
     for name, values, known, places in zip(("catIds", "areaRng", "imgIds"), wanted, entries, chosen, strict=True):
-        if any(tuple(values[place : place + 1]) != tuple(_as_keys(known[place : place + 1])) for place in places):
+        there = [tuple(value) if isinstance(value, list | np.ndarray) else value for value in known]
+        if any(tuple(values[place : place + 1]) != tuple(there[place : place + 1]) for place in places):
             warnings.warn(
                 f"accumulate(p): {name} of p and of evaluate() differ. As in pycocotools, the results at the same "
                 "positions are taken, which are those of others. Set the parameters, then call evaluate() again",
                 stacklevel=4,
             )
-
-
-def _as_keys(values: Sequence[Any]) -> list[Any]:
-    return [tuple(value) if isinstance(value, list | np.ndarray) else value for value in values]
 
 
 def _outcomes(curves: list[list[Any]]) -> _Outcomes | None:

@@ -11,8 +11,7 @@ Records are read by the core (`record_columns`), which knows Python's own number
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,9 +103,9 @@ class Side:
     """(N,) of objects."""
     ignored: NDArray[np.bool_]
     """(N,) of objects."""
-    listed_ids: Sequence[Any] | None = None
+    listed_ids: list[Any] | None = None
     """(N,) ids as the records have them, if they are no integers of NumPy."""
-    listed_scores: Sequence[Any] | None = None
+    listed_scores: list[Any] | None = None
     """(N,) scores as the records have them, likewise."""
 
     def __len__(self) -> int:
@@ -250,15 +249,12 @@ def positions(ids: Ids, known: Ids) -> Ids:
 
 
 def _taken(side: Side, rows: Ids) -> Side:
-    def listed(values: Sequence[Any] | None) -> Sequence[Any] | None:
-        return None if values is None else [values[row] for row in rows.tolist()]
+    def taken(values: Any) -> Any:
+        if isinstance(values, list):
+            return [values[row] for row in rows.tolist()]
+        return None if values is None else values[rows]
 
-    return Side(
-        side.ids[rows], side.image[rows], side.category[rows], side.areas[rows], side.boxes[rows],
-        None if side.regions is None else side.regions[rows],
-        side.scores[rows], side.crowd[rows], side.ignored[rows],
-        listed(side.listed_ids), listed(side.listed_scores),
-    )  # fmt: skip
+    return Side(**{each.name: taken(getattr(side, each.name)) for each in fields(side)})
 
 
 def objects_of_file(file: AnnotationFile, groups: Groups, iou_type: str) -> Side:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BoxMode",
     "Boxes",
-    "TensorBoxes",
-    "half_extents",
     "matched_pairwise_iou",
     "pairwise_intersection",
     "pairwise_ioa",
@@ -116,6 +114,13 @@ def half_extents(xp: Any, boxes: Array) -> Array:
     cos, sin = xp.abs(xp.cos(radians)), xp.abs(xp.sin(radians))
     width, height = boxes[..., 2], boxes[..., 3]
     return xp.stack([(cos * width + sin * height) / 2, (sin * width + cos * height) / 2], axis=-1)
+
+
+def check_class(kind: type, **given: object) -> None:
+    """Raises `TypeError` for an argument that is not of a class of this package."""
+    for name, boxes in given.items():
+        if not isinstance(boxes, kind):
+            raise TypeError(f"{name} must be ioukit.compat.detectron2.{kind.__name__}, got {type(boxes).__name__}")
 
 
 class TensorBoxes(ABC):
@@ -315,7 +320,5 @@ def pairwise_point_box_distance(points: Array, boxes: Boxes) -> Array:
 
 
 def _tensors(boxes1: Boxes, boxes2: Boxes) -> tuple[Array, Array]:
-    for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
-        if not isinstance(boxes, Boxes):
-            raise TypeError(f"{name} must be ioukit.compat.detectron2.Boxes, got {type(boxes).__name__}")
+    check_class(Boxes, boxes1=boxes1, boxes2=boxes2)
     return boxes1.tensor, boxes2.tensor
