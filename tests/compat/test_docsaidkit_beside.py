@@ -1,4 +1,4 @@
-"""The structures and drawings beside those of Capybara: values on record, and the package where it is installed."""
+"""The structures beside those of Capybara: values on record, and the package where it is installed."""
 
 from __future__ import annotations
 
@@ -86,47 +86,3 @@ def test_measures_of_many_polygons_beside_capybara(theirs: Any) -> None:
     assert repr(own[:3]) == repr(other[:3])
     assert repr(own[0].boundingbox) == repr(other[0].boundingbox)
     assert repr(own.to_boxes()) == repr(other.to_boxes())
-
-
-@pytest.mark.usefixtures("theirs")
-def test_drawings_beside_capybara() -> None:
-    draw = capybara("capybara.vision.visualization.draw")
-    if draw is None:
-        pytest.skip("drawing needs more packages")
-    rng = np.random.default_rng(0)
-    image = rng.integers(0, 255, (120, 160, 3), np.uint8)
-    boxes, colors = [[20, 30, 90, 80], [5, 5, 40, 44]], [(0, 0, 255), (9, 8, 7)]
-    for thickness in (1, 2, 3, 4, 5, 8, -1):
-        expected = draw.draw_boxes(image.copy(), boxes, colors, [thickness, 1])
-        assert_array_equal(D.draw_boxes(image, boxes, colors, [thickness, 1]), expected)
-    for gap in (7, 20):
-        expected = draw.draw_line(image.copy(), (3, 5), (150, 90), (0, 0, 255), 2, "dotted", gap)
-        assert_array_equal(D.draw_line(image, (3, 5), (150, 90), (0, 0, 255), 2, "dotted", gap), expected)
-    mask = rng.integers(0, 255, (60, 80), np.uint8)
-    assert_array_equal(D.draw_mask(image, mask), draw.draw_mask(image, mask))
-    spread = mask.astype(float) / 9
-    expected = draw.draw_mask(image, spread, min_max_normalize=True)
-    assert_array_equal(D.draw_mask(image, spread, min_max_normalize=True), expected)
-    for count in (1, 3, 20):
-        for scheme in ("hsv", "viridis", "triadic", "analogous", "square"):
-            colors = []
-            for module in (D, draw):
-                np.random.seed(count)  # noqa: NPY002 - the generator that both use
-                colors.append(module.generate_colors(count, scheme))
-            assert colors[0] == colors[1]
-    polygon = [[10, 10], [90, 20], [70, 100], [30, 60]]
-    for fillup, share in ((True, 0.01), (False, 0.3)):  # OpenCV cuts the border of an oblique line differently
-        drawn = draw.draw_polygon(image.copy(), polygon, (0, 0, 255), 3, fillup)
-        apart = (D.draw_polygon(image, polygon, (0, 0, 255), 3, fillup) != drawn).any(axis=2)
-        assert apart.sum() <= share * (drawn != image).any(axis=2).sum()
-
-
-@pytest.mark.usefixtures("theirs")
-def test_colours_of_labels_beside_capybara() -> None:
-    draw = capybara("capybara.vision.visualization.draw")
-    if draw is None:
-        pytest.skip("drawing needs more packages")
-    image = np.zeros((30, 60, 3), np.uint8)
-    for label in (*map(str, range(70)), "cat", "a person"):
-        expected = draw.distinct_color(draw._label_to_index(label))
-        assert tuple(D.draw_detection(image, [2, 20, 50, 28], label)[28, 30]) == expected

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ COLUMNS: dict[str, Any] = {
     "speed": [50, 50, math.nan, 10, 31],
     "wet": [True, False, True, False, False],
     "time of day": ["a", "b", "c", "d", "e"],
+    "lambda": [1, 2, 3, 4, 5],
+    "\N{LATIN SMALL LIGATURE FI}\N{SUPERSCRIPT TWO}": [1, 2, 3, 4, 5],  # Python reads fi2
+    "a b": [1, 2, 3, 4, 5],
 }
 
 
@@ -51,6 +56,13 @@ COLUMNS: dict[str, Any] = {
         ("\n speed\t>30 ", [0, 1, 4]),
         ("+speed > +3e1", [0, 1, 4]),
         (".5 < speed < 5.e1", [3, 4]),
+        ("lambda > 4", [4]),
+        ("\N{LATIN SMALL LIGATURE FI}\N{SUPERSCRIPT TWO} > 3 and not lambda < `a b`", [3, 4]),
+        ("007 < speed", [0, 1, 3, 4]),
+        (r"weather != 'r\x61in'", [0, 1, 3, 4]),  # no escapes
+        ("speed in ((50), (-1), +31,)", [0, 1, 4]),
+        ("speed not\nin (50, 10)", [4]),
+        ("speed in (50, 10) < 40", [3]),
     ],
 )
 def test_a_condition_chooses_rows(text: str, chosen: list[int]) -> None:
@@ -88,6 +100,11 @@ def test_a_condition_chooses_rows(text: str, chosen: list[int]) -> None:
         ("(" * 50 + "wet" + ")" * 50, "more than 40 parts"),
         ("not " * 60 + "wet", "more than 40 parts"),
         ("-" * 300 + "1 < speed", "more than 40 parts"),
+        ("-" * 1990 + "1 < speed", "more than 40 parts"),
+        ("not " * 490 + "wet", "more than 40 parts"),
+        ("speed in (" + "-" * 1900 + "1)", "more than 40 parts"),
+        (("not " * 9 + "1 < -(") * 9 + "1", "expected [)]"),
+        (("not " * 9 + "1 < -(") * 9 + "1" + ")" * 9, "more than 40 parts"),
         ("2 ** " * 60 + "1 < speed", "more than 40 parts"),
         ("speed > 1 or " * 110 + "wet", "more than 100 comparisons"),
         ("+".join(["1"] * 500) + "> speed", "more than 100 comparisons"),
@@ -102,6 +119,17 @@ def test_a_condition_chooses_rows(text: str, chosen: list[int]) -> None:
         ("{1: 2}", "no meaning"),
         ("speed := 3", "no meaning"),
         ("f'{speed}' == 'a'", "expected the end"),
+        ("weather == 'a' 'b'", "character 16.*expected the end"),
+        ("weather == '''a'''", "character 14.*expected the end"),
+        ("0x1F > speed", "followed by a letter"),
+        ("1_000 > speed", "followed by a letter"),
+        ("(speed, 1) == 3", r"character 7.*expected \)"),
+        ("speed, wet", "character 6.*expected the end"),
+        ("speed == not wet", "character 10.*expected a name"),
+        ("speed in (speed for speed in (1,))", "expected , or the end of the list"),
+        ("speed is 3", "character 7.*expected the end"),
+        ("*speed > 3", "character 1.*expected a name"),
+        ("(wet(speed))", "character 5.*'wet' cannot be called"),
         ("wet if wet else wet", "expected the end"),
         ("wet; wet", "no meaning"),
         ("wet\0", "no meaning"),
@@ -214,3 +242,89 @@ def test_a_condition_means_what_it_means_in_python(text: str, rows: list[Any]) -
         except ZeroDivisionError:
             continue
         assert chosen is expected
+
+
+def _can_be(wanted: bool, node: Any, row: dict[str, Any]) -> bool:
+    """Whether a condition can be true, or false, for one row; a value that is None is missing."""
+    word, *parts = node
+    if word == "not":
+        return _can_be(not wanted, parts[0], row)
+    if word in ("and", "or"):
+        each = [_can_be(wanted, part, row) for part in parts]
+        return all(each) if (word == "and") == wanted else any(each)
+    name, sign, value = parts
+    if row[name] is None:
+        return False
+    means = {"<": row[name] < value, ">=": row[name] >= value, "==": row[name] == value, "!=": row[name] != value}
+    return means[sign] is wanted
+
+
+def _written(node: Any) -> str:
+    word, *parts = node
+    if word == "not":
+        return f"not ({_written(parts[0])})"
+    if word in ("and", "or"):
+        return f" {word} ".join(f"({_written(part)})" for part in parts)
+    return "{} {} {}".format(*parts)
+
+
+_CONDITION = st.recursive(
+    st.tuples(st.just("?"), st.sampled_from(NUMBERS), st.sampled_from(["<", ">=", "==", "!="]), st.integers(0, 2)),
+    lambda part: st.tuples(st.just("not"), part) | st.tuples(st.sampled_from(["and", "or"]), part, part, part),
+    max_leaves=12,
+)
+
+
+@given(_CONDITION, st.lists(st.tuples(*[st.integers(0, 2) | st.none()] * 3), min_size=1, max_size=6))
+def test_missing_values_make_no_comparison_true_or_false(node: Any, rows: list[Any]) -> None:
+    columns = {
+        name: np.array([math.nan if row[at] is None else row[at] for row in rows]) for at, name in enumerate(NUMBERS)
+    }
+    found = Expression(_written(node)).evaluate(columns)
+    assert found.tolist() == [_can_be(True, node, dict(zip(NUMBERS, row, strict=True))) for row in rows]
+
+
+_SIGNS = [
+    "a",
+    "1",
+    "'x'",
+    "and",
+    "or",
+    "not",
+    "in",
+    "(",
+    ")",
+    "[",
+    "]",
+    ",",
+    "+",
+    "-",
+    "*",
+    "**",
+    "//",
+    "<",
+    "==",
+    "!=",
+]
+_ALLOWED = (ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.Compare,
+            ast.cmpop, ast.Constant, ast.Name, ast.Load, ast.Tuple, ast.List)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_SIGNS), max_size=14))
+def test_what_is_accepted_is_an_expression_of_python(signs: list[str]) -> None:
+    text = " ".join(signs)
+    try:
+        Expression(text)
+    except ValueError as error:
+        place = re.search(r", character (\d+), at ", str(error))
+        assert place is not None
+        assert 1 <= int(place[1]) <= len(text) + 1
+    else:
+        assert all(isinstance(node, _ALLOWED) for node in ast.walk(ast.parse(text, mode="eval")))
+
+
+@given(st.lists(st.sampled_from(["(", "-", "not ", "a ** ", "+", "a in ("]), max_size=600), st.integers(41, 600))
+def test_deep_texts_are_refused_before_python_reads_them(parts: list[str], repeated: int) -> None:
+    text = "".join(parts)[:1000] + "(" * repeated + "a" + ")" * repeated
+    with pytest.raises(ValueError, match="character"):
+        Expression(text)

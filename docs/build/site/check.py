@@ -17,7 +17,6 @@ NOT_IN_THE_REFERENCE = {
     "ioukit.compat",
     "ioukit.compat.detectron2.layers",
     "ioukit.compat.detectron2.structures",
-    "ioukit.compat.docsaidkit.drawing",
     "ioukit.compat.docsaidkit.structures",
     "ioukit.compat.pycocotools",
 }

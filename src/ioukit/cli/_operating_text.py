@@ -10,7 +10,7 @@ from ioukit._output import aligned
 from ioukit.cli._class_table import shortened
 from ioukit.cli._output import printable
 from ioukit.operating import FBeta, PrecisionAtLeast, RecallAtLeast
-from ioukit.operating.calibration_records import KEYS
+from ioukit.operating.calibration import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -209,7 +209,7 @@ def _bins(words: Sequence[str]) -> dict[str, Any]:
 def _clusters(evaluation: Evaluation, name: str | None, tables: dict[str, Any]) -> list[Any] | None:
     if name is None:
         return None
-    from ioukit.slices.listing import column_of_images  # noqa: PLC0415 - as above
+    from ioukit.slices.scene import column_of_images  # noqa: PLC0415 - as above
 
     return column_of_images(evaluation, name, **tables)
 

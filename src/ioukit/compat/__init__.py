@@ -6,13 +6,13 @@ itself. ``docs/compat.md`` lists the ioukit name for every name here.
 - `ioukit.compat.torchvision_ops`: the box functions of ``torchvision.ops``, for tensors and NumPy arrays.
 - `ioukit.compat.detectron2`: ``Boxes``, ``RotatedBoxes``, ``BoxMode`` and the overlaps of ``detectron2.structures``,
   and the suppression of ``detectron2.layers``.
-- `ioukit.compat.docsaidkit`: the structures, functions and drawings of DocsaidKit and of its successor Capybara.
+- `ioukit.compat.docsaidkit`: the structures and functions of DocsaidKit and of its successor Capybara.
 - `ioukit.compat.pycocotools`: ``COCO``, ``COCOeval`` and ``mask`` of ``pycocotools``, with the same bits.
 - `ioukit.compat.lvis`: ``LVIS``, ``LVISResults`` and ``LVISEval`` of lvis-api.
 
-`ioukit.patch` gives the last two to programs that import the originals. The docstring of each module lists what differs
-from the original. Every difference has a test. The modules are imported when they are first used, and no other part of
-ioukit imports them.
+`ioukit.patch` gives the last two to programs that import the originals. The docstring of each module, or
+``docs/compat.md``, lists what differs from the original. Every difference has a test. The modules are imported when
+they are first used, and no other part of ioukit imports them.
 """
 
 from ioukit._exports import attach

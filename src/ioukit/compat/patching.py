@@ -8,6 +8,11 @@
 `patch` puts a finder of modules in front of all others. It answers ``import pycocotools``, ``import pycocotools.mask``
 and so on with the modules of ``ioukit.compat.pycocotools``, and ``import lvis`` with those of ``ioukit.compat.lvis``,
 whether the originals are installed or not. No file is changed, and no attribute of the original modules.
+
+Owns what is in ``sys.modules`` and ``sys.meta_path`` while it is active, names of other modules that are rebound on
+demand, and the version that ``importlib.metadata`` reports. Does not own the modules themselves.
+A finder of modules serves whatever is imported later; entries in ``sys.modules`` would load every module at once. The
+finder of versions stands last and not first, so that an installed package keeps its own metadata.
 """
 
 from __future__ import annotations

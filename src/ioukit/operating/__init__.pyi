@@ -1,11 +1,8 @@
 """Which score threshold, and what does a score mean? Operating points and calibration."""
 
-from ioukit.operating.box_calibration import d_ece_by_box
 from ioukit.operating.calibrating import CalibrationFit, calibrate
-from ioukit.operating.calibration_measures import calibration_errors
-from ioukit.operating.calibration_records import CalibrationErrors, Reliability
-from ioukit.operating.choice import ClassThreshold, PointNumbers, ThresholdChoice
-from ioukit.operating.choosing import choose_thresholds
+from ioukit.operating.calibration import CalibrationErrors, Reliability, calibration_errors, d_ece_by_box
+from ioukit.operating.choosing import ClassThreshold, PointNumbers, ThresholdChoice, choose_thresholds
 from ioukit.operating.rules import (
     FalsePositivesPerImage,
     FBeta,

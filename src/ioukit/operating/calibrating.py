@@ -11,8 +11,15 @@ import numpy.typing as npt
 
 from ioukit._checks import check_choice, check_count, pluralize
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.operating.binned_errors import Judged, basic_interval, judged, matched_anywhere, measured
-from ioukit.operating.calibration_records import KEYS, CalibrationErrors
+from ioukit.operating.calibration import (
+    KEYS,
+    CalibrationErrors,
+    Judged,
+    basic_interval,
+    judged,
+    matched_anywhere,
+    measured,
+)
 from ioukit.operating.score_fits import FITS
 from ioukit.operating.splitting import parts
 from ioukit.operating.sweeps import scene_of, table_of

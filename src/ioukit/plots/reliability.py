@@ -33,7 +33,7 @@ def reliability_figure(
     The area of a mark grows with the share of the detections in its range. Below the diagonal, scores are too high.
 
     Args:
-        errors: The result of `ioukit.operating.calibration_errors`, or several by name, such as those before and after
+        errors: The result of `ioukit.operating.calibration`, or several by name, such as those before and after
             calibration. Up to six have colours, marks and dashes of their own.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
         theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.

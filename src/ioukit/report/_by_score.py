@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import ERROR_KINDS, Outcome
-from ioukit.operating.binned_errors import judged, pooled_reliability
+from ioukit.operating.calibration import judged, pooled_reliability
 from ioukit.operating.sweeps import scene_of
 
 if TYPE_CHECKING:

@@ -1,11 +1,10 @@
 """Where is the detector bad? Numbers of parts of a data set: by weather, size or crowding, or by an own condition."""
 
 from ioukit.slices.expression import Expression
-from ioukit.slices.listing import SliceColumn, slice_columns
 from ioukit.slices.measuring import slice_numbers
-from ioukit.slices.results import Slice, SliceNumbers
+from ioukit.slices.results import Slice, SliceNumbers, WorstSlice, WorstSlices
+from ioukit.slices.scene import SliceColumn, slice_columns
 from ioukit.slices.searching import worst_slices
-from ioukit.slices.worst import WorstSlice, WorstSlices
 
 __all__ = [
     "Expression",

@@ -1,17 +1,27 @@
-"""The text of an expression as a tree of nodes. Nothing of it is ever run as a program."""
+"""The text of an expression as a tree of steps. Nothing of it is ever run as a program.
+
+Owns the characters, words and signs of an expression, what may follow what, and the limits, so that every error has
+its place. Does not own what belongs to what, which is Python's grammar (`ast.parse`), nor what a step means
+(``expression.py``).
+
+Python reads ``x`` in place of every name, number and text. So its keywords, escapes, prefixes and joined texts have no
+meaning here, and names may have any letters. What Python would refuse is refused before Python reads it, because the
+places and words of its errors differ between versions.
+"""
 
 from __future__ import annotations
 
-import difflib
+import ast
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
-from ioukit.slices._nodes import Arithmetic, Both, Constant, Either, Member, Name, Negative, Node, Not, Ordered
+__all__ = ["Step", "parse"]
 
-__all__ = ["near_names", "parse"]
-
+# The limits are choices: more than people write by hand, and far less than what makes Python's parser overflow the
+# stack of a thread.
 _LONGEST = 2000
 """The most characters of an expression."""
 
@@ -19,35 +29,56 @@ _DEEPEST = 40
 """The most parts that may stand within each other."""
 
 _MOST_STEPS = 100
-"""The most comparisons, steps of arithmetic, and words such as ``and``."""
+"""The most of `_COUNTED`."""
+
+_COUNTED = "comparisons, steps of arithmetic, and words such as `and`"
+
+_DIGITS = 40
+"""The most characters of a number."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
     (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+  | (?P<not_in>not\s+in)(?!\w)
   | (?P<name>[^\W\d]\w*)
-  | `(?P<quoted>[^`\x00-\x1f]+)`
+  | (?P<quoted>`[^`\x00-\x1f]+`)
   | (?P<text>"[^"\x00-\x1f]*"|'[^'\x00-\x1f]*')
   | (?P<sign>\*\*|//|<=|>=|==|!=|[-+*/%<>()\[\],])
     )""",
     re.VERBOSE,
 )
-_WORDS = ("and", "or", "not", "in")
 _TRUTHS = {"True": True, "true": True, "False": False, "false": False}
-_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-_INSTEAD = {"=": "==", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "~": "not", "<>": "!=", "^": "**"}
-_DIGITS = 40
+_SIGNS = ("and", "or", "in", "not in", "<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/", "//", "%", "**")
+_INSTEAD = {"=": "==", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "~": "not", "^": "**"}
+_LISTED = ("in", "not in")
+_CLOSING = {"(": ")", "[": "]"}
+_VALUE_ENDS = ("x", ")", "]")
+_EXPECTED = {"": "the end, or one of and, or, a comparison, or + - * / // % **", ")": ")"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A value, or what is done with other steps."""
+
+    sign: str
+    """``"value"``, ``"name"`` of a column, or a sign or a word, such as ``"<"``, ``"in"``, ``"and"``."""
+    at: int
+    """Its position in the expression."""
+    parts: tuple[Step, ...] = ()
+    """What it is done with: one part is a negative number, and ``"in"`` has the values of the list behind the first."""
+    value: float | str | bool = ""
+    """The value, or the name of the column."""
 
 
 class _Token(NamedTuple):
-    kind: str
-    """``"number"``, ``"name"``, ``"text"``, ``"word"``, ``"sign"`` or ``"end"``."""
-    text: str
-    """What it says: the name or text without quotes."""
+    sign: str
+    """A sign, ``and``, ``or``, ``not``, ``in`` or ``not in``, or ``start``, ``end`` or ``x`` for a value or a name."""
     at: int
-    """Its position in the expression."""
+    step: Step | None = None
+    """The value or the name."""
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> Step:
     """The tree of an expression.
 
     Raises:
@@ -55,7 +86,148 @@ def parse(text: str) -> Node:
     """
     if len(text) > _LONGEST:
         raise ValueError(f"an expression must have at most {_LONGEST:,} characters, got {len(text):,}")
-    return _Parser(text).whole()
+    return _Tree(text).step
+
+
+class _Tree:
+    """Makes steps of the tree that Python makes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(_checked_tokens(text))
+        _check_limits(text, self._tokens)
+        self._number: dict[int, int] = {}
+        """The number of the token that begins at a place of the program that Python reads."""
+        program = ""
+        for number, token in enumerate(self._tokens):
+            self._number[len(program)] = number
+            program += f"{token.sign} "
+        self.step = self._step(ast.parse(program, mode="eval").body)
+
+    def _token(self, node: ast.expr) -> _Token:
+        return self._tokens[self._number[node.col_offset]]
+
+    def _sign_before(self, node: ast.expr) -> _Token:
+        """The sign of a step, whose last part this is."""
+        number = self._number[node.col_offset] - 1
+        while self._tokens[number].sign == "(":
+            number -= 1
+        return self._tokens[number]
+
+    def _step(self, node: ast.expr) -> Step:
+        token = self._token(node)
+        match node:
+            case ast.Name() if token.step:
+                return token.step
+            case ast.UnaryOp(op=op, operand=operand):
+                part = self._step(operand)
+                return part if isinstance(op, ast.UAdd) else Step(token.sign, token.at, (part,))
+            case ast.BinOp(left=left, right=right):
+                sign, at, _ = self._sign_before(right)
+                return Step(sign, at, (self._step(left), self._step(right)))
+            case ast.BoolOp(values=values):
+                sign, at, _ = self._sign_before(values[1])
+                return Step(sign, at, tuple(self._step(value) for value in values))
+            case ast.Compare(left=left, comparators=comparators):
+                parts = []
+                for right in comparators:
+                    sign, at, _ = self._sign_before(right)
+                    if sign in _LISTED:
+                        values = right.elts if isinstance(right, ast.Tuple | ast.List) else [right]
+                        member = Step("in", at, (self._step(left), *map(self._constant, values)))
+                        parts.append(member if sign == "in" else Step("not", at, (member,)))
+                    else:
+                        parts.append(Step(sign, at, (self._step(left), self._step(right))))
+                        left = right
+                return parts[0] if len(parts) == 1 else Step("and", token.at, tuple(parts))
+        raise ValueError(f"expression {self._text!r}, character {token.at + 1}: this has no meaning here")
+
+    def _constant(self, node: ast.expr) -> Step:
+        """A value in a list."""
+        found = self._step(node)
+        inner = found.parts[0] if found.sign == "-" and len(found.parts) == 1 else found
+        if inner.sign != "value":
+            _refuse(self._text, self._token(node).at, "expected a number, a text in quotes, true or false")
+        if inner is found:
+            return found
+        if not isinstance(inner.value, float):
+            _refuse(self._text, inner.at, "expected a number")
+        return Step("value", inner.at, value=-inner.value)
+
+
+def _checked_tokens(text: str) -> Iterator[_Token]:
+    """The tokens of an expression; the first one that cannot follow the one before it raises."""
+    before = _Token("start", 0)
+    brackets: list[str] = []  # what closes each open bracket, behind a comma if it is a list
+    for token in _tokens(text):
+        sign = token.sign
+        around = brackets[-1] if brackets else ""
+        if before.sign in _VALUE_ENDS:
+            fits = sign in (*_SIGNS, *around) or (sign == "end" and not around)
+        elif before.sign in _LISTED:
+            fits = sign in _CLOSING
+        else:
+            fits = sign in ("x", "(", "-", "+")
+            fits |= sign == "not" and before.sign in ("start", "(", "not", "and", "or")
+            fits |= sign in _VALUE_ENDS and before.sign == "," and sign in around
+        if not fits:
+            _refuse_token(text, before, token, around)
+        if sign in _CLOSING:
+            brackets.append("," * (before.sign in _LISTED) + _CLOSING[sign])
+        elif sign in _CLOSING.values():
+            brackets.pop()
+        if sign != "end":
+            yield token
+        before = token
+
+
+def _refuse_token(text: str, before: _Token, token: _Token, around: str) -> NoReturn:
+    sign, at, _ = token
+    problem = "expected a name, a number or a text in quotes"
+    if before.sign == "start" and sign == "end":
+        at, problem = 0, "the expression is empty"
+    elif before.sign in _LISTED:
+        problem = 'expected a list of values, such as ("rain", "snow")'
+    elif before.sign in _CLOSING and "," in around and sign in around:
+        problem = "the list is empty"
+    elif before.step and before.step.sign == "name" and sign == "(":
+        problem = f"{before.step.value!r} cannot be called: there are no functions"
+    elif before.sign in _VALUE_ENDS and sign == "not":
+        problem = "expected in: the words not in belong together"
+    elif before.sign in _VALUE_ENDS:
+        problem = f"expected {_EXPECTED.get(around, ', or the end of the list')}"
+    _refuse(text, at, problem)
+
+
+def _check_limits(text: str, tokens: list[_Token]) -> None:
+    """Raise `ValueError` if there are too many steps, or too many parts within each other.
+
+    Every bracket, ``not``, sign of a number and ``**`` begins a part. ``and``, ``or`` and commas end all parts but the
+    brackets, which leaves the depth ``base``. Other signs end all but the brackets and ``not``, which leaves ``held``.
+    """
+    base = held = depth = steps = 0
+    outside: list[tuple[int, int, int]] = []
+    before = ""
+    for token in tokens:
+        sign = token.sign
+        if sign in _CLOSING:
+            outside.append((base, held, depth))
+            base = held = depth = depth + 1
+        elif sign in _CLOSING.values():
+            base, held, depth = outside.pop()
+        elif sign == "**" or (sign != "x" and before not in _VALUE_ENDS):
+            depth += 1
+            held = depth if sign == "not" else held
+        elif sign != "x":
+            depth = held = base if sign in ("and", "or", ",") else held
+            steps += sign != ","
+        if depth > _DEEPEST:
+            _refuse(text, token.at, f"more than {_DEEPEST} parts stand within each other")
+        if steps > _MOST_STEPS:
+            _refuse(
+                text, token.at, f"more than {_MOST_STEPS} comparisons, steps of arithmetic, and words such as `and`"
+            )
+        before = sign
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -63,31 +235,36 @@ def _tokens(text: str) -> Iterator[_Token]:
     while text[at:].strip():
         found = _TOKEN.match(text, at)
         if found is None:
-            at += len(text[at:]) - len(text[at:].lstrip())
-            _refuse_character(text, at)
+            _refuse_character(text, len(text) - len(text[at:].lstrip()))
         kind = str(found.lastgroup)
         said, start = found[kind], found.start(kind)
-        if kind == "number" and len(said) > _DIGITS:
-            _refuse(text, start, f"a number must have at most {_DIGITS} characters")
-        if kind == "number" and math.isinf(float(said)):
-            _refuse(text, start, "the number is too large")
-        if kind == "number" and re.match(r"\w", text[found.end() :]):
-            _refuse(text, start, "a number cannot be followed by a letter")
-        if kind == "text":
-            said = said[1:-1]
-        if kind == "quoted":
-            kind, start = "name", start - 1
-        elif kind == "name" and said in _WORDS:
-            kind = "word"
-        yield _Token(kind, said, start)
         at = found.end()
-    yield _Token("end", "", len(text))
+        if kind == "sign" or said in ("and", "or", "not", "in"):
+            yield _Token(said, start)
+        elif kind == "not_in":
+            yield _Token("not in", start)
+        elif kind == "number":
+            if len(said) > _DIGITS:
+                _refuse(text, start, f"a number must have at most {_DIGITS} characters")
+            if math.isinf(float(said)):
+                _refuse(text, start, "the number is too large")
+            if re.match(r"\w", text[at:]):
+                _refuse(text, start, "a number cannot be followed by a letter")
+            yield _Token("x", start, Step("value", start, value=float(said)))
+        elif kind == "text":
+            yield _Token("x", start, Step("value", start, value=said[1:-1]))
+        elif said in _TRUTHS:
+            yield _Token("x", start, Step("value", start, value=_TRUTHS[said]))
+        else:
+            yield _Token("x", start, Step("name", start, value=said.strip("`")))
+    yield _Token("end", len(text))
 
 
 def _refuse(text: str, at: int, problem: str) -> NoReturn:
     near = text[at : at + 20]
     where = f"at {near!r}" if near else "at the end"
-    raise ValueError(f"expression {_shortened(text)!r}, character {at + 1}, {where}: {problem}")
+    shortened = text if len(text) <= 60 else f"{text[:57]}..."
+    raise ValueError(f"expression {shortened!r}, character {at + 1}, {where}: {problem}")
 
 
 def _refuse_character(text: str, at: int) -> NoReturn:
@@ -100,165 +277,3 @@ def _refuse_character(text: str, at: int) -> NoReturn:
     if text[at] == ".":
         _refuse(text, at, "a name cannot have a dot; write a name with other characters in `backquotes`")
     _refuse(text, at, "this character has no meaning here")
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-class _Parser:
-    """Reads an expression from left to right, one token ahead."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = _tokens(text)
-        self._next = next(self._tokens)
-        self._depth = self._steps_read = 0
-
-    def whole(self) -> Node:
-        if self._next.kind == "end":
-            _refuse(self._text, 0, "the expression is empty")
-        found = self._either()
-        if self._next.kind != "end":
-            if self._next.text == "(" and isinstance(found, Name):
-                self._refuse(f"{found.name!r} cannot be called: there are no functions")
-            self._refuse("expected the end, or one of and, or, a comparison, or + - * / // % **")
-        return found
-
-    def _refuse(self, problem: str) -> NoReturn:
-        _refuse(self._text, self._next.at, problem)
-
-    def _take(self) -> _Token:
-        token = self._next
-        self._next = next(self._tokens, token)
-        return token
-
-    def _count(self) -> None:
-        """A comparison, a step of arithmetic or a word was read: a long chain of them makes a deep tree."""
-        self._steps_read += 1
-        if self._steps_read > _MOST_STEPS:
-            self._refuse(f"more than {_MOST_STEPS} comparisons, steps of arithmetic, and words such as `and`")
-
-    def _takes(self, *texts: str) -> bool:
-        """Take the next token if it is one of these words or signs."""
-        if self._next.kind not in ("word", "sign") or self._next.text not in texts:
-            return False
-        self._take()
-        return True
-
-    def _deeper(self, read: Callable[[], Node]) -> Node:
-        """A part within a part."""
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            self._refuse(f"more than {_DEEPEST} parts stand within each other")
-        found = read()
-        self._depth -= 1
-        return found
-
-    def _either(self) -> Node:
-        found = self._both()
-        while self._takes("or"):
-            self._count()
-            found = Either(found, self._both())
-        return found
-
-    def _both(self) -> Node:
-        found = self._negation()
-        while self._takes("and"):
-            self._count()
-            found = Both(found, self._negation())
-        return found
-
-    def _negation(self) -> Node:
-        return Not(self._deeper(self._negation)) if self._takes("not") else self._comparison()
-
-    def _comparison(self) -> Node:
-        left, at = self._sum(), self._next.at
-        compared: Node | None = None
-        while True:
-            token = self._next
-            if token.kind == "sign" and token.text in _COMPARISONS:
-                self._take()
-                right = self._sum()
-                step: Node = Ordered(token.text, left, right, at)
-                left = right
-            elif token.kind == "word" and token.text in ("in", "not"):
-                self._take()
-                if token.text == "not" and not self._takes("in"):
-                    self._refuse("expected in: the words not in belong together")
-                member = Member(left, self._list(), at)
-                step = Not(member) if token.text == "not" else member
-            else:
-                return left if compared is None else compared
-            self._count()
-            compared, at = step if compared is None else Both(compared, step), self._next.at
-
-    def _list(self) -> tuple[Constant, ...]:
-        end = {"(": ")", "[": "]"}.get(self._next.text, "")
-        if not self._takes("(", "["):
-            self._refuse('expected a list of values, such as ("rain", "snow")')
-        found: list[Constant] = []
-        while not self._takes(end):
-            negative = self._takes("-")
-            at = self._next.at
-            value = self._atom()
-            if not isinstance(value, Constant):
-                _refuse(self._text, at, "expected a number, a text in quotes, true or false")
-            if negative:
-                if not isinstance(value.value, float):
-                    _refuse(self._text, at, "expected a number")
-                value = Constant(-value.value, at)
-            found.append(value)
-            if not self._takes(",") and self._next[:2] != ("sign", end):
-                self._refuse("expected , or the end of the list")
-        if not found:
-            self._refuse("the list is empty")
-        return tuple(found)
-
-    def _sum(self) -> Node:
-        return self._steps(("+", "-"), lambda: self._steps(("*", "/", "//", "%"), self._factor))
-
-    def _steps(self, signs: tuple[str, ...], read: Callable[[], Node]) -> Node:
-        found = read()
-        while self._next.kind == "sign" and self._next.text in signs:
-            token = self._take()
-            self._count()
-            found = Arithmetic(token.text, found, read(), token.at)
-        return found
-
-    def _factor(self) -> Node:
-        at = self._next.at
-        if self._takes("-"):
-            return Negative(self._deeper(self._factor), at)
-        if self._takes("+"):
-            return self._deeper(self._factor)
-        base, at = self._atom(), self._next.at
-        return Arithmetic("**", base, self._deeper(self._factor), at) if self._takes("**") else base
-
-    def _atom(self) -> Node:
-        token = self._next
-        if self._takes("("):
-            found = self._deeper(self._either)
-            if not self._takes(")"):
-                self._refuse("expected )")
-            return found
-        if token.kind == "number":
-            self._take()
-            return Constant(float(token.text), token.at)
-        if token.kind == "text":
-            self._take()
-            return Constant(token.text, token.at)
-        if token.kind != "name":
-            self._refuse("expected a name, a number or a text in quotes")
-        self._take()
-        if token.text in _TRUTHS and self._text[token.at] != "`":
-            return Constant(_TRUTHS[token.text], token.at)
-        return Name(token.text, token.at)
-
-
-def near_names(name: str, known: list[str]) -> str:
-    """The end of a message about a name that is unknown: similar names, or all."""
-    close = difflib.get_close_matches(name, known, n=3)
-    if close:
-        return f"; did you mean {' or '.join(map(repr, close))}?"
-    return f"; there are {', '.join(sorted(known))}" if known else "; there are none"

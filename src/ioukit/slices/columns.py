@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Column", "Level", "Values", "missing_values", "unknown_values", "values_of"]
+__all__ = ["Column", "Level", "Values", "missing_values", "near_names", "unknown_values", "values_of"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Level: TypeAlias = Literal["image", "object"]
@@ -106,3 +107,11 @@ class Column:
     def of_detections(self) -> Values | None:
         """A value per detection; ``None`` if they are not known."""
         return None if self.compute_of_detections is None else self.compute_of_detections()
+
+
+def near_names(name: str, known: list[str]) -> str:
+    """The end of a message about a name that is unknown: similar names, or all."""
+    close = difflib.get_close_matches(name, known, n=3)
+    if close:
+        return f"; did you mean {' or '.join(map(repr, close))}?"
+    return f"; there are {', '.join(sorted(known))}" if known else "; there are none"

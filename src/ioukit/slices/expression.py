@@ -1,17 +1,61 @@
-"""Conditions that choose images or objects, written as text: ``weather == "rain" and speed > 30``."""
+"""Conditions that choose images or objects, written as text: ``weather == "rain" and speed > 30``.
+
+The truth of a row has two sides: whether it can be true, and whether it can be false. A comparison with a value that
+is missing can be neither. One with a value that is not known, such as whether a detection is occluded, can be both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.slices._nodes import Lookup, Truth, WrongKindError, names_in, truth_of
-from ioukit.slices._parsing import near_names, parse
-from ioukit.slices.columns import Values, values_of
+from ioukit.slices._parsing import Step, parse
+from ioukit.slices.columns import Values, near_names, values_of
 
 __all__ = ["Expression"]
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Lookup: TypeAlias = Callable[[str], Values]
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_ARITHMETIC = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.remainder,
+    "**": np.power,
+}
+
+
+class _WrongKindError(ValueError):
+    """A part of an expression is of a kind that does not fit there."""
+
+    def __init__(self, problem: str, at: int) -> None:
+        """Take what is wrong, and the position in the expression."""
+        super().__init__(problem)
+        self.at = at
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Whether each row can be true, and whether it can be false."""
+
+    can_be_true: Bools
+    can_be_false: Bools
 
 
 class Expression:
@@ -46,8 +90,8 @@ class Expression:
             raise TypeError(f"an expression is a text, got {type(text).__name__}")
         self.text = text
         """The expression as it was given."""
-        self._node = parse(text)
-        self.names: tuple[str, ...] = tuple(dict.fromkeys(one.name for one in names_in(self._node)))
+        self._step = parse(text)
+        self.names: tuple[str, ...] = tuple(dict.fromkeys(str(one.value) for one in _names_in(self._step)))
         """The columns that it names, in order."""
 
     def __repr__(self) -> str:
@@ -86,7 +130,7 @@ class Expression:
 
     def unknown_name(self, name: str, known: list[str]) -> ValueError:
         """The error about a name that is no column."""
-        at = next(one.at for one in names_in(self._node) if one.name == name)
+        at = next(one.at for one in _names_in(self._step) if one.value == name)
         return ValueError(f"{self._place(at)}: there is no column {name!r}{near_names(name, known)}")
 
     def truth(self, lookup: Lookup, rows: int) -> Truth:
@@ -96,9 +140,82 @@ class Expression:
             ValueError: If the kinds of values do not fit.
         """
         try:
-            return truth_of(self._node, lookup, rows)
-        except WrongKindError as error:
+            return _truth_of(self._step, lookup, rows)
+        except _WrongKindError as error:
             raise ValueError(f"{self._place(error.at)}: {error}") from None
 
     def _place(self, at: int) -> str:
         return f"expression {self.text!r}, character {at + 1}"
+
+
+def _names_in(step: Step) -> Iterator[Step]:
+    """The names of an expression, from left to right."""
+    if step.sign == "name":
+        yield step
+    for part in step.parts:
+        yield from _names_in(part)
+
+
+def _truth_of(step: Step, lookup: Lookup, rows: int) -> Truth:
+    """The truth of a step for each row; raises `_WrongKindError` if the kinds of values do not fit."""
+    if step.sign == "not":
+        found = _truth_of(step.parts[0], lookup, rows)
+        return Truth(found.can_be_false, found.can_be_true)
+    if step.sign in ("and", "or"):
+        return _joined(step.sign, [_truth_of(part, lookup, rows) for part in step.parts])
+    if step.sign in _COMPARISONS:
+        left, right = (_values_of(part, lookup, rows) for part in step.parts)
+        return _compared(step.sign, left, right, step.at)
+    if step.sign == "in":
+        values = _values_of(step.parts[0], lookup, rows)
+        each = [_compared("==", values, _values_of(one, lookup, rows), one.at) for one in step.parts[1:]]
+        return _joined("or", each)
+    values = _values_of(step, lookup, rows)
+    if values.kind != "flag":
+        raise _WrongKindError(f"expected something that is true or false, got a {values.kind}: compare it", step.at)
+    return _with_gaps(values.data.astype(np.bool_), values.missing, values.unknown)
+
+
+def _joined(word: str, each: list[Truth]) -> Truth:
+    every, some = (np.logical_and, np.logical_or) if word == "and" else (np.logical_or, np.logical_and)
+    return Truth(every.reduce([one.can_be_true for one in each]), some.reduce([one.can_be_false for one in each]))
+
+
+def _values_of(step: Step, lookup: Lookup, rows: int) -> Values:
+    if step.sign == "name":
+        return lookup(str(step.value))
+    if step.sign == "value":
+        no = np.zeros(rows, np.bool_)
+        return Values(np.full(rows, step.value), no, no)
+    if step.sign in _ARITHMETIC:
+        numbers = [_number(_values_of(part, lookup, rows), step.at) for part in step.parts]
+        if len(numbers) == 1:
+            return Values(-numbers[0].data, numbers[0].missing, numbers[0].unknown)
+        left, right = numbers
+        with np.errstate(all="ignore"):
+            data = _ARITHMETIC[step.sign](left.data, right.data)
+        return Values(data, left.missing | right.missing | np.isnan(data), left.unknown | right.unknown)
+    truth = _truth_of(step, lookup, rows)
+    missing = ~truth.can_be_true & ~truth.can_be_false
+    return Values(truth.can_be_true, missing, truth.can_be_true & truth.can_be_false)
+
+
+def _number(values: Values, at: int) -> Values:
+    if values.kind != "number":
+        raise _WrongKindError(f"expected a number, got a {values.kind}", at)
+    return values
+
+
+def _compared(sign: str, left: Values, right: Values, at: int) -> Truth:
+    if left.kind != right.kind:
+        raise _WrongKindError(f"a {left.kind} cannot be compared with a {right.kind}", at)
+    if left.kind != "number" and sign not in ("==", "!="):
+        raise _WrongKindError(f"{sign} compares numbers, got a {left.kind}", at)
+    with np.errstate(invalid="ignore"):
+        found = _COMPARISONS[sign](left.data, right.data)
+    return _with_gaps(np.asarray(found, np.bool_), left.missing | right.missing, left.unknown | right.unknown)
+
+
+def _with_gaps(found: Bools, missing: Bools, unknown: Bools) -> Truth:
+    """The truth of rows; what is not known can be both, and what is missing neither."""
+    return Truth(unknown | (found & ~missing), unknown | (~found & ~missing))

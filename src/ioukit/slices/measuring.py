@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ from ioukit.statistics import Interval, bootstrap_weights, interval_from_replica
 from ioukit.statistics.drawing import ImageGroups, Labels, image_groups
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
 
-__all__ = ["PartTables", "default_keys", "part_tables", "slice_numbers"]
+__all__ = ["PartTables", "counts_of", "default_keys", "part_tables", "slice_numbers"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Weights: TypeAlias = npt.NDArray[np.uint16]
@@ -106,7 +107,7 @@ def slice_numbers(
     if b is not None:
         check_same_ground_truth(evaluation, b)
     asked: list[str | Expression] = [by] if isinstance(by, str | Expression) else list(by)
-    models = [Scene(one, tables_of(tables), image_column) for one in (evaluation, b) if one is not None]
+    models = [Scene(one, tables, image_column) for one in (evaluation, b) if one is not None]
     parts = [listed_parts(scene, asked, bins) for scene in models]
     numbers = named_numbers(evaluation, default_keys(evaluation) if keys is None else chosen_keys(keys, evaluation))
     if not numbers.keys:
@@ -116,14 +117,11 @@ def slice_numbers(
     weights = np.zeros((0, len(table.image_ids)), np.uint16)
     if replicates:
         weights = bootstrap_weights(table.image_ids, replicates, seed=seed, strata=strata, clusters=clusters)
-    chance = _RandomSplits(table, numbers, seed, threads)
+    measurement = _Measurement(models[0], numbers, weights, groups, level, seed, threads)
     made = [
         part_tables(scene, of_model, numbers, threads=threads) for scene, of_model in zip(models, parts, strict=True)
     ]
-    slices = [
-        _slice(models[0], part, of_models, numbers, weights, groups, chance, level, threads)
-        for part, *of_models in zip(parts[0], *made, strict=True)
-    ]
+    slices = [measurement.measure(part, of_models) for part, *of_models in zip(parts[0], *made, strict=True)]
     return SliceNumbers(
         slices=tuple(slices),
         keys=numbers.keys,
@@ -136,42 +134,11 @@ def slice_numbers(
     )
 
 
-def tables_of(tables: Any) -> list[Any]:
-    """The tables as a list; a text or a mapping is one table."""
-    if tables is None:
-        return []
-    return list(tables) if isinstance(tables, list | tuple) else [tables]
-
-
 def default_keys(evaluation: Evaluation) -> list[str]:
     """The headline numbers of a protocol."""
     protocol = evaluation.protocol
     keys = [one.key for one in protocol.measures if one.headline and protocol.defines(one)]
     return list(dict.fromkeys([protocol.main_measure.key, *keys]))
-
-
-class _RandomSplits:
-    """The mean difference of the numbers of random sets of images to those of the rest.
-
-    Under a fair coin, it would be 0 for a mean over images. AP is not such a mean: of few images, it is higher.
-    """
-
-    def __init__(self, table: MatchTable, numbers: NamedNumbers, seed: int, threads: int | None) -> None:
-        """Take the matches of the whole data set and the numbers."""
-        self._table, self._numbers, self._seed, self._threads = table, numbers, seed, threads
-        self._known: dict[int, Floats] = {}
-
-    def difference(self, count: int) -> Floats:
-        """(Q,) the mean difference to the rest, of random sets of this many images."""
-        if count not in self._known:
-            images = len(self._table.image_ids)
-            stream = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(2, count)))
-            chosen = np.zeros((_SPLITS, images), np.uint16)
-            for row in chosen:
-                row[stream.choice(images, count, replace=False)] = 1
-            made = [self._numbers.replicated(self._table, one, self._threads) for one in (chosen, 1 - chosen)]
-            self._known[count] = _mean_of_defined(made[0] - made[1])  # an empty set has no numbers
-        return self._known[count]
 
 
 def _mean_of_defined(replicates: Floats) -> Floats:
@@ -222,70 +189,90 @@ def _choices(part: Part) -> Iterator[ObjectPart]:
     yield ObjectPart(~part.chosen, ~part.can_be_out)
 
 
-def _slice(
-    scene: Scene,
-    part: Part,
-    models: Sequence[PartTables],
-    numbers: NamedNumbers,
-    weights: Weights,
-    groups: ImageGroups,
-    chance: _RandomSplits,
-    level: float,
-    threads: int | None,
-) -> Slice:
-    first = models[0]
-    inside = [numbers.observed(Evaluation.from_table(each.inside, threads=threads)) for each in models]
-    drawn = [numbers.replicated(each.inside, _columns(weights, each.images_inside), threads) for each in models]
-    of_rest = numbers.observed(Evaluation.from_table(first.rest, threads=threads))
-    drawn_of_rest = numbers.replicated(first.rest, _columns(weights, first.images_of_rest), threads)
-    # Replicates of one cluster are all equal: they do not show how much another one would differ.
-    if not _has_clusters(groups, first.images_inside):
-        drawn = [np.full_like(each, np.nan) for each in drawn]
-    if not _has_clusters(groups, first.images_of_rest):
-        drawn_of_rest = np.full_like(drawn_of_rest, np.nan)
-    difference = inside[0] - of_rest
-    if part.level == "image" and len(weights):
-        difference = difference - chance.difference(int(part.chosen[scene.evaluated].sum()))
+@dataclass(frozen=True, eq=False)
+class _Measurement:
+    """How all slices are measured: the numbers, and the replicates, which have the same images for every slice."""
 
-    def intervals(observed: Floats, replicates: Floats) -> dict[str, Interval]:
+    scene: Scene
+    numbers: NamedNumbers
+    weights: Weights
+    """(B, I) of the bootstrap."""
+    groups: ImageGroups
+    level: float
+    seed: int
+    threads: int | None
+    _by_chance: dict[int, Floats] = field(default_factory=dict)
+
+    def measure(self, part: Part, models: Sequence[PartTables]) -> Slice:
+        """The numbers of a part, from its tables for each model."""
+        first = models[0]
+        inside = [self._observed(each.inside) for each in models]
+        drawn = [self._drawn(each.inside, each.images_inside) for each in models]
+        of_rest, drawn_of_rest = self._observed(first.rest), self._drawn(first.rest, first.images_of_rest)
+        # Replicates of one cluster are all equal: they do not show how much another one would differ.
+        if not self._has_clusters(first.images_inside):
+            drawn = [np.full_like(each, np.nan) for each in drawn]
+        if not self._has_clusters(first.images_of_rest):
+            drawn_of_rest = np.full_like(drawn_of_rest, np.nan)
+        difference = inside[0] - of_rest
+        if part.level == "image" and len(self.weights):
+            difference = difference - self._chance_difference(int(part.chosen[self.scene.evaluated].sum()))
+        # AP of a replicate is too high, as it has fewer different images: the mean of differences becomes the value.
+        moved = drawn[0] - drawn_of_rest
+        centred = moved - _mean_of_defined(moved) + difference
+        images, objects, share = counts_of(self.scene, part, first.inside)
+        return Slice(
+            name=part.name,
+            by=part.by,
+            value=part.value,
+            level=part.level,
+            images=images,
+            objects=objects,
+            share=share,
+            shares_false_positives=part.shares_false_positives,
+            numbers=self._intervals(inside[0], drawn[0]),
+            rest=_by_key(self.numbers, of_rest),
+            differences=self._intervals(difference, centred),
+            of_b={} if len(models) == 1 else self._intervals(inside[1], drawn[1]),
+            changes={} if len(models) == 1 else self._intervals(inside[1] - inside[0], drawn[1] - drawn[0]),
+        )
+
+    def _observed(self, table: MatchTable) -> Floats:
+        return self.numbers.observed(Evaluation.from_table(table, threads=self.threads))
+
+    def _drawn(self, table: MatchTable, images: npt.NDArray[np.bool_] | slice) -> Floats:
+        return self.numbers.replicated(table, np.ascontiguousarray(self.weights[:, images]), self.threads)
+
+    def _has_clusters(self, images: npt.NDArray[np.bool_] | slice) -> bool:
+        """Whether some images form at least two clusters."""
+        return len(np.unique(self.groups.cluster[images])) >= 2
+
+    def _intervals(self, observed: Floats, replicates: Floats) -> dict[str, Interval]:
         return {
-            key: interval_from_replicates(float(observed[at]), replicates[:, at], key=key, level=level, left_out=_EQUAL)
-            for at, key in enumerate(numbers.keys)
+            key: interval_from_replicates(
+                float(observed[at]), replicates[:, at], key=key, level=self.level, left_out=_EQUAL
+            )
+            for at, key in enumerate(self.numbers.keys)
         }
 
-    images, objects, share = _counts(scene, part, first.inside)
-    return Slice(
-        name=part.name,
-        by=part.by,
-        value=part.value,
-        level=part.level,
-        images=images,
-        objects=objects,
-        share=share,
-        shares_false_positives=part.shares_false_positives,
-        numbers=intervals(inside[0], drawn[0]),
-        rest=_by_key(numbers, of_rest),
-        differences=intervals(difference, _centred(drawn[0] - drawn_of_rest, difference)),
-        of_b={} if len(models) == 1 else intervals(inside[1], drawn[1]),
-        changes={} if len(models) == 1 else intervals(inside[1] - inside[0], drawn[1] - drawn[0]),
-    )
+    def _chance_difference(self, count: int) -> Floats:
+        """(Q,) the mean difference of the numbers of random sets of so many images to those of the rest.
+
+        Under a fair coin, it would be 0 for a mean over images. AP is not such a mean: of few images, it is higher.
+        """
+        if count not in self._by_chance:
+            table = self.scene.evaluation.matches
+            images = len(table.image_ids)
+            stream = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(2, count)))
+            chosen = np.zeros((_SPLITS, images), np.uint16)
+            for row in chosen:
+                row[stream.choice(images, count, replace=False)] = 1
+            made = [self.numbers.replicated(table, one, self.threads) for one in (chosen, 1 - chosen)]
+            self._by_chance[count] = _mean_of_defined(made[0] - made[1])  # an empty set has no numbers
+        return self._by_chance[count]
 
 
-def _has_clusters(groups: ImageGroups, images: npt.NDArray[np.bool_] | slice) -> bool:
-    """Whether some images form at least two clusters."""
-    return len(np.unique(groups.cluster[images])) >= 2
-
-
-def _columns(weights: Weights, images: npt.NDArray[np.bool_] | slice) -> Weights:
-    return np.ascontiguousarray(weights[:, images])
-
-
-def _centred(replicates: Floats, value: Floats) -> Floats:
-    """Replicates whose mean is the value: AP of a replicate is too high, as it has fewer different images."""
-    return replicates - _mean_of_defined(replicates) + value
-
-
-def _counts(scene: Scene, part: Part, inside: MatchTable) -> tuple[int, int, float]:
+def counts_of(scene: Scene, part: Part, inside: MatchTable) -> tuple[int, int, float]:
     """The numbers of images and objects of a part, and its share of the images or of the objects."""
     area = inside.protocol.main_area
     counted = ~inside.ignores(area)

@@ -1,9 +1,10 @@
-"""The columns that slices of an evaluation can be made of."""
+"""The columns that slices of an evaluation can be made of, by name, and the list of them."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,12 +12,12 @@ import numpy.typing as npt
 
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import Evaluation
-from ioukit.slices._parsing import near_names
-from ioukit.slices.columns import Column, Level, Values, unknown_values, values_of
+from ioukit.slices.columns import Column, Level, Values, near_names, unknown_values, values_of
 from ioukit.slices.computed import computed_columns
 from ioukit.slices.image_table import image_columns
 
-__all__ = ["Scene"]
+__all__ = ["Scene", "SliceColumn", "column_of_images", "slice_columns"]
+
 
 Positions: TypeAlias = npt.NDArray[np.intp]
 
@@ -28,8 +29,8 @@ class Scene:
     ground truth; without the data, those of the match table.
     """
 
-    def __init__(self, evaluation: Evaluation, tables: Sequence[Any] = (), image_column: str | None = None) -> None:
-        """Take an evaluation and tables with columns of its images, see :func:`image_columns`."""
+    def __init__(self, evaluation: Evaluation, tables: Any = None, image_column: str | None = None) -> None:
+        """Take an evaluation and one or several tables with columns of its images, see :func:`image_columns`."""
         self.evaluation = evaluation
         gt, dt, table = evaluation.ground_truth, evaluation.detections, evaluation.matches
         self.data: tuple[GroundTruth, Detections] | None = None if gt is None or dt is None else (gt, dt)
@@ -48,7 +49,8 @@ class Scene:
             self.columns |= {column.name: column for column in computed}
             self.columns |= {column.name: column for column in _data_columns(*self.data)}
         names = None if gt is None or not any(gt.images.names) else list(gt.images.names)
-        for each in tables:
+        listed = list(tables) if isinstance(tables, list | tuple) else [tables]
+        for each in listed if tables is not None else ():
             found = image_columns(each, self.labels, names, image_column)
             self.notes += found.notes
             self.columns |= {
@@ -128,3 +130,80 @@ def _data_columns(gt: GroundTruth, dt: Detections) -> Iterator[Column]:
 
 def _is_plain(given: Any) -> bool:
     return isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iufbU"
+
+
+_ORIGINS = {"table": "Column of a table.", "data": "Attribute or flag of the data."}
+
+
+@dataclass(frozen=True)
+class SliceColumn:
+    """A column that slices can be made of."""
+
+    name: str
+    """Its name."""
+    level: Level
+    """Whether ``"image"`` or ``"object"`` has a value."""
+    kind: str
+    """``"number"``, ``"text"`` or ``"flag"``."""
+    values: int
+    """How many different values it has."""
+    missing: int
+    """How many images or objects have no value."""
+    of_detections: bool
+    """Whether detections have a value, too: a detection of an object outside of a slice is then ignored."""
+    meaning: str
+    """One sentence about it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in plain Python values."""
+        return asdict(self)
+
+
+def slice_columns(
+    evaluation: Evaluation, *, tables: Any = None, image_column: str | None = None
+) -> tuple[SliceColumn, ...]:
+    """The columns that :func:`slice_numbers` and conditions know.
+
+    Args:
+        evaluation: The evaluation, with its data.
+        tables: As for :func:`slice_numbers`.
+        image_column: As for :func:`slice_numbers`.
+
+    Raises:
+        DatasetError: If a table is invalid.
+        OSError: If it cannot be read.
+    """
+    scene = Scene(evaluation, tables, image_column)
+    found = []
+    for column in scene.columns.values():
+        values = column.values
+        found.append(
+            SliceColumn(
+                name=column.name,
+                level=column.level,
+                kind=values.kind,
+                values=len(np.unique(values.data[values.known])),
+                missing=int(values.missing.sum()),
+                of_detections=column.level == "image" or column.compute_of_detections is not None,
+                meaning=column.meaning or _ORIGINS[column.origin],
+            )
+        )
+    return tuple(found)
+
+
+def column_of_images(
+    evaluation: Evaluation, name: str, *, tables: Any = None, image_column: str | None = None
+) -> list[Any]:
+    """(I,) the values of a column of images, in the order of the match table, ``None`` where missing: for clusters.
+
+    Raises:
+        ValueError: If there is no such column, or it is one of the objects.
+    """
+    scene = Scene(evaluation, tables, image_column)
+    column = scene.column(name)
+    if column.level != "image":
+        raise ValueError(f"column {name!r} has a value per object, and one per image is needed")
+    values = column.values.take(scene.evaluated)
+    return [
+        None if missing else one for one, missing in zip(values.data.tolist(), values.missing.tolist(), strict=True)
+    ]

@@ -1,7 +1,15 @@
-"""The search for the slices on which a detector is worst, with a correction for the number of slices."""
+"""The search for the slices on which a detector is worst, with a correction for the number of slices.
+
+Owns which slices are looked at (`candidates`), which of them are listed, and the limits of their differences. Does not
+own how a slice is cut (``parts.py``), its match tables (``measuring.py``), nor what chance does (``trials.py``).
+Candidates are counted before anything is matched, because tables cost most: too small slices are left out, and pairs of
+columns are made of the slices that remain. Tables are made again for the few slices that are listed, so that only some
+are in memory at any time.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -9,24 +17,24 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_count
+from ioukit._checks import check_count, counted
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.protocols import Protocol
-from ioukit.slices.candidates import Candidate, candidates
 from ioukit.slices.expression import Expression
-from ioukit.slices.measuring import PartTables, part_tables, tables_of
-from ioukit.slices.parts import Bins, Part, as_objects
+from ioukit.slices.measuring import PartTables, counts_of, part_tables
+from ioukit.slices.parts import SIZE, Bins, Part, as_objects, both, check_bins, listed_parts
+from ioukit.slices.results import WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
-from ioukit.slices.trials import Trial, adjusted, of_random_images, of_recall, of_swapped_models
-from ioukit.slices.worst import WorstSlice, WorstSlices
+from ioukit.slices.trials import Chance, Trial, adjusted, of_random_images, of_recall, of_swapped_models
 from ioukit.statistics import bootstrap_weights, interval_from_replicates
-from ioukit.statistics.drawing import ImageGroups, Labels, image_groups
+from ioukit.statistics.drawing import Labels, image_groups
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.limits import standard_normal
-from ioukit.statistics.named_numbers import NamedNumbers, named_numbers
+from ioukit.statistics.named_numbers import named_numbers
 
-__all__ = ["worst_slices"]
+__all__ = ["Candidate", "candidates", "worst_slices"]
+
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -110,7 +118,7 @@ def worst_slices(
     models = [evaluation] if b is None else [evaluation, b]
     if b is not None:
         check_same_ground_truth(evaluation, b)
-    scenes = [Scene(one, tables_of(tables), image_column) for one in models]
+    scenes = [Scene(one, tables, image_column) for one in models]
     asked = [by] if isinstance(by, str | Expression) else None if by is None else list(by)
     groups = image_groups(evaluation.matches.image_ids, None, clusters)
     listed = [
@@ -126,15 +134,11 @@ def worst_slices(
         for scene in scenes
     ]
     found, notes = listed[0]
+    numbers = named_numbers(evaluation, [evaluation.protocol.main_measure.key if key is None else key])
     search = _Search(
         scenes,
         [[one.part for one in of_model] for of_model, _ in listed],
-        named_numbers(evaluation, [evaluation.protocol.main_measure.key if key is None else key]),
-        groups,
-        clusters,
-        permutations,
-        seed,
-        threads,
+        Chance(numbers, groups, clusters, permutations, seed, threads),
     )
     trials = search.trials()
     alone, together = search.p_values(trials)
@@ -153,20 +157,9 @@ def worst_slices(
 class _Search:
     """Trials of all slices, and rows for the worst of them."""
 
-    def __init__(
-        self,
-        scenes: Sequence[Scene],
-        parts: Sequence[Sequence[Part]],
-        numbers: NamedNumbers,
-        groups: ImageGroups,
-        clusters: Labels | None,
-        permutations: int,
-        seed: int,
-        threads: int | None,
-    ) -> None:
+    def __init__(self, scenes: Sequence[Scene], parts: Sequence[Sequence[Part]], chance: Chance) -> None:
         """Take the data and the slices of each model, which are the same slices in the same order."""
-        self._scenes, self._parts, self._numbers, self._groups = scenes, parts, numbers, groups
-        self._clusters, self._permutations, self._seed, self._threads = clusters, permutations, seed, threads
+        self._scenes, self._parts, self._chance = scenes, parts, chance
         self._table = scenes[0].evaluation.matches
         protocol = self._table.protocol
         recalls = [one.key for one in protocol.measures if _is_recall(protocol, one)]
@@ -177,7 +170,7 @@ class _Search:
     def _made(self, positions: Sequence[int]) -> Iterator[tuple[PartTables, ...]]:
         """The match tables of some slices, for each model."""
         each = [
-            part_tables(scene, [parts[at] for at in positions], self._numbers, threads=self._threads)
+            part_tables(scene, [parts[at] for at in positions], self._chance.numbers, threads=self._chance.threads)
             for scene, parts in zip(self._scenes, self._parts, strict=True)
         ]
         return zip(*each, strict=True)
@@ -192,29 +185,12 @@ class _Search:
     def _trial(self, part: Part, made: Sequence[PartTables]) -> Trial:
         first = made[0]
         if self._two:
-            return of_swapped_models(
-                first.inside,
-                made[1].inside,
-                first.images_inside,
-                self._numbers,
-                self._table.image_ids,
-                self._permutations,
-                self._seed,
-                self._clusters,
-                self._threads,
-            )
+            second = made[1].inside
+            return of_swapped_models(first.inside, second, first.images_inside, self._table.image_ids, self._chance)
         if part.level == "object":
-            return of_recall(first.inside, first.rest, self._groups, self._permutations, self._seed)
-        return of_random_images(
-            self._table,
-            part.chosen[self._scenes[0].evaluated],
-            self._numbers,
-            self._groups,
-            self._permutations,
-            self._seed,
-            float(self._numbers.observed(Evaluation.from_table(first.inside, threads=self._threads))[0]),
-            self._threads,
-        )
+            return of_recall(first.inside, first.rest, self._chance)
+        value = self._chance.observed(first.inside)
+        return of_random_images(self._table, part.chosen[self._scenes[0].evaluated], value, self._chance)
 
     def p_values(self, trials: Sequence[Trial]) -> tuple[Floats, Floats]:
         """(S,) p-values of each slice alone, and for all slices together."""
@@ -246,21 +222,20 @@ class _Search:
         ]
         # Undefined p-values come last: as keys they would leave all others in disorder.
         shown = sorted(kept, key=lambda at: (np.isnan(alone[at]), together[at], alone[at], trials[at].score))[:most]
-        weights = bootstrap_weights(self._table.image_ids, replicates, seed=self._seed, clusters=self._clusters)
+        seed, clusters = self._chance.seed, self._chance.clusters
+        weights = bootstrap_weights(self._table.image_ids, replicates, seed=seed, clusters=clusters)
         objects = int((~self._table.ignores(self._table.protocol.main_area)).sum())
         for at, made in zip(shown, self._made(shown), strict=True):
             part, trial = found[at].part, trials[at]
             of_recall = part.level == "object" and not self._two
             low, high = self._limits(trial, made, weights, level, of_recall=of_recall)
-            inside = made[0].inside
-            with_objects = np.unique(inside.objects.image[~inside.ignores(inside.protocol.main_area)])
             yield WorstSlice(
                 name=part.name,
                 level=part.level,
-                images=len(inside.image_ids) if part.level == "image" else len(with_objects),
+                images=counts_of(self._scenes[0], part, made[0].inside)[0],
                 objects=found[at].objects,
                 share=found[at].objects / max(objects, 1),
-                key=self._recall_key if of_recall else self._numbers.keys[0],
+                key=self._recall_key if of_recall else self._chance.numbers.keys[0],
                 value=trial.value,
                 expected=trial.expected,
                 difference=float(difference[at]),
@@ -278,8 +253,8 @@ class _Search:
             if part not in self._recalls:
                 scene = self._scenes[0]
                 of_objects = [as_objects(scene, self._parts[0][part])]
-                made = next(part_tables(scene, of_objects, self._numbers, threads=self._threads))
-                self._recalls[part] = of_recall(made.inside, made.rest, self._groups, 1, self._seed)
+                made = next(part_tables(scene, of_objects, self._chance.numbers, threads=self._chance.threads))
+                self._recalls[part] = of_recall(made.inside, made.rest, self._chance._replace(permutations=1))
             whole = self._recalls[part]
         return trial.loss - whole.loss > _CLEARLY * trial.standard_error
 
@@ -294,16 +269,15 @@ class _Search:
     ) -> tuple[float, float]:
         """The limits of the difference: of recall by its standard error, else by the bootstrap."""
         difference = trial.value - trial.expected
-        if len(np.unique(self._groups.cluster[made[0].images_inside])) < 2:
+        if len(np.unique(self._chance.groups.cluster[made[0].images_inside])) < 2:
             return math.nan, math.nan  # one cluster does not show how much another one would differ
         if of_recall:
             half = standard_normal.inv_cdf((1 + level) / 2) * trial.standard_error
             return difference - half, difference + half
         drawn = [
-            self._numbers.replicated(one.inside, np.ascontiguousarray(weights[:, one.images_inside]), self._threads)
-            for one in made
+            self._chance.replicated(one.inside, np.ascontiguousarray(weights[:, one.images_inside])) for one in made
         ]
-        moved = drawn[-1][:, 0] - (drawn[0][:, 0] if self._two else 0.0)
+        moved = drawn[-1] - (drawn[0] if self._two else 0.0)
         known = moved[~np.isnan(moved)]
         centred = moved - (known.mean() if len(known) else 0.0) + difference
         interval = interval_from_replicates(difference, centred, level=level)
@@ -318,3 +292,119 @@ def _is_recall(protocol: Protocol, measure: Measure) -> bool:
         and measure.max_dets in (None, protocol.main_max_dets)
         and measure.group is None
     )
+
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+_COMPUTED = (SIZE, "shape", "crowding", "occlusion", "truncation", "position", "objects_in_image")
+"""Columns that are looked at if nothing is asked for, besides those of tables and of the data."""
+
+
+class Candidate:
+    """A part of a data set, and the parts that it was put together from."""
+
+    def __init__(self, part: Part, objects: int, made_of: tuple[int, ...] = ()) -> None:
+        """Take the part, how many objects of it count, and the positions of its parts among the candidates."""
+        self.part = part
+        self.objects = objects
+        self.made_of = made_of
+
+
+def candidates(
+    scene: Scene,
+    by: Sequence[str | Expression] | None,
+    bins: Bins | None,
+    cluster: npt.NDArray[np.intp],
+    *,
+    pairs: bool,
+    least_objects: int,
+    most_slices: int,
+) -> tuple[list[Candidate], list[str]]:
+    """The slices to look at, and notes about those that are left out.
+
+    Args:
+        scene: The data.
+        by: Columns and conditions; the columns of tables and of the data, and the main computed ones, if ``None``.
+        bins: How columns of numbers are cut.
+        cluster: (I,) the cluster of each image of the match table.
+        pairs: Whether slices of two different columns are looked at, too.
+        least_objects: The least number of objects that must count in a slice, and outside of it.
+        most_slices: The largest number of slices.
+    """
+    if by is None:
+        check_bins(bins, [*scene.columns, SIZE])
+    parts, notes = _single(scene, by, bins)
+    rows = _CountedObjects(scene)
+    found: list[Candidate] = []
+    split: dict[str, None] = {}
+    for part in parts:
+        objects = rows.count(part)
+        if not least_objects <= objects <= rows.total - least_objects:
+            continue
+        if part.level == "image" and _splits_clusters(part.chosen[scene.evaluated], cluster):
+            split[part.by] = None
+            continue
+        found.append(Candidate(part, objects))
+    notes += [f"{name} is left out: it differs within a cluster" for name in split]
+    if pairs:
+        more = list(_pairs(scene, found, rows, least_objects))
+        room = max(most_slices - len(found), 0)
+        if len(more) > room:
+            more_than = counted(len(more), "slice")
+            notes.append(f"of {more_than} by two columns, the {room:,} with the most objects are looked at")
+            more = sorted(more, key=lambda one: -one.objects)[:room]
+        found += more
+    if len(found) > most_slices:
+        raise ValueError(
+            f"there are {len(found):,} slices to look at, and most_slices is {most_slices:,}: ask for fewer columns"
+        )
+    return found, notes
+
+
+class _CountedObjects:
+    """The objects that count in the main area range."""
+
+    def __init__(self, scene: Scene) -> None:
+        table = scene.evaluation.matches
+        chosen = ~table.ignores(table.protocol.main_area)
+        self._row, self._image = table.objects.row[chosen], scene.evaluated[table.objects.image[chosen]]
+        self.total = int(chosen.sum())
+
+    def count(self, part: Part) -> int:
+        return int(part.chosen[self._image if part.level == "image" else self._row].sum())
+
+
+def _single(scene: Scene, by: Sequence[str | Expression] | None, bins: Bins | None) -> tuple[list[Part], list[str]]:
+    if by is not None:
+        return listed_parts(scene, by, bins), []
+    of_objects = scene.data is not None and scene.evaluation.protocol.objects_choose is None
+    names = [
+        *(name for name, column in scene.columns.items() if column.origin != "computed"),
+        *(name for name in _COMPUTED if name in scene.columns or (name == SIZE and "area" in scene.columns)),
+    ]
+    parts, notes = [], []
+    for name in names:
+        if not of_objects and (name == SIZE or scene.columns[name].level == "object"):
+            continue
+        try:
+            parts += listed_parts(scene, [name], {name: bins[name]} if bins and name in bins else None)
+        except ValueError as error:
+            notes.append(f"{name} is left out: {error}")
+    return parts, notes
+
+
+def _splits_clusters(chosen: Bools, cluster: npt.NDArray[np.intp]) -> bool:
+    """Whether a cluster has images in the slice and outside of it."""
+    of_cluster = np.zeros(int(cluster.max(initial=-1)) + 1, np.bool_)
+    of_cluster[cluster] = chosen
+    return bool((of_cluster[cluster] != chosen).any())
+
+
+def _pairs(scene: Scene, found: Sequence[Candidate], rows: _CountedObjects, least_objects: int) -> Iterator[Candidate]:
+    for (at, first), (other, second) in itertools.combinations(enumerate(found), 2):
+        if first.part.by == second.part.by:
+            continue
+        joint = both(scene, first.part, second.part)
+        objects = rows.count(joint)
+        if least_objects <= objects < min(first.objects, second.objects):
+            yield Candidate(joint, objects, (at, other))

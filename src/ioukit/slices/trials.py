@@ -1,4 +1,13 @@
-"""Is a slice worse than chance makes it? One trial per slice, and a correction for their number."""
+"""Is a slice worse than chance makes it? One trial per slice, and a correction for their number.
+
+Owns the three comparisons, each with random data of its own: images against random sets of images, objects against the
+other objects by recall, and two models against swapped ones. Does not own which slices there are, nor what is listed
+(``searching.py``), nor the numbers themselves (`NamedNumbers`).
+Cut here because every comparison gives the same `Trial`: a score, and the scores of B random data. All slices see the
+same random data, which is what makes the correction of `adjusted` valid and cheap for slices that overlap.
+Objects are compared by recall, since false positives belong to no object. AP of few images is higher than AP of many by
+chance alone, so a set of images is compared with sets of its own size and not with the rest.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +25,7 @@ from ioukit.statistics.drawing import ImageGroups, Labels
 from ioukit.statistics.named_numbers import NamedNumbers
 
 __all__ = [
+    "Chance",
     "RecallDifference",
     "Trial",
     "adjusted",
@@ -28,8 +38,33 @@ __all__ = [
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-_SIGNS = 3  # the stream of random numbers for signs; the bootstrap and the permutations of models have others
-_ORDERS = 4
+# Streams of random numbers: for signs, and for orders of clusters. The bootstrap and swaps of models have others.
+_SIGNS, _ORDERS = 3, 4
+
+
+class Chance(NamedTuple):
+    """How random data without an effect are made, and the number that is compared on them."""
+
+    numbers: NamedNumbers
+    """A single number."""
+    groups: ImageGroups
+    """The clusters of the images of the whole data set."""
+    clusters: Labels | None
+    """Their labels, as they were given."""
+    permutations: int
+    """How many random data sets."""
+    seed: int
+    """The same seed gives the same random data for every slice."""
+    threads: int | None
+    """All cores if ``None``."""
+
+    def observed(self, table: MatchTable) -> float:
+        """The number of a table."""
+        return float(self.numbers.observed(Evaluation.from_table(table, threads=self.threads))[0])
+
+    def replicated(self, table: MatchTable, weights: npt.NDArray[np.uint16]) -> Floats:
+        """(B,) the number of (B, I) weights of the images of a table."""
+        return self.numbers.replicated(table, weights, self.threads)[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,43 +85,31 @@ class Trial:
     """(B,) the same score for each of B random data without an effect; the same data for all slices."""
 
 
-def of_random_images(
-    table: MatchTable,
-    chosen: Bools,
-    numbers: NamedNumbers,
-    groups: ImageGroups,
-    permutations: int,
-    seed: int,
-    value: float,
-    threads: int | None,
-) -> Trial:
+def of_random_images(table: MatchTable, chosen: Bools, value: float, chance: Chance) -> Trial:
     """Compare the number on some images with those on random sets of as many images, or of as many clusters.
 
     Args:
         table: The matches of the whole data set.
         chosen: (I,) the images; all images of a cluster are chosen, or none.
-        numbers: The number.
-        groups: The clusters.
-        permutations: How many random sets.
-        seed: The seed; the same seed gives the same order of the clusters for every slice.
         value: The number on these images.
-        threads: How many threads; all cores if ``None``.
+        chance: The number, the clusters, and how many random sets.
     """
-    of_cluster = np.zeros(groups.num_clusters, np.uint16)
-    of_cluster[groups.cluster] = chosen
-    sets = np.empty((permutations, len(chosen)), np.uint16)
+    cluster = chance.groups.cluster
+    of_cluster = np.zeros(chance.groups.num_clusters, np.uint16)
+    of_cluster[cluster] = chosen
+    sets = np.empty((chance.permutations, len(chosen)), np.uint16)
     for at, row in enumerate(sets):
-        stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_ORDERS, at)))
-        row[:] = stream.permutation(of_cluster)[groups.cluster]
-    drawn = numbers.replicated(table, sets, threads)[:, 0]
+        stream = np.random.default_rng(np.random.SeedSequence(chance.seed, spawn_key=(_ORDERS, at)))
+        row[:] = stream.permutation(of_cluster)[cluster]
+    drawn = chance.replicated(table, sets)
     # With the data itself among them, the p-value holds exactly, not only for many permutations.
     every = np.append(drawn, value)
     every = every[~np.isnan(every)]
     expected, error = (float(every.mean()), float(every.std())) if len(every) else (math.nan, math.nan)
-    return _trial(value, expected, error, drawn - expected, lower_is_better=_lower_is_better(numbers))
+    return _trial(value, expected, error, drawn - expected, lower_is_better=_lower_is_better(chance.numbers))
 
 
-def of_recall(inside: MatchTable, rest: MatchTable, groups: ImageGroups, permutations: int, seed: int) -> Trial:
+def of_recall(inside: MatchTable, rest: MatchTable, chance: Chance) -> Trial:
     """Compare the recall of some objects with that of the others, averaged over classes.
 
     What chance does is found by giving what each cluster adds to the difference a random sign (the wild bootstrap). If
@@ -95,34 +118,25 @@ def of_recall(inside: MatchTable, rest: MatchTable, groups: ImageGroups, permuta
     Args:
         inside: The matches of the objects.
         rest: The matches of the others.
-        groups: The clusters.
-        permutations: How many times.
-        seed: The seed.
+        chance: The clusters, and how many times.
 
     Source: Chernozhukov, Chetverikov and Kato, Gaussian approximations and multiplier bootstrap for maxima of sums of
     high-dimensional random vectors, 2013.
     """
     found = recall_difference(inside, rest)
-    count = groups.num_clusters
-    influence = np.bincount(groups.cluster, found.influence, count)
+    cluster, count = chance.groups.cluster, chance.groups.num_clusters
+    influence = np.bincount(cluster, found.influence, count)
     error = math.sqrt(float((influence**2).sum()) * count / max(count - 1, 1))
-    if any(len(np.unique(groups.cluster[images])) < 2 for images in found.images):
+    if any(len(np.unique(cluster[images])) < 2 for images in found.images):
         error = math.nan
-    stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_SIGNS,)))
-    drawn = np.array([float(influence @ (stream.integers(0, 2, count) * 2.0 - 1.0)) for _ in range(permutations)])
+    stream = np.random.default_rng(np.random.SeedSequence(chance.seed, spawn_key=(_SIGNS,)))
+    signs = (stream.integers(0, 2, count) * 2.0 - 1.0 for _ in range(chance.permutations))
+    drawn = np.array([float(influence @ each) for each in signs])
     return _trial(found.recall, found.recall - found.difference, error, drawn)
 
 
 def of_swapped_models(
-    a: MatchTable,
-    b: MatchTable,
-    images: Bools | slice,
-    numbers: NamedNumbers,
-    image_ids: npt.NDArray[np.generic],
-    permutations: int,
-    seed: int,
-    clusters: Labels | None,
-    threads: int | None,
+    a: MatchTable, b: MatchTable, images: Bools | slice, image_ids: npt.NDArray[np.generic], chance: Chance
 ) -> Trial:
     """Compare two models on a slice with models whose detections are swapped on random images or clusters.
 
@@ -130,26 +144,23 @@ def of_swapped_models(
         a: The matches of the first model on the slice.
         b: The matches of the second model.
         images: Which images of the whole data set both tables have.
-        numbers: The number.
         image_ids: (I,) the ids of the images of the whole data set.
-        permutations: How many times.
-        seed: The seed.
-        clusters: The clusters of the images.
-        threads: How many threads; all cores if ``None``.
+        chance: The number, the clusters, and how many times.
     """
-    swaps = permutation_swaps(image_ids, permutations, seed=seed, clusters=clusters)[:, images].astype(np.uint16)
+    swaps = permutation_swaps(image_ids, chance.permutations, seed=chance.seed, clusters=chance.clusters)
+    swaps = swaps[:, images].astype(np.uint16)
     joint = interleave(a, b)
     weights = np.empty((len(swaps), 2 * swaps.shape[1]), np.uint16)
     drawn = []
     for swapped in (swaps, 1 - swaps):
         weights[:, ::2], weights[:, 1::2] = 1 - swapped, swapped
-        drawn.append(numbers.replicated(joint, weights, threads)[:, 0])
-    first, second = (float(numbers.observed(Evaluation.from_table(one, threads=threads))[0]) for one in (a, b))
+        drawn.append(chance.replicated(joint, weights))
+    first, second = chance.observed(a), chance.observed(b)
     differences = drawn[1] - drawn[0]
     every = np.append(differences, second - first)
     every = every[~np.isnan(every)]
     error = math.sqrt(float((every**2).mean())) if len(every) else math.nan
-    return _trial(second, first, error, differences, lower_is_better=_lower_is_better(numbers))
+    return _trial(second, first, error, differences, lower_is_better=_lower_is_better(chance.numbers))
 
 
 def _lower_is_better(numbers: NamedNumbers) -> bool:

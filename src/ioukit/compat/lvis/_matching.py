@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ioukit.compat.pycocotools._curves import curves_of_match
-from ioukit.compat.pycocotools._image_results import bits_of, image_overlaps, image_results
+from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
+from ioukit.compat.pycocotools._evaluating import bits_of, image_overlaps, image_results
 from ioukit.compat.pycocotools._matching import Matched, Rules, match
-from ioukit.compat.pycocotools._sides import Groups, IrregularError, detections_of_records, objects_of_records
+from ioukit.compat.pycocotools._sides import Groups, detections_of_records, objects_of_records
 
-__all__ = ["LvisMatched", "match_at_once"]
+__all__ = ["LvisMatched", "arrays_of_entries", "as_lvis", "as_pycocotools", "match_at_once", "pointers_of_entries"]
+
 
 Record = dict[str, Any]
 Floats = NDArray[np.float64]
@@ -37,13 +38,7 @@ def match_at_once(gts: list[Record], dts: list[Record], params: Any, unlisted: M
     """
     named = _named(params)
     rules = Rules.of(named)
-    images, categories = np.array(params.img_ids), np.array(params.cat_ids)
-    for ids in (images, categories):
-        if ids.ndim != 1 or not len(ids) or ids.dtype.kind != "i":
-            raise IrregularError("ids")
-    if len(np.unique(categories)) < len(categories):
-        raise IrregularError("categories")
-    groups = Groups(images.astype(np.int64), categories.astype(np.int64), bool(params.use_cats))
+    groups = Groups.of(params.img_ids, params.cat_ids, by_category=bool(params.use_cats))
     ignored = [{**gt, "iscrowd": 1 if gt["ignore"] else 0} for gt in gts]  # lvis does not read `iscrowd`
     objects = objects_of_records(ignored, groups, params.iou_type)
     objects = replace(objects, crowd=np.zeros(len(objects), np.bool_))
@@ -142,3 +137,78 @@ class LvisMatched:
                         "fps": np.ascontiguousarray(others[:, start:end]),
                     }
         return found
+
+
+_NAMES = {
+    "image_id": "image_id",
+    "category_id": "category_id",
+    "aRng": "area_rng",
+    "dtIds": "dt_ids",
+    "gtIds": "gt_ids",
+    "dtMatches": "dt_matches",
+    "gtMatches": "gt_matches",
+    "dtScores": "dt_scores",
+    "gtIgnore": "gt_ignore",
+    "dtIgnore": "dt_ignore",
+}
+"""The keys of pycocotools, and those of lvis in their order."""
+
+
+def as_lvis(entry: Record) -> Record:
+    """An entry of pycocotools with the keys of lvis."""
+    return {theirs: entry[ours] for ours, theirs in _NAMES.items()}
+
+
+def as_pycocotools(entry: Record) -> Record:
+    """An entry of lvis with the keys of pycocotools."""
+    return {ours: entry[theirs] for ours, theirs in _NAMES.items()}
+
+
+def arrays_of_entries(
+    entries: Sequence[Any], params: Any, categories: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(T, R, K, A) precision and (T, K, A) recall; -1 where there is nothing to find.
+
+    Args:
+        entries: The entries by category, area range and image, in this order.
+        params: The parameters of lvis.
+        categories: The number of categories that are evaluated.
+    """
+    if not entries:
+        raise IndexError("eval_imgs is empty: call evaluate() first")
+    ids = list(range(len(params.img_ids)))
+    named = SimpleNamespace(
+        iouThrs=params.iou_thrs,
+        recThrs=params.rec_thrs,
+        maxDets=[2**31 - 1],
+        areaRng=[(place,) for place in range(len(params.area_rng))],  # by position, as in lvis
+        catIds=list(range(categories)),
+        imgIds=ids,
+        useCats=1,
+    )
+    arrays = curves_of_entries(entries, named, named)
+    return np.ascontiguousarray(arrays.precision[..., 0]), np.ascontiguousarray(arrays.recall[..., 0])
+
+
+def pointers_of_entries(entries: Sequence[Any], params: Any, categories: int) -> dict[int, dict[int, Record]]:
+    """`dt_pointers`: for each category and area range, the outcomes of its detections, best first."""
+    ranges, images = len(params.area_rng), len(params.img_ids)
+    found: dict[int, dict[int, Record]] = {}
+    for category in range(categories):
+        found[category] = {place: {} for place in range(ranges)}
+        for place in range(ranges):
+            start = (category * ranges + place) * images
+            group = [entry for entry in entries[start : start + images] if entry is not None]
+            if not group or not (np.concatenate([entry["gtIgnore"] for entry in group]) == 0).any():
+                continue
+            scores = np.concatenate([entry["dtScores"] for entry in group])
+            order = np.argsort(-scores, kind="mergesort")
+            matches, ignored = (
+                np.concatenate([entry[key] for entry in group], axis=1)[:, order] for key in ("dtMatches", "dtIgnore")
+            )
+            found[category][place] = {
+                "dt_ids": np.concatenate([entry["dtIds"] for entry in group])[order],
+                "tps": np.logical_and(matches, np.logical_not(ignored)),
+                "fps": np.logical_and(np.logical_not(matches), np.logical_not(ignored)),
+            }
+    return found

@@ -11,18 +11,23 @@ import datetime
 import logging
 import os
 from collections import OrderedDict, defaultdict
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ioukit.compat.lvis._matching import LvisMatched, match_at_once
-from ioukit.compat.lvis._tables import arrays_of_entries, as_lvis, as_pycocotools, pointers_of_entries
+from ioukit.compat.lvis._matching import (
+    LvisMatched,
+    arrays_of_entries,
+    as_lvis,
+    as_pycocotools,
+    match_at_once,
+    pointers_of_entries,
+)
 from ioukit.compat.lvis.lvis import LVIS
 from ioukit.compat.lvis.results import LVISResults
 from ioukit.compat.pycocotools import mask as mask_utils
-from ioukit.compat.pycocotools._marks import mark_outside
-from ioukit.compat.pycocotools._one_image import by_score, match_records
+from ioukit.compat.pycocotools._dictionaries import mark_outside
+from ioukit.compat.pycocotools._one_image import by_group, by_score, match_group
 from ioukit.compat.pycocotools._sides import IrregularError
 from ioukit.errors import DatasetError
 
@@ -121,17 +126,13 @@ class LVISEval:
                     record["segmentation"] = side.ann_to_rle(record)
         for gt in gts:
             gt.setdefault("ignore", 0)
-        self._gts, self._dts = defaultdict(list), defaultdict(list)
-        for gt in gts:
-            self._gts[gt["image_id"], gt["category_id"]].append(gt)
         images = self.lvis_gt.load_imgs(p.img_ids)
         looked_for = {image["id"]: set(_listed(image, "neg_category_ids")) for image in images}
         self.img_nel = {image["id"]: _listed(image, "not_exhaustive_category_ids") for image in images}
         for gt in gts:
             looked_for[gt["image_id"]].add(gt["category_id"])
         dts = [dt for dt in dts if dt["category_id"] in looked_for[dt["image_id"]]]
-        for dt in dts:
-            self._dts[dt["image_id"], dt["category_id"]].append(dt)
+        self._gts, self._dts = by_group(gts), by_group(dts)
         self.freq_groups = self._prepare_freq_group()
         return gts, dts
 
@@ -195,17 +196,10 @@ class LVISEval:
         gt, dt = self._get_gt_dt(img_id, cat_id)
         if not gt and not dt:
             return None
-        mark_outside(gt, area_rng)
-        order = np.argsort([record["_ignore"] for record in gt], kind="mergesort").astype(np.int64)
-        overlaps = self.ious[img_id, cat_id]
         dt = [dt[row] for row in by_score(dt)]
-        found = match_records(
-            dt,
-            [{**gt[place], "iscrowd": 0} for place in order],
-            overlaps[:, order] if len(overlaps) > 0 else overlaps,
-            area_rng,
-            SimpleNamespace(iouThrs=self.params.iou_thrs),
-        )
+        mark_outside(gt, area_rng)
+        plain = [{**one, "iscrowd": 0} for one in gt]  # lvis does not read `iscrowd`
+        found = match_group(plain, dt, self.ious[img_id, cat_id], area_rng, self.params.iou_thrs)
         unlisted = np.array([one["category_id"] in self.img_nel[one["image_id"]] for one in dt], np.bool_)
         found["dtIgnore"] |= (found["dtMatches"] == 0) & unlisted[None]
         return as_lvis({"image_id": img_id, "category_id": cat_id, "aRng": area_rng, **found})
@@ -265,12 +259,13 @@ class LVISEval:
         found["AP"] = self._summarize("ap")
         found["AP50"] = self._summarize("ap", iou_thr=0.50)
         found["AP75"] = self._summarize("ap", iou_thr=0.75)
-        for area in ("small", "medium", "large"):
+        sizes = ("small", "medium", "large")
+        for area in sizes:
             found[f"AP{area[0]}"] = self._summarize("ap", area_rng=area)
         for place, group in enumerate("rcf"):
             found[f"AP{group}"] = self._summarize("ap", freq_group_idx=place)
         found[f"AR@{cap}"] = self._summarize("ar")
-        for area in ("small", "medium", "large"):
+        for area in sizes:
             found[f"AR{area[0]}@{cap}"] = self._summarize("ar", area_rng=area)
 
     def run(self) -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from ioukit.compat.pycocotools import mask as mask_utils
-from ioukit.compat.pycocotools._marks import mask_of
+from ioukit.compat.pycocotools._dictionaries import mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

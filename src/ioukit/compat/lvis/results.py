@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from ioukit.compat.lvis.lvis import LVIS
-from ioukit.compat.pycocotools import mask as mask_utils
+from ioukit.compat.pycocotools._dictionaries import complete_masks
 
 __all__ = ["LVISResults"]
 
@@ -51,7 +51,7 @@ class LVISResults(LVIS):
         if "bbox" in records[0]:
             _complete_boxes(records)
         elif "segmentation" in records[0]:
-            _complete_masks(records)
+            complete_masks(records)
         self.dataset["annotations"] = records
         self._create_index()
         unknown = {record["image_id"] for record in records} - set(self.get_img_ids())
@@ -89,14 +89,4 @@ def _complete_boxes(records: list[Record]) -> None:
         if "segmentation" not in record:
             record["segmentation"] = [[x, y, x, bottom, right, bottom, right, y]]
         record["area"] = width * height
-        record["id"] = number
-
-
-def _complete_masks(records: list[Record]) -> None:
-    masks = [record["segmentation"] for record in records]
-    areas, boxes = mask_utils.area(masks), mask_utils.toBbox(masks)
-    for number, (record, area, box) in enumerate(zip(records, areas, boxes, strict=True), 1):
-        record["area"] = area
-        if "bbox" not in record:
-            record["bbox"] = box
         record["id"] = number

@@ -1,4 +1,13 @@
-"""`accumulate`: from matches to the arrays of `eval`."""
+"""`accumulate`: from matches to the arrays of `eval`.
+
+Owns the layout of the arrays, what -1 and 0 mean in them, and what pycocotools does with parameters that differ from
+those of `evaluate`: it takes the results at the same positions. Does not own the curves themselves, which the core
+draws (`accumulate`), nor the matches.
+There are two doors, because programs may replace `evalImgs`: `curves_of_match` reads the table of the engine, and
+`curves_of_entries` any list of dictionaries. Both end in `_drawn`.
+What the core does not know is prepared for it: caps and recalls in any order are sorted, and put back afterwards;
+scores that are NaN are replaced by their ranks; a recall that is NaN is never reached, nor is any behind it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +20,8 @@ from numpy.typing import NDArray
 
 from ioukit import _core
 from ioukit._boundary import DrawingColumns, OutcomeColumns
-from ioukit.compat.pycocotools._distinct import places_among
 from ioukit.compat.pycocotools._matching import Matched
+from ioukit.compat.pycocotools._sides import places_among
 
 __all__ = ["Arrays", "curves_of_entries", "curves_of_match"]
 
@@ -132,16 +141,13 @@ def _places(values: Sequence[Any], known: Sequence[Any]) -> list[int]:
 
 def _warn_about_places(wanted: Sequence[Any], entries: Sequence[Any], chosen: Sequence[list[int]]) -> None:
     for name, values, known, places in zip(("catIds", "areaRng", "imgIds"), wanted, entries, chosen, strict=True):
-        if any(tuple(values[place : place + 1]) != tuple(_as_keys(known[place : place + 1])) for place in places):
+        there = [tuple(value) if isinstance(value, list | np.ndarray) else value for value in known]
+        if any(tuple(values[place : place + 1]) != tuple(there[place : place + 1]) for place in places):
             warnings.warn(
                 f"accumulate(p): {name} of p and of evaluate() differ. As in pycocotools, the results at the same "
                 "positions are taken, which are those of others. Set the parameters, then call evaluate() again",
                 stacklevel=4,
             )
-
-
-def _as_keys(values: Sequence[Any]) -> list[Any]:
-    return [tuple(value) if isinstance(value, list | np.ndarray) else value for value in values]
 
 
 def _outcomes(curves: list[list[Any]]) -> _Outcomes | None:

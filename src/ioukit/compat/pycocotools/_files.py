@@ -7,14 +7,13 @@ import json
 import os
 import stat
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ioukit import _core
-from ioukit.compat.pycocotools._dictionaries import dataset_of_results, images_and_categories, indexes
-from ioukit.compat.pycocotools._marks import Marks
+from ioukit.compat.pycocotools._dictionaries import Marks, dataset_of_results, images_and_categories, indexes
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
@@ -67,14 +66,43 @@ def _read(kind: type[Columns], text: _Text) -> Columns | None:
     return columns if len(columns) and not columns.notes and text.is_current() else None
 
 
+class _Kept:
+    """Data that are kept as columns, or as records, until someone asks for the dictionaries."""
+
+    marks: list[Marks]
+    """What evaluations wrote into the records while there were none."""
+    has_results: ClassVar[bool] = True
+
+    def _made(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def dictionaries(self) -> dict[str, Any]:
+        """What `COCO` holds of the data. The same objects every time."""
+        if "made" not in vars(self):
+            made = self._made()
+            for marks in self.marks:
+                marks.write(made, results=self.has_results)
+            vars(self).setdefault("made", made)  # one of two threads
+        found: dict[str, Any] = vars(self)["made"]
+        return found
+
+    def mark(self, marks: Marks) -> None:
+        """Write into the records, now or as soon as there are any."""
+        if "made" in vars(self):
+            marks.write(self.dictionaries(), results=self.has_results)
+        else:
+            self.marks.append(marks)
+
+
 @dataclass
-class AnnotationFile:
+class AnnotationFile(_Kept):
     """A file of annotations without anything unusual."""
+
+    has_results = False
 
     text: _Text
     columns: GroundTruth
     marks: list[Marks] = field(default_factory=list)
-    """What evaluations wrote into the records while there were none."""
     image_ids: list[int] = field(init=False)
     """In ascending order."""
     category_ids: list[int] = field(init=False)
@@ -94,13 +122,6 @@ class AnnotationFile:
         columns = None if text is None else _read(GroundTruth, text)
         return None if text is None or columns is None else cls(text, columns)
 
-    def mark(self, marks: Marks) -> None:
-        """Write into the records, now or as soon as there are any."""
-        if "made" in vars(self):
-            marks.write(self.dictionaries(), results=False)
-        else:
-            self.marks.append(marks)
-
     def rows_of(self, image_ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The annotations of a few images, so that not all have to be looked at; ``None`` for many images."""
         if len(image_ids) > len(self.image_ids) // 4:
@@ -116,20 +137,13 @@ class AnnotationFile:
         )
         return np.concatenate([order[start:end] for start, end in spans])
 
-    def dictionaries(self) -> dict[str, Any]:
-        """What `COCO` holds of the file. The same objects every time."""
-        if "made" not in vars(self):
-            dataset = json.loads(self.text.content.decode())
-            made = {"dataset": dataset, **indexes(dataset)}
-            for marks in self.marks:
-                marks.write(made, results=False)
-            vars(self).setdefault("made", made)  # one of two threads
-        found: dict[str, Any] = vars(self)["made"]
-        return found
+    def _made(self) -> dict[str, Any]:
+        dataset = json.loads(self.text.content.decode())
+        return {"dataset": dataset, **indexes(dataset)}
 
 
 @dataclass
-class ResultFile:
+class ResultFile(_Kept):
     """A file of results without anything unusual."""
 
     text: _Text
@@ -145,29 +159,15 @@ class ResultFile:
         columns = None if text is None or "caption" in _first_record(text.content) else _read(Detections, text)
         return None if text is None or columns is None else cls(text, columns, truth)
 
-    def dictionaries(self) -> dict[str, Any]:
-        """What `COCO` holds of the file. The same objects every time."""
-        if "made" not in vars(self):
-            records = json.loads(self.text.content.decode())
-            dataset = dataset_of_results(self.truth.dataset, records)
-            dataset["annotations"] = records
-            made = {"dataset": dataset, **indexes(dataset)}
-            for marks in self.marks:
-                marks.write(made, results=True)
-            vars(self).setdefault("made", made)
-        found: dict[str, Any] = vars(self)["made"]
-        return found
-
-    def mark(self, marks: Marks) -> None:
-        """Write into the records, now or as soon as there are any."""
-        if "made" in vars(self):
-            marks.write(self.dictionaries(), results=True)
-        else:
-            self.marks.append(marks)
+    def _made(self) -> dict[str, Any]:
+        records = json.loads(self.text.content.decode())
+        dataset = dataset_of_results(self.truth.dataset, records)
+        dataset["annotations"] = records
+        return {"dataset": dataset, **indexes(dataset)}
 
 
 @dataclass
-class ResultRecords:
+class ResultRecords(_Kept):
     """A list of results with boxes, which are completed."""
 
     records: list[Any]
@@ -176,6 +176,8 @@ class ResultRecords:
     """The list itself."""
     truth: Any
     """The `COCO` of the annotations."""
+    marks: list[Marks] = field(default_factory=list)
+    """Always empty."""
 
     @classmethod
     def read(cls, records: list[Any], truth: Any) -> ResultRecords | None:
@@ -203,15 +205,9 @@ class ResultRecords:
     def mark(self, marks: Marks) -> None:
         """Write nothing: evaluations of boxes and keypoints leave results as they are."""
 
-    def dictionaries(self) -> dict[str, Any]:
-        """What `COCO` holds of the results. The same objects every time."""
-        if "made" not in vars(self):
-            dataset = images_and_categories(self.truth.dataset, self.records[0])
-            found = {"dataset": {**dataset, "annotations": self.records}}
-            made = {"dataset": {**dataset, "annotations": self.given}, **indexes(found["dataset"])}
-            vars(self).setdefault("made", made)
-        made_before: dict[str, Any] = vars(self)["made"]
-        return made_before
+    def _made(self) -> dict[str, Any]:
+        dataset = images_and_categories(self.truth.dataset, self.records[0])
+        return {"dataset": {**dataset, "annotations": self.given}, **indexes({**dataset, "annotations": self.records})}
 
 
 def _first_record(content: bytes) -> Any:

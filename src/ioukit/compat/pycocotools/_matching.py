@@ -19,8 +19,7 @@ from ioukit._boundary import (
     SceneColumns,
     SelectionColumns,
 )
-from ioukit.compat.pycocotools._distinct import places_among
-from ioukit.compat.pycocotools._sides import Groups, IrregularError, Side
+from ioukit.compat.pycocotools._sides import Groups, IrregularError, Side, places_among
 from ioukit.evaluation.kinds.keypoints import keypoint_similarity
 from ioukit.regions import Masks
 

@@ -1,20 +1,26 @@
 """Overlaps and matches of the records of one image, step by step as pycocotools takes them.
 
-`COCOeval` needs it for what the engine does not evaluate as pycocotools does, and for subclasses that change a step.
+Owns the order of choosing, ties, ids of 0, NaN, and masks of different sizes, exactly as in pycocotools. It is the slow
+way, for data that the engine refuses (`IrregularError`) and for subclasses that change a step; `COCOeval` and
+`LVISEval` share it. Does not own the fast way (``_matching.py``), nor curves.
+Cut here because every step is a method of `COCOeval` that programs call or replace one by one. Loops stay loops over
+lists of Python: a detection depends on those before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ioukit.compat.pycocotools import mask as mask_utils
+from ioukit.compat.pycocotools._dictionaries import mark_outside
 from ioukit.evaluation.table import NEARLY_ONE
 
-__all__ = ["by_score", "match_records", "record_overlaps", "record_similarities"]
+__all__ = ["by_group", "by_score", "match_group", "record_overlaps", "record_similarities"]
 
 Record = dict[str, Any]
 
@@ -78,8 +84,36 @@ def _beyond(places: Any, low: Any, high: Any, none: Any) -> Any:
     return np.max((none, low - places), axis=0) + np.max((none, places - high), axis=0)
 
 
+def by_group(records: Iterable[Record]) -> defaultdict[Any, list[Record]]:
+    """The records of each image and category."""
+    groups: defaultdict[Any, list[Record]] = defaultdict(list)
+    for record in records:
+        groups[record["image_id"], record["category_id"]].append(record)
+    return groups
+
+
+def match_group(
+    objects: list[Record], detections: list[Record], overlaps: Any, area_range: Any, thresholds: Any
+) -> Record:
+    """The matches of the objects of a group and of its detections, best first; writes `_ignore` into the objects.
+
+    Args:
+        objects: The objects, in the order of the columns of ``overlaps``.
+        detections: The detections within the cap.
+        overlaps: (D, G), or ``[]``.
+        area_range: Lowest and highest area.
+        thresholds: Of overlaps.
+    """
+    mark_outside(objects, area_range)
+    order = np.argsort([record["_ignore"] for record in objects], kind="mergesort").astype(np.int64)
+    ranked = [objects[place] for place in order]
+    return match_records(
+        detections, ranked, overlaps[:, order] if len(overlaps) > 0 else overlaps, area_range, thresholds
+    )
+
+
 def match_records(
-    detections: Sequence[Record], objects: Sequence[Record], overlaps: Any, area_range: Any, params: Any
+    detections: Sequence[Record], objects: Sequence[Record], overlaps: Any, area_range: Any, thresholds: Any
 ) -> Record:
     """The matches of detections, best first, and objects that have `_ignore`, those that count first.
 
@@ -88,9 +122,8 @@ def match_records(
         objects: The objects.
         overlaps: (D, G), or ``[]``.
         area_range: Lowest and highest area.
-        params: The parameters.
+        thresholds: Of overlaps.
     """
-    thresholds = params.iouThrs
     crowd = [int(record["iscrowd"]) for record in objects]
     ignored = np.array([record["_ignore"] for record in objects])
     matches, taken = np.zeros((len(thresholds), len(detections))), np.zeros((len(thresholds), len(objects)))

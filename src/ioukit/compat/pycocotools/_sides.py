@@ -1,9 +1,17 @@
-"""The objects and the detections of an evaluation as columns, from records or from files."""
+"""The objects and the detections of an evaluation as columns, from records or from files.
+
+Owns which data the engine evaluates to the last bit of pycocotools: everything else raises `IrregularError`, and
+``_one_image.py`` evaluates it record by record. Such data are negative sides, NaN, coordinates beyond 2**53 and areas
+that have lost digits. Does not own the rules of matching (``_matching.py``) nor the dictionaries (``_files.py``).
+Cut here because files and records, of pycocotools and of lvis, become the same columns, and the engine then needs no
+check of its own.
+Records are read by the core (`record_columns`), which knows Python's own numbers; NumPy's take the slower way by
+`numpy.array`, and such ids and scores are listed in `evalImgs` as the records have them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +30,13 @@ __all__ = [
     "Side",
     "detections_of_file",
     "detections_of_records",
+    "distinct",
     "objects_of_file",
     "objects_of_records",
+    "places_among",
     "positions",
 ]
+
 
 Record = dict[str, Any]
 Ids = NDArray[np.int64]
@@ -33,9 +44,13 @@ Floats = NDArray[np.float64]
 
 _INTEGERS = ("id", "image_id", "category_id")
 _LARGEST = 2.0**53
+"""Up to here, doubles hold every whole number, so sums of coordinates are the same in every order."""
+
 _LONGEST_TABLE = 1 << 22
+"""A choice: ids that span at most this many numbers are found by a table (32 MB), others by a search."""
+
 _TINY = 1e-290
-"""Below this, the area of a box has lost digits, or all of them."""
+"""Below this, the area of a box has lost digits, or all of them: the smallest normal double is 2.2e-308."""
 
 
 class IrregularError(Exception):
@@ -51,6 +66,21 @@ class Groups(NamedTuple):
     """(K,) ids."""
     by_category: bool
     """Whether each category is a group of its own."""
+
+    @classmethod
+    def of(cls, image_ids: Any, category_ids: Any, *, by_category: bool) -> Groups:
+        """The groups of ids of images and categories.
+
+        Raises:
+            IrregularError: If some are no integers, there are none, or a category stands twice.
+        """
+        images, categories = np.array(image_ids), np.array(category_ids)
+        for ids in (images, categories):
+            if ids.ndim != 1 or not len(ids) or ids.dtype.kind != "i":
+                raise IrregularError("ids")
+        if len(set(categories.tolist())) < len(categories):
+            raise IrregularError("categories")
+        return cls(images.astype(np.int64), categories.astype(np.int64), by_category)
 
 
 @dataclass(frozen=True)
@@ -73,9 +103,9 @@ class Side:
     """(N,) of objects."""
     ignored: NDArray[np.bool_]
     """(N,) of objects."""
-    listed_ids: Sequence[Any] | None = None
+    listed_ids: list[Any] | None = None
     """(N,) ids as the records have them, if they are no integers of NumPy."""
-    listed_scores: Sequence[Any] | None = None
+    listed_scores: list[Any] | None = None
     """(N,) scores as the records have them, likewise."""
 
     def __len__(self) -> int:
@@ -219,15 +249,12 @@ def positions(ids: Ids, known: Ids) -> Ids:
 
 
 def _taken(side: Side, rows: Ids) -> Side:
-    def listed(values: Sequence[Any] | None) -> Sequence[Any] | None:
-        return None if values is None else [values[row] for row in rows.tolist()]
+    def taken(values: Any) -> Any:
+        if isinstance(values, list):
+            return [values[row] for row in rows.tolist()]
+        return None if values is None else values[rows]
 
-    return Side(
-        side.ids[rows], side.image[rows], side.category[rows], side.areas[rows], side.boxes[rows],
-        None if side.regions is None else side.regions[rows],
-        side.scores[rows], side.crowd[rows], side.ignored[rows],
-        listed(side.listed_ids), listed(side.listed_scores),
-    )  # fmt: skip
+    return Side(**{each.name: taken(getattr(side, each.name)) for each in fields(side)})
 
 
 def objects_of_file(file: AnnotationFile, groups: Groups, iou_type: str) -> Side:
@@ -285,3 +312,19 @@ def _regions_of_file(
     if isinstance(found, np.ndarray) and not (np.abs(found) <= _LARGEST**0.5).all():
         raise IrregularError("keypoints")
     return found  # type: ignore[no-any-return]
+
+
+def distinct(values: Any) -> NDArray[Any]:
+    """What `numpy.unique` returns."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        found: NDArray[Any] = np.unique(array)
+        return found
+    return places_among(array.reshape(-1))[0]
+
+
+def places_among(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct numbers in ascending order, none of which is NaN, and the position of each value among them."""
+    ranked = np.sort(values)
+    known = ranked[np.concatenate([np.ones(min(len(ranked), 1), np.bool_), ranked[1:] != ranked[:-1]])]
+    return known, np.searchsorted(known, values).astype(np.int64)

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.compat.pycocotools import mask as mask_utils
-from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes
+from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes, mask_of
 from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
-from ioukit.compat.pycocotools._marks import mask_of
 from ioukit.compat.pycocotools._sides import positions
 
 if TYPE_CHECKING:

@@ -15,21 +15,22 @@ import copy
 import datetime
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ioukit.compat.pycocotools import mask as maskUtils  # noqa: F401, N812 - programs import it from here
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
-from ioukit.compat.pycocotools._distinct import distinct
-from ioukit.compat.pycocotools._evaluating import Evaluated, evaluate_at_once
-from ioukit.compat.pycocotools._marks import mark_ignored, mark_outside, masks_of_records
-from ioukit.compat.pycocotools._one_image import by_score, match_records, record_overlaps, record_similarities
-from ioukit.compat.pycocotools._params import Params
-from ioukit.compat.pycocotools._sides import IrregularError
-from ioukit.compat.pycocotools._summary import box_numbers, keypoint_numbers, mean_of
+from ioukit.compat.pycocotools._dictionaries import mark_ignored, masks_of_records
+from ioukit.compat.pycocotools._evaluating import Evaluated, chosen_records, evaluate_at_once
+from ioukit.compat.pycocotools._one_image import by_group, by_score, match_group, record_overlaps, record_similarities
+from ioukit.compat.pycocotools._sides import IrregularError, distinct
+from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS
+from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 
-__all__ = ["COCOeval", "Params"]
+__all__ = ["COCOeval", "Params", "box_numbers", "keypoint_numbers", "mean_of"]
+
 
 _STEPS = ("_prepare", "computeIoU", "computeOks", "evaluateImg")
 _MADE_ON_DEMAND = frozenset({"evalImgs", "ious", "_gts", "_dts"})
@@ -81,16 +82,12 @@ class COCOeval:
     def _prepare(self) -> None:
         """Choose the records that take part into ``_gts`` and ``_dts``, and write ``ignore`` and masks into them."""
         p = self.params
-        chosen = {"imgIds": p.imgIds, "catIds": p.catIds} if p.useCats else {"imgIds": p.imgIds}
-        gts, dts = (coco.loadAnns(coco.getAnnIds(**chosen)) for coco in (self.cocoGt, self.cocoDt))
+        gts, dts = chosen_records(self.cocoGt, p), chosen_records(self.cocoDt, p)
         if p.iouType == "segm":
             masks_of_records(gts, self.cocoGt)
             masks_of_records(dts, self.cocoDt)
         mark_ignored(gts, p.iouType)
-        self._gts, self._dts = defaultdict(list), defaultdict(list)
-        for groups, records in ((self._gts, gts), (self._dts, dts)):
-            for record in records:
-                groups[record["image_id"], record["category_id"]].append(record)
+        self._gts, self._dts = by_group(gts), by_group(dts)
         self.evalImgs = defaultdict(list)
         self.eval = {}
 
@@ -174,16 +171,8 @@ class COCOeval:
         objects, detections = self._records_of(imgId, catId)
         if not objects and not detections:
             return None
-        mark_outside(objects, aRng)
-        order = np.argsort([record["_ignore"] for record in objects], kind="mergesort").astype(np.int64)
-        overlaps = self.ious[imgId, catId]
-        found = match_records(
-            [detections[row] for row in by_score(detections)[0:maxDet]],
-            [objects[place] for place in order],
-            overlaps[:, order] if len(overlaps) > 0 else overlaps,
-            aRng,
-            self.params,
-        )
+        best = [detections[row] for row in by_score(detections)[0:maxDet]]
+        found = match_group(objects, best, self.ious[imgId, catId], aRng, self.params.iouThrs)
         return {"image_id": imgId, "category_id": catId, "aRng": aRng, "maxDet": maxDet, **found}
 
     def accumulate(self, p: Any = None) -> None:
@@ -240,3 +229,83 @@ def _sorted_ids(coco: Any) -> tuple[list[Any], list[Any]]:
     if ids[0] is not None and ids[1] is not None:
         return list(ids[0]), list(ids[1])
     return sorted(coco.getImgIds()), sorted(coco.getCatIds())
+
+
+class Params:
+    """What is evaluated, and how; every attribute may be changed before `COCOeval.evaluate`.
+
+    ``imgIds`` and ``catIds`` are the images and the categories; ``iouThrs`` (T,) and ``recThrs`` (R,) thresholds of
+    overlap and of recall; ``maxDets`` (M,) caps on the detections of an image and a category; ``areaRng`` (A, 2) and
+    ``areaRngLbl`` (A,) area ranges and their names; ``useCats`` is 0 if all categories count as one; ``kpt_oks_sigmas``
+    the spread of each keypoint; ``useSegm`` an old way to choose ``iouType``.
+    """
+
+    def __init__(self, iouType: str = "segm") -> None:
+        if iouType in ("segm", "bbox"):
+            self.setDetParams()
+        elif iouType == "keypoints":
+            self.setKpParams()
+        else:
+            raise Exception("iouType not supported")
+        self.iouType = iouType
+        self.useSegm: Any = None
+
+    def setDetParams(self) -> None:
+        """Set the parameters of boxes and masks."""
+        self._set(COCO)
+
+    def setKpParams(self) -> None:
+        """Set the parameters of keypoints."""
+        self._set(COCO_KEYPOINTS)
+        self.kpt_oks_sigmas: Any = np.array(COCO_SIGMAS)
+
+    def _set(self, protocol: Any) -> None:
+        self.imgIds: Any = []
+        self.catIds: Any = []
+        self.iouThrs: Any = np.array(protocol.iou_thresholds)
+        self.recThrs: Any = np.array(protocol.recall_thresholds)
+        self.maxDets: Any = list(protocol.max_dets)
+        whole = [[area.low, area.high] for area in protocol.area_ranges]
+        self.areaRng: Any = [[int(low), high if high == 1e5**2 else int(high)] for low, high in whole]
+        self.areaRngLbl: Any = list(protocol.area_labels)
+        self.useCats: Any = 1
+
+
+_SIZES = ("small", "medium", "large")
+
+
+def box_numbers(caps: Any) -> Iterator[tuple[bool, float | None, str, int]]:
+    """The twelve numbers of boxes and masks: whether it is a precision, its threshold, its area range, its cap.
+
+    Raises:
+        IndexError: After the first number, if there are fewer than three caps.
+    """
+    yield True, None, "all", 100
+    yield True, 0.5, "all", caps[2]
+    yield True, 0.75, "all", caps[2]
+    yield from ((True, None, size, caps[2]) for size in _SIZES)
+    yield from ((False, None, "all", caps[place]) for place in range(3))
+    yield from ((False, None, size, caps[2]) for size in _SIZES)
+
+
+def keypoint_numbers() -> Iterator[tuple[bool, float | None, str, int]]:
+    """The ten numbers of keypoints."""
+    kinds = ((None, "all"), (0.5, "all"), (0.75, "all"), (None, "medium"), (None, "large"))
+    yield from ((precise, threshold, area, 20) for precise in (True, False) for threshold, area in kinds)
+
+
+def mean_of(found: dict[str, Any], params: Any, number: tuple[bool, float | None, str, int]) -> tuple[str, Any]:
+    """The line of a number, and the number: a mean over all that is defined, -1 if nothing is."""
+    precise, threshold, area, cap = number
+    title, kind = ("Average Precision", "AP") if precise else ("Average Recall", "AR")
+    thresholds = params.iouThrs
+    span = f"{thresholds[0]:0.2f}:{thresholds[-1]:0.2f}" if threshold is None else f"{threshold:0.2f}"
+    ranges = [place for place, label in enumerate(params.areaRngLbl) if label == area]
+    caps = [place for place, one in enumerate(params.maxDets) if one == cap]
+    values = found["precision" if precise else "recall"]
+    if threshold is not None:
+        values = values[np.where(threshold == thresholds)[0]]
+    values = values[..., ranges, caps]
+    defined = values[values > -1]
+    mean = np.mean(defined) if len(defined) else -1
+    return f" {title:<18} ({kind}) @[ IoU={span:<9} | area={area:>6s} | maxDets={cap:>3d} ] = {mean:0.3f}", mean

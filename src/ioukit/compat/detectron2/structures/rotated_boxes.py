@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ioukit._arrays import namespace_of
 from ioukit.compat._torchscript import not_for_torchscript
 from ioukit.compat.detectron2.layers.rotated_boxes import pairwise_iou_rotated
-from ioukit.compat.detectron2.structures._tensor_boxes import TensorBoxes
-from ioukit.compat.detectron2.structures.box_mode import half_extents
+from ioukit.compat.detectron2.structures.boxes import TensorBoxes, check_class, half_extents
 
 if TYPE_CHECKING:
     from ioukit.typing import Array
@@ -93,7 +92,5 @@ def pairwise_iou(boxes1: RotatedBoxes, boxes2: RotatedBoxes) -> Array:
     Raises:
         TypeError: If an argument is not `RotatedBoxes`.
     """
-    for name, boxes in (("boxes1", boxes1), ("boxes2", boxes2)):
-        if not isinstance(boxes, RotatedBoxes):
-            raise TypeError(f"{name} must be ioukit.compat.detectron2.RotatedBoxes, got {type(boxes).__name__}")
+    check_class(RotatedBoxes, boxes1=boxes1, boxes2=boxes2)
     return pairwise_iou_rotated(boxes1, boxes2)

@@ -1,8 +1,7 @@
 """Boxes, polygons and keypoints: one, or many, of each."""
 
 from ioukit.compat.docsaidkit.structures._outlines import order_points_clockwise
-from ioukit.compat.docsaidkit.structures.box_and_polygon import JOIN_STYLE, Box, Polygon
-from ioukit.compat.docsaidkit.structures.boxes_and_polygons import Boxes, Polygons
+from ioukit.compat.docsaidkit.structures.boxes_and_polygons import JOIN_STYLE, Box, Boxes, Polygon, Polygons
 from ioukit.compat.docsaidkit.structures.keypoints import Keypoints, KeypointsList
 from ioukit.compat.docsaidkit.structures.modes import BoxMode
 from ioukit.compat.docsaidkit.structures.prepare import (

@@ -10,7 +10,7 @@ import numpy as np
 from ioukit._arrays import as_floats
 from ioukit._checks import check_finite
 from ioukit._optional import import_extra
-from ioukit.compat.docsaidkit.structures.modes import WithUnit, unit_of
+from ioukit.compat.docsaidkit.structures.modes import Numbers, check_sets, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,13 +25,11 @@ __all__ = ["Keypoints", "KeypointsList"]
 Color = tuple[int, int, int]
 
 
-class _Points(WithUnit):
+class _Points(Numbers):
     """Float32 numbers of shape (..., K, 2) or (..., K, 3): x, y and, as a third number, a visibility within [0, 2]."""
 
     _ndim: ClassVar[int]
-    _array: FloatArray
     _cmap: str
-    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
 
     def _set(self, array: FloatArray, cmap: str, normalized: bool) -> None:
         if array.shape == (0,):  # no object: upstream keeps this shape for a list of objects
@@ -52,16 +50,6 @@ class _Points(WithUnit):
         made = self.__class__.__new__(self.__class__)
         made._set(array, self._cmap, self._normalized if normalized is None else normalized)
         return made
-
-    def numpy(self) -> FloatArray:
-        """The numbers, a copy that the caller may change."""
-        return np.array(self._array)
-
-    def to_list(self) -> Any:
-        """The numbers as Python floats."""
-        return self._array.tolist()
-
-    tolist = to_list
 
     def copy(self) -> Self:
         """A copy."""
@@ -109,20 +97,6 @@ class _Points(WithUnit):
             colors = [(r, g, b) for r, g, b, _ in matplotlib.colormaps[cmap](places, bytes=True).tolist()]
         self._cmap = cmap
         self._colors: list[Color] = colors
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both hold nearly the same numbers (``np.allclose``) in one unit."""
-        if not isinstance(other, type(self)):
-            return NotImplemented
-        if self._normalized != other._normalized or self._array.shape != other._array.shape:
-            return False
-        return bool(np.allclose(self._array, other._array))
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._array})"
 
 
 class Keypoints(_Points):
@@ -199,14 +173,7 @@ class KeypointsList(_Points):
             TypeError: If the argument is not a list, or an element is not a `KeypointsList`.
             ValueError: If the sequence is empty, or units or numbers of points differ.
         """
-        if not isinstance(keypoints_lists, (list, tuple)):
-            raise TypeError(f"keypoints_lists should be a list of KeypointsList, got {type(keypoints_lists).__name__}")
-        if not keypoints_lists:
-            raise ValueError("cat needs at least one KeypointsList")
-        for position, item in enumerate(keypoints_lists):
-            if not isinstance(item, KeypointsList):
-                raise TypeError(f"keypoints_lists[{position}] must be a KeypointsList, got {type(item).__name__}")
-        unit = unit_of(None, None, *(item._normalized for item in keypoints_lists))
+        unit = check_sets(keypoints_lists, KeypointsList, "keypoints_lists", "a KeypointsList")
         filled = [item for item in keypoints_lists if item._array.ndim > 1]
         shapes = {item._array.shape[1:] for item in filled}
         if len(shapes) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["BoxMode", "UnknownModeError", "WithUnit", "numbers_of", "one_unit", "unit_of"]
+__all__ = ["BoxMode", "Numbers", "UnknownModeError", "WithUnit", "check_sets", "numbers_of", "one_unit", "unit_of"]
 
 
 class UnknownModeError(KeyError, ValueError):
@@ -130,6 +130,23 @@ def one_unit(first: Any, second: Any) -> None:
     check_one_unit(first.is_normalized, second.is_normalized)
 
 
+def check_sets(sets: Any, kind: type, name: str, one: str) -> bool:
+    """The unit of sets that are to be joined.
+
+    Raises:
+        TypeError: If the argument is not a list, or an element is not of the class.
+        ValueError: If the list is empty, or units differ.
+    """
+    if not isinstance(sets, (list, tuple)):
+        raise TypeError(f"{name} should be a list of {kind.__name__}, got {type(sets).__name__}")
+    if not sets:
+        raise ValueError(f"cat needs at least one {kind.__name__}")
+    for position, item in enumerate(sets):
+        if not isinstance(item, kind):
+            raise TypeError(f"{name}[{position}] must be {one}, got {type(item).__name__}")
+    return unit_of(None, None, *(item.is_normalized for item in sets))
+
+
 class WithUnit:
     """A structure with one unit, and a flag under both of its names."""
 
@@ -156,3 +173,39 @@ class WithUnit:
         if not self._normalized:
             raise ValueError("not normalized: multiplying would lose the numbers; normalize(w, h) comes first")
         check_positive(w=w, h=h)
+
+
+class Numbers(WithUnit):
+    """A structure of float32 numbers in one array, which no method changes."""
+
+    _array: FloatArray
+    __hash__: ClassVar[None]  # type: ignore[assignment] # equality is approximate, so there is no hash
+
+    def numpy(self) -> FloatArray:
+        """The numbers, a copy that the caller may change."""
+        return np.array(self._array)
+
+    def to_list(self) -> Any:
+        """The numbers as Python floats."""
+        return self._array.tolist()
+
+    tolist = to_list
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have nearly the same numbers (``np.allclose``) in one unit."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        if self._normalized != other._normalized or self._array.shape != other._array.shape:
+            return False
+        return bool(np.allclose(self._array, self._comparable(other)))
+
+    def _comparable(self, other: Any) -> FloatArray:
+        """The numbers of another structure of this class, in the mode of this one."""
+        found: FloatArray = other._array
+        return found
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._array})"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import reprlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ioukit.compat.docsaidkit.structures.box_and_polygon import Box, Polygon
-from ioukit.compat.docsaidkit.structures.boxes_and_polygons import Boxes, Polygons
+from ioukit.compat.docsaidkit.structures.boxes_and_polygons import Box, Boxes, Polygon, Polygons
 from ioukit.compat.docsaidkit.structures.keypoints import Keypoints, KeypointsList
 from ioukit.compat.docsaidkit.structures.modes import BoxMode
 
