@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
 from ioukit.viewer.answers.conditions import Tagged
 from ioukit.viewer.answers.counting import Histogram, facets_and_histograms
 from ioukit.viewer.answers.filters import Filter
-from ioukit.viewer.answers.iou_levels import NOT_COUNTED
 from ioukit.viewer.answers.ratios import ratio
 from ioukit.viewer.answers.selecting import Selection, select
 from ioukit.viewer.answers.sorting import sorted_images
@@ -144,16 +144,9 @@ def _count_images(
     selection: Selection, tagged: Tagged, facets: dict[str, Any], histograms: dict[str, Histogram]
 ) -> None:
     """Add how many images have each tag, a note, and each value of a column of images."""
-    has_marks = np.ones(len(selection.passed), np.bool_)
-    if selection.filters_marks and selection.image_conditions:
-        has_marks = selection.has_marks
-    elif selection.filters_marks:
-        has_marks = selection.images
 
     def without(name: str) -> Flags:
-        others = [row for row, other in enumerate(selection.image_conditions) if other != name]
-        passed: Flags = has_marks & ~np.logical_or.reduce(selection.image_failed[others], axis=0)
-        return passed
+        return selection.has_marks & selection.images_passing_all_but(name)
 
     of_tag, of_noted = without("tag"), without("noted")
     facets["tag"] = {tag: int(of_tag[rows].sum()) for tag, rows in sorted(tagged.tags.items())}

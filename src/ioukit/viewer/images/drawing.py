@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Outlines
+from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.outlines.outline import box_outlines
 from ioukit.report._names import shown
 from ioukit.report._outlines import FARTHEST, Drawer, picture_size
-from ioukit.viewer.answers.iou_levels import NOT_COUNTED
 from ioukit.viewer.answers.selecting import select
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit._output import printable
 from ioukit.evaluation import ERROR_KINDS
-from ioukit.viewer.answers.iou_levels import FALSE, MISSED
+from ioukit.evaluation.analysis.outcomes_by_score import FALSE, MISSED
 from ioukit.viewer.answers.sizes import areas_of
 from ioukit.viewer.images.drawing import Drawings, Surroundings, with_folder
 from ioukit.viewer.images.neighbours import Neighbours

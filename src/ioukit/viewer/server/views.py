@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answers.answering import answer
-from ioukit.viewer.answers.checking import check_filter
+from ioukit.viewer.answers.conditions import check_filter
 from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.images.drawing import Surroundings, drawings
 from ioukit.viewer.images.explaining import explained
