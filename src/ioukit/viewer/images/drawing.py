@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from ioukit.evaluation import Outlines
 from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
-from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.outlines.outline import box_outlines
-from ioukit.report._names import shown
-from ioukit.report._outlines import FARTHEST, Drawer, picture_size
+from ioukit.report._pictures import Drawer, picture_size, tenths, thousandths
+from ioukit.report._texts import abbreviate
 from ioukit.viewer.answers.selecting import select
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Drawings:
         self._model = selection.model
         self._chosen = selection.chosen_marks
         self._detections = [model.detections for model in collection.models]
-        self._drawer = Drawer(find_kind(collection.table.iou_type), collection.ground_truth, *self._detections)
+        self._drawer = Drawer(collection.table.iou_type, collection.ground_truth, *self._detections)
 
     def style(self) -> dict[str, Any]:
         """How the page draws the images so far, and a sentence for the reader."""
@@ -98,7 +97,7 @@ class Drawings:
             rows = np.array(drawing.pop("boxes"), np.int64).reshape(-1, rows.shape[1])
         page = {
             "at": at,
-            "name": shown(collection.image_names[at]),
+            "name": abbreviate(collection.image_names[at]),
             "id": collection.table.image_ids[at].item(),
             "photo": photograph and "grid" not in drawing,
             **drawing,
@@ -184,9 +183,8 @@ def _part(
     found[:, _KIND] = kinds[places - rows.start]
     found[:, _CLASS] = categories[places]
     if scores is not None:
-        found[:, _SCORE] = (scores[places] * 1000).clip(-FARTHEST, FARTHEST).round()
-    tenths = np.nan_to_num(boxes[data_rows[places]] * 10).clip(-FARTHEST, FARTHEST)
-    found[:, _BOX] = tenths.round()
+        found[:, _SCORE] = thousandths(scores[places])
+    found[:, _BOX] = tenths(np.nan_to_num(boxes[data_rows[places]]))
     found[:, _SIDE] = side
     found[:, _DATA_ROW] = data_rows[places]
     found[:, _ROW] = places

@@ -1,31 +1,29 @@
-"""The data that the page of label errors shows."""
+"""The page of label errors: each suspicious label on its image, with the proposed change."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._output import printable
-from ioukit.evaluation.kinds import find_kind
 from ioukit.label_errors import LABEL_ERROR_KINDS
-from ioukit.report._names import shown
 from ioukit.report._numbers import Tile
-from ioukit.report._outlines import FARTHEST, Drawer, picture_size
-from ioukit.report._sources import InputFile, input_file, made_with, time_text
-from ioukit.report._thumbnails import thumbnail
-from ioukit.report.data import input_paths
+from ioukit.report._pictures import Drawer, Photographs, tenths, thousandths
+from ioukit.report._sources import input_file, input_paths, made_with, name_of, time_text
+from ioukit.report._texts import abbreviate, class_names, fact_list
+from ioukit.report.writer import Layout, Page, write_page
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Mapping
+    import os
     from pathlib import Path
 
     from ioukit.label_errors import LabelError, LabelErrors
 
-__all__ = ["LabelsData", "labels_data"]
+__all__ = ["LabelsPage", "labels_data", "write_label_errors"]
 
 Positions = npt.NDArray[np.int64]
 
@@ -43,22 +41,60 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
-class LabelsData:
-    """The data of the page. Invisible characters in texts are already escaped."""
+@dataclass(frozen=True, kw_only=True)
+class LabelsPage(Page):
+    """What the template of the page of label errors gets."""
 
-    title: str
-    created: str
-    facts: tuple[tuple[str, str], ...]
+    layout: ClassVar[Layout] = Layout(
+        "labels/labels.html.j2",
+        ("shared/document.css", "labels/labels.css"),
+        ("shared/words.js", "labels/suspicions.js", "shared/pictures.js", "labels/cards.js"),
+        "write_label_errors",
+    )
+
     tiles: tuple[Tile, ...]
     """How many labels of each kind are listed."""
     listed: int
     """How many labels the page lists."""
-    notes: tuple[str, ...]
-    settings: tuple[tuple[str, str], ...]
-    files: tuple[InputFile, ...]
-    drawn: Mapping[str, Any] = field(repr=False)
-    """The data of the page's script."""
+
+
+def write_label_errors(
+    errors: LabelErrors,
+    path: str | os.PathLike[str],
+    images: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    most: int = 500,
+    photographs: int = 150,
+    created: datetime.datetime | None = None,
+) -> None:
+    """Write one HTML file that shows each suspicious label on its image, with the proposed change.
+
+    The file needs no server and no network. Needs the extra ``report``.
+
+    Args:
+        errors: The result of `ioukit.label_errors.find_label_errors`.
+        path: The file to write. After an error it is as it was.
+        images: The folder of the photographs; boxes without photographs if ``None``.
+        title: The heading; the name of the file of the ground truth if ``None``.
+        most: How many labels to list, the most suspicious ones.
+        photographs: How many photographs to put into the page. Each needs about 80 kB.
+        created: The time that the page shows; now if ``None``.
+
+    Raises:
+        ValueError: If ``path`` is a folder, is in a folder that does not exist, is a file that the data were read from,
+            or is one of the images; if ``images`` is not a folder, or ``most`` or ``photographs`` is negative.
+        ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
+        OSError: If the file cannot be written.
+    """
+    write_page(
+        path,
+        images,
+        [source for _, source in input_paths(errors.evaluation)],
+        lambda folder: labels_data(
+            errors, images=folder, title=title, most=most, photographs=photographs, created=created
+        ),
+    )
 
 
 def labels_data(
@@ -69,38 +105,34 @@ def labels_data(
     most: int,
     photographs: int,
     created: datetime.datetime | None,
-) -> LabelsData:
+) -> LabelsPage:
     """Collect the data of a page; the arguments are those of :func:`write_label_errors`."""
     for name, value in (("most", most), ("photographs", photographs)):
         if value < 0:
             raise ValueError(f"{name} must not be negative, got {value}")
     evaluation, listed = errors.evaluation, errors[:most]
     files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
-    by_role = {file.role: file.name for file in files}
     rows = listed.rows()
-    categories = evaluation.matches.categories
-    names = [shown(name, f"class {n}") for n, name in zip(categories.ids.tolist(), categories.names, strict=True)]
     records, notes, style = _pictures(listed, rows, images, photographs)
     if len(listed) < len(errors):
         notes.insert(0, f"The page lists the {len(listed):,} most suspicious of {len(errors):,} labels.")
     if evaluation.ground_truth is None and len(listed):
         notes.append("The evaluation does not hold its data, so boxes and names of files are not known.")
-    facts = [
-        (len(evaluation.matches.image_ids), "image", "images"),
-        (len(evaluation.matches.objects), "annotation", "annotations"),
-        (len(evaluation.near_matches()), "detection", "detections"),
-    ]
-    return LabelsData(
-        title=shown(title if title is not None else by_role.get("Ground truth", "Labels")),
+    return LabelsPage(
+        title=abbreviate(title if title is not None else name_of(files, "Ground truth", "Labels")),
         created=time_text(created),
-        facts=tuple((one if count == 1 else many, f"{count:,}") for count, one, many in facts),
+        facts=fact_list(
+            ("image", "images", len(evaluation.matches.image_ids)),
+            ("annotation", "annotations", len(evaluation.matches.objects)),
+            ("detection", "detections", len(evaluation.near_matches())),
+        ),
         tiles=tuple(_tiles(errors)),
         listed=len(listed),
         notes=tuple(map(printable, notes)),
         settings=made_with(),
         files=files,
         drawn={
-            "names": names,
+            "names": class_names(evaluation.matches.categories),
             "kinds": [[kind.title, kind.change] for kind in LABEL_ERROR_KINDS],
             "images": records["images"],
             "photos": records["photos"],
@@ -120,23 +152,15 @@ def _tiles(errors: LabelErrors) -> list[Tile]:
 
 
 def _pictures(
-    errors: LabelErrors, rows: list[LabelError], folder: Path | None, photographs: int
+    errors: LabelErrors, rows: list[LabelError], folder: Path | None, most: int
 ) -> tuple[dict[str, list[Any]], list[str], dict[str, Any]]:
     """The labels with their pictures, notes for the reader, and how the script draws regions."""
     evaluation = errors.evaluation
     truth, table = evaluation.ground_truth, evaluation.near_matches()
     kinds = {kind.key: place for place, kind in enumerate(LABEL_ERROR_KINDS)}
-    photos: list[str] = []
-    place_of: dict[int, tuple[int, tuple[int, int]] | None] = {}
-    missing: dict[int, str] = {}
-    found = []
-    sides = [] if evaluation.detections is None else [evaluation.detections]
-    drawer = None if truth is None else Drawer(find_kind(table.iou_type), truth, *sides)
-    listed: Any = [] if truth is None else truth.images.positions(table.image_ids)
-    for at, row in enumerate(rows):
-        image = int(errors.image[at])
-        record: dict[str, Any] = {
-            "name": shown(row.file_name, f"image {row.image_id}"),
+    found: list[dict[str, Any]] = [
+        {
+            "name": abbreviate(row.file_name, f"image {row.image_id}"),
             "kind": kinds[row.kind],
             "score": round(row.score, 4),
             "id": row.annotation_id,
@@ -144,37 +168,28 @@ def _pictures(
             "suggested": int(errors.suggested[at]),
             "reason": printable(row.reason),
         }
-        found.append(record)
-        if truth is None or drawer is None:
-            continue
-        known = truth.images.sizes[int(listed[image])]
-        regions = _regions(errors, at)
-        drawing = drawer.drawing(regions, known)
-        if folder is not None and not drawer.seen_from_above:
-            if image not in place_of and len(photos) < photographs:
-                raw = truth.images.names[int(listed[image])]
-                small = thumbnail(folder, raw, (float(known[0]), float(known[1])))
-                if isinstance(small, str):
-                    missing[image], place_of[image] = f"{record['name']} ({small})", None
-                else:
-                    place_of[image] = len(photos), small[1]
-                    photos.append(small[0])
-            if (photo := place_of.get(image)) is not None:
-                record["photo"] = photo[0]
-                if np.isnan(known).any():
-                    drawing["w"], drawing["h"] = picture_size(photo[1], regions[:, :7])
-        record |= drawing
-    notes = []
-    if missing:
-        some = [*missing.values()]
-        notes.append(f"{len(some):,} photographs are missing: {', '.join(some[:3])}{', ...' if len(some) > 3 else ''}")
-    shown_images = {int(image) for image in errors.image.tolist()}
-    if folder is not None and len(shown_images) > len(place_of):
-        notes.append(f"The photographs of {len(shown_images) - len(place_of):,} further images are left out.")
-    return {"images": found, "photos": photos}, notes, {} if drawer is None else drawer.style()
+        for at, row in enumerate(rows)
+    ]
+    if truth is None:
+        return {"images": found, "photos": []}, [], {}
+    sides = [] if evaluation.detections is None else [evaluation.detections]
+    drawer = Drawer(table.iou_type, truth, *sides)
+    listed = truth.images.positions(table.image_ids)
+    photographs, places = Photographs(drawer, truth, folder, most=most), dict[str, int]()
+    for at, record in enumerate(found):
+        image = int(listed[errors.image[at]])
+        marks = _marks(errors, at)
+        drawing = drawer.drawing(marks, truth.images.sizes[image])
+        if address := photographs.beside(drawing, image, record["name"], marks):
+            record["photo"] = places.setdefault(address, len(places))
+        record.update(drawing)
+    notes, images = photographs.notes(), len(np.unique(errors.image))
+    if folder is not None and images > photographs.tried:
+        notes.append(f"The photographs of {images - photographs.tried:,} further images are left out.")
+    return {"images": found, "photos": list(places)}, notes, drawer.style()
 
 
-def _regions(errors: LabelErrors, at: int) -> Positions:
+def _marks(errors: LabelErrors, at: int) -> Positions:
     """(B, 9) what a picture shows, as :meth:`Drawer.drawing` takes it: objects first, then the detection."""
     evaluation = errors.evaluation
     truth, detections, table = evaluation.ground_truth, evaluation.detections, evaluation.near_matches()
@@ -189,16 +204,11 @@ def _regions(errors: LabelErrors, at: int) -> Positions:
     kinds = np.append(np.full(len(here), _OBJECT), [kind for _, kind in named]).astype(np.int64)
     rows = table.objects.row[objects]
     zeros = np.zeros(len(rows), np.int64)
-    parts = [np.column_stack([kinds, table.objects.category[objects], zeros, _tenths(truth.boxes[rows]), zeros, rows])]
+    parts = [np.column_stack([kinds, table.objects.category[objects], zeros, tenths(truth.boxes[rows]), zeros, rows])]
     if errors.suggested[at] >= 0:
         place = int(errors.detection[at])
         row = int(table.detections.row[place])
-        points = np.clip(np.nan_to_num(table.detections.score[place]) * 1000, -1e9, 1e9).round().astype(np.int64)
+        points = thousandths(np.nan_to_num(table.detections.score[place]))
         what = [_PROPOSED, int(errors.suggested[at]), int(points)]
-        parts.append(np.array([[*what, *_tenths(detections.boxes[row]).tolist(), 1, row]], np.int64))
+        parts.append(np.array([[*what, *tenths(detections.boxes[row]).tolist(), 1, row]], np.int64))
     return np.concatenate(parts)
-
-
-def _tenths(boxes: npt.NDArray[np.float64]) -> Positions:
-    whole: Positions = (boxes * 10).clip(-FARTHEST, FARTHEST).round().astype(np.int64)
-    return whole
