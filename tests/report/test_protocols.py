@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ioukit.evaluation import Measure, value_of
-from ioukit.report._numbers import iou_text
+from ioukit.report._texts import iou_text
 from ioukit.report.report_page import report_data
 from support.other_protocols import OTHER, evaluated
 from support.report_cases import coco

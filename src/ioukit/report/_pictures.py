@@ -19,7 +19,7 @@ from ioukit.evaluation import Outline, Outlines
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.outlines.ground import grid_step, ground_frame
 from ioukit.evaluation.outlines.tracing import simplified
-from ioukit.report._picture_files import as_rgb, file_within, opened, picture, turned, turns
+from ioukit.report._picture_files import file_within, small_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -239,13 +239,7 @@ def thumbnail(folder: Path, name: str, expected: tuple[float, float] | None = No
         path = file_within(folder, name)
         if path is None:
             return "not in the folder"
-        with opened(path) as stream:
-            photograph, orientation = picture(stream, needed_by="a report with images")
-            size = photograph.size
-            photograph.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-            small = as_rgb(photograph, _SIDE)
-        if turns(size, orientation, expected):
-            small, size = turned(small, orientation), size[::-1]
+        small, size = small_copy(path, _SIDE, expected, needed_by="a report with images")
         file = io.BytesIO()
         small.save(file, "JPEG", quality=_QUALITY, optimize=True)
     except Exception as error:

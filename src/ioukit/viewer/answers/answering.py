@@ -17,6 +17,7 @@ from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.answers.ratios import ratio
 from ioukit.viewer.answers.selecting import Selection, select
 from ioukit.viewer.answers.sorting import sorted_images
+from ioukit.viewer.answers.values import finite_or_none
 
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
@@ -66,7 +67,7 @@ class Counts:
             counts["fn"] = None
         if "fp" in self.undefined:
             counts |= {"tp": self.found, "fp": None}
-        return counts | {name: _defined(getattr(self, name)) for name in ("precision", "recall", "f1")}
+        return counts | {name: finite_or_none(getattr(self, name)) for name in ("precision", "recall", "f1")}
 
     def _ratio(self, name: str) -> float:
         return math.nan if name in self.undefined else float(ratio(name, self.tp, self.fp, self.found, self.fn))
@@ -171,7 +172,3 @@ def _counts(selection: Selection, model: int) -> Counts:
         of += np.bincount(kinds, minlength=len(of))
     detected, tp, fp, missed, *ignored, _ = of.tolist()
     return Counts(tp, fp, detected, missed, sum(ignored), selection.undefined)
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

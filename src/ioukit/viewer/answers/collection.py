@@ -19,8 +19,9 @@ from ioukit.evaluation import evaluate
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.analysis.outcomes_by_score import OutcomesByScore, Overlaps
 from ioukit.viewer.answers.bins import IOU_EDGES, bins_of, even_edges, largest_of, size_edges
+from ioukit.viewer.answers.issues import Issues
 from ioukit.viewer.answers.sizes import Sizes, areas_of, named_ranges
-from ioukit.viewer.answers.values import Issues, LeftOutError, Value, some_of
+from ioukit.viewer.answers.values import LeftOutError, Value, some_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Categories

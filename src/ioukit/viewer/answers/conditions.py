@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ioukit.viewer.answers.values import Value
 
 __all__ = ["Condition", "Key", "Tagged", "check_filter", "column_called", "conditions_on_images", "conditions_on_marks"]
-__all__ += ["keys_of_marks"]
+__all__ += ["among", "keys_of_marks"]
 
 Codes = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
@@ -188,9 +188,9 @@ def conditions_on_images(collection: Collection, chosen: Filter, tagged: Tagged)
         )
     if chosen.tag:
         rows = np.concatenate([tagged.tags.get(tag, np.zeros(0, np.intp)) for tag in chosen.tag])
-        found.append(Condition("tag", lambda _: _among(count, rows)))
+        found.append(Condition("tag", lambda _: among(count, rows)))
     if chosen.noted is not None:
-        found.append(Condition("noted", lambda _: _among(count, tagged.noted) == chosen.noted))
+        found.append(Condition("noted", lambda _: among(count, tagged.noted) == chosen.noted))
     for name, wanted in chosen.columns.items():
         column = column_called(collection, name)
         if column.of == "image":
@@ -243,7 +243,7 @@ def _in_column(column: Value, wanted: Sequence[str]) -> Callable[[Any], Flags]:
         return lambda _: _in_ranges(column.values, ranges)
     none = len(column.texts)  # -1 is the last place
     places = [_position_of(column.texts, text, f"value of {column.name}") if text else none for text in wanted]
-    return lambda _: _among(none + 1, places)[column.values]
+    return lambda _: among(none + 1, places)[column.values]
 
 
 def _of_objects(test: Callable[[Any], Flags]) -> Callable[[Side], Flags]:
@@ -259,7 +259,7 @@ def _in_cells(collection: Collection, chosen: Filter) -> Callable[[Side], Flags]
         places = [
             at for name in names for at in ([background] if name == BACKGROUND else collection.classes_called(name))
         ]
-        return _among(background + 1, places) if names else None
+        return among(background + 1, places) if names else None
 
     in_row, in_column = among(chosen.true), among(chosen.predicted)
 
@@ -328,7 +328,7 @@ def _none(side: Side) -> Flags:
     return np.zeros(len(side), np.bool_)
 
 
-def _among(count: int, places: Any) -> Flags:
+def among(count: int, places: Any) -> Flags:
     """(count,) whether each place is among some."""
     listed = np.zeros(count, np.bool_)
     listed[np.asarray(places, np.intp)] = True

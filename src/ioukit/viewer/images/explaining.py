@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from ioukit._output import printable
 from ioukit.evaluation import ERROR_KINDS
 from ioukit.evaluation.analysis.outcomes_by_score import FALSE, MISSED
 from ioukit.viewer.answers.sizes import areas_of
+from ioukit.viewer.answers.values import finite_or_none
 from ioukit.viewer.images.drawing import Drawings, Surroundings, with_folder
 from ioukit.viewer.images.neighbours import Neighbours
 from ioukit.viewer.images.reasons import Explainer
@@ -76,7 +76,7 @@ def _entries(
         number = model if side == 0 else side - 1
         of_side = all_marks[number].objects if side == 0 else all_marks[number].detections
         data_rows = table.objects.row if side == 0 else all_marks[number].model.table.detections.row
-        entry = _numbers(collection, of_side, row) | {"area": _defined(areas[side](data_rows[row : row + 1])[0])}
+        entry = _numbers(collection, of_side, row) | {"area": finite_or_none(areas[side](data_rows[row : row + 1])[0])}
         if collection.models:
             reason = explainers[number].object(row) if side == 0 else explainers[number].detection(row)
             partner = int(of_side.partner[row])
@@ -106,8 +106,8 @@ def _numbers(collection: Collection, side: Side, row: int) -> dict[str, Any]:
     kind, error = int(side.kind[row]), int(side.error[row])
     return {
         "class": printable(collection.class_keys[int(side.category[row])]),
-        "score": _defined(side.score[row]),
-        "iou": _defined(side.iou[row]),
+        "score": finite_or_none(side.score[row]),
+        "iou": finite_or_none(side.iou[row]),
         "kind": kind,
         "error": ERROR_KINDS[error] if kind in (FALSE, MISSED) and error < len(ERROR_KINDS) else None,
         "why": "",
@@ -121,10 +121,5 @@ def _numbers(collection: Collection, side: Side, row: int) -> dict[str, Any]:
 
 def _value(value: Any, texts: tuple[str, ...] | None) -> float | str | None:
     if texts is None:
-        return _defined(value)
+        return finite_or_none(value)
     return printable(texts[int(value)]) if value >= 0 else None
-
-
-def _defined(value: Any) -> float | None:
-    number = float(value)
-    return number if math.isfinite(number) else None
