@@ -255,13 +255,13 @@ def _in_cells(collection: Collection, chosen: Filter) -> Callable[[Side], Flags]
     """A test for the marks in the chosen rows and columns of the confusion matrix."""
     background = len(collection.categories)
 
-    def among(names: Sequence[str]) -> Flags | None:
+    def classes_among(names: Sequence[str]) -> Flags | None:
         places = [
             at for name in names for at in ([background] if name == BACKGROUND else collection.classes_called(name))
         ]
         return among(background + 1, places) if names else None
 
-    in_row, in_column = among(chosen.true), among(chosen.predicted)
+    in_row, in_column = classes_among(chosen.true), classes_among(chosen.predicted)
 
     def test(side: Side) -> Flags:
         other = side.confused
