@@ -110,6 +110,8 @@ class ErrorPositions:
         self.paired[matrix.object[matrix.object >= 0]] = count
         with_object = np.flatnonzero(self.pair >= 0)
         self.paired[self.pair[with_object]] = marks.reach[with_object]
+        self.error = known.error
+        """(N,) position in ERROR_KINDS of each detection, their number for none."""
         self.errors: ErrorKinds = error_kinds(
             table, iou_threshold=iou, background_threshold=background, threads=threads
         )
@@ -153,7 +155,7 @@ def sizes_by_score(marks: MarkPositions) -> list[dict[str, Any]]:
 
 def errors_by_score(marks: MarkPositions, near: ErrorPositions) -> dict[str, Any]:
     """The errors of each kind that are new at each position; for missed objects, those that no longer are."""
-    kind = marks.outcomes.error
+    kind = near.error
     new = [marks.new(marks.counts_from[kind == number]) for number in range(len(ERROR_KINDS) - 1)]
     return {"new": new, "objects": int((near.covered >= 0).sum()), "gone": marks.new(near.covered)}
 
@@ -291,7 +293,7 @@ def error_entries(marks: MarkPositions, near: ErrorPositions) -> list[Entries]:
     table, most = marks.table, _LONGEST_LISTS[0]
     lists = []
     for kind in range(len(ERROR_KINDS) - 1):
-        rows = np.flatnonzero(marks.outcomes.error == kind)
+        rows = np.flatnonzero(near.error == kind)
         position = marks.counts_from[rows]
         rows, position = rows[position < len(marks.scores)], position[position < len(marks.scores)]
         # Only the best of millions are sorted.

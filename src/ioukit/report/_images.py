@@ -275,7 +275,7 @@ class _DrawnMarks:
         at = np.empty(len(order), np.int64)
         at[order] = np.arange(len(order)) - starts[image[order]]
         place[objects] = at[: len(objects)]
-        pair, error = near.pair[found], known.error[found].astype(np.int64)
+        pair, error = near.pair[found], near.error[found].astype(np.int64)
         true = pair.copy()
         true[pair >= 0] = of_objects.category[pair[pair >= 0]]
         hundredths = [(100 * iou[found]).clip(0, 100).round().astype(np.int64) for iou in (near.iou, near.pair_iou)]

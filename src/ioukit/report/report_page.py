@@ -164,6 +164,10 @@ def report_data(
         score_threshold = lowest if math.isnan(best.score) else best.score
     scripted = _scripted(evaluation, curves, score_threshold, folder=images, worst=worst, threads=threads)
     errors = scripted.errors
+    # What does not depend on the score threshold.
+    scripted.drawn["view"] = view_command([evaluation], images)
+    if "iou" not in scripted.missing:
+        scripted.drawn["byIou"] = _numbers.by_iou(evaluation)
     columns, rows = _numbers.class_table(evaluation, curves)
     files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
     score = f"with a score of at least {score_text(score_threshold)}" if len(table) else "of any score"
@@ -247,11 +251,11 @@ def _scripted(
             "classes": [class_name(result.name, result.id) for result in evaluation.per_class],
             "names": [],
             "iou": iou,
-            "view": view_command([evaluation], folder),
+            "view": None,
             "scores": scores.tolist(),
             "start": start,
             "curves": slider(curves, scores=scores),
-            "byIou": _numbers.by_iou(evaluation),
+            "byIou": None,
             "sizes": _by_score.sizes_by_score(marks),
             "scoreBins": _by_score.score_histogram(marks),
             **dict.fromkeys(("iouBins", "reliability", "matrix", "errors")),
@@ -262,7 +266,7 @@ def _scripted(
     )
     drawn = made.drawn
     if not curves.overall.num_ground_truth:
-        drawn["curves"] = drawn["byIou"] = None
+        drawn["curves"] = None
         made.missing |= {"curves": _NO_OBJECTS, "iou": _NO_OBJECTS}
     elif drawn["curves"] is None:
         made.missing["curves"] = "No detection counts, so there are no curves."
@@ -306,6 +310,7 @@ def _add_images(
     """Add what needs near pairs: the matrix, the errors, the histogram of IoU, and the images they lead to."""
     matrix = _by_score.matrix_by_score(marks, near, start)
     errors = _by_score.error_entries(marks, near)
+    errors_by_score, iou_bins = _by_score.errors_by_score(marks, near), _by_score.iou_histogram(marks, near)
     confused_first = sorted(
         zip(matrix.cells, matrix.lists, strict=True), key=lambda pair: pair[0]["true"] == pair[0]["predicted"]
     )
@@ -325,13 +330,13 @@ def _add_images(
     made.notes += gathered.notes
     made.drawn |= {
         "names": names,
-        "iouBins": _by_score.iou_histogram(marks, near),
+        "iouBins": iou_bins,
         "errors": {
             "kinds": list(ERROR_KINDS),
             "counts": [near.errors.counts[kind] for kind in ERROR_KINDS],
             "lost": rounded(near.errors.delta_ap[kind] for kind in ERROR_KINDS),
             "images": [listed(entries) for entries in errors],
-            **_by_score.errors_by_score(marks, near),
+            **errors_by_score,
         },
         "images": gathered.images,
         "worst": list(range(len(choice.worst))),
