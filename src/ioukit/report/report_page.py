@@ -321,8 +321,8 @@ def _add_images(
     gathered = pictures(evaluation, marks, near, results, choice, folder=folder)
 
     def listed(entries: _by_score.Entries) -> list[int]:
-        place = [gathered.place[image] for image in entries.image.tolist()]
-        return np.column_stack([place, entries.position]).astype(np.int64).ravel().tolist() if place else []
+        pairs = zip(entries.image.tolist(), entries.position.tolist(), strict=True)
+        return [number for image, position in pairs for number in (gathered.place[image], position)]
 
     names = class_names(marks.table.categories)
     for cell, entries in zip(matrix.cells, matrix.lists, strict=True):
