@@ -175,18 +175,19 @@ def _pictures(
     sides = [] if evaluation.detections is None else [evaluation.detections]
     drawer = Drawer(table.iou_type, truth, *sides)
     listed = truth.images.positions(table.image_ids)
-    photographs, places = Photographs(drawer, truth, folder, most=most), dict[str, int]()
+    photographs = Photographs(drawer, truth, folder, most=most)
+    photos: dict[int, tuple[int, str]] = {}
     for at, record in enumerate(found):
         image = int(listed[errors.image[at]])
         marks = _marks(errors, at)
         drawing = drawer.drawing(marks, truth.images.sizes[image])
         if address := photographs.beside(drawing, image, record["name"], marks):
-            record["photo"] = places.setdefault(address, len(places))
+            record["photo"] = photos.setdefault(image, (len(photos), address))[0]
         record.update(drawing)
     notes, images = photographs.notes(), len(np.unique(errors.image))
     if folder is not None and images > photographs.tried:
         notes.append(f"The photographs of {images - photographs.tried:,} further images are left out.")
-    return {"images": found, "photos": list(places)}, notes, drawer.style()
+    return {"images": found, "photos": [address for _, address in photos.values()]}, notes, drawer.style()
 
 
 def _marks(errors: LabelErrors, at: int) -> Positions:
