@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ioukit.report import write_report
-from ioukit.report.data import report_data
+from ioukit.report.report_page import report_data
 from support import region_cases
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from ioukit import view
 from ioukit.viewer.marking.notes import Notes
-from ioukit.viewer.server.notebooks import FRAMES
+from ioukit.viewer.viewing import FRAMES
 from support.browsing import pictured, serious_violations
 from support.report_cases import drawn
 

@@ -13,9 +13,9 @@ import pytest
 from ioukit import COCO, Detections, GroundTruth, evaluate
 from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome, score_curves
 from ioukit.operating import calibration_errors
-from ioukit.report import _images, _matrix
-from ioukit.report._marks import found_marks, near_marks
-from ioukit.report.data import report_data
+from ioukit.report import _by_score, _images
+from ioukit.report._by_score import ErrorPositions, MarkPositions
+from ioukit.report.report_page import report_data
 from support import region_cases
 from support.report_cases import CASES, attacked, coco, drawn
 from support.report_marks import kinds_at, matrix_at, rows_at, up_to
@@ -189,8 +189,8 @@ def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) ->
     whole = report_data(evaluation)
     assert whole.bounds == {}
     assert sum("boxes" in image for image in whole.drawn["images"]) == 100
-    monkeypatch.setattr(_matrix, "_MOST_STEPS", 900)
-    monkeypatch.setattr(_matrix, "_MOST_ENTRIES", 200)
+    monkeypatch.setattr(_by_score, "_MOST_STEPS", 900)
+    monkeypatch.setattr(_by_score, "_MOST_ENTRIES", 200)
     monkeypatch.setattr(_images, "_MOST_NUMBERS", 30_000)
     data = report_data(evaluation)
     matrix, images = data.drawn["matrix"], data.drawn["images"]
@@ -235,8 +235,8 @@ def test_marks_are_those_of_the_table() -> None:
     evaluation = coco()
     near = evaluation.near_matches(0.1)
     scores = np.array([0.9, 0.5, 0.1])
-    marks = found_marks(near, scores, iou=0.5, area="all")
-    found = near_marks(marks, near, background=0.1, threads=1)
+    marks = MarkPositions(near, scores, 0.5)
+    found = ErrorPositions(marks, background=0.1, threads=1)
     for position, score in enumerate(scores.tolist()):
         became = evaluation.outcomes(score_threshold=score)
         assert int((marks.found <= position).sum()) == int((became.objects == Outcome.TRUE_POSITIVE).sum())

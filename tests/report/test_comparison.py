@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit.evaluation import Outcome, outcomes, score_curves
-from ioukit.report import _change_list, _side_by_side, write_comparison
-from ioukit.report.comparison_data import comparison_data
+from ioukit.report import _changes, write_comparison
+from ioukit.report.comparison_page import comparison_data
 from support import region_cases
 from support.comparison_cases import CASES, hostile, of_kind, photographs
 from support.report_cases import ATTACKS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioukit.comparison import ModelComparison
-    from ioukit.report.comparison_data import ComparisonData
+    from ioukit.report.comparison_page import ComparisonPage
 
 pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
 
@@ -33,7 +33,7 @@ def made() -> dict[str, ModelComparison]:
     return {name: make() for name, make in CASES.items()}
 
 
-def data_of(comparison: ModelComparison, images: Path | None = None, photographs: int = 48) -> ComparisonData:
+def data_of(comparison: ModelComparison, images: Path | None = None, photographs: int = 48) -> ComparisonPage:
     return comparison_data(comparison, images=images, title=None, photographs=photographs, created=WHEN)
 
 
@@ -115,7 +115,7 @@ def test_the_list_has_every_change(case: str, made: dict[str, ModelComparison]) 
     names |= {"worse": "worse_placed", "new": "new_false_positive", "gone": "gone_false_positive"}
     listed = drawn["changes"]
     found = np.bincount(listed["kind"], minlength=8).tolist() if listed else [0] * 8
-    for kind, count in zip(_change_list.LISTED, found, strict=True):
+    for kind, count in zip(_changes.LISTED, found, strict=True):
         assert count == counts[names.get(kind.name, kind.name)], kind.name
 
 
@@ -198,8 +198,8 @@ def test_every_kind_of_region_is_drawn(kind: str) -> None:
 def test_large_comparisons_are_cut(made: dict[str, ModelComparison], monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says what it leaves out; what it keeps is what changed most."""
     whole = data_of(made["80 classes"])
-    monkeypatch.setattr(_change_list, "_MOST", 20)
-    monkeypatch.setattr(_side_by_side, "_MOST_NUMBERS", 4000)
+    monkeypatch.setattr(_changes, "_MOST", 20)
+    monkeypatch.setattr(_changes, "_MOST_NUMBERS", 4000)
     data = data_of(made["80 classes"])
     listed = data.drawn["changes"]
     assert len(listed["kind"]) == 20

@@ -18,8 +18,8 @@ import pytest
 from ioukit import COCO, Detections, GroundTruth, evaluate
 from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome, score_curves
 from ioukit.report._curves import MOST_POSITIONS, slider_scores
-from ioukit.report._thumbnails import thumbnail
-from ioukit.report.data import report_data
+from ioukit.report._pictures import thumbnail
+from ioukit.report.report_page import report_data
 from support.data_rows import outcomes_in_data
 from support.report_cases import CASES, coco, drawn, photographed
 from support.report_marks import cell_images, kinds_at, matrix_at, rows_at

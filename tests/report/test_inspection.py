@@ -11,20 +11,20 @@ import pytest
 
 from ioukit.inspection.histograms import position_histogram
 from ioukit.report import write_inspection
-from ioukit.report._examples import examples
-from ioukit.report.inspection_data import inspection_data
+from ioukit.report._examples import choose_examples
+from ioukit.report.inspection_page import inspection_data
 from support.inspection_cases import CASES, coco
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ioukit import Inspection
-    from ioukit.report.inspection_data import InspectionData
+    from ioukit.report.inspection_page import InspectionPage
 
 pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
 
 
-def page_data(held: Inspection, most: int = 24) -> InspectionData:
+def page_data(held: Inspection, most: int = 24) -> InspectionPage:
     return inspection_data(held, images=None, title=None, most_examples=most, created=None)
 
 
@@ -61,7 +61,7 @@ def test_positions_of_classes_sum_to_those_of_all() -> None:
 
 def test_examples_are_the_extremes() -> None:
     held = coco()
-    found = {example.words.partition(":")[0]: example for example in examples(held, 200)}
+    found = {example.words.partition(":")[0]: example for example in choose_examples(held, 200)}
     largest, smallest = found["largest object"].marked[0], found["smallest object"].marked[0]
     assert held.sides[largest] == held.sides.max()
     assert held.sides[smallest] == held.sides.min()
@@ -81,7 +81,7 @@ def test_examples_are_the_extremes() -> None:
         assert held.sides[row] <= held.median_sides[label]
         below = ((held.sides < held.sides[row]) & (held.classes == label)).sum()
         assert below <= (held.objects_per_class[label] - 1) // 2
-    assert len(examples(held, 3)) == 3
+    assert len(choose_examples(held, 3)) == 3
 
 
 def test_an_image_of_many_objects_is_not_drawn_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ioukit._output import printable
 from ioukit.evaluation import Requirement, check_requirements
 from ioukit.report import markdown_summary
-from ioukit.report.markdown_text import escaped
+from ioukit.report.markdown import escaped
 from support.evaluated_scenes import SCENES, coco, made
 from support.report_cases import ATTACKS, attacked
 

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ioukit._output import printable
-from ioukit.report import write_report, writer
-from ioukit.report.data import report_data
-from ioukit.report.page import report_page
+from ioukit.report import write_report
+from ioukit.report.report_page import ReportPage, report_data
 from support.command import run_here
 from support.paths import DATA
 from support.report_cases import ATTACKS, CASES, EXAMPLE, attacked, coco, drawn
@@ -59,7 +58,7 @@ def shape(page: str) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_case_makes_a_page_that_loads_nothing(case: str) -> None:
-    page = report_page(report_data(CASES[case](), created=NOON))
+    page = report_data(CASES[case](), created=NOON).html()
     elements = Elements(page)
     for tag, attributes in elements.found:
         assert tag not in ("link", "iframe", "object", "embed", "base", "form", "img"), tag
@@ -75,7 +74,7 @@ def test_every_case_makes_a_page_that_loads_nothing(case: str) -> None:
 
 
 def test_the_policy_names_the_one_style_and_the_one_script() -> None:
-    page = report_page(report_data(drawn(20, ["cat"])))
+    page = report_data(drawn(20, ["cat"])).html()
     (policy,) = (
         str(attributes["content"])
         for tag, attributes in Elements(page).found
@@ -93,13 +92,13 @@ def test_the_policy_names_the_one_style_and_the_one_script() -> None:
 def test_attacks_change_no_element_and_no_attribute(tmp_path: Path) -> None:
     """Only the texts differ from a page with names that are words."""
     gentle = [f"word {k}" for k in range(len(ATTACKS))]
-    pages = [report_page(report_data(attacked(tmp_path, names), title=names[0])) for names in (ATTACKS, gentle)]
+    pages = [report_data(attacked(tmp_path, names), title=names[0]).html() for names in (ATTACKS, gentle)]
     assert shape(pages[0]) == shape(pages[1])
     assert "onerror" in pages[0]
 
 
 def test_attacks_come_back_as_the_text_that_they_are(tmp_path: Path) -> None:
-    page = report_page(report_data(attacked(tmp_path)))
+    page = report_data(attacked(tmp_path)).html()
     elements = Elements(page)
     buttons = "".join(elements.texts["button"])
     (text,) = re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)
@@ -119,7 +118,7 @@ def test_attacks_come_back_as_the_text_that_they_are(tmp_path: Path) -> None:
 
 
 def test_the_same_evaluation_makes_the_same_page() -> None:
-    first, second = (report_page(report_data(coco(), created=NOON)) for _ in range(2))
+    first, second = (report_data(coco(), created=NOON).html() for _ in range(2))
     assert first == second
 
 
@@ -131,14 +130,14 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
     def broken(_: object) -> str:
         raise RuntimeError("half way")
 
-    monkeypatch.setattr(writer, "report_page", broken)
+    monkeypatch.setattr(ReportPage, "html", broken)
     with pytest.raises(RuntimeError, match="half way"):
         write_report(evaluation, path)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text() == "an older one"
     monkeypatch.undo()
     write_report(evaluation, path, title="Mine", created=NOON)
-    assert path.read_text("utf-8") == report_page(report_data(evaluation, title="Mine", created=NOON))
+    assert path.read_text("utf-8") == report_data(evaluation, title="Mine", created=NOON).html()
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
@@ -215,7 +214,7 @@ def test_bad_use_of_the_command(
 
 def test_sentences_that_were_wrong_stay_away() -> None:
     """Equal boxes that overlap by half have an IoU of 1/3, and not every class has objects."""
-    page = report_page(report_data(coco()))
+    page = report_data(coco()).html()
     text = " ".join(re.sub(r"<(style|script)[^>]*>.*?</\1>", "", page, flags=re.DOTALL).split())
     assert "by half" not in text
     assert "the mean over 68 classes with objects (of 80)" in text

@@ -7,9 +7,8 @@ import re
 import pytest
 
 from ioukit.evaluation import Measure, value_of
-from ioukit.report._numbers import iou_text
-from ioukit.report.data import report_data
-from ioukit.report.page import report_page
+from ioukit.report._texts import iou_text
+from ioukit.report.report_page import report_data
 from support.other_protocols import OTHER, evaluated
 from support.report_cases import coco
 
@@ -20,7 +19,7 @@ every_protocol = pytest.mark.parametrize("protocol", OTHER)
 
 @every_protocol
 def test_the_page_names_nothing_of_coco(protocol: str) -> None:
-    page = report_page(report_data(evaluated(protocol)))
+    page = report_data(evaluated(protocol)).html()
     text = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
     assert not re.findall(r"COCO|AP50|AP75|IoU 0\.[5-9]|small objects|medium|>small<", text)
     assert "IoU 0.30" in text

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import REGION_KINDS, Outline, Outlines, region_kind, register_kind
 from ioukit.report import _images
-from ioukit.report.data import report_data
+from ioukit.report.report_page import report_data
 from support import discs, region_cases
 from support.discs import Discs
 

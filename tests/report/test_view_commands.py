@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ioukit.evaluation import score_curves
-from ioukit.report.data import report_data
+from ioukit.report.report_page import report_data
 from ioukit.viewer.answers.answering import answer
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.filters import Filter

@@ -13,7 +13,8 @@ from ioukit.datasets import Categories, IdLists
 from ioukit.evaluation.protocols.registry import PROTOCOLS
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.conditions import Tagged
-from ioukit.viewer.answers.values import Issues, Value
+from ioukit.viewer.answers.issues import Issues
+from ioukit.viewer.answers.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

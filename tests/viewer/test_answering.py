@@ -17,8 +17,7 @@ from ioukit import Detections, GroundTruth, evaluate
 from ioukit.comparison import changes
 from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome, error_kinds
 from ioukit.viewer.answers.answering import answer
-from ioukit.viewer.answers.best_score import best_score
-from ioukit.viewer.answers.collection import Collection
+from ioukit.viewer.answers.collection import Collection, best_score
 from ioukit.viewer.answers.conditions import Tagged
 from ioukit.viewer.answers.filters import CHANGES, OUTCOMES, SORT_KEYS, Filter, Range
 from ioukit.viewer.answers.selecting import select

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ioukit import evaluate
-from ioukit.viewer.server import notebooks
+from ioukit.viewer import viewing
 from support.evaluated_scenes import made
 from support.viewing import Client, evaluation_of, served
 
@@ -137,7 +137,7 @@ def test_a_notebook_shows_the_page_in_a_frame(view: Any) -> None:
     assert asked.status == 200
     assert b"ioukit view" in asked.body
     policy = str(asked.header("content-security-policy"))
-    assert policy.endswith(f"frame-ancestors {' '.join(notebooks.FRAMES)}")
+    assert policy.endswith(f"frame-ancestors {' '.join(viewing.FRAMES)}")
 
 
 def test_the_same_data_have_one_server(view: Any) -> None:
@@ -155,7 +155,7 @@ def test_the_same_data_have_one_server(view: Any) -> None:
 
 
 def test_few_servers_are_kept(view: Any) -> None:
-    from ioukit.viewer.server.running_servers import MOST_SERVERS  # noqa: PLC0415 - after the checks
+    from ioukit.viewer.server.running import MOST_SERVERS  # noqa: PLC0415 - after the checks
 
     viewers = [view(evaluation_of(["a.jpg"])) for _ in range(MOST_SERVERS + 2)]
     assert [one._server.is_running for one in viewers] == [False] * 2 + [True] * MOST_SERVERS
@@ -197,14 +197,14 @@ def test_a_cut_out_has_the_first_images_of_the_filter(view: Any) -> None:
 
 
 def test_a_notebook_elsewhere_gets_a_cut_out(view: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in notebooks._ELSEWHERE:
+    for name in viewing._ELSEWHERE:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("ioukit.viewer.server.notebooks.in_notebook", lambda: True)
+    monkeypatch.setattr("ioukit.viewer.viewing._in_notebook", lambda: True)
     assert view(evaluation_of(["a.jpg"])).address
     monkeypatch.setenv("COLAB_RELEASE_TAG", "1")
     assert view(evaluation_of(["a.jpg"])).address == ""
     assert view(evaluation_of(["a.jpg"]), static=False).address
-    monkeypatch.setattr("ioukit.viewer.server.notebooks.in_notebook", lambda: False)
+    monkeypatch.setattr("ioukit.viewer.viewing._in_notebook", lambda: False)
     assert view(evaluation_of(["a.jpg"])).address
 
 

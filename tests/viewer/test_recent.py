@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from ioukit.viewer.answers.recent import Recent
+from ioukit.viewer.answers.collection import Recent
 
 
 def test_the_last_results_are_kept() -> None:

@@ -2,10 +2,10 @@
 
 from ioukit.report.comparison_page import write_comparison
 from ioukit.report.inspection_page import write_inspection
-from ioukit.report.labels_page import write_label_errors
+from ioukit.report.label_errors_page import write_label_errors
 from ioukit.report.markdown import markdown_summary
 from ioukit.report.playground import playground_page
-from ioukit.report.writer import write_report
+from ioukit.report.report_page import write_report
 
 __all__ = [
     "markdown_summary",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.comparison.words import corrected_by
-from ioukit.report._names import shown
-from ioukit.report._numbers import KIND_WORDS, limits_text, measure_rows, text
+from ioukit.report._numbers import KIND_WORDS, limits_text, measure_rows
+from ioukit.report._texts import UNDEFINED, abbreviate, rounded, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["DifferenceRow", "difference_rows", "interval_text", "part_lists", "signed"]
 
 _MOST_PARTS = 3000  # of a list: about 100 KB of the page
-_UNDEFINED = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
 _WORDS = {
     "class": "The share of a class is the difference of its {key}, divided by the number of classes.",
@@ -57,7 +56,7 @@ class DifferenceRow:
 def signed(value: float, digits: int = 4) -> str:
     """The number with its sign, or a dash if it is undefined."""
     if math.isnan(value):
-        return _UNDEFINED
+        return UNDEFINED
     words = f"{abs(value):.{digits}f}"
     return words if not float(words) else f"{'+' if value > 0 else _MINUS}{words}"
 
@@ -83,8 +82,8 @@ def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[Differe
                     text(one.a),
                     text(one.b),
                     signed(one.difference),
-                    _UNDEFINED if math.isnan(one.low) else interval_text(one.low, one.high),
-                    _UNDEFINED if math.isnan(one.p_value) else f"{one.p_value:.3f}",
+                    UNDEFINED if math.isnan(one.low) else interval_text(one.low, one.high),
+                    UNDEFINED if math.isnan(one.p_value) else f"{one.p_value:.3f}",
                     _verdict(one, lower_is_better=measure.quantity == "MR"),
                     _span(one, most),
                 )
@@ -125,13 +124,13 @@ def part_lists(
     of_class = _list(("Class", "class", "classes"), names, parts.classes, whole + _WORDS["class"].format(key=key))
     order = of_class["order"]
     for side, evaluation in (("a", pair.a), ("b", pair.b)):
-        of_class[side] = _rounded([evaluation.per_class[k].summary[key] for k in order])
+        of_class[side] = rounded([evaluation.per_class[k].summary[key] for k in order])
     tested = {one.category_id: one.p_adjusted for one in pair.comparison.per_class.get(key, ())}
     if tested:
-        of_class["p"] = _rounded([tested.get(pair.a.per_class[k].id, math.nan) for k in order])
+        of_class["p"] = rounded([tested.get(pair.a.per_class[k].id, math.nan) for k in order])
         if method := corrected_by(pair.comparison.correction):
             of_class["words"] += f" The p-values are corrected for the number of classes by the method of {method}."
-    sizes = [f"{shown(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
+    sizes = [f"{abbreviate(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
     lists = [of_class, _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])]
     if parts.kinds is not None:
         kinds = [_kind_title(kind) for kind in parts.kinds]
@@ -168,10 +167,6 @@ def _list(title: tuple[str, str, str], names: Sequence[str], values: Any, words:
         "rest": float(left.sum()),
         "order": order.tolist(),
     }
-
-
-def _rounded(values: Sequence[float]) -> list[float | None]:
-    return [None if math.isnan(value) else round(value, 5) for value in values]
 
 
 def _kind_title(kind: str) -> str:

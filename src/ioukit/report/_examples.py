@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.evaluation.kinds import find_kind
-from ioukit.report._names import shown
-from ioukit.report._outlines import FARTHEST, Drawer, picture_size
-from ioukit.report._photographs import picture_notes
-from ioukit.report._thumbnails import Thumbnail, thumbnail
+from ioukit.report._pictures import Drawer, Photographs, picture_notes, tenths
+from ioukit.report._texts import abbreviate, class_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ioukit.inspection import Inspection
 
-__all__ = ["Example", "drawn_examples", "examples"]
+__all__ = ["Example", "choose_examples", "draw_examples"]
 
 _MOST_OBJECTS = 2000
 """The largest number of regions on one image of the page."""
@@ -53,7 +50,7 @@ class Example:
     """The rows of the objects that it is shown for."""
 
 
-def examples(inspection: Inspection, most: int) -> list[Example]:
+def choose_examples(inspection: Inspection, most: int) -> list[Example]:
     """The extremes of the data set, then a typical object of each class, the most frequent classes first.
 
     Args:
@@ -65,9 +62,7 @@ def examples(inspection: Inspection, most: int) -> list[Example]:
 
 def _examples(inspection: Inspection) -> Iterator[Example]:
     gt, sides = inspection.ground_truth, inspection.sides
-    names = [
-        shown(name, f"class {number}") for number, name in zip(gt.categories.ids, gt.categories.names, strict=True)
-    ]
+    names = class_names(gt.categories)
     if not len(inspection):
         return
 
@@ -99,7 +94,7 @@ def _examples(inspection: Inspection) -> Iterator[Example]:
         yield Example(int(inspection.images[row]), words, (row,))
 
 
-def drawn_examples(
+def draw_examples(
     inspection: Inspection, chosen: list[Example], folder: Path | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any], list[str]]:
     """The images for the script of the page, how it draws them, and notes for the reader.
@@ -110,14 +105,13 @@ def drawn_examples(
         folder: The folder of the photographs; no photographs if ``None``.
     """
     gt = inspection.ground_truth
-    drawer = Drawer(find_kind(_kind_of(inspection)), gt)
-    boxes = (gt.boxes * 10).clip(-FARTHEST, FARTHEST).round().astype(np.int64)
+    drawer = Drawer(_kind_of(inspection), gt)
+    photographs = Photographs(drawer, gt, folder)
+    boxes = tenths(gt.boxes)
     unusual = np.logical_or.reduce([np.zeros(len(gt), np.bool_), *(gt.flag(name) for name in _NOT_SINGLE)])
     order = np.argsort(inspection.images, kind="stable")
     ends = np.cumsum(inspection.objects_per_image)
-    thumbnails: dict[int, Thumbnail | str] = {}
     images: list[dict[str, Any]] = []
-    missing: dict[int, str] = {}
     for example in chosen:
         image = example.image
         rows = order[ends[image] - inspection.objects_per_image[image] : ends[image]]
@@ -126,24 +120,14 @@ def drawn_examples(
         kinds = np.where(marked, _MARKED, np.where(unusual[rows], _UNUSUAL, _OBJECT))
         zeros = np.zeros(len(rows), np.int64)
         table = np.column_stack([kinds, inspection.classes[rows], zeros, boxes[rows], zeros, rows])
-        known, raw = gt.images.sizes[image], gt.images.names[image]
-        drawing = drawer.drawing(table, known)
-        name = shown(raw, f"image {gt.images.labels[image]}")
+        drawing = drawer.drawing(table, gt.images.sizes[image])
+        name = abbreviate(gt.images.names[image], f"image {gt.images.labels[image]}")
         words = f"{len(rows):,} of " if len(rows) < inspection.objects_per_image[image] else ""
         record = {"name": name, "words": example.words, "objects": f"{words}{inspection.objects_per_image[image]:,}"}
-        if folder is not None:
-            if image not in thumbnails:
-                thumbnails[image] = thumbnail(folder, raw, (float(known[0]), float(known[1])))
-            photograph = thumbnails[image]
-            if isinstance(photograph, str):
-                missing[image] = f"{name} ({photograph})"
-            else:
-                record["thumb"], size = photograph
-                if np.isnan(known).any():
-                    drawing["w"], drawing["h"] = picture_size(size, table)
+        if address := photographs.beside(drawing, image, name, table):
+            record["thumb"] = address
         images.append(record | drawing)
-    notes = list(picture_notes(list(missing.values()), len({example.image for example in chosen}), drawer.left_out))
-    return images, drawer.style(), notes
+    return images, drawer.style(), picture_notes(photographs, drawer)
 
 
 def _fewer(

@@ -1,30 +1,132 @@
-"""The images of a report with their regions, and what each region is at every position of the score threshold."""
+"""The images of a report: which ones, their marks at every position of the score threshold, and their photographs.
+
+Owns: the choice of images and their order, the room of the page, and the numbers of each mark that the script reads. An
+image of the gallery is always drawn; the others as long as there is room, those that lists of the page lead to first.
+
+Does not own: what a mark is at a position (`_by_score.py`), outlines and photographs (`_pictures.py`).
+"""
 
 from __future__ import annotations
 
-import math
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ioukit.evaluation.kinds import find_kind
-from ioukit.report._image_regions import COLUMNS, Regions, numbers_needed
-from ioukit.report._names import shown
-from ioukit.report._outlines import Drawer, picture_size
-from ioukit.report._photographs import Photographs, numbers_of, picture_notes
+from ioukit.evaluation.analysis.outcomes_by_score import (
+    DETECTED,
+    FALSE,
+    IGNORED_OBJECT,
+    MISSED,
+    NO_ERROR,
+)
+from ioukit.report._pictures import Drawer, Photographs, numbers_of, picture_notes, tenths, thousandths
+from ioukit.report._texts import abbreviate, rounded
 
 if TYPE_CHECKING:
-    from ioukit.evaluation import Evaluation, ImageResults, MatchTable
-    from ioukit.report._choice import Choice
-    from ioukit.report._marks import Marks, NearMarks
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["Pictures", "pictures"]
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.evaluation import Evaluation, ImageResults
+    from ioukit.report._by_score import Entries, ErrorPositions, MarkPositions
 
+__all__ = ["Choice", "Pictures", "choose_images", "pictures"]
+
+Positions = npt.NDArray[np.int64]
+
+# How many images and photographs a page has: choices, which keep it at a few megabytes.
+_MOST_BEST = 24
+_MOST_RANDOM = 48
+_OTHER_THRESHOLDS = 6
 _MOST_NUMBERS = 560_000  # of boxes, outlines and marks: about two megabytes of the page
 _MOST_PHOTOGRAPHS = 16  # besides the worst images
 _MOST_CHARACTERS = 8_000_000  # of photographs
+
+_COLUMNS = 7
+"""The numbers of a box of the page. The first is its kind."""
+_OF_OBJECT, _OF_DETECTION = 3, 7
+"""The numbers of a mark: for an object the positions from which it is found, from which it has a match in the matrix,
+and up to which it is missed; for a detection the position from which it counts, its true class in the matrix (-1 for
+the background, -2 if the matrix leaves it out), the place of that object among the boxes (-1 for none), its kind of
+error (-1 for none), the place of the object that it matches or that its error is about (-1 for none), its IoU with that
+object, and with that of the matrix, in hundredths."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Positions of images in the match table."""
+
+    worst: list[int]
+    """Those with the most errors at the threshold of the report, most errors first."""
+    best: list[int]
+    """Those with the highest F1 there, of these those with the most objects."""
+    random: list[int]
+    """Some that are drawn by chance, the same ones for the same data."""
+    order: list[int]
+    """All images that the page names, those to draw first at the beginning."""
+    more: list[int]
+    """All other images, which are drawn as long as there is room."""
+
+
+def choose_images(
+    marks: MarkPositions,
+    results: ImageResults,
+    errors: Sequence[Entries],
+    cells: Sequence[Entries],
+    *,
+    start: int,
+    worst: int,
+) -> Choice:
+    """Choose the images of a report.
+
+    Args:
+        marks: The positions of objects and detections.
+        results: The counts of each image at the threshold of the report.
+        errors: The images of the kinds of errors.
+        cells: The images of the cells of the confusion matrix, errors first.
+        start: The position of that threshold.
+        worst: How many of the worst images to show; 0 for no gallery at all.
+    """
+    count = len(results)
+    gallery: list[int] = []
+    best: list[int] = []
+    random: list[int] = []
+    others: list[int] = []
+    if worst:
+        gallery = results.worst(worst).tolist()
+        f1 = np.where(np.isnan(results.f1), -1, results.f1)
+        ranked = np.lexsort((-results.true_positives, -f1))
+        best = [image for image in ranked[: min(_MOST_BEST, worst)].tolist() if results.true_positives[image]]
+        random = np.random.default_rng(0).permutation(count)[: min(_MOST_RANDOM, 2 * worst)].tolist()
+        for position in np.unique(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64)).tolist():
+            if position != start:
+                others += _worst_at(marks, position, worst)
+    order = list(dict.fromkeys([*gallery, *best, *random, *others, *_take_turns(errors), *_take_turns(cells)]))
+    named = np.zeros(count, np.bool_)
+    named[order] = True
+    return Choice(gallery, best, random, order, np.flatnonzero(~named).tolist() if worst else [])
+
+
+def _worst_at(marks: MarkPositions, position: int, most: int) -> list[int]:
+    """The images with the most errors at a position."""
+    table, known = marks.table, marks.outcomes
+    wrong = (known.kind == FALSE) & (marks.counts_from <= position)
+    missed = ~known.ignored & (marks.found > position)
+    count = len(table.image_ids)
+    errors: npt.NDArray[np.int64] = np.bincount(table.detections.image[wrong], minlength=count)
+    errors = errors + np.bincount(table.objects.image[missed], minlength=count)
+    order = np.argsort(-errors, kind="stable")[: min(most, int((errors > 0).sum()))]
+    listed: list[int] = order.tolist()
+    return listed
+
+
+def _take_turns(lists: Sequence[Entries]) -> Iterator[int]:
+    """The first image of each list, then the second of each, and so on."""
+    for turn in itertools.zip_longest(*(entries.image.tolist() for entries in lists)):
+        yield from (image for image in turn if image is not None)
 
 
 @dataclass(frozen=True)
@@ -32,13 +134,7 @@ class Pictures:
     """The images of a page."""
 
     images: list[dict[str, Any]]
-    """Name, position in the table, size, counts and boxes of each image, for the script of the page.
-
-    ``marks`` has three numbers for each object (the positions from which it is found, from which it has a match in the
-    matrix, and up to which it is missed) and seven for each detection: the position from which it counts; its true
-    class in the matrix, -1 for the background and -2 if it is not in the matrix; the place of that object among the
-    boxes, -1 for none; its kind of error, -1 for none; the place of the object that it matches or that its error is
-    about, -1 for none; its IoU with that object, and with that of the matrix, in hundredths."""
+    """Name, position in the table, size, counts, boxes and marks of each image, for the script of the page."""
     place: dict[int, int]
     """From the position of an image in the match table to its position in ``images``."""
     drawn: int
@@ -51,9 +147,8 @@ class Pictures:
 
 def pictures(
     evaluation: Evaluation,
-    table: MatchTable,
-    marks: Marks,
-    near: NearMarks,
+    marks: MarkPositions,
+    near: ErrorPositions,
     results: ImageResults,
     choice: Choice,
     *,
@@ -63,65 +158,66 @@ def pictures(
 
     Args:
         evaluation: The evaluation. Without its data, images have names and counts, but no drawings.
-        table: Its match table with near pairs.
-        marks: The outcomes.
+        marks: The positions of objects and detections.
         near: What the near pairs say.
         results: The counts of each image at the threshold of the report.
         choice: The images.
         folder: The folder of the photographs.
     """
-    truth = evaluation.ground_truth
-    images: list[dict[str, Any]] = []
-    every = [*choice.order, *choice.more]
-    numbers = numbers_needed(table, marks).tolist()
-    fitting = _fitting(every, len(choice.worst), numbers)
-    regions = Regions(evaluation, table, marks, near, sorted(fitting))
-    detections = () if evaluation.detections is None else (evaluation.detections,)
-    drawer = None if truth is None else Drawer(find_kind(table.iou_type), truth, *detections)
-    listed: Any = truth.images.positions(table.image_ids) if truth is not None else []
+    table, truth, detections = marks.table, evaluation.ground_truth, evaluation.detections
+    counts = (results.true_positives, results.false_positives, results.false_negatives)
+    tp, fp, fn, f1 = *(column.tolist() for column in counts), rounded(results.f1, 4)
+
+    def record(image: int, raw: str = "") -> dict[str, Any]:
+        name = abbreviate(raw, f"image {table.image_ids[image]}")
+        return {"name": name, "tp": tp[image], "fp": fp[image], "fn": fn[image], "f1": f1[image]}
+
+    if truth is None or detections is None:
+        place = {image: at for at, image in enumerate(choice.order)}
+        return Pictures([record(image) for image in choice.order], place, 0, {}, [])
+    numbers = _numbers_needed(marks)
+    fitting = _fitting([*choice.order, *choice.more], len(choice.worst), numbers)
+    drawn_marks = _DrawnMarks(truth, detections, marks, near, sorted(fitting))
+    drawer = Drawer(table.iou_type, truth, detections)
+    listed = truth.images.positions(table.image_ids)
     with_photograph = {*choice.worst, *choice.best[: _MOST_PHOTOGRAPHS // 2], *choice.random[: _MOST_PHOTOGRAPHS // 2]}
-    photographs = Photographs(folder, len(with_photograph), _MOST_CHARACTERS)
+    photographs = Photographs(drawer, truth, folder, most=len(with_photograph), characters=_MOST_CHARACTERS)
+    images: list[dict[str, Any]] = []
+    place = {}
     room, full, drawn = _MOST_NUMBERS, False, 0
-    place: dict[int, int] = {}
-    for image in every:
-        named = len(images) < len(choice.order)
-        if not named and (full or image not in fitting):
+    for at, image in enumerate([*choice.order, *choice.more]):
+        in_gallery, named = at < len(choice.worst), at < len(choice.order)
+        fits = in_gallery or (not full and image in fitting and numbers[image] <= room)
+        if not named and not fits:
             continue
-        raw = truth.images.names[int(listed[image])] if truth is not None else ""
-        record: dict[str, Any] = {
-            "name": shown(raw, f"image {table.image_ids[image]}"),
-            "tp": int(results.true_positives[image]),
-            "fp": int(results.false_positives[image]),
-            "fn": int(results.false_negatives[image]),
-            "f1": None if math.isnan(results.f1[image]) else round(float(results.f1[image]), 4),
-        }
-        in_gallery = len(images) < len(choice.worst)
-        fits = not full and image in fitting and numbers[image] <= room
-        if truth is not None and drawer is not None and (in_gallery or fits):
-            known = truth.images.sizes[int(listed[image])]
-            rows = regions.of_image(image)
-            drawing = drawer.drawing(rows, known)
-            _add_marks(drawing, regions, image)
-            needed = len(drawing["boxes"]) + len(drawing["marks"]) + numbers_of(drawing.get("shapes", []))
+        entry = record(image, truth.images.names[int(listed[image])])
+        if fits:
+            rows, drawing = drawn_marks.draw(drawer, image, truth.images.sizes[int(listed[image])])
+            needed = numbers_of(drawing) + len(drawing["marks"])
             if needed <= room or in_gallery:
                 room -= needed
                 drawn += 1
-                if image in with_photograph and not drawer.seen_from_above:
-                    photograph = photographs.next(raw, record["name"], (float(known[0]), float(known[1])))
-                    if photograph is not None:
-                        record["thumb"], photograph_size = photograph
-                        if np.isnan(known).any():
-                            drawing["w"], drawing["h"] = picture_size(photograph_size, rows)
-                record |= {"at": image, **drawing}
+                if image in with_photograph and (
+                    address := photographs.beside(drawing, int(listed[image]), entry["name"], rows)
+                ):
+                    entry["thumb"] = address
+                entry |= {"at": image, **drawing}
             else:  # outlines take time: none of the remaining images is tried
                 full = True
-        if named or "boxes" in record:
+        if named or "boxes" in entry:
             place[image] = len(images)
-            images.append(record)
-    left_out = 0 if drawer is None else drawer.left_out
-    notes = list(picture_notes(photographs.missing, photographs.tried, left_out))
-    style = {} if drawer is None else drawer.style()
-    return Pictures(images, place, drawn, style, notes)
+            images.append(entry)
+    return Pictures(images, place, drawn, drawer.style(), picture_notes(photographs, drawer))
+
+
+def _numbers_needed(marks: MarkPositions) -> list[int]:
+    """How many numbers the boxes and the marks of each image need; outlines need more."""
+    table = marks.table
+    count, counted = len(table.image_ids), marks.counts_from < len(marks.scores)
+    objects = np.bincount(table.objects.image, minlength=count)
+    found = np.bincount(table.detections.image[counted], minlength=count)
+    needed: list[int] = ((_COLUMNS + _OF_OBJECT) * objects + (_COLUMNS + _OF_DETECTION) * found).tolist()
+    return needed
 
 
 def _fitting(images: list[int], always: int, numbers: list[int]) -> set[int]:
@@ -135,17 +231,85 @@ def _fitting(images: list[int], always: int, numbers: list[int]) -> set[int]:
     return fitting
 
 
-def _add_marks(drawing: dict[str, Any], regions: Regions, image: int) -> None:
-    """Replace the numbers of the regions by their kinds, and add their marks in the order of the boxes."""
-    order = drawing["boxes"][::COLUMNS]
-    kinds, objects, marks = regions.kinds(image), regions.objects(image), regions.marks(image)
-    drawing["boxes"][::COLUMNS] = [kinds[number] for number in order]
-    place = {number: k for k, number in enumerate(order)}
-    flat: list[int] = []
-    for number in order:
-        if number < len(objects):
-            flat += objects[number]
-        else:
-            reach, true, pair, error, partner, iou, pair_iou = marks[number - len(objects)]
-            flat += (reach, true, place.get(pair, -1), error, place.get(partner, -1), iou, pair_iou)
-    drawing["marks"] = flat
+class _DrawnMarks:
+    """The marks of some images: for each image its objects, then the detections that count at some threshold.
+
+    Args:
+        truth: The ground truth.
+        detections: The detections.
+        marks: The positions of objects and detections.
+        near: What the near pairs say.
+        images: Positions of the images.
+    """
+
+    def __init__(
+        self,
+        truth: GroundTruth,
+        detections: Detections,
+        marks: MarkPositions,
+        near: ErrorPositions,
+        images: Sequence[int],
+    ) -> None:
+        table, known = marks.table, marks.outcomes
+        of_objects, of_detections = table.objects, table.detections
+        wanted = np.zeros(len(table.image_ids), np.bool_)
+        wanted[np.array(images, np.int64)] = True
+        objects = np.flatnonzero(wanted[of_objects.image])
+        found = np.flatnonzero((marks.counts_from < len(marks.scores)) & wanted[of_detections.image])
+        image = np.concatenate([of_objects.image[objects], of_detections.image[found]])
+        row = np.concatenate([of_objects.row[objects], of_detections.row[found]])
+        side = np.repeat([0, 1], [len(objects), len(found)])
+        order = np.lexsort((row, side, image))
+        starts = np.searchsorted(image[order], np.arange(len(table.image_ids) + 1))
+        self._starts: list[int] = starts.tolist()
+
+        kind = np.where(known.score > -np.inf, DETECTED, MISSED)
+        kind[known.ignored] = IGNORED_OBJECT
+        self._kind = np.concatenate([kind[objects], known.kind[found]])[order]
+        category = np.concatenate([of_objects.category[objects], of_detections.category[found]]).astype(np.int64)
+        score = np.concatenate([np.zeros(len(objects)), of_detections.score[found]])
+        boxes = np.concatenate([truth.boxes[of_objects.row[objects]], detections.boxes[of_detections.row[found]]])
+        self._boxes = np.column_stack([category, thousandths(score), tenths(boxes), side, row])[order]
+
+        place = np.full(len(of_objects) + 1, -1)  # of each object among the marks of its image; the last is that of -1
+        at = np.empty(len(order), np.int64)
+        at[order] = np.arange(len(order)) - starts[image[order]]
+        place[objects] = at[: len(objects)]
+        pair, error = near.pair[found], near.error[found].astype(np.int64)
+        true = pair.copy()
+        true[pair >= 0] = of_objects.category[pair[pair >= 0]]
+        hundredths = [(100 * iou[found]).clip(0, 100).round().astype(np.int64) for iou in (near.iou, near.pair_iou)]
+        numbers = np.full((len(order), _OF_DETECTION), -1)
+        numbers[: len(objects), :_OF_OBJECT] = np.column_stack(
+            [marks.found[objects], near.paired[objects], near.covered[objects]]
+        )
+        numbers[len(objects) :] = np.column_stack(
+            [
+                *(marks.counts_from[found], true, place[pair.clip(-1)], np.where(error == NO_ERROR, -1, error)),
+                *(place[near.partner[found]], *hundredths),
+            ]
+        )
+        self._numbers = numbers[order]
+
+    def draw(self, drawer: Drawer, image: int, known: npt.NDArray[np.float64]) -> tuple[Positions, dict[str, Any]]:
+        """The rows of an image as the drawer takes them, and its drawing with the numbers of its marks.
+
+        The drawer leaves out and orders marks, so their places among its boxes are found again.
+        """
+        here = slice(self._starts[image], self._starts[image + 1])
+        boxes, kinds, numbers = self._boxes[here], self._kind[here].tolist(), self._numbers[here].tolist()
+        rows = np.column_stack([np.arange(len(boxes)), boxes])
+        drawing = drawer.drawing(rows, known)
+        order = drawing["boxes"][::_COLUMNS]
+        drawing["boxes"][::_COLUMNS] = [kinds[number] for number in order]
+        place = {number: k for k, number in enumerate(order)}
+        objects = int((boxes[:, 6] == 0).sum())
+        flat: list[int] = []
+        for number in order:
+            if number < objects:
+                flat += numbers[number][:_OF_OBJECT]
+            else:
+                position, true, pair, error, partner, iou, pair_iou = numbers[number]
+                flat += (position, true, place.get(pair, -1), error, place.get(partner, -1), iou, pair_iou)
+        drawing["marks"] = flat
+        return rows, drawing

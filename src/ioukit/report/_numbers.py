@@ -7,34 +7,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ioukit._checks import pluralize
 from ioukit.evaluation import REGION_KINDS, Measure, value_of
 from ioukit.evaluation.protocols import NO_CAP
-from ioukit.report._names import shown
+from ioukit.report._texts import (
+    UNDEFINED,
+    abbreviate,
+    class_name,
+    iou_text,
+    rounded,
+    score_text,
+    text,
+    value_text,
+)
 
 if TYPE_CHECKING:
     from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
 
-__all__ = [
-    "Bar",
-    "Cell",
-    "Tile",
-    "by_iou",
-    "class_table",
-    "error_rows",
-    "headline",
-    "iou_text",
-    "lead",
-    "limits_text",
-    "measure_rows",
-    "score_text",
-    "settings",
-    "size_rows",
-    "text",
-    "value_text",
-]
+__all__ = ["KIND_WORDS", "Bar", "Cell", "Tile", "by_iou", "class_table", "error_rows", "headline", "lead"]
+__all__ += ["limits_text", "measure_rows", "settings", "size_rows"]
 
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
 
@@ -43,8 +35,6 @@ _CAPS = {
     "image": "Detections per image",
     "category": "Detections per class",
 }
-
-_UNDEFINED = "\N{EN DASH}"
 
 # TIDE's names, which readers know, with plain words.
 KIND_WORDS = {
@@ -88,11 +78,6 @@ class Bar:
     numbers: tuple[str, ...]
     share: float
     """Length of the bar, within [0, 1]."""
-
-
-def text(value: float, digits: int = 3) -> str:
-    """The number, or a dash if it is undefined."""
-    return _UNDEFINED if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds | None) -> str:
@@ -167,7 +152,7 @@ def measure_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str, str, s
             words = f"{iou_text(first)} to {iou_text(last)}" if iou is None else iou_text(iou)
             area = protocol.main_area if measure.area_range is None else measure.area_range
             cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
-            rows.append((measure, words, shown(area), _cap_text(cap), text(evaluation.summary[measure.key])))
+            rows.append((measure, words, abbreviate(area), _cap_text(cap), text(evaluation.summary[measure.key])))
     return rows
 
 
@@ -183,10 +168,10 @@ def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str],
     for result, curve in zip(evaluation.per_class, curves.per_class, strict=True):
         best = curve.best
         cells = [_cell(result.summary[key], bar=key == protocol.main_measure.key) for key in keys]
-        score = Cell(_UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
+        score = Cell(UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
         cells += [_cell(best.f1), score]
         cells += [Cell(f"{number:,}", number) for number in (result.num_ground_truth, result.num_detections)]
-        rows.append((shown(result.name, f"class {result.id}"), cells))
+        rows.append((class_name(result.name, result.id), cells))
     return [*keys, "best F1", "at score", "objects", "detections"], rows
 
 
@@ -202,7 +187,7 @@ def size_rows(evaluation: Evaluation, *, iou_threshold: float, score_threshold: 
         right = int((counted & table.is_true_positive(iou_threshold, area.label)).sum())
         counts = (objects, objects - right, int(counted.sum()) - right)
         numbers = (text(ap), text(ar), *(f"{count:,}" for count in counts))
-        rows.append(Bar(shown(area.label), "", limits_text(area), numbers, 0.0 if math.isnan(ap) else ap))
+        rows.append(Bar(abbreviate(area.label), "", limits_text(area), numbers, 0.0 if math.isnan(ap) else ap))
     return rows
 
 
@@ -228,20 +213,20 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
     mean = np.array([value_of(curves, Measure("AP", "AP", threshold)) for threshold in thresholds])
     return {
         "thresholds": list(thresholds),
-        "mean": _rounded(mean),
-        "classes": [_rounded(column) for column in ap.T],
+        "mean": rounded(mean),
+        "classes": [rounded(column) for column in ap.T],
     }
 
 
 def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     """The settings of the evaluation."""
     protocol = evaluation.protocol
-    areas = "; ".join(f"{shown(area.label)}: {limits_text(area)}" for area in protocol.area_ranges)
+    areas = "; ".join(f"{abbreviate(area.label)}: {limits_text(area)}" for area in protocol.area_ranges)
     kind = evaluation.matches.iou_type
     title = f"{REGION_KINDS[kind].title} ({kind})" if kind in REGION_KINDS else kind
     rows = [
-        ("Protocol", shown(protocol.name)),
-        ("Regions", shown(title)),
+        ("Protocol", abbreviate(protocol.name)),
+        ("Regions", abbreviate(title)),
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
         ("Recalls", f"{len(protocol.recall_thresholds)}"),
         (_CAPS[protocol.cap_scope], ", ".join("all" if cap == NO_CAP else str(cap) for cap in protocol.max_dets)),
@@ -256,26 +241,8 @@ def _cap_text(cap: int) -> str:
     return "all" if cap == NO_CAP else f"{cap:,}"
 
 
-def score_text(value: float) -> str:
-    """A score as the script of the page writes it."""
-    size = abs(value)
-    if size != 0 and (size < 1e-3 or size >= 1e6):
-        return f"{value:.2e}"
-    return f"{value:.{1 if size >= 100 else 2 if size >= 10 else 4}f}"
-
-
-def iou_text(value: float) -> str:
-    """An IoU threshold with two digits, or with as many as it has: 0.50, 0.125."""
-    short = f"{value:.2f}"
-    return short if abs(float(short) - value) < 1e-9 else f"{value:.6g}"
-
-
-def value_text(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.3f}"
-
-
 def _cell(value: float, *, bar: bool = False) -> Cell:
-    return Cell(_UNDEFINED, None, bar) if math.isnan(value) else Cell(f"{value:.3f}", value, bar)
+    return Cell(UNDEFINED, None, bar) if math.isnan(value) else Cell(f"{value:.3f}", value, bar)
 
 
 def limits_text(area: AreaRange) -> str:
@@ -288,7 +255,3 @@ def limits_text(area: AreaRange) -> str:
 def _side(area: float) -> str:
     side = math.sqrt(max(area, 0.0))
     return f"{side:.0f}²" if side.is_integer() else f"{area:g}"
-
-
-def _rounded(values: npt.NDArray[np.float64]) -> list[float | None]:
-    return [None if math.isnan(value) else round(value, 5) for value in values.tolist()]

@@ -19,7 +19,7 @@ from ioukit._optional import import_extra
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FORMATS", "SUFFIXES", "as_rgb", "file_within", "opened", "picture", "turned", "turns"]
+__all__ = ["SUFFIXES", "as_rgb", "file_within", "opened", "picture", "small_copy", "turned", "turns"]
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 """The formats that are opened, by the names of Pillow."""
@@ -113,6 +113,28 @@ def _has_late_exif(file: BinaryIO) -> bool:
         return False
     finally:
         file.seek(place)
+
+
+def small_copy(
+    path: Path, side: int, expected: tuple[float, float] | None, *, needed_by: str
+) -> tuple[Any, tuple[int, int]]:
+    """A copy of at most ``side`` pixels, turned as the data set means it, and the width and height before.
+
+    Args:
+        path: An ordinary file.
+        side: The most pixels of its width and height.
+        expected: The width and height in the data set, NaN if unknown.
+        needed_by: As for :func:`picture`.
+
+    Raises:
+        Exception: As :func:`opened` and :func:`picture`.
+    """
+    with opened(path) as file:
+        image, orientation = picture(file, needed_by=needed_by)
+        size = image.size
+        image.draft("RGB", (2 * side, 2 * side))
+        small = as_rgb(image, side)
+    return (turned(small, orientation), size[::-1]) if turns(size, orientation, expected) else (small, size)
 
 
 def turns(size: tuple[int, int], orientation: int, expected: tuple[float, float] | None) -> bool:

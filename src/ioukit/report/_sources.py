@@ -1,22 +1,31 @@
-"""Where a page comes from: its input files, its time, and the software that made it."""
+"""Where a page comes from: its input files, its time, the software that made it, and how to look at the data again."""
 
 from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 import platform
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ioukit import _core
-from ioukit.report._names import shown
+from ioukit._output import printable
+from ioukit.evaluation.kinds import find_kind
+from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
+from ioukit.report._texts import abbreviate
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-__all__ = ["InputFile", "input_file", "made_with", "time_text"]
+    from ioukit.datasets import Categories
+    from ioukit.evaluation import Evaluation
+
+__all__ = ["InputFile", "input_file", "input_paths", "made_with", "name_of", "time_text", "view_command"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,19 @@ def input_file(role: str, path: Path) -> InputFile:
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
-    return InputFile(role, shown(path.name), path.stat().st_size, digest.hexdigest())
+    return InputFile(role, abbreviate(path.name), path.stat().st_size, digest.hexdigest())
+
+
+def input_paths(evaluation: Evaluation) -> list[tuple[str, Path]]:
+    """The files that the evaluated data were read from; data from memory have none."""
+    sources = (("Ground truth", evaluation.ground_truth), ("Detections", evaluation.detections))
+    paths = [(role, Path(source.source)) for role, source in sources if source is not None]
+    return [(role, path) for role, path in paths if path.is_file()]
+
+
+def name_of(files: Sequence[InputFile], role: str, otherwise: str = "") -> str:
+    """The name of the file with a role; ``otherwise`` if there is none."""
+    return next((file.name for file in files if file.role == role), otherwise)
 
 
 def made_with() -> tuple[tuple[str, str], ...]:
@@ -54,3 +75,61 @@ def time_text(created: datetime.datetime | None) -> str:
     """The time as a page shows it; now if ``None``."""
     now = created or datetime.datetime.now(datetime.timezone.utc)
     return f"{now:%Y-%m-%d %H:%M}" + (f" {now:%Z}" if now.tzinfo is not None else "")
+
+
+def view_command(
+    evaluations: Sequence[Evaluation], folder: str | os.PathLike[str] | None, *, names: Sequence[str] = ()
+) -> dict[str, Any] | None:
+    """The words of ``ioukit view`` up to the filters, for ``assets/shared/commands.js``, which adds filters to them.
+
+    Args:
+        evaluations: One or several, on the same ground truth.
+        folder: The folder of the photographs.
+        names: The names of the models, if the page has some.
+
+    Returns:
+        ``None`` if some of the data did not come from files, because the command could not read them.
+    """
+    sources = (evaluations[0].ground_truth, *(evaluation.detections for evaluation in evaluations))
+    paths = []
+    for source in sources:
+        # Names with invisible characters could do something else in a shell than what they look like.
+        if source is None or not Path(source.source).exists() or printable(source.source) != source.source:
+            return None
+        # A word with a hyphen before it would be an option.
+        paths.append(f"./{source.source}" if source.source.startswith("-") else source.source)
+    if any(printable(name) != name for name in names):
+        return None
+    words = ["ioukit", "view", *paths, *(word for name in names for word in ("--name", name))]
+    if folder is not None and printable(os.fspath(folder)) == os.fspath(folder):
+        words += ["--images", os.fspath(folder)]
+    return {"before": [*words, *_rules(evaluations[0])], "ids": _by_id(evaluations[0].matches.categories)}
+
+
+def _by_id(categories: Categories) -> dict[str, str]:
+    """The classes that filters must name by their ids, because the page shows other names or names are not unique."""
+    count = Counter(categories.names)
+    return {
+        str(place): f"id:{number}"
+        for place, (number, name) in enumerate(zip(categories.ids.tolist(), categories.names, strict=True))
+        if count[name] > 1 or abbreviate(name) != name or not name or name == "background" or name.startswith("id:")
+    }
+
+
+def _rules(evaluation: Evaluation) -> list[str]:
+    """The options that name the kind of region and the protocol, where they are not the usual ones.
+
+    A protocol with changes of one's own has no name that the command knows; the viewer then follows the usual one.
+    """
+    kind, protocol = evaluation.matches.iou_type, evaluation.protocol
+    words = [] if kind == "bbox" else ["--iou-type", kind]
+    if protocol == find_kind(kind).protocol:
+        return words
+    for name in PROTOCOLS:
+        try:
+            known = find_protocol(name, kind)
+        except ValueError:  # not for this kind
+            continue
+        if known == protocol:
+            return [*words, "--protocol", name]
+    return words

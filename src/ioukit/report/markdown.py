@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
-from ioukit.report import _numbers
-from ioukit.report.markdown_text import escaped, markdown_row, markdown_table
+from ioukit.report._numbers import measure_rows
+from ioukit.report._texts import abbreviate, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ioukit.evaluation import ClassResult, Evaluation, Measure, RequirementResult
 
-__all__ = ["markdown_summary"]
+__all__ = ["escaped", "markdown_summary", "markdown_table"]
 
 # GitHub refuses summaries of more than 1 MiB per step. Half of it leaves room for what else a step writes.
 _MOST_BYTES = 512 * 1024
 _MOST_NOTES = 50
+_SIGNS = re.compile(r"[\\`*_{}\[\]()#+!|~<>&@$^=\u2028\u2029]|://|www\.|^-+|^\d+\.")
+"""What a dialect of Markdown could take for more than text: in a line, in a cell of a table, or as a link."""
 
 
 def markdown_summary(
@@ -88,7 +91,7 @@ def _requirements(results: Sequence[RequirementResult]) -> str:
 def _measures(evaluation: Evaluation) -> str:
     rows = [
         (escaped(measure.key), value, iou, escaped(area), cap)
-        for measure, iou, area, cap, value in _numbers.measure_rows(evaluation)
+        for measure, iou, area, cap, value in measure_rows(evaluation)
     ]
     return markdown_table(("Metric", "Value", "IoU", "Area", "Detections"), rows, numbers=(1, 4))
 
@@ -112,10 +115,10 @@ def _classes(evaluation: Evaluation, worst: int, room: int) -> list[str]:
     rows: list[tuple[str, ...]] = []
     room -= 500 + len(markdown_table(head, ()).encode())  # with the heading
     for result in ranked[:worst]:
-        numbers = [_numbers.text(result.summary[key]) for key in keys]
+        numbers = [text(result.summary[key]) for key in keys]
         counts = f"{result.num_ground_truth:,}", f"{result.num_detections:,}"
         row = (escaped(result.name, f"class {result.id}"), *numbers, *counts)
-        room -= len(markdown_row(row).encode()) + 1
+        room -= len(_row(row).encode()) + 1
         if room < 0:
             break
         rows.append(row)
@@ -131,3 +134,28 @@ def _ranked(evaluation: Evaluation, main: Measure) -> list[ClassResult]:
     sign = -1 if main.quantity == "MR" else 1  # a low miss rate is good
     defined = [result for result in evaluation.per_class if not math.isnan(result.summary[main.key])]
     return sorted(defined, key=lambda result: (sign * result.summary[main.key], result.id))
+
+
+def escaped(value: str, otherwise: str = "") -> str:
+    """Text of one line that Markdown shows as it is, without formats, links, HTML and cells of a table.
+
+    Signs become HTML entities, which all dialects of Markdown read. An underscore gets a backslash instead, so that
+    usual names stay readable in the source.
+    """
+    return _SIGNS.sub(lambda found: _entities(found[0]), abbreviate(value.strip(), otherwise))
+
+
+def _entities(found: str) -> str:
+    return "\\_" if found == "_" else "".join(sign if sign.isalnum() else f"&#{ord(sign)};" for sign in found)
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
+    """A table; the columns at the positions `numbers` are aligned to the right."""
+    right = set(numbers)
+    line = [("---:" if at in right else "---") for at in range(len(head))]
+    return "\n".join(map(_row, [head, line, *rows]))
+
+
+def _row(cells: Sequence[str]) -> str:
+    """One line of a table."""
+    return f"| {' | '.join(cells)} |"

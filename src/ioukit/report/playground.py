@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ioukit.overlap.variants import VARIANTS
@@ -145,19 +144,16 @@ def playground_page() -> str:
 
 
 def _as_data(variant: Variant) -> dict[str, Any]:
+    plain = ("range", "dimension", "degenerate", "gradient", "reference")
     return {
         "name": variant.name,
         "title": TITLES.get(variant.name, variant.name),
         "formula": variant.formula,
         "low": variant.low,
         "high": None if variant.high == math.inf else variant.high,
-        "range": variant.range,
-        "dimension": variant.dimension,
-        "degenerate": variant.degenerate,
-        "gradient": variant.gradient,
-        "reference": variant.reference,
+        **{name: getattr(variant, name) for name in plain},
         # The help texts are written for docstrings, with two backticks around code.
-        "options": {name: re.sub("``", "", text) for name, text in variant.options.items()},
+        "options": {name: text.replace("``", "") for name, text in variant.options.items()},
         "option_values": dict(variant.option_values),
         "has_loss": variant.name in LOSSES,
     }

@@ -1,22 +1,89 @@
-"""Writing the report of an evaluation."""
+"""Pages as files: what every page has, what may be written where, and that a page is written whole or not at all."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ioukit._output import check_output, write_whole
-from ioukit.report.data import input_paths, report_data
-from ioukit.report.page import report_page
+from ioukit.report import _html
 
 if TYPE_CHECKING:
-    import datetime
     import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from ioukit.evaluation import Evaluation
+    from ioukit.report._sources import InputFile
 
-__all__ = ["check_report", "write_report"]
+__all__ = ["Layout", "Page", "check_report", "write_page"]
+
+
+class Layout(NamedTuple):
+    """The files of ``report/assets`` that a kind of page is made of."""
+
+    template: str
+    styles: tuple[str, ...]
+    scripts: tuple[str, ...]
+    needed_by: str
+    """The function that writes the page, for the message if Jinja2 is not installed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """What the template of every page gets. Invisible characters in texts are already escaped."""
+
+    layout: ClassVar[Layout]
+
+    title: str
+    created: str
+    facts: tuple[tuple[str, str], ...]
+    """The names and numbers of the head: of images, classes and so on."""
+    notes: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+    files: tuple[InputFile, ...]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """For each missing part of the page, the reason why it is missing."""
+    drawn: Mapping[str, Any] = field(repr=False)
+    """The data of the page's script: numbers, names and lists."""
+
+    def html(self) -> str:
+        """The page as one HTML text, which needs no other file.
+
+        Raises:
+            ModuleNotFoundError: If Jinja2 is not installed.
+        """
+        template, styles, scripts, needed_by = self.layout
+        return _html.page(
+            _html.asset(template),
+            css=_html.style(*styles),
+            js=_html.program(*scripts),
+            data=self.drawn,
+            needed_by=needed_by,
+            report=self,
+        )
+
+
+def write_page(
+    path: str | os.PathLike[str],
+    images: str | os.PathLike[str] | None,
+    inputs: Iterable[Path],
+    make: Callable[[Path | None], Page],
+) -> None:
+    """Write a page. After an error the file is as it was.
+
+    Args:
+        path: The file to write.
+        images: The folder of the photographs.
+        inputs: The files that the data were read from, which are not overwritten.
+        make: Collects the data of the page, with the folder of the photographs.
+
+    Raises:
+        ValueError: As :func:`check_report`.
+        OSError: If the file cannot be written.
+    """
+    target, folder = Path(path), None if images is None else Path(images)
+    check_report(target, inputs, folder)
+    write_whole(target, make(folder).html())
 
 
 def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> None:
@@ -34,56 +101,3 @@ def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> Non
     inside = path.exists() and path.resolve().is_relative_to(images.resolve())
     if inside and path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{path} is in the folder of the images and would be overwritten")
-
-
-def write_report(
-    evaluation: Evaluation,
-    path: str | os.PathLike[str],
-    images: str | os.PathLike[str] | None = None,
-    *,
-    title: str | None = None,
-    iou_threshold: float | None = None,
-    score_threshold: float | None = None,
-    worst: int = 24,
-    created: datetime.datetime | None = None,
-    threads: int | None = None,
-) -> None:
-    """Write one HTML file that shows how good a detector is, which errors it makes, and on which images.
-
-    The file needs no server and no network. Needs the extra ``report``.
-
-    Args:
-        evaluation: The result of ``evaluate``.
-        path: The file to write. After an error it is as it was.
-        images: The folder of the photographs, for thumbnails of the worst images; boxes without photographs if
-            ``None``.
-        title: The heading; the name of the file of the detections if ``None``.
-        iou_threshold: IoU threshold of curves, confusion matrix, errors and images, one of the protocol's. If
-            ``None``, its main one: 0.5, or the lowest if 0.5 is not among them.
-        score_threshold: Detections with this score or a higher one count in the matrix and on the images; the score
-            with the best F1 for all classes together if ``None``.
-        worst: How many images to show, those with the most errors first.
-        created: The time that the report shows; now if ``None``.
-        threads: How many threads; all cores if ``None``.
-
-    Raises:
-        ValueError: If ``path`` is a folder, is in a folder that does not exist, is a file that the evaluation was read
-            from, or is one of the images; if ``images`` is not a folder, the protocol has no such IoU threshold,
-            ``score_threshold`` is NaN or ``worst`` is negative.
-        ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
-        OSError: If the file cannot be written.
-    """
-    target = Path(path)
-    folder = None if images is None else Path(images)
-    check_report(target, [source for _, source in input_paths(evaluation)], folder)
-    data = report_data(
-        evaluation,
-        images=folder,
-        title=title,
-        iou_threshold=iou_threshold,
-        score_threshold=score_threshold,
-        worst=worst,
-        created=created,
-        threads=threads,
-    )
-    write_whole(target, report_page(data))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import os
+import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +17,20 @@ if TYPE_CHECKING:
     from ioukit.viewer.server.app import App
     from ioukit.viewer.server.running import Server
 
-__all__ = ["Viewer", "view"]
+__all__ = ["FRAMES", "Viewer", "view"]
+
+FRAMES = (
+    *(f"{scheme}://{host}:*" for scheme in ("http", "https") for host in ("localhost", "127.0.0.1")),
+    *("vscode-webview:", "vscode-file:"),
+)
+"""The pages that may hold the viewer in a frame: notebooks on this machine."""
+
+_HEIGHT = 760
+_ELSEWHERE = (
+    *("COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE", "JUPYTERHUB_USER", "BINDER_SERVICE_HOST", "CODESPACES"),
+    *("DATABRICKS_RUNTIME_VERSION", "SAGEMAKER_INTERNAL_IMAGE_URI", "SSH_CONNECTION"),
+)
+"""Environment variables of kernels that run on another machine than the browser."""
 
 
 class Viewer:
@@ -55,7 +70,7 @@ class Viewer:
         Args:
             images: How many images at most. Each adds a photograph of up to 640 pixels.
         """
-        from ioukit.viewer.server.page import static_page  # noqa: PLC0415 - as in `view`
+        from ioukit.viewer.server.views import static_page  # noqa: PLC0415 - as in `view`
 
         return static_page(self._app.views.cut_out(_pairs(self._query), images))
 
@@ -70,11 +85,9 @@ class Viewer:
         return f"Viewer at {self.address}" if running else "Viewer without a server"
 
     def _repr_html_(self) -> str:
-        from ioukit.viewer.server.notebooks import frame, static_frame  # noqa: PLC0415 - as in `view`
-
         if self._server is None or not self._server.is_running:
-            return static_frame(self.to_html())
-        return frame(self._server.frame_address(self._query), self._server.address(self._query))
+            return _static_frame(self.to_html())
+        return _frame(self._server.frame_address(self._query), self._server.address(self._query))
 
 
 def view(
@@ -121,9 +134,13 @@ def view(
     # Servers need modules that `from ioukit import *` should not load.
     from ioukit.viewer.images.thumbnails import cache_folder  # noqa: PLC0415
     from ioukit.viewer.server.building import app_of, filter_query  # noqa: PLC0415
-    from ioukit.viewer.server.notebooks import FRAMES, in_notebook, is_elsewhere  # noqa: PLC0415
-    from ioukit.viewer.server.running import Server, check_installed, open_browser  # noqa: PLC0415
-    from ioukit.viewer.server.running_servers import share_server, shared_server  # noqa: PLC0415
+    from ioukit.viewer.server.running import (  # noqa: PLC0415
+        Server,
+        check_installed,
+        open_browser,
+        share_server,
+        shared_server,
+    )
 
     folder = None if images is None else Path(images)
     if folder is not None and not folder.is_dir():
@@ -138,7 +155,7 @@ def view(
         for note in found:
             warnings.warn(note, stacklevel=2)
         app.views.check(_pairs(query))
-        if (in_notebook() and is_elsewhere()) if static is None else static:
+        if (_in_notebook() and _is_elsewhere()) if static is None else static:
             return Viewer(app, None, query)
         server = Server(app, host=host, port=port, frames=FRAMES)
         server.start()
@@ -147,7 +164,7 @@ def view(
         server.app.views.check(_pairs(query))
         if static:
             return Viewer(server.app, None, query)
-    if browser or (browser is None and not in_notebook()):
+    if browser or (browser is None and not _in_notebook()):
         open_browser(server.address(query, ticket=True))
     return Viewer(server.app, server, query)
 
@@ -170,3 +187,43 @@ def _key(data: Any, folder: Path | None, columns: Any, *rest: Any) -> tuple[Any,
         return None
     named = data.items() if isinstance(data, Mapping) else [("", data)]
     return (*((name, id(one)) for name, one in named), folder, columns, *rest)
+
+
+def _in_notebook() -> bool:
+    """Whether this is the kernel of a notebook, which shows what the last line of a cell returns."""
+    module = sys.modules.get("IPython")
+    shell = None if module is None else module.get_ipython()
+    return hasattr(shell, "kernel")
+
+
+def _is_elsewhere() -> bool:
+    """Whether the browser likely runs on another machine, from which this one cannot be reached."""
+    return any(os.environ.get(name) for name in _ELSEWHERE)
+
+
+def _frame(address: str, plain: str) -> str:
+    """The page of a server in a frame, as HTML of a notebook.
+
+    Args:
+        address: The address for the frame.
+        plain: The address for a page of its own.
+    """
+    words = (
+        "This frame is empty if the notebook runs on another machine, or if the viewer has ended: run the cell again, "
+        "or pass <code>static=True</code>."
+    )
+    return (
+        f'<iframe src="{html.escape(address)}" width="100%" height="{_HEIGHT}" title="ioukit view" allowfullscreen '
+        'style="border: 1px solid #8886; border-radius: 6px"></iframe>'
+        f'<p style="font-size: 85%; margin: 4px 0"><a href="{html.escape(plain)}" target="_blank" rel="noopener">Open '
+        f"in a page of its own</a>. {words}</p>"
+    )
+
+
+def _static_frame(page: str) -> str:
+    """A page without a server in a frame. It can run its own script, and reach neither the notebook nor a server."""
+    plain = html.escape(page).encode("ascii", "xmlcharrefreplace").decode()  # whatever the notebook is stored as
+    return (
+        f'<iframe srcdoc="{plain}" width="100%" height="{_HEIGHT}" title="ioukit view" '
+        'sandbox="allow-scripts" style="border: 1px solid #8886; border-radius: 6px"></iframe>'
+    )

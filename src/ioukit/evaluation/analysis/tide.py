@@ -16,6 +16,7 @@ from ioukit.evaluation.analysis._near import near_pairs
 from ioukit.evaluation.table import NEARLY_ONE, MatchTable, NearPairs
 
 __all__ = ["BACKGROUND_THRESHOLD", "ERROR_KINDS", "ErrorKinds", "error_kinds"]
+__all__ += ["best_overlaps", "kinds_of_false_positives"]
 
 ERROR_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed")
 """The kinds of errors; the last is an error of objects, the others are errors of detections."""
@@ -224,17 +225,11 @@ def _sort(scene: _Scene, near: NearPairs, most: float, least: float) -> _Errors:
     row = np.flatnonzero(~scene.found)
     error, target, iou = _overlaps(scene, row, near, least)
     alike = scene.category[row[error]] == scene.object_category[target]
-    same, same_target = _best(scene, len(row), error[alike], target[alike], iou[alike])
-    other, other_target = _best(scene, len(row), error[~alike], target[~alike], iou[~alike])
-    tests = (
-        (_LOCALISATION, (least <= same) & (same <= most), same_target),
-        (_CLASSIFICATION, other >= most, other_target),
-        (_DUPLICATE, same >= most, same_target),
-        (_BACKGROUND, (same <= least) & (other <= least), np.full(len(row), -1)),
+    order = scene.object_order[target]
+    (same, same_target), (other, other_target) = (
+        best_overlaps(len(row), error[chosen], target[chosen], iou[chosen], order[chosen]) for chosen in (alike, ~alike)
     )
-    holds, targets = [test for _, test, _ in tests], [target for *_, target in tests]
-    kind = np.select(holds, [kind for kind, *_ in tests], _BOTH).astype(np.int8)
-    target = np.select(holds, targets, other_target)
+    kind, target = kinds_of_false_positives(same, same_target, other, other_target, most=most, least=least)
 
     # Of all errors of one unmatched object, the one with the highest score could have matched it.
     able = np.isin(kind, (_LOCALISATION, _CLASSIFICATION))
@@ -260,13 +255,50 @@ def _overlaps(scene: _Scene, row: Rows, near: NearPairs, least: float) -> tuple[
     return error[wanted], near.object[wanted], near.iou[wanted]
 
 
-def _best(scene: _Scene, count: int, error: Rows, target: Rows, iou: Floats) -> tuple[Floats, Rows]:
-    """(E,) highest IoU of each error, 0 if it has no pairs, and (E,) the first object with that IoU, -1 for none."""
-    order = np.lexsort((scene.object_order[target], -iou, error))
-    first = order[_first_of_run(error[order])]
+def best_overlaps(
+    count: int, error: npt.NDArray[np.intp], target: Rows, iou: Floats, order: Rows
+) -> tuple[Floats, Rows]:
+    """(count,) highest IoU of each detection, 0 for none, and the first object of the file with it, -1 for none.
+
+    Args:
+        count: How many detections there are.
+        error: (P,) the detection of each pair, below ``count``.
+        target: (P,) the row of its object.
+        iou: (P,) its IoU.
+        order: (P,) the row of the object in the data.
+    """
     highest, best = np.zeros(count), np.full(count, -1)
-    highest[error[first]], best[error[first]] = iou[first], target[first]
+    np.maximum.at(highest, error, iou)
+    top = np.flatnonzero(iou == highest[error])
+    top = top[np.argsort(-order[top], kind="stable")]  # the first one is written last
+    best[error[top]] = target[top]
     return highest, best
+
+
+def kinds_of_false_positives(
+    same: Floats,
+    same_object: npt.NDArray[np.integer[Any]],
+    other: Floats,
+    other_object: npt.NDArray[np.integer[Any]],
+    *,
+    most: float,
+    least: float,
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[Any]]:
+    """The kind of each false positive, as :func:`error_kinds` says, and the row of the object of the error.
+
+    Args:
+        same: Highest IoU with an object of its class; 0 for none.
+        same_object: Row of that object.
+        other: Highest IoU with an object of another class; 0 for none.
+        other_object: Row of that object; -1 for none.
+        most: ``t_f``.
+        least: ``t_b``.
+    """
+    tests = [(least <= same) & (same <= most), other >= most, same >= most, (same <= least) & (other <= least)]
+    kind = np.select(tests, [_LOCALISATION, _CLASSIFICATION, _DUPLICATE, _BACKGROUND], _BOTH).astype(np.int8)
+    about = np.where((kind == _LOCALISATION) | (kind == _DUPLICATE), same_object, other_object)
+    about[kind == _BACKGROUND] = -1
+    return kind, about
 
 
 def _first_of_run(values: Rows) -> Flags:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ioukit.report.junit_suite import SuiteCase, suite_xml
-from ioukit.report.markdown_text import escaped, markdown_table
+from ioukit.report.markdown import escaped, markdown_table
 from ioukit.runs.gate.results import shown_check, shown_number
 
 if TYPE_CHECKING:

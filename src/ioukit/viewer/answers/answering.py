@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
 from ioukit.viewer.answers.conditions import Tagged
 from ioukit.viewer.answers.counting import Histogram, facets_and_histograms
 from ioukit.viewer.answers.filters import Filter
-from ioukit.viewer.answers.iou_levels import NOT_COUNTED
 from ioukit.viewer.answers.ratios import ratio
 from ioukit.viewer.answers.selecting import Selection, select
 from ioukit.viewer.answers.sorting import sorted_images
+from ioukit.viewer.answers.values import finite_or_none
 
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
@@ -66,7 +67,7 @@ class Counts:
             counts["fn"] = None
         if "fp" in self.undefined:
             counts |= {"tp": self.found, "fp": None}
-        return counts | {name: _defined(getattr(self, name)) for name in ("precision", "recall", "f1")}
+        return counts | {name: finite_or_none(getattr(self, name)) for name in ("precision", "recall", "f1")}
 
     def _ratio(self, name: str) -> float:
         return math.nan if name in self.undefined else float(ratio(name, self.tp, self.fp, self.found, self.fn))
@@ -144,16 +145,9 @@ def _count_images(
     selection: Selection, tagged: Tagged, facets: dict[str, Any], histograms: dict[str, Histogram]
 ) -> None:
     """Add how many images have each tag, a note, and each value of a column of images."""
-    has_marks = np.ones(len(selection.passed), np.bool_)
-    if selection.filters_marks and selection.image_conditions:
-        has_marks = selection.has_marks
-    elif selection.filters_marks:
-        has_marks = selection.images
 
     def without(name: str) -> Flags:
-        others = [row for row, other in enumerate(selection.image_conditions) if other != name]
-        passed: Flags = has_marks & ~np.logical_or.reduce(selection.image_failed[others], axis=0)
-        return passed
+        return selection.has_marks & selection.images_passing_all_but(name)
 
     of_tag, of_noted = without("tag"), without("noted")
     facets["tag"] = {tag: int(of_tag[rows].sum()) for tag, rows in sorted(tagged.tags.items())}
@@ -178,7 +172,3 @@ def _counts(selection: Selection, model: int) -> Counts:
         of += np.bincount(kinds, minlength=len(of))
     detected, tp, fp, missed, *ignored, _ = of.tolist()
     return Counts(tp, fp, detected, missed, sum(ignored), selection.undefined)
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import math
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,22 +17,55 @@ import numpy.typing as npt
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import evaluate
 from ioukit.evaluation._same_scene import check_same_ground_truth
-from ioukit.viewer.answers.best_score import best_score
-from ioukit.viewer.answers.bins import bins_of, even_edges, largest_of, size_edges
-from ioukit.viewer.answers.iou_levels import Level, Overlaps
-from ioukit.viewer.answers.recent import Recent
+from ioukit.evaluation.analysis.outcomes_by_score import OutcomesByScore, Overlaps
+from ioukit.viewer.answers.bins import IOU_EDGES, bins_of, even_edges, largest_of, size_edges
+from ioukit.viewer.answers.issues import Issues
 from ioukit.viewer.answers.sizes import Sizes, areas_of, named_ranges
-from ioukit.viewer.answers.values import Issues, LeftOutError, Value, some_of
+from ioukit.viewer.answers.values import LeftOutError, Value, some_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Categories
     from ioukit.evaluation import Evaluation, MatchTable, Protocol
 
-__all__ = ["MOST_MODELS", "Collection", "Model"]
+__all__ = ["MOST_MODELS", "Collection", "Model", "Recent", "best_score"]
 
 MOST_MODELS = 3
 _NEAR = 0.1  # the background threshold of TIDE
-_KEPT = 2  # of each model: levels, marks, and bins by their two keys; and selections
+_STEPS = 1000  # scores that are tried first for the best one
+_KEPT = 2  # of each model: levels, marks, bins of IoU by the level, bins of two other keys; and selections
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Kept = TypeVar("_Kept")
+
+
+class Recent(Generic[_Key, _Kept]):
+    """Keeps the results of the last keys.
+
+    Args:
+        most: How many results it keeps.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: dict[_Key, _Kept] = {}
+
+    def of(self, key: _Key, make: Callable[[], _Kept]) -> _Kept:
+        """The result of a key: the one that is kept, or one that is made now and kept in the place of the oldest.
+
+        Nothing waits while a result is made. If two threads make it, both get the one that was ready first.
+        """
+        with self._lock:
+            if key in self._kept:
+                self._kept[key] = self._kept.pop(key)
+                return self._kept[key]
+        made = make()
+        with self._lock:
+            found = self._kept.setdefault(key, made)
+            while len(self._kept) > self._most:
+                del self._kept[next(iter(self._kept))]
+            return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +76,8 @@ class Model:
     evaluation: Evaluation = field(repr=False)
     marks: Recent[tuple[float, float], Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
     """The marks of the last thresholds, see :func:`ioukit.viewer.answers.marks.marks_at`."""
-    _levels: Recent[int, Level] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
-    _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    _levels: Recent[int, OutcomesByScore] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(2 * _KEPT), init=False, repr=False)
 
     @property
     def detections(self) -> Detections:
@@ -82,7 +117,7 @@ class Model:
         """The highest overlaps of detections and objects, whatever the thresholds."""
         return Overlaps.of(self.table)
 
-    def level(self, at_iou: float) -> Level:
+    def level(self, at_iou: float) -> OutcomesByScore:
         """What holds at an IoU threshold; the last ones are kept.
 
         Raises:
@@ -90,7 +125,25 @@ class Model:
         """
         protocol = self.evaluation.protocol
         at = protocol.position_of_iou(at_iou)
-        return self._levels.of(at, lambda: Level(self.table, self.overlaps, protocol.iou_thresholds[at]))
+        return self._levels.of(at, lambda: OutcomesByScore(self.table, protocol.iou_thresholds[at], self.overlaps))
+
+    @cached_property
+    def _bins_of_overlaps(self) -> npt.NDArray[np.uint8]:
+        """(N,) the bin of the highest IoU of each detection."""
+        overlaps = self.overlaps.of_detection
+        rows, bins = np.flatnonzero(overlaps), np.zeros(len(overlaps), np.uint8)
+        bins[rows] = bins_of(overlaps[rows], IOU_EDGES)
+        return bins
+
+    def iou_bins(self, level: OutcomesByScore) -> npt.NDArray[np.uint8]:
+        """(N,) the bin of the IoU of each detection at an IoU threshold."""
+
+        def make() -> npt.NDArray[np.uint8]:
+            found: npt.NDArray[np.uint8] = self._bins_of_overlaps.copy()
+            found[level.matched_detection] = bins_of(level.matched_iou, IOU_EDGES)
+            return found
+
+        return self._bins.of(f"iou {level.iou_threshold!r}", make)
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,3 +416,45 @@ def _value(name: str, of: Any, values: npt.NDArray[Any], rows: npt.NDArray[Any])
     if chosen.dtype.kind == "b":
         return Value(name, of, chosen.astype(np.int32), ("no", "yes"))
     return Value.of_numbers(name, of, chosen)
+
+
+def best_score(table: MatchTable) -> float:
+    """The score threshold with the best F1 of all classes at the main IoU threshold: ``score_curves(table).overall``'s.
+
+    The lowest score if there is no true positive, as in the report; 0 without detections. F1 of ``n`` detections is at
+    most ``2 G / (n + G)`` with ``G`` objects. So F1 at a thousand scores tells how many detections the best threshold
+    can have at most, and only these are sorted.
+    """
+    if not len(table):
+        return 0.0
+    counted = ~table.is_ignored()
+    found: npt.NDArray[np.bool_] = table.is_true_positive()[counted]
+    score: npt.NDArray[np.float64] = table.detections.score[counted]
+    objects = int(table.num_objects[:, table.protocol.position_of_area(table.protocol.main_area)].sum())
+    if not found.any():
+        return float(table.detections.score.min())
+    order = np.argsort(-score[found])
+    of_found = score[found][order]
+    tried = np.unique(of_found[:: max(1, len(of_found) // _STEPS)])
+    tp = np.searchsorted(-of_found, -tried, side="right")
+    total = _at_least(score, tried)
+    best = float((2 * tp / (total + objects)).max())
+    most = min(len(score), math.ceil(2 * max(objects, len(of_found)) / best - objects) + 1)
+    if most < len(score):
+        least = np.partition(score, len(score) - most)[len(score) - most]
+        score, found = score[score >= least], found[score >= least]
+    order = np.argsort(-score, kind="stable")
+    score, found = score[order], found[order]
+    last = np.flatnonzero(np.append(score[1:] != score[:-1], True))
+    tp = np.cumsum(found, dtype=np.int64)[last]
+    return float(score[last[np.argmax(2 * tp / (last + 1 + objects))]])
+
+
+def _at_least(score: npt.NDArray[np.float64], thresholds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """How many scores reach each of some ascending thresholds."""
+    below = np.zeros(len(thresholds) + 1, np.int64)
+    for start in range(0, len(score), 1 << 18):
+        below += np.bincount(
+            np.searchsorted(thresholds, score[start : start + (1 << 18)], side="right"), minlength=len(below)
+        )
+    return np.cumsum(below[::-1])[::-1][1:]

@@ -1,40 +1,47 @@
-"""The conditions of a filter: which marks and which images pass each of them."""
+"""What marks are filtered and counted by, and the conditions of a filter on marks and on images.
+
+Owns: the keys (``outcome``, ``class``, a column of the user's): for each its values and the number that every mark has
+there. A facet counts these numbers, and a condition looks them up, so that both agree on what a value is. Names of the
+filter are looked up here, once per filter, and what the collection does not have is refused here.
+
+Does not own: the spelling of filters (`filters.py`), the columns of marks (`marks.py`), which marks pass all conditions
+(`selecting.py`). Scores, IoUs and sizes are the exception to the rule above: ranges compare the numbers themselves,
+because the bins of a histogram are wider than a range may be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit.evaluation.analysis.outcomes_by_score import DETECTED, IGNORED_OBJECT
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
+from ioukit.viewer.answers.bins import IOU_EDGES
 from ioukit.viewer.answers.filters import BACKGROUND, CHANGES, OUTCOMES, Filter, Range
-from ioukit.viewer.answers.iou_levels import DETECTED, IGNORED_OBJECT
-from ioukit.viewer.answers.marks import Detections, Marks, Side, marks_at
+from ioukit.viewer.answers.marks import Side, marks_at
 from ioukit.viewer.answers.values import some_of
 
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
     from ioukit.viewer.answers.values import Value
 
-__all__ = [
-    "Tagged",
-    "change_codes",
-    "column_called",
-    "flag_bits",
-    "image_conditions",
-    "image_failures",
-    "in_column",
-    "issue_bits",
-    "kinds_of_issues",
-    "mark_conditions",
-    "marks_passing",
-    "position_of",
-]
+__all__ = ["Condition", "Key", "Tagged", "check_filter", "column_called", "conditions_on_images", "conditions_on_marks"]
+__all__ += ["among", "keys_of_marks"]
 
+Codes = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
+
+_CHANGE_OF_FOUND = np.array(
+    [[CHANGES.index("neither"), CHANGES.index("won")], [CHANGES.index("lost"), CHANGES.index("both")]], np.uint8
+)
+"""[found by the first model, found by the other] the position in CHANGES."""
+_NEED_DETECTIONS = ("outcome", "error", "score", "iou", "true", "predicted", "change")
+_NEED_NO_DETECTIONS = (("outcome", "detected"), ("outcome", "ignored"))
 
 
 @dataclass(frozen=True)
@@ -47,176 +54,169 @@ class Tagged:
     """The positions of the images that have a note, themselves or one of their marks."""
 
 
-def mark_conditions(collection: Collection, chosen: Filter) -> list[str]:
-    """The conditions of a filter on marks, by the keys of the filter; ``cell`` is one of the confusion matrix."""
-    given = {
-        "class": chosen.classes,
-        "outcome": chosen.outcome,
-        "error": chosen.error,
-        "cell": chosen.true or chosen.predicted,
-        "score": chosen.score,
-        "iou": chosen.iou,
-        "size": chosen.size,
-        "area": chosen.area,
-        "flag": chosen.flag,
-        "issue": chosen.issue,
-        "change": chosen.change,
-    }
-    columns = [f"column.{name}" for name in chosen.columns if column_called(collection, name).of == "object"]
-    return [name for name, wanted in given.items() if wanted] + columns
+class Key(NamedTuple):
+    """Something that marks are counted by: a number for each mark."""
+
+    name: str
+    """The key of the filter."""
+    codes: Callable[[Side], Codes]
+    """The number of each mark: a position in the names, or the bin; their number for none."""
+    names: Sequence[str] = ()
+    """What the numbers stand for."""
+    edges: npt.NDArray[np.float64] | None = None
+    """The edges of the bins, if the numbers are bins of a histogram."""
+    are_bits: bool = False
+    """Whether a mark may have several names: the number holds a bit for each."""
+    of_objects: bool = False
+    """Whether detections have none."""
+
+    @property
+    def size(self) -> int:
+        """All numbers are below this one."""
+        return 256 if self.are_bits else len(self.names) + 1 if self.edges is None else len(self.edges)
+
+    def passing(self, wanted: Sequence[int]) -> Callable[[Side], Flags]:
+        """A test for the marks that have one of some names.
+
+        Args:
+            wanted: Positions of names.
+        """
+        passes = np.zeros(self.size, np.bool_)
+        if self.are_bits:
+            passes[:] = np.arange(self.size) & sum(1 << place for place in set(wanted))
+        else:
+            passes[list(wanted)] = True
+
+        def test(side: Side) -> Flags:
+            found: Flags = passes[self.codes(side)] if side.is_object or not self.of_objects else _none(side)
+            return found
+
+        return test
 
 
-def marks_passing(collection: Collection, chosen: Filter, of_model: Marks, side: Side, name: str) -> Flags:
-    """Which marks of a side pass a condition.
+class Condition(NamedTuple):
+    """A condition of a filter."""
+
+    name: str
+    """The key of the filter; ``cell`` for one on the confusion matrix."""
+    test: Callable[[Any], Flags]
+    """Which marks of a side pass; of a condition on images, which images pass, whatever is given."""
+
+
+def keys_of_marks(collection: Collection, chosen: Filter) -> list[Key]:
+    """What marks are counted by.
 
     Args:
         collection: What is shown.
-        chosen: The filter.
-        of_model: The marks of the model.
-        side: Its objects or detections.
-        name: One of :func:`mark_conditions`.
+        chosen: The filter, for the thresholds and the models of ``change``.
+    """
+    keys = [
+        Key("outcome", lambda side: side.outcome, OUTCOMES),
+        Key("error", lambda side: side.error, ERROR_KINDS),
+        Key("area", lambda side: side.area_range, [label for label, _, _ in collection.area_ranges]),
+        Key("score", lambda side: side.score_bin, edges=collection.score_edges),
+        Key("iou", lambda side: side.iou_bin, edges=IOU_EDGES),
+        Key("size", lambda side: side.size_bin, edges=collection.size_edges),
+        Key("class", lambda side: side.category, collection.categories.names),
+    ]
+    if collection.issues is not None:
+        keys.append(Key("issue", lambda side: side.issue, collection.issues.kinds, are_bits=True))
+    keys.append(Key("flag", lambda side: side.flag, collection.flags, are_bits=True, of_objects=True))
+    if len(collection.models) > 1:
+        keys.append(Key("change", lambda _: _change_codes(collection, chosen), CHANGES, of_objects=True))
+    keys += [_key_of_column(value) for value in collection.values.values() if value.of == "object"]
+    return keys
+
+
+def _key_of_column(value: Value) -> Key:
+    edges = value.edges if value.texts is None else None
+    return Key(f"column.{value.name}", lambda _: value.codes, value.texts or (), edges, of_objects=True)
+
+
+def conditions_on_marks(collection: Collection, chosen: Filter) -> list[Condition]:
+    """The conditions of a filter on marks.
 
     Raises:
         ValueError: If the filter names what is not in the collection.
     """
-    if name in ("score", "iou", "size"):
-        return _in_ranges(getattr(side, name), getattr(chosen, name))
-    if name == "cell":
-        return _in_cells(collection, chosen, of_model, side)
-    if name.startswith("column."):
-        column = column_called(collection, name.removeprefix("column."))
-        passed = in_column(column, chosen.columns[column.name])
-        return passed if side.is_object else np.zeros(len(side), np.bool_)
-    if name in ("flag", "issue"):
-        bits = flag_bits(collection, side) if name == "flag" else issue_bits(collection, of_model, side)
-        known = collection.flags if name == "flag" else kinds_of_issues(collection)
-        mask = sum({1 << position_of(known, one, name) for one in getattr(chosen, name)})
-        found: Flags = (bits & np.uint8(mask)) != 0
-        return found
-    codes: npt.NDArray[Any]
-    if name == "class":
-        wanted = [place for one in chosen.classes for place in collection.classes_called(one)]
-        codes, count = side.category, len(collection.categories)
-    elif name == "outcome":
-        codes, wanted, count = side.outcome, [OUTCOMES.index(one) for one in chosen.outcome], len(OUTCOMES)
-    elif name == "error":
-        codes, wanted, count = side.error, [ERROR_KINDS.index(one) for one in chosen.error], len(ERROR_KINDS)
-    elif name == "area":
-        labels = [label for label, _, _ in collection.area_ranges]
-        codes, wanted = side.area_range, [position_of(labels, one, "area range") for one in chosen.area]
-        count = len(labels)
-    else:
-        codes, wanted = change_codes(collection, chosen, side), [CHANGES.index(one) for one in chosen.change]
-        count = len(CHANGES)
-    return _among(count + 1, wanted)[codes]
+    keys = {key.name: key for key in keys_of_marks(collection, chosen)}
+    labels = keys["area"].names
+    positions: dict[str, Callable[[str], list[int]]] = {
+        "class": collection.classes_called,
+        "outcome": lambda name: [OUTCOMES.index(name)],
+        "error": lambda name: [ERROR_KINDS.index(name)],
+        "area": lambda name: [_position_of(labels, name, "area range")],
+        "flag": lambda name: [_position_of(collection.flags, name, "flag")],
+        "issue": lambda name: [_position_of(_kinds_of_issues(collection), name, "issue")],
+        "change": lambda name: [_changes(collection).index(name)],
+    }
+    found = []
+    for name, of_name in positions.items():
+        wanted = chosen.classes if name == "class" else getattr(chosen, name)
+        if wanted:
+            places = [place for one in wanted for place in of_name(one)]  # what is not there is refused here
+            found.append(Condition(name, keys[name].passing(places)))
+    found += [
+        Condition(name, functools.partial(_in_ranges_of, name, getattr(chosen, name)))
+        for name in ("score", "iou", "size")
+        if getattr(chosen, name)
+    ]
+    if chosen.true or chosen.predicted:
+        found.append(Condition("cell", _in_cells(collection, chosen)))
+    for name, texts in chosen.columns.items():
+        column = column_called(collection, name)
+        if column.of == "object":
+            found.append(Condition(f"column.{name}", _of_objects(_in_column(column, texts))))
+    return found
 
 
-def image_failures(collection: Collection, chosen: Filter, tagged: Tagged) -> npt.NDArray[np.bool_]:
-    """(C, I) for each condition on images whether each image fails it: those of :func:`image_conditions`.
+def conditions_on_images(collection: Collection, chosen: Filter, tagged: Tagged) -> list[Condition]:
+    """The conditions of a filter on images.
 
     Raises:
         ValueError: If the filter names what is not in the collection.
     """
-    names = image_conditions(collection, chosen)
-    failed = np.zeros((len(names), len(collection.table.image_ids)), np.bool_)
-    for row, name in enumerate(names):
-        if name == "text":
-            wanted = [words.casefold() for words in chosen.text]
-            failed[row] = [not any(words in image for words in wanted) for image in collection.folded_names]
-        elif name == "tag":
-            failed[row] = True
-            for tag in chosen.tag:
-                failed[row, tagged.tags.get(tag, np.zeros(0, np.intp))] = False
-        elif name == "noted":
-            failed[row] = bool(chosen.noted)
-            failed[row, tagged.noted] = not chosen.noted
-        else:
-            column = column_called(collection, name.removeprefix("column."))
-            failed[row] = ~in_column(column, chosen.columns[column.name])
-    return failed
+    count = len(collection.table.image_ids)
+    found = []
+    if chosen.text:
+        words = [one.casefold() for one in chosen.text]
+        found.append(
+            Condition(
+                "text",
+                lambda _: np.array([any(one in name for one in words) for name in collection.folded_names], np.bool_),
+            )
+        )
+    if chosen.tag:
+        rows = np.concatenate([tagged.tags.get(tag, np.zeros(0, np.intp)) for tag in chosen.tag])
+        found.append(Condition("tag", lambda _: among(count, rows)))
+    if chosen.noted is not None:
+        found.append(Condition("noted", lambda _: among(count, tagged.noted) == chosen.noted))
+    for name, wanted in chosen.columns.items():
+        column = column_called(collection, name)
+        if column.of == "image":
+            found.append(Condition(f"column.{name}", _in_column(column, wanted)))
+    return found
 
 
-def image_conditions(collection: Collection, chosen: Filter) -> list[str]:
-    """The conditions of a filter on images, by the keys of the filter."""
-    given = (("text", bool(chosen.text)), ("tag", bool(chosen.tag)), ("noted", chosen.noted is not None))
-    found = [name for name, is_given in given if is_given]
-    return found + [f"column.{name}" for name in chosen.columns if column_called(collection, name).of == "image"]
-
-
-def in_column(column: Value, wanted: Sequence[str]) -> Flags:
-    """Which rows of a column have one of some texts, or lie in one of some ranges; an empty text stands for no text.
+def check_filter(collection: Collection, chosen: Filter) -> None:
+    """Refuse a filter that the collection cannot answer, or that leaves out everything because there is no model.
 
     Raises:
-        ValueError: If the column has numbers and a text is no range, or if it has no such text.
+        ValueError: If there is no such class, model, column, text, flag, issue, area range or IoU threshold, or if the
+            filter needs detections, two models or checked labels that are not there.
     """
-    if column.texts is None:
-        return _in_ranges(column.values, [Range.parse(text, f"column.{column.name}") for text in wanted])
-    none = len(column.texts)  # -1 is the last place
-    places = [position_of(column.texts, text, f"value of {column.name}") if text else none for text in wanted]
-    passed: Flags = _among(none + 1, places)[column.values]
-    return passed
-
-
-def flag_bits(collection: Collection, side: Side) -> npt.NDArray[np.uint8]:
-    """The flags of each mark as bits, in the order of the collection's."""
-    return collection.flag_bits if side.is_object else np.zeros(len(side), np.uint8)
-
-
-def issue_bits(collection: Collection, of_model: Marks, side: Side) -> npt.NDArray[np.uint8]:
-    """The kinds of issues of each mark as bits."""
-    issues = collection.issues
-    if issues is None:
-        return np.zeros(len(side), np.uint8)
-    if not isinstance(side, Detections):
-        return issues.objects
-    at = next((at for at, model in enumerate(collection.models) if model is of_model.model), 0)
-    if at >= len(issues.detections):
-        return np.zeros(len(side), np.uint8)
-    return issues.detections[at] if side.rows is None else issues.detections[at][side.rows]
-
-
-def change_codes(collection: Collection, chosen: Filter, side: Side) -> npt.NDArray[np.uint8]:
-    """What became of each object between the two models: positions in CHANGES, their number for other marks.
-
-    They are those of :func:`ioukit.comparison.changes`: ``won`` are its objects found, of any class before.
-
-    Raises:
-        ValueError: If there are no two models.
-    """
-    if len(collection.models) < 2:
-        raise ValueError("change needs two models")
-    pair = chosen.models or (collection.models[0].name, collection.models[1].name)
-    a, b = (
-        marks_at(collection, collection.models[collection.model_at(name)], chosen.at_iou, chosen.at_score).objects
-        for name in pair
-    )
-    if not side.is_object:
-        return np.full(len(side), len(CHANGES), np.uint8)
-    found_a, found_b = a.kind == DETECTED, b.kind == DETECTED
-    listed = [found_b & ~found_a, found_a & ~found_b, found_a & found_b]
-    codes: npt.NDArray[np.uint8] = np.select(listed, [np.uint8(at) for at in range(3)], np.uint8(3)).astype(np.uint8)
-    codes[a.kind == IGNORED_OBJECT] = len(CHANGES)
-    return codes
-
-
-def _in_cells(collection: Collection, chosen: Filter, of_model: Marks, side: Side) -> Flags:
-    """Which marks are in the chosen rows and columns of the confusion matrix."""
-    other, of_detections = of_model.confused
-    if isinstance(side, Detections):
-        other = of_detections if side.rows is None else of_detections[side.rows]
-    own = side.category
-    true, predicted = (own, other) if side.is_object else (other, own)
-    background = len(collection.categories)
-    passed = other >= 0
-    for names, values in ((chosen.true, true), (chosen.predicted, predicted)):
-        if names:
-            places = [
-                place
-                for name in names
-                for place in ([background] if name == BACKGROUND else collection.classes_called(name))
-            ]
-            passed &= _among(background + 1, places)[values]
-    return passed
+    if not collection.models:
+        for key, text in chosen.items():
+            if key in _NEED_DETECTIONS and (key, text) not in _NEED_NO_DETECTIONS:
+                raise ValueError(f"{key} needs detections: there is ground truth alone")
+    conditions_on_marks(collection, chosen)
+    conditions_on_images(collection, chosen, Tagged())
+    for model in (chosen.model, *(chosen.models or ())):
+        collection.model_at(model)
+    if chosen.at_iou is not None:
+        collection.protocol.position_of_iou(chosen.at_iou)
+    if chosen.sort is not None and chosen.sort.startswith("column."):
+        column_called(collection, chosen.sort.removeprefix("column."))
 
 
 def column_called(collection: Collection, name: str) -> Value:
@@ -230,7 +230,79 @@ def column_called(collection: Collection, name: str) -> Value:
     return collection.values[name]
 
 
-def kinds_of_issues(collection: Collection) -> tuple[str, ...]:
+def _in_column(column: Value, wanted: Sequence[str]) -> Callable[[Any], Flags]:
+    """A test for the rows of a column that have one of some texts, or lie in one of some ranges.
+
+    An empty text stands for no text.
+
+    Raises:
+        ValueError: If the column has numbers and a text is no range, or if it has no such text.
+    """
+    if column.texts is None:
+        ranges = [Range.parse(text, f"column.{column.name}") for text in wanted]
+        return lambda _: _in_ranges(column.values, ranges)
+    none = len(column.texts)  # -1 is the last place
+    places = [_position_of(column.texts, text, f"value of {column.name}") if text else none for text in wanted]
+    return lambda _: among(none + 1, places)[column.values]
+
+
+def _of_objects(test: Callable[[Any], Flags]) -> Callable[[Side], Flags]:
+    """The test of a column of objects, which no detection passes."""
+    return lambda side: test(side) if side.is_object else _none(side)
+
+
+def _in_cells(collection: Collection, chosen: Filter) -> Callable[[Side], Flags]:
+    """A test for the marks in the chosen rows and columns of the confusion matrix."""
+    background = len(collection.categories)
+
+    def classes_among(names: Sequence[str]) -> Flags | None:
+        places = [
+            at for name in names for at in ([background] if name == BACKGROUND else collection.classes_called(name))
+        ]
+        return among(background + 1, places) if names else None
+
+    in_row, in_column = classes_among(chosen.true), classes_among(chosen.predicted)
+
+    def test(side: Side) -> Flags:
+        other = side.confused
+        true, predicted = (side.category, other) if side.is_object else (other, side.category)
+        passed = other >= 0
+        for wanted, values in ((in_row, true), (in_column, predicted)):
+            if wanted is not None:
+                passed &= wanted[values]
+        return passed
+
+    return test
+
+
+def _change_codes(collection: Collection, chosen: Filter) -> Codes:
+    """What became of each object between the two models: positions in CHANGES, their number for ignored objects.
+
+    They are those of :func:`ioukit.comparison.changes`: ``won`` are its objects found, of any class before.
+    """
+    pair = chosen.models or (collection.models[0].name, collection.models[1].name)
+    a, b = (
+        marks_at(collection, collection.models[collection.model_at(name)], chosen.at_iou, chosen.at_score).objects
+        for name in pair
+    )
+    found_a, found_b = a.kind == DETECTED, b.kind == DETECTED
+    codes: Codes = _CHANGE_OF_FOUND[found_a.view(np.uint8), found_b.view(np.uint8)]
+    codes[a.kind == IGNORED_OBJECT] = len(CHANGES)
+    return codes
+
+
+def _changes(collection: Collection) -> tuple[str, ...]:
+    """The changes of objects.
+
+    Raises:
+        ValueError: If there are no two models.
+    """
+    if len(collection.models) < 2:
+        raise ValueError("change needs two models")
+    return CHANGES
+
+
+def _kinds_of_issues(collection: Collection) -> tuple[str, ...]:
     """The kinds of issues of labels.
 
     Raises:
@@ -241,7 +313,7 @@ def kinds_of_issues(collection: Collection) -> tuple[str, ...]:
     return collection.issues.kinds
 
 
-def position_of(known: Sequence[str], name: str, what: str) -> int:
+def _position_of(known: Sequence[str], name: str, what: str) -> int:
     """The position of a name among some.
 
     Raises:
@@ -252,11 +324,19 @@ def position_of(known: Sequence[str], name: str, what: str) -> int:
     return known.index(name)
 
 
-def _among(count: int, places: Sequence[int]) -> Flags:
+def _none(side: Side) -> Flags:
+    return np.zeros(len(side), np.bool_)
+
+
+def among(count: int, places: Any) -> Flags:
     """(count,) whether each place is among some."""
     listed = np.zeros(count, np.bool_)
-    listed[list(places)] = True
+    listed[np.asarray(places, np.intp)] = True
     return listed
+
+
+def _in_ranges_of(column: str, ranges: Sequence[Range], side: Side) -> Flags:
+    return _in_ranges(getattr(side, column), ranges)
 
 
 def _in_ranges(values: npt.NDArray[Any], ranges: Sequence[Range]) -> Flags:

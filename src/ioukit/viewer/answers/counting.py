@@ -1,30 +1,30 @@
-"""What is counted of the marks that a filter chooses: facets and histograms."""
+"""What is counted of the marks that a filter chooses: facets and histograms.
+
+A facet counts the marks that pass all conditions but its own, so that a reader sees what another value would add. One
+pass over the marks gives all of them: a mark that passes all conditions counts for every key, a mark that fails one
+condition counts for the key of this condition alone. Keys with few values are counted as one joint number, and the
+marks in parts that stay in the cache of a processor.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.viewer.answers.bins import IOU_EDGES
-from ioukit.viewer.answers.conditions import change_codes, flag_bits, issue_bits
-from ioukit.viewer.answers.filters import CHANGES, OUTCOMES
-from ioukit.viewer.answers.marks import Side
+from ioukit.viewer.answers.conditions import Key, keys_of_marks
 from ioukit.viewer.answers.selecting import Failures, Selection
-
-if TYPE_CHECKING:
-    from ioukit.viewer.answers.collection import Collection
-    from ioukit.viewer.answers.values import Value
 
 __all__ = ["Histogram", "facets_and_histograms"]
 
 _ROWS = 1 << 16  # at once, so that what is computed of them stays in the cache
+_MOST_VALUES = 2048  # of keys that are counted as one number: 16 kB of counts. A choice, not a measurement
 
-Codes = npt.NDArray[Any]
+_FACETS = ("outcome", "error", "class", "area", "change", "flag", "issue")
+
 Counts = npt.NDArray[np.int64]
 
 
@@ -37,93 +37,38 @@ class Histogram(NamedTuple):
     """(B,)"""
 
 
-class _Key(NamedTuple):
-    """Something that marks are counted by."""
-
-    name: str
-    """The key of the filter."""
-    size: int
-    """Number of values, with one for none."""
-    codes: Callable[[Side], Codes]
-    """The value of each mark, below ``size``."""
-
-
 def facets_and_histograms(selection: Selection) -> tuple[dict[str, Any], dict[str, Histogram]]:
     """For each key, how many marks have each value and pass all conditions but those of the key.
 
     Returns:
         By key the counts by names (``class``: in the order of classes), and the histograms by key.
     """
-    collection = selection.collection
-    counted: dict[str, Counts] = {}
-    for failed in selection.failures():
-        keys = _common_keys(collection, selection)
-        if failed.side.is_object:
-            keys += _keys_of_objects(collection, selection)
-        for name, counts in _tally(failed, keys).items():
-            counted[name] = counted[name] + counts if name in counted else counts
-    facets: dict[str, Any] = {
-        "outcome": _named(OUTCOMES, counted["outcome"]),
-        "error": _named(ERROR_KINDS, counted["error"]),
-        "class": counted["class"][:-1].tolist(),
-        "area": _named([label for label, _, _ in collection.area_ranges], counted["area"]),
-        "change": _named(CHANGES, counted["change"]) if "change" in counted else None,
-        "flag": _of_bits(collection.flags, counted["flag"]),
-        "issue": None if collection.issues is None else _of_bits(collection.issues.kinds, counted["issue"]),
-    }
-    histograms = {
-        "score": Histogram(collection.score_edges, counted["score"][:-1]),
-        "iou": Histogram(IOU_EDGES, counted["iou"][:-1]),
-        "size": Histogram(collection.size_edges, counted["size"][:-1]),
-    }
-    for value in collection.values.values():
-        key = f"column.{value.name}"
-        if value.of != "object":
-            continue
-        if value.texts is None:
-            histograms[key] = Histogram(value.edges, counted[key][:-1])
+    keys = keys_of_marks(selection.collection, selection.filter)
+    objects, detections = selection.failures()
+    counted = _tally(objects, keys)
+    for name, counts in _tally(detections, [key for key in keys if not key.of_objects]).items():
+        counted[name] += counts
+    facets: dict[str, Any] = dict.fromkeys(_FACETS)
+    histograms = {}
+    for key in keys:
+        counts = counted[key.name]
+        if key.edges is not None:
+            histograms[key.name] = Histogram(key.edges, counts[:-1])
+        elif key.name == "class":
+            facets["class"] = counts[:-1].tolist()
         else:
-            facets[key] = _named(value.texts, counted[key])
+            if key.are_bits:
+                numbers = np.arange(len(counts))
+                counts = np.array([counts[numbers >> at & 1 == 1].sum() for at in range(len(key.names))], np.int64)
+            facets[key.name] = dict(zip(key.names, counts.tolist(), strict=False))
     return facets, histograms
 
 
-def _common_keys(collection: Collection, selection: Selection) -> list[_Key]:
-    """What both objects and detections are counted by."""
-    keys = [
-        _Key("outcome", len(OUTCOMES) + 1, lambda side: side.outcome),
-        _Key("error", len(ERROR_KINDS) + 1, lambda side: side.error),
-        _Key("area", len(collection.area_ranges) + 1, lambda side: side.area_range),
-        _Key("score", len(collection.score_edges), lambda side: side.score_bin),
-        _Key("iou", len(IOU_EDGES), lambda side: side.iou_bin),
-        _Key("size", len(collection.size_edges), lambda side: side.size_bin),
-        _Key("class", len(collection.categories) + 1, lambda side: side.category),
-    ]
-    if collection.issues is not None:
-        keys.append(_Key("issue", 256, lambda side: issue_bits(collection, selection.of_model, side)))
-    return keys
-
-
-def _keys_of_objects(collection: Collection, selection: Selection) -> list[_Key]:
-    """What objects alone are counted by."""
-    keys = [_Key("flag", 256, lambda side: flag_bits(collection, side))]
-    if len(collection.models) > 1:
-        keys.append(_Key("change", len(CHANGES) + 1, lambda side: change_codes(collection, selection.filter, side)))
-    for value in collection.values.values():
-        name = f"column.{value.name}"
-        if value.of == "object":
-            keys.append(_Key(name, len(value.edges), functools.partial(_codes_of_value, value)))
-    return keys
-
-
-def _codes_of_value(value: Value, _: Side) -> Codes:
-    return value.codes
-
-
-def _tally(failed: Failures, keys: Sequence[_Key]) -> dict[str, Counts]:
+def _tally(failed: Failures, keys: Sequence[Key]) -> dict[str, Counts]:
     """For each key, how many marks have each value and pass all conditions but those of the key."""
     codes = [key.codes(failed.side) for key in keys]
     groups = _groups(keys)
-    sums = [np.zeros(int(np.prod([keys[at].size for at in group])), np.int64) for group in groups]
+    sums = [np.zeros(math.prod(keys[at].size for at in group), np.int64) for group in groups]
     own = {at: np.zeros(key.size, np.int64) for at, key in enumerate(keys) if failed.bit(key.name)}
     for start in range(0, len(failed.side), _ROWS):
         part = slice(start, start + _ROWS)
@@ -151,7 +96,7 @@ def _tally(failed: Failures, keys: Sequence[_Key]) -> dict[str, Counts]:
     return found
 
 
-def _groups(keys: Sequence[_Key]) -> list[list[int]]:
+def _groups(keys: Sequence[Key]) -> list[list[int]]:
     """Keys that are counted as one number, because together they have few values."""
     groups: list[list[int]] = []
     size = _MOST_VALUES + 1
@@ -163,16 +108,3 @@ def _groups(keys: Sequence[_Key]) -> list[list[int]]:
             groups.append([at])
             size = key.size
     return groups
-
-
-_MOST_VALUES = 2048
-
-
-def _named(names: Sequence[str], counts: Counts) -> dict[str, int]:
-    return dict(zip(names, counts.tolist(), strict=False))
-
-
-def _of_bits(names: Sequence[str], counts: Counts) -> dict[str, int]:
-    """How many marks have each bit, of the counts of all 256 numbers."""
-    numbers = np.arange(len(counts))
-    return {name: int(counts[(numbers >> at & 1).astype(np.bool_)].sum()) for at, name in enumerate(names)}

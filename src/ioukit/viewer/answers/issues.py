@@ -5,20 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from ioukit.label_errors import LABEL_ERROR_KINDS, find_label_errors
-from ioukit.viewer.answers.values import Issues
+from ioukit._columns import Frozen, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.evaluation import Evaluation
 
-__all__ = ["LEAST_SCORE", "label_issues"]
+__all__ = ["LEAST_SCORE", "Issues", "label_issues"]
 
 LEAST_SCORE = 0.1
 """The lowest score of a suspicion that counts: the estimated probability that the label is wrong. The command
 ``ioukit labels`` has the same."""
+
+
+@record(frozen=True, eq=False, repr=False)
+class Issues(Frozen):
+    """Which kinds of issues, of labels for example, each mark has."""
+
+    kinds: tuple[str, ...]
+    """The kinds by name, at most 8."""
+    objects: npt.NDArray[np.uint8]
+    """(G,) kinds of each object of the table: kind ``k`` is bit ``k``."""
+    detections: tuple[npt.NDArray[np.uint8], ...] = ()
+    """(N,) the same of the detections of each model, in the order of the models; empty if no detection has any."""
 
 
 def label_issues(evaluations: Sequence[Evaluation], *, threads: int | None = None) -> Issues:
@@ -31,6 +43,8 @@ def label_issues(evaluations: Sequence[Evaluation], *, threads: int | None = Non
         evaluations: The evaluations of the models, with their data or with near pairs; at least one.
         threads: How many threads; all cores if ``None``.
     """
+    from ioukit.label_errors import LABEL_ERROR_KINDS, find_label_errors  # noqa: PLC0415 - for those who look for them
+
     kinds = tuple(kind.key for kind in LABEL_ERROR_KINDS)
     overlooked = kinds.index("overlooked")
     tables = [evaluation.near_matches(threads=threads) for evaluation in evaluations]

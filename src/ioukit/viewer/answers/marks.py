@@ -1,8 +1,14 @@
-"""The marks of one model at its thresholds: a row per object, and a row per detection."""
+"""The marks of one model at its thresholds: a row per object, and a row per detection.
+
+A mark is an object or a detection. Here are its columns, as filters, facets and drawings read them. What it is at an
+IoU threshold, `evaluation/analysis/outcomes_by_score.py` knows for every score threshold; this file picks one score.
+Columns of detections are filled when they are asked for, and only for those that count if these are few: most filters
+look at a few of the columns of some millions of detections.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,59 +16,54 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import confusion_matrix
-from ioukit.evaluation.analysis.tide import ERROR_KINDS
-from ioukit.viewer.answers.bins import IOU_EDGES, bins_of
-from ioukit.viewer.answers.filters import OUTCOMES
-from ioukit.viewer.answers.iou_levels import (
+from ioukit.evaluation.analysis.outcomes_by_score import (
     DETECTED,
-    FALSE,
-    IGNORED_DETECTION,
     IGNORED_OBJECT,
     MISSED,
     NO_ERROR,
     NOT_COUNTED,
-    TRUE,
-    Level,
+    OutcomesByScore,
 )
-from ioukit.viewer.answers.sizes import areas_of
+from ioukit.evaluation.analysis.tide import ERROR_KINDS
+from ioukit.viewer.answers.bins import IOU_EDGES, bins_of
+from ioukit.viewer.answers.filters import OUTCOMES
 
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection, Model
 
-__all__ = ["OUTCOME_OF_KIND", "Detections", "Marks", "Objects", "Side", "marks_at"]
+__all__ = ["Marks", "Side", "marks_at"]
 
 _MISSED_ERROR = ERROR_KINDS.index("missed")
-_MOST_TO_CHOOSE = 0.5  # of the detections; if more of them count, all are looked at
+_MOST_TO_CHOOSE = 0.5  # of the detections; if more of them count, all are looked at. A choice, not a measurement
 
-_NAMES = {
-    DETECTED: "detected",
-    TRUE: "tp",
-    FALSE: "fp",
-    MISSED: "fn",
-    IGNORED_OBJECT: "ignored",
-    IGNORED_DETECTION: "ignored",
-}
-OUTCOME_OF_KIND = np.array([*(OUTCOMES.index(_NAMES[kind]) for kind in range(NOT_COUNTED)), len(OUTCOMES)], np.uint8)
+_OUTCOME_OF_KIND = np.array(
+    [*map(OUTCOMES.index, ("detected", "tp", "fp", "fn", "ignored", "ignored")), len(OUTCOMES)], np.uint8
+)
 """The position in OUTCOMES of each kind of marks; their number for no mark."""
 
 
 class Side:
-    """The columns of the objects, or of detections."""
+    """The columns of the objects, or of detections: all of them, or some of their rows.
 
-    is_object: bool
+    Args:
+        kind: The kind of each mark.
+        columns: What makes the other columns, of all marks. Each is made when it is asked for.
+        images: How many images there are.
+        is_object: Whether the marks are objects.
+        rows: The rows of the marks; all if ``None``.
+    """
+
+    kind: npt.NDArray[np.uint8]
+    """0 detected object, 1 true positive, 2 false positive, 3 missed object, 4 ignored object, 5 ignored detection, 6
+    no mark: a detection that does not count."""
     image: npt.NDArray[np.uint32]
     """Position of the image, in ascending order."""
     category: npt.NDArray[np.uint32]
     """Position of the class."""
-    kind: npt.NDArray[np.uint8]
-    """0 detected object, 1 true positive, 2 false positive, 3 missed object, 4 ignored object, 5 ignored detection, 6
-    no mark: a detection that does not count."""
     score: npt.NDArray[np.float64]
     """Score of a detection, or of the detection that finds the object; NaN for none."""
     iou: npt.NDArray[np.float32]
     """IoU with the partner, or else the highest IoU with a mark of the other side, whatever its score; 0 for none."""
-    area: npt.NDArray[np.float64]
-    """Square pixels; NaN if it is not known."""
     size: npt.NDArray[np.float32]
     """Square root of the area, in pixels; NaN if it is not known."""
     area_range: npt.NDArray[np.uint8]
@@ -71,17 +72,44 @@ class Side:
     """Position in ERROR_KINDS, or their number for none."""
     partner: npt.NDArray[np.int32]
     """Row of the mark on the other side that it matches; -1 for none."""
+    flag: npt.NDArray[np.uint8]
+    """The flags of an object as bits, in the order of the collection's; 0 for a detection."""
+    issue: npt.NDArray[np.uint8]
+    """The kinds of issues as bits."""
+    confused: npt.NDArray[np.int32]
+    """The class of the other side in the confusion matrix: K for the background, -1 if the matrix leaves it out."""
     score_bin: npt.NDArray[np.uint8]
     iou_bin: npt.NDArray[np.uint8]
     size_bin: npt.NDArray[np.uint8]
 
+    def __init__(
+        self,
+        kind: npt.NDArray[np.uint8],
+        columns: Mapping[str, Callable[[], npt.NDArray[Any]]],
+        images: int,
+        *,
+        is_object: bool,
+        rows: npt.NDArray[np.intp] | None = None,
+    ) -> None:
+        self.kind, self.is_object, self.rows = kind, is_object, rows
+        self._columns, self._images = columns, images
+
     def __len__(self) -> int:
         return len(self.kind)
+
+    def __getattr__(self, name: str) -> Any:
+        """Fill a column."""
+        if name.startswith("_") or name not in self._columns:
+            raise AttributeError(name)
+        every = self._columns[name]()
+        column = every if self.rows is None else every[self.rows]
+        setattr(self, name, column)
+        return column
 
     @cached_property
     def outcome(self) -> npt.NDArray[np.uint8]:
         """Position in OUTCOMES; their number for no mark."""
-        found: npt.NDArray[np.uint8] = OUTCOME_OF_KIND[self.kind]
+        found: npt.NDArray[np.uint8] = _OUTCOME_OF_KIND[self.kind]
         return found
 
     @cached_property
@@ -89,133 +117,99 @@ class Side:
         """(I + 1,) the first row of each image, and the number of rows."""
         return np.searchsorted(self.image, np.arange(self._images + 1, dtype=self.image.dtype))
 
-    _images: int
-
-
-class Objects(Side):
-    """The objects of a match table."""
-
-    is_object = True
-
-    def __init__(self, collection: Collection, model: Model, level: Level, at_score: float) -> None:
-        """Make the columns."""
-        rows, found = model.table.objects, level.score >= at_score
-        self._images = len(model.table.image_ids)
-        self.image, self.category = rows.image, rows.category
-        self.size, self.area_range = collection.sizes
-        self.size_bin = collection.bins("size")
-        self.kind = np.where(found, np.uint8(DETECTED), np.uint8(MISSED))
-        self.error = np.where(level.missed(at_score), np.uint8(_MISSED_ERROR), np.uint8(NO_ERROR))
-        if not collection.models:
-            self.kind[:] = DETECTED
-            self.error[:] = NO_ERROR
-        self.kind[level.ignored] = IGNORED_OBJECT
-        self.score = np.where(found, level.score, np.nan)
-        matched = level.finder >= 0
-        matched[matched] = model.table.detections.score[level.finder[matched]] >= at_score
-        self.partner = np.where(matched, level.finder, np.int32(-1))
-        self.iou = np.where(matched, level.object_iou, model.overlaps.of_object)
-        self._score_edges, self._areas, self._rows = collection.score_edges, collection.ground_truth.areas, rows.row
-
-    @cached_property
-    def area(self) -> npt.NDArray[np.float64]:  # type: ignore[override]
-        """Square pixels."""
-        return self._areas[self._rows]
-
-    @cached_property
-    def score_bin(self) -> npt.NDArray[np.uint8]:  # type: ignore[override]
-        """The bin of each score."""
-        return bins_of(self.score, self._score_edges)
-
-    @cached_property
-    def iou_bin(self) -> npt.NDArray[np.uint8]:  # type: ignore[override]
-        """The bin of each IoU."""
-        return bins_of(self.iou, IOU_EDGES)
-
-
-class Detections(Side):
-    """Detections of a match table: all of them, or some of its rows."""
-
-    is_object = False
-
-    def __init__(
-        self,
-        collection: Collection,
-        model: Model,
-        level: Level,
-        at_score: float,
-        rows: npt.NDArray[np.intp] | None = None,
-    ) -> None:
-        """Make the columns; they are filled when they are asked for."""
-        self._images = len(model.table.image_ids)
-        self._collection, self._model, self._level, self.rows = collection, model, level, rows
-        scores = model.table.detections.score
-        if rows is None:
-            self.kind = np.where(scores >= at_score, level.kind, np.uint8(NOT_COUNTED))
-        else:
-            self.kind = level.kind[rows]
-
-    def __getattr__(self, name: str) -> Any:
-        """Fill a column."""
-        model, level, collection = self._model, self._level, self._collection
-        columns: dict[str, Callable[[], npt.NDArray[Any]]] = {
-            "image": lambda: model.table.detections.image,
-            "category": lambda: model.table.detections.category,
-            "score": lambda: model.table.detections.score,
-            "iou": lambda: level.iou,
-            "area": lambda: areas_of(model.detections)(model.table.detections.row),
-            "size": lambda: model.sizes.size,
-            "area_range": lambda: model.sizes.area_range,
-            "error": lambda: level.error,
-            "partner": lambda: level.partner,
-            "score_bin": lambda: collection.bins("score", model),
-            "iou_bin": lambda: level.iou_bins,
-            "size_bin": lambda: collection.bins("size", model),
-        }
-        if name not in columns:
-            raise AttributeError(name)
-        every = columns[name]()
-        column = every if self.rows is None else every[self.rows]
-        setattr(self, name, column)
-        return column
-
 
 class Marks:
-    """The marks of a model at thresholds. Rows are those of the objects and the detections of its match table."""
+    """The marks of a model at thresholds. Rows are those of the objects and the detections of its match table.
+
+    Args:
+        collection: What is shown.
+        model: One of its models, or its scene if there are no models.
+        at_iou: One of the protocol's IoU thresholds.
+        at_score: The score threshold.
+    """
 
     def __init__(self, collection: Collection, model: Model, at_iou: float, at_score: float) -> None:
-        """Take the level. The model is the collection's scene if there are no models."""
         self.collection, self.model = collection, model
-        self.level: Level = model.level(at_iou)
+        self.level: OutcomesByScore = model.level(at_iou)
         self.at_iou, self.at_score = self.level.iou_threshold, at_score
 
     @cached_property
-    def objects(self) -> Objects:
+    def objects(self) -> Side:
         """(G,) the objects."""
-        return Objects(self.collection, self.model, self.level, self.at_score)
+        collection, model, level = self.collection, self.model, self.level
+        rows, found = model.table.objects, level.score >= self.at_score
+        kind = np.where(found, np.uint8(DETECTED), np.uint8(MISSED))
+        error = np.where(level.accounted < self.at_score, np.uint8(_MISSED_ERROR), np.uint8(NO_ERROR))
+        if not collection.models:
+            kind[:], error[:] = DETECTED, NO_ERROR
+        kind[level.ignored] = IGNORED_OBJECT
+        matched = level.finder >= 0
+        matched[matched] = model.table.detections.score[level.finder[matched]] >= self.at_score
+        score = np.where(found, level.score, np.nan)
+        iou = np.where(matched, level.object_iou, model.overlaps.of_object)
+        columns: dict[str, Callable[[], npt.NDArray[Any]]] = {
+            "image": lambda: rows.image,
+            "category": lambda: rows.category,
+            "score": lambda: score,
+            "iou": lambda: iou,
+            "size": lambda: collection.sizes.size,
+            "area_range": lambda: collection.sizes.area_range,
+            "error": lambda: error,
+            "partner": lambda: np.where(matched, level.finder, np.int32(-1)),
+            "flag": lambda: collection.flag_bits,
+            "issue": lambda: np.zeros(len(kind), np.uint8) if collection.issues is None else collection.issues.objects,
+            "confused": lambda: self._confused[0],
+            "score_bin": lambda: bins_of(score, collection.score_edges),
+            "iou_bin": lambda: bins_of(iou, IOU_EDGES),
+            "size_bin": lambda: collection.bins("size"),
+        }
+        return Side(kind, columns, len(model.table.image_ids), is_object=True)
 
     @cached_property
-    def detections(self) -> Detections:
+    def detections(self) -> Side:
         """(N,) all detections; those that do not count have the kind 6."""
-        return Detections(self.collection, self.model, self.level, self.at_score)
+        scores = self.model.table.detections.score
+        return self._detections(np.where(scores >= self.at_score, self.level.kind, np.uint8(NOT_COUNTED)))
 
     @cached_property
-    def counted(self) -> Detections:
-        """The detections that count, and no others, unless most of them count; see :attr:`Detections.rows`."""
+    def counted(self) -> Side:
+        """The detections that count, and no others, unless most of them count; see :attr:`Side.rows`."""
         counts = self.model.table.detections.score >= self.at_score
         if np.count_nonzero(counts) > _MOST_TO_CHOOSE * len(counts):
             return self.detections
         rows = np.flatnonzero(counts)
-        if self.model.overlaps.within is not None:
-            rows = rows[self.level.kind[rows] != NOT_COUNTED]
-        return Detections(self.collection, self.model, self.level, self.at_score, rows)
+        rows = rows[self.level.kind[rows] != NOT_COUNTED]
+        return self._detections(self.level.kind[rows], rows)
+
+    def _detections(self, kind: npt.NDArray[np.uint8], rows: npt.NDArray[np.intp] | None = None) -> Side:
+        collection, model, level, table = self.collection, self.model, self.level, self.model.table
+
+        def issues() -> npt.NDArray[np.uint8]:
+            known = () if collection.issues is None else collection.issues.detections
+            at = next((at for at, one in enumerate(collection.models) if one is model), 0)
+            return known[at] if at < len(known) else np.zeros(len(table), np.uint8)
+
+        columns: dict[str, Callable[[], npt.NDArray[Any]]] = {
+            "image": lambda: table.detections.image,
+            "category": lambda: table.detections.category,
+            "score": lambda: table.detections.score,
+            "iou": lambda: level.iou,
+            "size": lambda: model.sizes.size,
+            "area_range": lambda: model.sizes.area_range,
+            "error": lambda: level.error,
+            "partner": lambda: level.partner,
+            "flag": lambda: np.zeros(len(table), np.uint8),
+            "issue": issues,
+            "confused": lambda: self._confused[1],
+            "score_bin": lambda: collection.bins("score", model),
+            "iou_bin": lambda: model.iou_bins(level),
+            "size_bin": lambda: collection.bins("size", model),
+        }
+        return Side(kind, columns, len(table.image_ids), is_object=False, rows=rows)
 
     @cached_property
-    def confused(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """(G,) predicted class of each object and (N,) true class of each detection in the confusion matrix.
-
-        K stands for the background, -1 for marks that the matrix leaves out.
-        """
+    def _confused(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """(G,) predicted class of each object and (N,) true class of each detection, see :attr:`Side.confused`."""
         table = self.model.table
         matrix = confusion_matrix(table, iou_threshold=self.at_iou, score_threshold=self.at_score)
         objects = np.full(len(table.objects), -1, np.int32)

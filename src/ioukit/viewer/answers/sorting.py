@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.viewer.answers.conditions import column_called
-from ioukit.viewer.answers.filters import Filter
-from ioukit.viewer.answers.iou_levels import (
+from ioukit.evaluation.analysis.outcomes_by_score import (
     DETECTED,
     FALSE,
     IGNORED_DETECTION,
@@ -19,6 +17,8 @@ from ioukit.viewer.answers.iou_levels import (
     NOT_COUNTED,
     TRUE,
 )
+from ioukit.viewer.answers.conditions import column_called
+from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.answers.ratios import ratio
 from ioukit.viewer.answers.selecting import Failures, Selection, per_image
 

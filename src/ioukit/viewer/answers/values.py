@@ -1,4 +1,4 @@
-"""Further values of images and marks: columns of the user's, and label issues."""
+"""Further values of images and objects: columns of the user's, and attributes of the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit.viewer.answers.bins import bins_of, even_edges
 
-__all__ = ["MOST_TEXTS", "Issues", "LeftOutError", "Value", "some_of"]
+__all__ = ["MOST_TEXTS", "LeftOutError", "Value", "finite_or_none", "some_of"]
 
 MOST_TEXTS = 500
 """The most different texts of a column that is shown: the page has a box for each, and every answer counts each."""
@@ -81,16 +81,10 @@ class Value(Frozen):
         return (float(defined.min()), float(defined.max())) if len(defined) else (math.nan, math.nan)
 
 
-@record(frozen=True, eq=False, repr=False)
-class Issues(Frozen):
-    """Which kinds of issues, of labels for example, each mark has."""
-
-    kinds: tuple[str, ...]
-    """The kinds by name, at most 8."""
-    objects: npt.NDArray[np.uint8]
-    """(G,) kinds of each object of the table: kind ``k`` is bit ``k``."""
-    detections: tuple[npt.NDArray[np.uint8], ...] = ()
-    """(N,) the same of the detections of each model, in the order of the models; empty if no detection has any."""
+def finite_or_none(value: Any) -> float | None:
+    """A number for JSON, which has neither NaN nor infinity."""
+    number = float(value)
+    return number if math.isfinite(number) else None
 
 
 def some_of(names: Sequence[str], first: Sequence[str] = ()) -> str:

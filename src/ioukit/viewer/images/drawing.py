@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Outlines
-from ioukit.evaluation.kinds import find_kind
+from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
 from ioukit.evaluation.outlines.outline import box_outlines
-from ioukit.report._names import shown
-from ioukit.report._outlines import FARTHEST, Drawer, picture_size
-from ioukit.viewer.answers.iou_levels import NOT_COUNTED
+from ioukit.report._pictures import Drawer, picture_size, tenths, thousandths
+from ioukit.report._texts import abbreviate
 from ioukit.viewer.answers.selecting import select
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ __all__ = ["Drawn", "Surroundings", "drawings"]
 
 Rows = npt.NDArray[np.int64]
 
-_KIND, _CLASS, _SCORE, _BOX, _SIDE, _DATA_ROW, _ROW = 0, 1, 2, slice(3, 7), 7, 8, 9
+_BOX, _SIDE, _DATA_ROW, _ROW = slice(3, 7), 7, 8, 9
 _COLUMNS = 9  # of the page
 
 
@@ -76,7 +75,7 @@ class Drawings:
         self._model = selection.model
         self._chosen = selection.chosen_marks
         self._detections = [model.detections for model in collection.models]
-        self._drawer = Drawer(find_kind(collection.table.iou_type), collection.ground_truth, *self._detections)
+        self._drawer = Drawer(collection.table.iou_type, collection.ground_truth, *self._detections)
 
     def style(self) -> dict[str, Any]:
         """How the page draws the images so far, and a sentence for the reader."""
@@ -98,7 +97,7 @@ class Drawings:
             rows = np.array(drawing.pop("boxes"), np.int64).reshape(-1, rows.shape[1])
         page = {
             "at": at,
-            "name": shown(collection.image_names[at]),
+            "name": abbreviate(collection.image_names[at]),
             "id": collection.table.image_ids[at].item(),
             "photo": photograph and "grid" not in drawing,
             **drawing,
@@ -122,11 +121,11 @@ class Drawings:
         truth, table = collection.ground_truth, collection.table
         # Objects are found or missed by the chosen model.
         objects, here = self.marks[self._model].objects, collection.objects_of(at)
-        parts = [_part(objects.kind[here], table.objects.category, None, table.objects.row, truth.boxes, here, 0)]
+        parts = [_part(objects.kind[here], table.objects, truth.boxes, here, 0)]
         for side, (model, detections) in enumerate(zip(collection.models, self._detections, strict=True), 1):
             of_model, listed, here = self.marks[side - 1], model.table.detections, model.detections_of(at)
             kinds = np.where(listed.score[here] >= of_model.at_score, of_model.level.kind[here], np.uint8(NOT_COUNTED))
-            parts.append(_part(kinds, listed.category, listed.score, listed.row, detections.boxes, here, side))
+            parts.append(_part(kinds, listed, detections.boxes, here, side))
         return np.concatenate(parts)
 
     def _outlines(self, rows: Rows) -> Outlines:
@@ -168,26 +167,22 @@ def with_folder(collection: Collection) -> Surroundings:
     return Surroundings(has_photograph=lambda _: collection.folder is not None)
 
 
-def _part(
-    kinds: npt.NDArray[np.uint8],
-    categories: npt.NDArray[np.uint32],
-    scores: npt.NDArray[np.float64] | None,
-    data_rows: npt.NDArray[np.int64],
-    boxes: npt.NDArray[np.float64],
-    rows: slice,
-    side: int,
-) -> Rows:
-    """(B, 10) the marks of one side of an image, in the order of the data."""
+def _part(kinds: npt.NDArray[np.uint8], listed: Any, boxes: npt.NDArray[np.float64], rows: slice, side: int) -> Rows:
+    """(B, 10) the marks of one side of an image, in the order of the data.
+
+    Args:
+        kinds: The kind of each mark of the image.
+        listed: The objects or the detections of the match table.
+        boxes: The boxes of the data.
+        rows: The rows of the image in the table.
+        side: 0 for objects, ``m`` for the detections of the ``m``-th model.
+    """
     places = np.flatnonzero(kinds != NOT_COUNTED) + rows.start
-    places = places[np.argsort(data_rows[places], kind="stable")]
-    found = np.zeros((len(places), 10), np.int64)
-    found[:, _KIND] = kinds[places - rows.start]
-    found[:, _CLASS] = categories[places]
-    if scores is not None:
-        found[:, _SCORE] = (scores[places] * 1000).clip(-FARTHEST, FARTHEST).round()
-    tenths = np.nan_to_num(boxes[data_rows[places]] * 10).clip(-FARTHEST, FARTHEST)
-    found[:, _BOX] = tenths.round()
-    found[:, _SIDE] = side
-    found[:, _DATA_ROW] = data_rows[places]
-    found[:, _ROW] = places
-    return found
+    places = places[np.argsort(listed.row[places], kind="stable")]
+    in_data = listed.row[places]
+    scores = thousandths(listed.score[places]) if side else np.zeros(len(places), np.int64)
+    around = tenths(np.nan_to_num(boxes[in_data]))
+    sides = np.full(len(places), side)
+    return np.column_stack(
+        [kinds[places - rows.start], listed.category[places], scores, around, sides, in_data, places]
+    ).astype(np.int64)

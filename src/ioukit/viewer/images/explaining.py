@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ioukit._output import printable
 from ioukit.evaluation import ERROR_KINDS
-from ioukit.viewer.answers.iou_levels import FALSE, MISSED
+from ioukit.evaluation.analysis.outcomes_by_score import FALSE, MISSED
 from ioukit.viewer.answers.sizes import areas_of
+from ioukit.viewer.answers.values import finite_or_none
 from ioukit.viewer.images.drawing import Drawings, Surroundings, with_folder
 from ioukit.viewer.images.neighbours import Neighbours
 from ioukit.viewer.images.reasons import Explainer
@@ -17,7 +19,7 @@ from ioukit.viewer.marking.noted_marks import Place
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
     from ioukit.viewer.answers.filters import Filter
-    from ioukit.viewer.answers.marks import Marks, Side
+    from ioukit.viewer.answers.marks import Marks
     from ioukit.viewer.images.drawing import Drawn
 
 __all__ = ["explained"]
@@ -76,19 +78,27 @@ def _entries(
         number = model if side == 0 else side - 1
         of_side = all_marks[number].objects if side == 0 else all_marks[number].detections
         data_rows = table.objects.row if side == 0 else all_marks[number].model.table.detections.row
-        entry = _numbers(collection, of_side, row) | {"area": _defined(areas[side](data_rows[row : row + 1])[0])}
+        data_row, kind, error = int(data_rows[row]), int(of_side.kind[row]), int(of_side.error[row])
+        entry: dict[str, Any] = {
+            "class": printable(collection.class_keys[int(of_side.category[row])]),
+            "score": finite_or_none(of_side.score[row]),
+            "iou": finite_or_none(of_side.iou[row]),
+            "kind": kind,
+            "error": ERROR_KINDS[error] if kind in (FALSE, MISSED) and error < len(ERROR_KINDS) else None,
+            "why": "",
+            **dict.fromkeys(("partner", "about", "id")),
+            "area": finite_or_none(areas[side](np.array([data_row]))[0]),
+            "flags": [],
+        }
         if collection.models:
             reason = explainers[number].object(row) if side == 0 else explainers[number].detection(row)
-            partner = int(of_side.partner[row])
-            about = reason.detection if side == 0 else reason.object
-            entry |= {
-                "why": reason.words,
-                "partner": place.get((number + 1 if side == 0 else 0, partner)),
-                "about": place.get((number + 1 if side == 0 else 0, about)),
-            }
+            other = number + 1 if side == 0 else 0
+            entry["why"] = reason.words
+            entry["partner"] = place.get((other, int(of_side.partner[row])))
+            entry["about"] = place.get((other, reason.detection if side == 0 else reason.object))
         if side == 0:
             entry["id"] = int(table.objects.id[row])
-            entry["flags"] = [printable(name) for name, flag in truth.flags.items() if flag[data_rows[row]]]
+            entry["flags"] = [printable(name) for name, flag in truth.flags.items() if flag[data_row]]
         found.append(entry)
     return found
 
@@ -102,29 +112,7 @@ def _explainer(collection: Collection, marks: Marks, at: int) -> Explainer:
     return Explainer(collection.ground_truth, marks.model.detections, table, neighbours)
 
 
-def _numbers(collection: Collection, side: Side, row: int) -> dict[str, Any]:
-    kind, error = int(side.kind[row]), int(side.error[row])
-    return {
-        "class": printable(collection.class_keys[int(side.category[row])]),
-        "score": _defined(side.score[row]),
-        "iou": _defined(side.iou[row]),
-        "kind": kind,
-        "error": ERROR_KINDS[error] if kind in (FALSE, MISSED) and error < len(ERROR_KINDS) else None,
-        "why": "",
-        "partner": None,
-        "about": None,
-        "id": None,
-        "area": None,
-        "flags": [],
-    }
-
-
 def _value(value: Any, texts: tuple[str, ...] | None) -> float | str | None:
     if texts is None:
-        return _defined(value)
+        return finite_or_none(value)
     return printable(texts[int(value)]) if value >= 0 else None
-
-
-def _defined(value: Any) -> float | None:
-    number = float(value)
-    return number if math.isfinite(number) else None

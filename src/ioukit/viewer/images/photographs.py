@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ioukit.report._picture_files import as_rgb, file_within, opened, picture, turned, turns
+from ioukit.report._picture_files import as_rgb, file_within, opened, picture, small_copy, turned, turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,13 +173,7 @@ class Photographs:
     def _made(self, at: int, side: int) -> bytes:
         path = self._path(at)
         try:
-            with opened(path) as file:
-                image, orientation = picture(file, needed_by=_NEEDED_BY)
-                size = image.size
-                image.draft("RGB", (2 * side, 2 * side))
-                small = as_rgb(image, side)
-            if turns(size, orientation, self._expected(at)):
-                small = turned(small, orientation)
+            small, _ = small_copy(path, side, self._expected(at), needed_by=_NEEDED_BY)
             return _jpeg(small, _QUALITY)
         except Exception as error:
             raise MissingPictureError(_reason(error)) from None

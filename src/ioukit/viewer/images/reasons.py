@@ -1,4 +1,14 @@
-"""Why each detection of an image is right or wrong, and why each object is found or missed, in words."""
+"""Why each detection of an image is right or wrong, and why each object is found or missed, in words.
+
+Owns: the reasons. That a detection is false, the match table says (`evaluation/matching.py`); this file says why, and
+starts from that outcome. It asks in the order in which matching refuses: does the detection count at all, did it match,
+is it ignored, did a better detection take the object that it wants (`_false_positive`), and if nobody did, which object
+was nearest. So a reason agrees with the outcome, whatever the protocol.
+
+Does not own: who overlaps, matches and could match whom (`neighbours.py`), and which rule ignores a mark
+(`ignore_rules.py`). It is cut here because those stay the same in any other form of words. Numbers have as many digits
+as it takes to show which one is larger: "0.50 is below 0.50" explains nothing.
+"""
 
 from __future__ import annotations
 

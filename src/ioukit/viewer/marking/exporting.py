@@ -8,7 +8,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -19,6 +19,7 @@ from ioukit._checks import check_choice
 from ioukit._output import printable, spreadsheet_text
 from ioukit.datasets import subset, write
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
+from ioukit.viewer.answers.conditions import among
 from ioukit.viewer.answers.filters import OUTCOMES
 from ioukit.viewer.answers.selecting import select
 from ioukit.viewer.marking.noted_marks import Place
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
     from ioukit.viewer.answers.collection import Collection
     from ioukit.viewer.answers.filters import Filter
-    from ioukit.viewer.answers.marks import Side
+    from ioukit.viewer.answers.marks import Marks
     from ioukit.viewer.marking.noted_marks import Noting
     from ioukit.viewer.marking.notes import Entry
 
@@ -37,22 +38,8 @@ Form: TypeAlias = Literal["csv", "coco", "ids"]
 Of: TypeAlias = Literal["filtered", "tagged"]
 
 COLUMNS = (
-    *(
-        "image_id",
-        "file_name",
-        "mark",
-        "model",
-        "outcome",
-        "class",
-        "score",
-        "iou",
-        "x",
-        "y",
-        "width",
-        "height",
-        "area",
-    ),
-    *("annotation_id", "error", "issues", "tags", "note", "image_tags", "image_note"),
+    *("image_id", "file_name", "mark", "model", "outcome", "class", "score", "iou", "x", "y", "width", "height"),
+    *("area", "annotation_id", "error", "issues", "tags", "note", "image_tags", "image_note"),
 )
 """The columns of a CSV file. ``mark`` is ``image``, ``object`` or ``detection``; tags have ``;`` between them."""
 
@@ -108,16 +95,15 @@ def export(collection: Collection, noting: Noting, chosen: Filter, form: str, of
     return Export(f"{_stem(collection.ground_truth.source)}-{of}{_SUFFIXES[form]}", _KINDS[form], chunks)
 
 
-class _Marks(NamedTuple):
+class _Written(NamedTuple):
     """The marks of a side that are written."""
 
     side: int
-    rows: Side
-    listed: npt.NDArray[np.integer[Any]]
-    """(N,) the row of each mark in the ground truth, or in the data of its model."""
+    """0 for the objects, 1 for the detections of the first model."""
+    marks: Marks
+    """The marks of the model, or of the one by which objects are found."""
     chosen: Flags
     """(N,)"""
-    model: str
 
 
 class _Rows(NamedTuple):
@@ -127,45 +113,31 @@ class _Rows(NamedTuple):
     """(I,) the images."""
     themselves: Flags
     """(I,) the images that have a row of their own."""
-    marks: Sequence[_Marks]
+    written: Sequence[_Written]
 
 
 def _filtered(collection: Collection, noting: Noting, chosen: Filter) -> _Rows:
     selection = select(collection, chosen, noting.tagged())
-    of_model = selection.of_model
-    name, table = of_model.model.name, of_model.model.table
-    marks = [_Marks(0, of_model.objects, table.objects.row, selection.objects, name)]
+    written = [_Written(0, selection.of_model, selection.objects)]
     if collection.models:
-        marks.append(_Marks(selection.model + 1, of_model.detections, table.detections.row, selection.detections, name))
-    return _Rows(selection.images, np.zeros(len(selection.images), np.bool_), marks)
+        written.append(_Written(selection.model + 1, selection.of_model, selection.detections))
+    return _Rows(selection.images, np.zeros(len(selection.images), np.bool_), written)
 
 
 def _tagged(collection: Collection, noting: Noting, chosen: Filter) -> _Rows:
-    entries = noting.entries()
-    images = len(collection.table.image_ids)
+    entries, count = noting.entries(), len(collection.table.image_ids)
     selection = select(collection, chosen)
-    of_models, at = selection.marks, selection.model
-    sides: list[tuple[int, Side, Any, str]] = [
-        (0, of_models[at].objects, collection.table.objects.row, of_models[at].model.name)
-    ]
-    for side, (model, of_model) in enumerate(zip(collection.models, of_models, strict=False), 1):
-        sides.append((side, of_model.detections, model.table.detections.row, model.name))
-    marks = []
-    for side, rows, listed, name in sides:
+    written = []
+    for side, marks in enumerate([selection.of_model, *(selection.marks if collection.models else ())]):
         wanted = [place.row for place in entries if place.side == side]
-        chosen_rows = np.isin(listed, np.array(wanted, np.int64)) if wanted else np.zeros(len(listed), np.bool_)
-        marks.append(_Marks(side, rows, listed, chosen_rows, name))
-    return _Rows(
-        _among(images, (place.at for place in entries)),
-        _among(images, (place.at for place in entries if place.side is None)),
-        marks,
-    )
+        written.append(_Written(side, marks, np.isin(_data_rows(side, marks), np.array(wanted, np.int64))))
+    images = among(count, [place.at for place in entries])
+    return _Rows(images, among(count, [place.at for place in entries if place.side is None]), written)
 
 
-def _among(count: int, places: Iterable[int]) -> Flags:
-    found = np.zeros(count, np.bool_)
-    found[list(places)] = True
-    return found
+def _data_rows(side: int, marks: Marks) -> npt.NDArray[np.int64]:
+    """(N,) the row of each mark in the ground truth, or in the data of its model."""
+    return marks.model.table.objects.row if side == 0 else marks.model.table.detections.row
 
 
 def _csv(collection: Collection, noting: Noting, rows: _Rows) -> Iterator[bytes]:
@@ -177,12 +149,12 @@ def _csv(collection: Collection, noting: Noting, rows: _Rows) -> Iterator[bytes]
     for start in range(0, len(images), _IMAGES_AT_ONCE):
         part = images[start : start + _IMAGES_AT_ONCE].tolist()
         by_image: dict[int, list[tuple[Any, ...]]] = {at: [] for at in part}
-        for marks in rows.marks:
-            _add_marks(collection, entries, marks, by_image)
+        for written in rows.written:
+            _add_marks(collection, entries, written, by_image)
         for at in part:
             image, name = _text(collection.table.image_ids[at].item()), _text(collection.image_names[at])
             whole = entries.get(Place(at))
-            of_image = _written(whole)
+            of_image = _entry_fields(whole)
             if rows.themselves[at]:
                 writer.writerow((image, name, "image", *("",) * 13, *of_image, *of_image))
             for fields in by_image[at]:
@@ -194,20 +166,21 @@ def _csv(collection: Collection, noting: Noting, rows: _Rows) -> Iterator[bytes]
         yield rest.encode()
 
 
-def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: dict[int, list[tuple[Any, ...]]]) -> None:
+def _add_marks(
+    collection: Collection, entries: Any, written: _Written, by_image: dict[int, list[tuple[Any, ...]]]
+) -> None:
     """Adds the fields of the marks of some images, from ``mark`` to ``note``."""
-    first, last = min(by_image), max(by_image)
-    rows = marks.rows
-    low, high = np.searchsorted(rows.image, [first, last + 1])
-    place = np.flatnonzero(marks.chosen[low:high]) + low
+    side, marks, chosen = written
+    is_object, model = side == 0, marks.model
+    rows = marks.objects if is_object else marks.detections
+    low, high = np.searchsorted(rows.image, [min(by_image), max(by_image) + 1])
+    place = np.flatnonzero(chosen[low:high]) + low
     place = place[np.isin(rows.image[place], list(by_image))]
-    is_object = marks.side == 0
-    data = collection.ground_truth if is_object else collection.models[marks.side - 1].detections
-    listed = marks.listed[place]
+    data = collection.ground_truth if is_object else model.detections
+    listed = _data_rows(side, marks)[place]
     boxes = data.boxes[listed]
     areas = boxes[:, 2] * boxes[:, 3] if data.areas is None else data.areas[listed]
     ids = collection.ground_truth.ids[listed].tolist() if is_object else [""] * len(place)
-    issues = _issues(collection, marks.side, place)
     columns = zip(
         rows.image[place].tolist(),
         listed.tolist(),
@@ -219,17 +192,18 @@ def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: di
         areas.tolist(),
         ids,
         rows.error[place].tolist(),
-        issues,
+        rows.issue[place].tolist(),
         strict=True,
     )
     names = [_text(name) for name in collection.categories.names]
     noted = {place.at for place in entries if place.at in by_image} if entries else ()
-    model, mark = _text(marks.model), "object" if is_object else "detection"
-    for at, row, outcome, category, score, iou, box, area, number, error, kinds in columns:
+    name, mark = _text(model.name), "object" if is_object else "detection"
+    kinds = () if collection.issues is None else collection.issues.kinds
+    for at, row, outcome, category, score, iou, box, area, number, error, issues in columns:
         by_image[at].append(
             (
                 mark,
-                model,
+                name,
                 OUTCOMES[outcome] if outcome < len(OUTCOMES) else "",
                 names[category],
                 _number(score),
@@ -238,18 +212,10 @@ def _add_marks(collection: Collection, entries: Any, marks: _Marks, by_image: di
                 _number(area),
                 number,
                 ERROR_KINDS[error] if error < len(ERROR_KINDS) else "",
-                kinds,
-                *(_written(entries.get(Place(at, marks.side, row))) if at in noted else _NOTHING),
+                ";".join(kind for k, kind in enumerate(kinds) if issues >> k & 1),
+                *(_entry_fields(entries.get(Place(at, side, row))) if at in noted else _NOTHING),
             )
         )
-
-
-def _issues(collection: Collection, side: int, place: npt.NDArray[np.intp]) -> list[str]:
-    issues = collection.issues
-    if issues is None or side > len(issues.detections):
-        return [""] * len(place)
-    bits = (issues.objects if side == 0 else issues.detections[side - 1])[place]
-    return [";".join(kind for k, kind in enumerate(issues.kinds) if one >> k & 1) for one in bits.tolist()]
 
 
 class CocoFile(Iterator[bytes]):
@@ -303,7 +269,7 @@ class CocoFile(Iterator[bytes]):
         self.close()
 
 
-def _written(entry: Entry | None) -> tuple[str, str]:
+def _entry_fields(entry: Entry | None) -> tuple[str, str]:
     return _NOTHING if entry is None else (_text(";".join(entry.tags)), spreadsheet_text(entry.note))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit.viewer.answers.selecting import Tagged
+from ioukit.viewer.answers.conditions import Tagged
 from ioukit.viewer.marking.notes import Entry, Notes, Stored, Subject
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from ioukit.datasets import GroundTruth
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.columns import user_columns
 from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.issues import label_issues
 from ioukit.viewer.images.photographs import Photographs
 from ioukit.viewer.images.thumbnails import Thumbnails
 from ioukit.viewer.marking.noted_marks import Noting
@@ -60,11 +61,7 @@ def app_of(
     truth, models = _sides(data)
     ids = next(iter(models.values())).matches.image_ids if models else None
     further = None if columns is None else user_columns(columns, truth, ids)
-    suspicions = None
-    if issues and models:
-        from ioukit.viewer.answers.issues import label_issues  # noqa: PLC0415 - for those who look for wrong labels
-
-        suspicions = label_issues(list(models.values()), threads=threads)
+    suspicions = label_issues(list(models.values()), threads=threads) if issues and models else None
     collection = Collection.of(
         truth,
         models,

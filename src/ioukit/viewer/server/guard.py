@@ -2,6 +2,11 @@
 
 The threats are web pages in the same browser (requests across sites, and names that a stranger's DNS server lets point
 to this machine), other users and programs of this machine, and pages that put this one in a frame.
+
+Owns: every header that decides who may ask, and every header that tells the browser what others may do with an answer.
+Does not own: what is answered (`app.py`), the socket (`running.py`). It is cut here so that the application behind it
+can trust each request and has no line about security; a new address needs no check of its own. Every reason to refuse
+comes before the first line of the application runs, in the order of the class below.
 """
 
 from __future__ import annotations
@@ -21,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BodyTooLongError", "Guard", "host_names"]
 
-_MOST_BODY = 1_000_000  # bytes: a note or a few thousand tags
+_MOST_BODY = 1_000_000  # bytes: a note or a few thousand tags; a choice
 _IN_FRAME = "/~"
-_TICKET_SECONDS = 120.0
+_TICKET_SECONDS = 120.0  # a slow browser needs some seconds to start; a choice
 _METHODS = ("GET", "HEAD", "POST")
 _STRANGER = (
     "This page needs the token of its server. Open the whole address that the command printed, with ?token= and what "

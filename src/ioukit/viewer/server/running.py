@@ -1,7 +1,8 @@
-"""The server: its socket, its thread, and its end."""
+"""The server: its socket, its thread, and its end; and the servers that a program keeps, one for the same data."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import ipaddress
@@ -23,11 +24,18 @@ if TYPE_CHECKING:
 
     from ioukit.viewer.server.app import App
 
-__all__ = ["Server", "bound", "check_installed", "open_browser"]
+__all__ = ["MOST_SERVERS", "Server", "bound", "check_installed", "open_browser", "share_server", "shared_server"]
 
 _PORTS_TRIED = 50
 _SECONDS_TO_END = 1
 _SECONDS_TO_ASK = 10  # for the first request of a connection; those that never ask leave no room for others
+
+MOST_SERVERS = 4
+"""The most servers that are kept. Another one ends the oldest, so that a cell that is run again and again does not keep
+all its results."""
+
+_servers: dict[Any, Server] = {}
+_lock = threading.Lock()
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -247,3 +255,31 @@ def open_browser(address: str) -> bool:
             return webbrowser.open(address)
         except (OSError, webbrowser.Error):
             return False
+
+
+def shared_server(key: Any) -> Server | None:
+    """The running server of some data; ``None`` if there is none."""
+    with _lock:
+        for other in [other for other, server in _servers.items() if not server.is_running]:
+            del _servers[other]
+        return None if key is None else _servers.get(key)
+
+
+def share_server(key: Any, server: Server) -> None:
+    """Keep a server for the next who asks for it, and end it with the program.
+
+    Args:
+        key: What the data are known by; ``None`` if nobody else may ask for it.
+        server: The server, which has started.
+    """
+    with _lock:
+        ended = [_servers.pop(oldest) for oldest in list(_servers)[: max(0, len(_servers) - MOST_SERVERS + 1)]]
+        _servers[object() if key is None else key] = server
+    for one in ended:
+        one.close()
+
+
+@atexit.register
+def _end_all() -> None:
+    for server in list(_servers.values()):
+        server.close()

@@ -3,32 +3,53 @@
 from __future__ import annotations
 
 import base64
-import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ioukit.evaluation import ERROR_KINDS
+from ioukit.report import _html
 from ioukit.viewer.answers.answering import answer
-from ioukit.viewer.answers.checking import check_filter
+from ioukit.viewer.answers.conditions import check_filter
 from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.values import finite_or_none
 from ioukit.viewer.images.drawing import Surroundings, drawings
 from ioukit.viewer.images.explaining import explained
 from ioukit.viewer.images.photographs import MissingPictureError
 from ioukit.viewer.marking.exporting import Export, export
-from ioukit.viewer.server.describing import described
-from ioukit.viewer.server.page import viewer_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.values import Value
     from ioukit.viewer.images.photographs import Photographs
     from ioukit.viewer.marking.noted_marks import Noting
     from ioukit.viewer.marking.notes import Entry
 
-__all__ = ["Views", "entry_to_json"]
+__all__ = ["Views", "entry_to_json", "static_page"]
 
 Pairs = list[tuple[str, str]]
 
-_STATIC_SIDE = 640
+_STATIC_SIDE = 640  # pixels of a photograph of a cut-out
+_STYLES = (
+    *("shared/document.css", "shared/outcomes.css", "shared/zoom.css", "viewer/viewer.css", "viewer/large.css"),
+    "viewer/notes.css",
+)
+_SCRIPTS = (
+    *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
+    *("viewer/cards.js", "viewer/drawings.js", "viewer/grid.js", "viewer/checklists.js", "viewer/histograms.js"),
+    *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/notes.js", "viewer/exporting.js"),
+    *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/large.js"),
+    "viewer/main.js",
+)
+_STATIC_SCRIPTS = (
+    *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/colours.js", "viewer/cards.js"),
+    "viewer/static.js",
+)
+# The page asks its own server for data and pictures, and nothing else.
+_SOURCES = {"connect-src": "'self'", "img-src": "'self' blob:"}
 
 
 class Views:
@@ -50,12 +71,12 @@ class Views:
 
     def page(self) -> tuple[str, str]:
         """The page and its policy."""
-        self._page = self._page or viewer_page()
+        self._page = self._page or _viewer_page()
         return self._page
 
     def data(self) -> Any:
         """What never changes."""
-        self._data = self._data or described(self._collection, self._noting)
+        self._data = self._data or _described(self._collection, self._noting)
         return self._data
 
     def check(self, pairs: Pairs) -> None:
@@ -136,7 +157,7 @@ class Views:
         value = self._collection.values.get(name)
         if value is None or value.of != "image" or not value.numeric:
             raise ValueError(f"no column of numbers of images is called {name!r}")
-        return {"values": [None if math.isnan(one) else one for one in value.values.tolist()]}
+        return {"values": list(map(finite_or_none, value.values.tolist()))}
 
     def export(self, form: str, of: str, pairs: Pairs) -> Export:
         """The name, the content type and the parts of a download."""
@@ -146,3 +167,69 @@ class Views:
 def entry_to_json(entry: Entry) -> dict[str, Any]:
     """Tags and a note, as JSON holds them."""
     return {"tags": list(entry.tags), "note": entry.note, "changed": entry.changed}
+
+
+def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
+    """The title, the models, classes, images, thresholds and columns of a collection, as JSON holds them."""
+    table, protocol = collection.table, collection.protocol
+    objects = np.bincount(table.objects.category, minlength=len(collection.categories)).tolist()
+    classes = zip(collection.class_keys, objects, strict=True)
+    first = collection.models[0] if collection.models else None
+    return {
+        "title": Path(collection.ground_truth.source).name or "Ground truth",
+        "kind": table.iou_type,
+        "models": [model.name for model in collection.models],
+        "classes": [{"name": name, "objects": count} for name, count in classes],
+        "images": len(table.image_ids),
+        "iou_thresholds": list(map(float, protocol.iou_thresholds)),
+        "default": {
+            "at_score": first.best_score if first is not None else None,
+            "at_scores": [model.best_score for model in collection.models],
+            "at_iou": float(protocol.main_iou),
+        },
+        "score_range": list(collection.score_range),
+        "areas": [
+            {"name": name, "low": low, "high": finite_or_none(high)} for name, low, high in collection.area_ranges
+        ],
+        "errors": list(ERROR_KINDS),
+        "flags": list(collection.flags),
+        "columns": [_column(value) for value in collection.values.values()],
+        "issues": None if collection.issues is None else list(collection.issues.kinds),
+        "photographs": collection.folder is not None,
+        "notes": noting.notes.name,
+    }
+
+
+def _column(value: Value) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": value.name, "of": "image" if value.of == "image" else "mark"}
+    made["numeric"] = value.numeric
+    if not value.numeric:
+        return made | {"low": None, "high": None, "values": list(value.texts or ())}
+    low, high = value.ends()
+    return made | {"low": finite_or_none(low), "high": finite_or_none(high), "values": None}
+
+
+def static_page(data: dict[str, Any]) -> str:
+    """A page with some images and all that it shows, which needs no server.
+
+    Args:
+        data: What :meth:`Views.cut_out` returns.
+
+    Raises:
+        ModuleNotFoundError: If Jinja2 is not installed.
+    """
+    css, js = _html.style(*_STYLES), _html.program(*_STATIC_SCRIPTS)
+    return _html.page(_html.asset("viewer/static.html.j2"), css=css, js=js, data=data, needed_by="ioukit.view")
+
+
+def _viewer_page() -> tuple[str, str]:
+    """The page as HTML, and its content security policy.
+
+    Raises:
+        ModuleNotFoundError: If Jinja2 is not installed.
+    """
+    css, js = _html.style(*_STYLES), _html.program(*_SCRIPTS)
+    page = _html.page(
+        _html.asset("viewer/viewer.html.j2"), css=css, js=js, data={}, needed_by="ioukit view", sources=_SOURCES
+    )
+    return page, _html.policy(css, js, _SOURCES)

@@ -1,31 +1,45 @@
-"""The outlines of regions, as the script of a page draws them."""
+"""The pictures of a page: the outlines of marks as the script draws them, and small photographs.
+
+Files outside of the folder of photographs are never opened, see `_picture_files.py`.
+"""
 
 from __future__ import annotations
 
+import base64
+import io
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._optional import import_extra
 from ioukit.evaluation import Outline, Outlines
+from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.outlines.ground import grid_step, ground_frame
 from ioukit.evaluation.outlines.tracing import simplified
+from ioukit.report._picture_files import file_within, small_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from ioukit.datasets import Detections, GroundTruth
-    from ioukit.evaluation import Kind
 
-__all__ = ["FARTHEST", "Drawer", "picture_size", "tenths"]
+__all__ = ["Drawer", "Photographs", "numbers_of", "picture_notes", "picture_size", "tenths", "thousandths", "thumbnail"]
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
+Thumbnail = tuple[str, tuple[int, int]]
+"""A ``data:`` address, and the width and height of the photograph."""
 
-FARTHEST = 1e9  # tenths of a pixel; regions farther away are not drawn exactly
+_FARTHEST = 1e9  # tenths of a pixel; what is farther away is not drawn exactly
 _COARSE = 1.0  # pixels: outlines of masks leave out points that are nearer than this to the line between others
 _ACROSS = 1000.0  # the longer side of a view from above, in units of the page
+# Thumbnails are large enough to be viewed alone, small enough that two dozen need one or two megabytes.
+_SIDE = 720
+_QUALITY = 80
 
 _WORDS = {
     "ground": "The scenes are seen from above. The numbers of the grid are metres. A line in a box shows its heading.",
@@ -37,13 +51,13 @@ class Drawer:
     """Makes the outlines of a page, image by image.
 
     Args:
-        kind: The kind of region that is drawn.
+        kind: The name of the kind of region that is drawn.
         truth: The ground truth.
         detections: The detections, if there are any to draw: of one model or of several.
     """
 
-    def __init__(self, kind: Kind, truth: GroundTruth, *detections: Detections) -> None:
-        self._kind = kind
+    def __init__(self, kind: str, truth: GroundTruth, *detections: Detections) -> None:
+        self._kind = find_kind(kind)
         self._truth = truth
         self._sides: tuple[GroundTruth | Detections, ...] = (truth, *detections)
         self._filled = self._ground = self._points = False
@@ -69,7 +83,7 @@ class Drawer:
         """The size, the boxes and the outlines of an image, for the script of the page.
 
         Args:
-            rows: (B, 9) kind, class and score of each region, the four numbers of its box in tenths of a pixel, 0 for
+            rows: (B, 9) kind, class and score of each mark, the four numbers of its box in tenths of a pixel, 0 for
                 an object or the number of the detections, 1 for the first, and its row in the data; objects first.
             known: (2,) width and height of the image, NaN if unknown.
         """
@@ -80,7 +94,7 @@ class Drawer:
         return self.drawn(self.outlines(rows[:, 7], rows[:, 8]), boxes, (width, height))
 
     def outlines(self, sides: Positions, rows: Positions) -> Outlines:
-        """The outlines of the regions of one image.
+        """The outlines of the marks of one image.
 
         Args:
             sides: (B,) 0 for objects, 1 for detections, 2 for those of a second model; in ascending order.
@@ -129,10 +143,114 @@ class Drawer:
         return {"w": size[0], "h": size[1], "boxes": numbers.ravel().tolist(), "shapes": shapes, **entries}
 
 
+class Photographs:
+    """Puts photographs beside drawings until a page has enough of them. Each image is asked for once.
+
+    Args:
+        drawer: Makes the drawings. Views from above get no photographs.
+        truth: The ground truth, which has the names and sizes of the images.
+        folder: The folder of the photographs; none are read if ``None``.
+        most: The largest number of photographs.
+        characters: The largest number of characters of all together, as they stand in the page.
+    """
+
+    def __init__(
+        self,
+        drawer: Drawer,
+        truth: GroundTruth,
+        folder: Path | None,
+        *,
+        most: int = sys.maxsize,
+        characters: int = sys.maxsize,
+    ) -> None:
+        self._drawer, self._images, self._folder = drawer, truth.images, folder
+        self._left, self._room = most, characters
+        self._known: dict[int, Thumbnail | None] = {}
+        self._missing: list[str] = []
+
+    @property
+    def tried(self) -> int:
+        """How many photographs were asked for."""
+        return len(self._known)
+
+    def beside(self, drawing: dict[str, Any], image: int, label: str, rows: Positions) -> str | None:
+        """The address that holds the photograph of an image; ``None`` if it is missing or the page has enough.
+
+        Args:
+            drawing: The drawing of the image. It gets the size of the photograph if the data set does not know its own.
+            image: The position of the image in the ground truth's list.
+            label: The name that a reader sees.
+            rows: (B, 7 or more) the rows of the drawing.
+        """
+        if self._folder is None or self._drawer.seen_from_above:
+            return None
+        width, height = self._images.sizes[image].tolist()
+        if image not in self._known:
+            if not self._left or self._room <= 0:
+                return None
+            made = thumbnail(self._folder, self._images.names[image], (width, height))
+            if isinstance(made, str):
+                self._missing.append(f"{label} ({made})")
+            else:
+                self._left -= 1
+                self._room -= len(made[0])
+            self._known[image] = None if isinstance(made, str) else made
+        found = self._known[image]
+        if found is None:
+            return None
+        if np.isnan([width, height]).any():
+            drawing["w"], drawing["h"] = picture_size(found[1], rows[:, :7])
+        return found[0]
+
+    def notes(self) -> list[str]:
+        """A note about missing photographs, if there are any."""
+        if not self._missing:
+            return []
+        more = ", ..." if len(self._missing) > 3 else ""
+        words = ", ".join(self._missing[:3])
+        return [f"{len(self._missing):,} of {self.tried:,} photographs are missing: {words}{more}"]
+
+
+def picture_notes(photographs: Photographs, drawer: Drawer) -> list[str]:
+    """Notes about missing photographs, and about regions that have nothing to draw."""
+    notes, count = photographs.notes(), drawer.left_out
+    if count:
+        words = "region cannot be drawn and is" if count == 1 else "regions cannot be drawn and are"
+        notes.append(f"{count:,} {words} left out.")
+    return notes
+
+
+def thumbnail(folder: Path, name: str, expected: tuple[float, float] | None = None) -> Thumbnail | str:
+    """A small copy of a photograph, or the reason why it is missing.
+
+    The name comes from a data set and cannot be trusted. So only a file within the folder is opened, only as an image
+    of a common format, and not if its unpacked size is enormous. The copy has no EXIF data, so no location. It is
+    rotated by its EXIF orientation only if the data set lists the rotated size. In that case the boxes refer to the
+    rotated photograph, otherwise to the stored pixels.
+
+    Args:
+        folder: The folder of the photographs.
+        name: The name of the photograph within the folder.
+        expected: The width and height of the image in the data set, NaN if unknown.
+    """
+    import_extra("PIL", extra="report", needed_by="a report with images")
+    # For a broken photograph, Pillow may raise errors of many kinds. The report is written without it.
+    try:
+        path = file_within(folder, name)
+        if path is None:
+            return "not in the folder"
+        small, size = small_copy(path, _SIDE, expected, needed_by="a report with images")
+        file = io.BytesIO()
+        small.save(file, "JPEG", quality=_QUALITY, optimize=True)
+    except Exception as error:
+        return f"cannot be read: {type(error).__name__}"
+    return "data:image/jpeg;base64," + base64.b64encode(file.getvalue()).decode("ascii"), size
+
+
 def picture_size(size: Floats | tuple[int, int], boxes: Positions) -> tuple[float, float]:
     """Width and height; if they are not known, the extent of the boxes."""
     if not np.isnan(size).any():
-        width, height = np.clip(size, 1, FARTHEST / 10).tolist()
+        width, height = np.clip(size, 1, _FARTHEST / 10).tolist()
         return width, height
     if not len(boxes):
         return 100.0, 100.0
@@ -142,8 +260,21 @@ def picture_size(size: Floats | tuple[int, int], boxes: Positions) -> tuple[floa
 
 def tenths(values: Floats) -> Positions:
     """Numbers in tenths, as the script of a page reads them."""
-    whole: Positions = (values * 10).clip(-FARTHEST, FARTHEST).round().astype(np.int64)
+    whole: Positions = (values * 10).clip(-_FARTHEST, _FARTHEST).round().astype(np.int64)
     return whole
+
+
+def thousandths(scores: Floats) -> Positions:
+    """Scores in thousandths, as the script of a page reads them."""
+    whole: Positions = (scores * 1000).clip(-_FARTHEST, _FARTHEST).round().astype(np.int64)
+    return whole
+
+
+def numbers_of(drawing: dict[str, Any]) -> int:
+    """How many numbers the boxes and outlines of a drawing have."""
+    shapes = drawing.get("shapes", ())
+    lists = [part for shape in shapes for part in (*shape.get("rings", ()), shape.get("lines"), shape.get("points"))]
+    return len(drawing["boxes"]) + sum(len(part) for part in lists if part)
 
 
 def _shape(outline: Outline, place: Floats, scale: Floats, rings: Iterator[Floats]) -> dict[str, Any]:

@@ -1,0 +1,369 @@
+"""The report of an evaluation: how good a detector is, which errors it makes, and on which images."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ioukit._checks import counted
+from ioukit._output import printable
+from ioukit.evaluation import ERROR_KINDS, outcomes, per_image, score_curves
+from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
+from ioukit.report import _by_score, _numbers
+from ioukit.report._curves import page_scores, slider
+from ioukit.report._images import choose_images, pictures
+from ioukit.report._sources import input_file, input_paths, made_with, name_of, time_text, view_command
+from ioukit.report._texts import (
+    abbreviate,
+    class_name,
+    class_names,
+    fact_list,
+    iou_text,
+    rounded,
+    score_text,
+    value_text,
+)
+from ioukit.report.writer import Layout, Page, write_page
+
+if TYPE_CHECKING:
+    import datetime
+    import os
+    from pathlib import Path
+
+    from ioukit.evaluation import ErrorKinds, Evaluation, ImageResults, MatchTable, Measure, ScoreCurves
+
+__all__ = ["ReportPage", "report_data", "write_report"]
+
+_NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
+_NO_OBJECTS = "There are no objects: precision and recall are undefined."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPage(Page):
+    """What the template of a report gets."""
+
+    layout: ClassVar[Layout] = Layout(
+        "report/report.html.j2",
+        ("shared/document.css", "shared/outcomes.css", "shared/controls.css", "shared/zoom.css", "report/report.css"),
+        (
+            *("shared/words.js", "shared/charts.js", "shared/bars.js", "shared/curves.js", "shared/tables.js"),
+            *("shared/commands.js", "shared/downloads.js", "shared/table_pictures.js", "shared/hints.js"),
+            *("shared/outcomes.js", "shared/pictures.js", "shared/zoom.js", "report/threshold.js"),
+            *("report/operating.js", "report/by_iou.js", "report/regions.js", "report/large.js", "report/lists.js"),
+            *("report/matrix.js", "report/errors.js", "report/sizes.js", "report/histograms.js", "report/gallery.js"),
+            "report/main.js",
+        ),
+        "write_report",
+    )
+
+    against: str
+    """The ground truth that the detections were evaluated against."""
+    lead: str
+    """Two sentences: how good the detector is, and which errors cost most."""
+    headline: tuple[_numbers.Tile, ...]
+    protocol: str
+    measures: tuple[tuple[Measure, str, str, str, str], ...]
+    """Measure, IoU, area range, cap, value."""
+    class_columns: tuple[str, ...]
+    class_rows: tuple[tuple[str, list[_numbers.Cell]], ...]
+    sizes: tuple[_numbers.Bar, ...]
+    errors: tuple[_numbers.Bar, ...]
+    """Empty if they cannot be computed."""
+    error_ap: str
+    """The AP without corrections, at the IoU threshold of the errors."""
+    iou: str
+    """The IoU threshold of curves, matrix, errors and images."""
+    score: str
+    """The score threshold of the page when it is opened, in words."""
+    score_now: str
+    """The same as a number."""
+    bounds: dict[str, str]
+    """What the page leaves out so that it stays small, in words, by the part of the page."""
+
+
+def write_report(
+    evaluation: Evaluation,
+    path: str | os.PathLike[str],
+    images: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    iou_threshold: float | None = None,
+    score_threshold: float | None = None,
+    worst: int = 24,
+    created: datetime.datetime | None = None,
+    threads: int | None = None,
+) -> None:
+    """Write one HTML file that shows how good a detector is, which errors it makes, and on which images.
+
+    The file needs no server and no network. Needs the extra ``report``.
+
+    Args:
+        evaluation: The result of ``evaluate``.
+        path: The file to write. After an error it is as it was.
+        images: The folder of the photographs, for thumbnails of the worst images; boxes without photographs if
+            ``None``.
+        title: The heading; the name of the file of the detections if ``None``.
+        iou_threshold: IoU threshold of curves, confusion matrix, errors and images, one of the protocol's. If
+            ``None``, its main one: 0.5, or the lowest if 0.5 is not among them.
+        score_threshold: Detections with this score or a higher one count in the matrix and on the images; the score
+            with the best F1 for all classes together if ``None``.
+        worst: How many images to show, those with the most errors first.
+        created: The time that the report shows; now if ``None``.
+        threads: How many threads; all cores if ``None``.
+
+    Raises:
+        ValueError: If ``path`` is a folder, is in a folder that does not exist, is a file that the evaluation was read
+            from, or is one of the images; if ``images`` is not a folder, the protocol has no such IoU threshold,
+            ``score_threshold`` is NaN or ``worst`` is negative.
+        ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
+        OSError: If the file cannot be written.
+    """
+    write_page(
+        path,
+        images,
+        [source for _, source in input_paths(evaluation)],
+        lambda folder: report_data(
+            evaluation,
+            images=folder,
+            title=title,
+            iou_threshold=iou_threshold,
+            score_threshold=score_threshold,
+            worst=worst,
+            created=created,
+            threads=threads,
+        ),
+    )
+
+
+# Long: one part of the page after the other.
+def report_data(
+    evaluation: Evaluation,
+    *,
+    images: Path | None = None,
+    title: str | None = None,
+    iou_threshold: float | None = None,
+    score_threshold: float | None = None,
+    worst: int = 24,
+    created: datetime.datetime | None = None,
+    threads: int | None = None,
+) -> ReportPage:
+    """Collect the data of a report; the arguments are those of :func:`write_report`."""
+    if worst < 0:
+        raise ValueError(f"worst must not be negative, got {worst}")
+    if score_threshold is not None and math.isnan(score_threshold):
+        raise ValueError("score_threshold must be a number, got nan")
+    table, protocol = evaluation.matches, evaluation.protocol
+    curves = score_curves(table, iou_threshold=iou_threshold, area_range=protocol.main_area)
+    best, iou = curves.overall.best, curves.iou_threshold
+    if score_threshold is None:
+        # Without true positives, all detections are shown: all of them are errors.
+        lowest = float(table.detections.score.min()) if len(table) else 0.0
+        score_threshold = lowest if math.isnan(best.score) else best.score
+    scripted = _scripted(evaluation, curves, score_threshold, folder=images, worst=worst, threads=threads)
+    errors = scripted.errors
+    # What does not depend on the score threshold.
+    scripted.drawn["view"] = view_command([evaluation], images)
+    if "iou" not in scripted.missing:
+        scripted.drawn["byIou"] = _numbers.by_iou(evaluation)
+    columns, rows = _numbers.class_table(evaluation, curves)
+    files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
+    score = f"with a score of at least {score_text(score_threshold)}" if len(table) else "of any score"
+    at_first = f"IoU {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”; at first, detections {score}"
+    counts = evaluation.counts
+    facts = [
+        ("image", "images", counts["images"]),
+        ("class", "classes", counts["categories"]),
+        ("object", "objects", curves.overall.num_ground_truth),
+        *([("crowd", "crowds", counts["crowds"])] if counts["crowds"] else []),
+        ("detection", "detections", counts["detections"]),
+    ]
+    return ReportPage(
+        title=abbreviate(title if title is not None else name_of(files, "Detections", "Evaluation")),
+        against=name_of(files, "Ground truth"),
+        created=time_text(created),
+        facts=fact_list(*facts),
+        lead=_numbers.lead(evaluation, best, errors),
+        headline=tuple(_numbers.headline(evaluation, curves, best)),
+        protocol=abbreviate(protocol.name),
+        measures=tuple(_numbers.measure_rows(evaluation)),
+        class_columns=tuple(columns),
+        class_rows=tuple(rows),
+        sizes=tuple(_numbers.size_rows(evaluation, iou_threshold=iou, score_threshold=score_threshold)),
+        errors=() if errors is None else tuple(_numbers.error_rows(errors)),
+        error_ap="" if errors is None else value_text(errors.ap),
+        iou=iou_text(iou),
+        score=score,
+        score_now=score_text(score_threshold),
+        notes=(*map(printable, evaluation.notes), *scripted.notes),
+        settings=(*_numbers.settings(evaluation), ("Curves, matrix, images", at_first), *made_with()),
+        files=files,
+        missing=scripted.missing,
+        bounds=scripted.bounds,
+        drawn=scripted.drawn,
+    )
+
+
+@dataclass
+class _Scripted:
+    """What the script of a report gets, and what the template says about it."""
+
+    drawn: dict[str, Any]
+    """Numbers, names and lists."""
+    missing: dict[str, str] = field(default_factory=dict)
+    bounds: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    errors: ErrorKinds | None = None
+    """The kinds of errors, if they are known."""
+
+
+def _scripted(
+    evaluation: Evaluation,
+    curves: ScoreCurves,
+    score_threshold: float,
+    *,
+    folder: Path | None,
+    worst: int,
+    threads: int | None,
+) -> _Scripted:
+    """Every part of the page at every position of the score threshold.
+
+    Args:
+        evaluation: The evaluation.
+        curves: Its curves at the IoU threshold and the area range of the page.
+        score_threshold: The score threshold of the page when it is opened.
+        folder: The folder of the photographs.
+        worst: How many images the gallery shows.
+        threads: How many threads; all cores if ``None``.
+    """
+    iou, area = curves.iou_threshold, curves.area_range
+    background = min(BACKGROUND_THRESHOLD, iou)
+    with_near = _near_matches(evaluation, background, threads)
+    table = evaluation.matches if with_near is None else with_near
+    scores = page_scores(curves, score_threshold)
+    start = int(np.searchsorted(-scores, -score_threshold, side="right")) - 1
+    start = min(max(start, 0), len(scores) - 1)
+    marks = _by_score.MarkPositions(table, scores, iou)
+    made = _Scripted(
+        {
+            "classes": [class_name(result.name, result.id) for result in evaluation.per_class],
+            "names": [],
+            "iou": iou,
+            "view": None,
+            "scores": scores.tolist(),
+            "start": start,
+            "curves": slider(curves, scores=scores),
+            "byIou": None,
+            "sizes": _by_score.sizes_by_score(marks),
+            "scoreBins": _by_score.score_histogram(marks),
+            **dict.fromkeys(("iouBins", "reliability", "matrix", "errors")),
+            "images": [],
+            "worst": [],
+            "drawing": {},
+        }
+    )
+    drawn = made.drawn
+    if not curves.overall.num_ground_truth:
+        drawn["curves"] = None
+        made.missing |= {"curves": _NO_OBJECTS, "iou": _NO_OBJECTS}
+    elif drawn["curves"] is None:
+        made.missing["curves"] = "No detection counts, so there are no curves."
+    else:
+        drawn["curves"]["start"] = start
+    reliable = _by_score.reliability(evaluation.matches, iou=iou, area=area)
+    if isinstance(reliable, str):
+        made.missing["reliability"] = reliable
+    else:
+        drawn["reliability"] = reliable
+    if with_near is None:
+        made.missing |= dict.fromkeys(("matrix", "errors", "images"), _NO_NEAR_PAIRS)
+        return made
+    near = _by_score.ErrorPositions(marks, background=background, threads=threads)
+    made.errors = near.errors
+    became = outcomes(table, iou_threshold=iou, area_range=area, score_threshold=score_threshold)
+    _add_images(made, evaluation, marks, near, per_image(table, became), start=start, folder=folder, worst=worst)
+    return made
+
+
+def _near_matches(evaluation: Evaluation, least: float, threads: int | None) -> MatchTable | None:
+    """The match table with near pairs; ``None`` if the evaluation does not have them."""
+    try:
+        return evaluation.near_matches(least, threads=threads)
+    except ValueError:
+        return None
+
+
+# Long: one entry of the data after the other.
+def _add_images(
+    made: _Scripted,
+    evaluation: Evaluation,
+    marks: _by_score.MarkPositions,
+    near: _by_score.ErrorPositions,
+    results: ImageResults,
+    *,
+    start: int,
+    folder: Path | None,
+    worst: int,
+) -> None:
+    """Add what needs near pairs: the matrix, the errors, the histogram of IoU, and the images they lead to."""
+    matrix = _by_score.matrix_by_score(marks, near, start)
+    errors = _by_score.error_entries(marks, near)
+    errors_by_score, iou_bins = _by_score.errors_by_score(marks, near), _by_score.iou_histogram(marks, near)
+    confused_first = sorted(
+        zip(matrix.cells, matrix.lists, strict=True), key=lambda pair: pair[0]["true"] == pair[0]["predicted"]
+    )
+    gallery = worst if evaluation.ground_truth is not None else 0
+    choice = choose_images(
+        marks, results, errors, [entries for _, entries in confused_first], start=start, worst=gallery
+    )
+    gathered = pictures(evaluation, marks, near, results, choice, folder=folder)
+
+    def listed(entries: _by_score.Entries) -> list[int]:
+        pairs = zip(entries.image.tolist(), entries.position.tolist(), strict=True)
+        return [number for image, position in pairs for number in (gathered.place[image], position)]
+
+    names = class_names(marks.table.categories)
+    for cell, entries in zip(matrix.cells, matrix.lists, strict=True):
+        cell["images"] = listed(entries)
+    made.notes += gathered.notes
+    made.drawn |= {
+        "names": names,
+        "iouBins": iou_bins,
+        "errors": {
+            "kinds": list(ERROR_KINDS),
+            "counts": [near.errors.counts[kind] for kind in ERROR_KINDS],
+            "lost": rounded(near.errors.delta_ap[kind] for kind in ERROR_KINDS),
+            "images": [listed(entries) for entries in errors],
+            **errors_by_score,
+        },
+        "images": gathered.images,
+        "worst": list(range(len(choice.worst))),
+        "random": [gathered.place[image] for image in choice.random],
+        "cards": worst,
+        "drawing": gathered.style,
+    }
+    if matrix.cells:
+        cells = {"objects": matrix.objects, "floor": matrix.floor, "cells": matrix.cells}
+        made.drawn["matrix"] = {"classes": names, **cells}
+    else:
+        made.missing["matrix"] = "There are neither objects nor detections to count."
+    if matrix.floor < len(marks.scores) - 1:
+        made.bounds["matrix"] = (
+            f"Below a score threshold of {score_text(float(marks.scores[matrix.floor]))} the matrix stays as it is "
+            "there, because the page would be too large otherwise."
+        )
+    images = len(results)
+    if evaluation.ground_truth is None:
+        made.missing["images"] = "The evaluation does not hold its data, so images cannot be drawn."
+    elif not images:
+        made.missing["images"] = "There are no images."
+    elif not worst or not gathered.drawn:
+        made.missing["images"] = "No images were asked for."
+    elif gathered.drawn < images:
+        made.bounds["images"] = (
+            f"The page holds {gathered.drawn:,} of {counted(images, 'image')}, so that it does not become too large: "
+            "those with the most errors at several score thresholds, those with the highest F1, some by chance, and "
+            "those that cells of the matrix and kinds of errors lead to."
+        )
