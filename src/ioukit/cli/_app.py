@@ -9,9 +9,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import ioukit
-from ioukit.cli._json import JsonCommand
-from ioukit.cli._output import standard_output
-from ioukit.cli._signals import stopped_by_signals
+from ioukit.cli._output import JsonCommand
+from ioukit.cli._streams import standard_output, stopped_by_signals
 
 __all__ = ["app_of", "run"]
 
@@ -64,12 +63,9 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
     for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
         module_name, function_name = COMMANDS[name].split(".")
         module = importlib.import_module(f"ioukit.cli.{module_name}")
-        function = getattr(module, function_name)
-        takes_json = "json" in function.__annotations__
-        of_command = app.command(
-            name, cls=JsonCommand if takes_json else None, epilog=getattr(module, "EXAMPLES", None)
-        )
-        of_command(_expanded(function))
+        command = _expanded(getattr(module, function_name))
+        takes_json = "json" in command.__annotations__
+        app.command(name, cls=JsonCommand if takes_json else None, epilog=getattr(module, "EXAMPLES", None))(command)
     return app
 
 

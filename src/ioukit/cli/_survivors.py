@@ -1,6 +1,7 @@
 """The records that `ioukit nms` writes: those that survive, as they are in the file, or new, fused ones."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,14 +10,21 @@ import numpy.typing as npt
 
 import ioukit
 from ioukit import _core
-from ioukit.cli._records import record_texts, with_score
 from ioukit.postprocess._groups import best_of_images, groups
 from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
-__all__ = ["Fusing", "Suppressing", "fused_records", "surviving_records", "surviving_rows"]
+__all__ = [
+    "Fusing",
+    "Suppressing",
+    "fused_records",
+    "record_texts",
+    "surviving_records",
+    "surviving_rows",
+    "with_score",
+]
 
 _SOFT_THRESHOLD = 0.001  # the default of soft_nms
 
@@ -146,3 +154,40 @@ def fused_records(
         )
         for row in best
     ]
+
+
+_SPACE = " \t\n\r"
+_scan = json.JSONDecoder(strict=False).raw_decode
+
+
+def _skip(text: str, place: int) -> int:
+    while text[place] in _SPACE:
+        place += 1
+    return place
+
+
+def record_texts(text: str) -> Iterator[str]:
+    """The text of every element of an array. The array must be valid JSON, which reading the file has checked."""
+    place = _skip(text, 0) + 1  # after the bracket
+    while True:
+        place = _skip(text, place)
+        if text[place] == "]":
+            return
+        _, end = _scan(text, place)
+        yield text[place:end]
+        place = _skip(text, end)
+        if text[place] == ",":
+            place += 1
+
+
+def with_score(record: str, score: float) -> str:
+    """The text of an object with another value of its ``score``, otherwise unchanged."""
+    place = _skip(record, 0) + 1
+    while True:
+        place = _skip(record, place)
+        key, place = _scan(record, place)
+        start = _skip(record, _skip(record, place) + 1)  # after the colon
+        _, end = _scan(record, start)
+        if key == "score":
+            return f"{record[:start]}{score!r}{record[end:]}"
+        place = _skip(record, end) + 1  # after the comma

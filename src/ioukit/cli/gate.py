@@ -1,7 +1,7 @@
 """`ioukit gate`: may a run of a ledger replace another one?"""
 
 import contextlib
-import json as json_module
+import json
 import time
 import traceback
 from collections.abc import Iterator
@@ -10,13 +10,11 @@ from typing import Annotated
 
 import typer
 
-from ioukit.cli._arguments import QuietOption, ThreadsOption
-from ioukit.cli._errors import bad_output, bad_use
-from ioukit.cli._json import JsonOutput, file_of, json_option
+from ioukit._output import printable
+from ioukit.cli._arguments import MarkdownOption, ThreadsOption
+from ioukit.cli._errors import bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs
-from ioukit.cli._output import print_result, printable, write_markdown, write_whole
-from ioukit.cli._result_files import check_outputs
-from ioukit.cli._talk import Talk
+from ioukit.cli._output import AnswerOptions, write_text
 from ioukit.runs import Ledger, Rules, check_rules, default_rules, gate_junit, gate_markdown, read_rules
 
 __all__ = ["EXAMPLES", "check_gate"]
@@ -49,31 +47,19 @@ def check_gate(
             metavar="FILE", help="Rules in TOML. [default: the main number may not fall, with a certainty of 95 %]"
         ),
     ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also write the result as Markdown, for a pull request. If FILE is that of $GITHUB_STEP_SUMMARY, the "
-            "text is appended.",
-        ),
-    ] = None,
+    markdown: MarkdownOption = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write each rule as a test, in JUnit's XML.")
     ] = None,
-    json: Annotated[
-        JsonOutput | None,
-        json_option("Print one JSON object instead of the text; with FILE, write it there and print the text."),
-    ] = None,
     threads: ThreadsOption = None,
-    quiet: QuietOption = False,
+    answer: AnswerOptions,
 ) -> None:
     """Check whether a run may replace another one: rules about its numbers and their uncertainty."""
     start = time.perf_counter()
-    talk = Talk(quiet=quiet)
+    talk = answer.talk()
     ledger = Ledger(log)
-    inputs = [log] if rules is None else [log, rules]
     with bad_use():
-        check_outputs({"--markdown": markdown, "--junit": junit, "--json": file_of(json)}, inputs)
+        answer.check([log, *([] if rules is None else [rules])], {"--markdown": markdown, "--junit": junit})
         asked = None if rules is None else read_rules(rules)
     with _defects_are_undecided():
         with about_runs():
@@ -94,18 +80,16 @@ def check_gate(
                 threads=threads,
             )
     seconds = time.perf_counter() - start
-    with bad_output():
-        if markdown is not None:
-            write_markdown(markdown, gate_markdown(result))
-            talk.say(f"wrote {printable(str(markdown))}")
-        if junit is not None:
-            write_whole(junit, gate_junit(result, seconds=seconds))
-            talk.say(f"wrote {printable(str(junit))}")
-        if json is not None:
-            json.write(json_module.dumps(result.to_dict(), allow_nan=False), talk)
-    if json is None or json.path is not None:
-        print_result("\n".join(map(printable, result.to_text().splitlines())))
-    talk.say(f"done {seconds:.2f} s")
+    if markdown is not None:
+        write_text(markdown, gate_markdown(result), talk)
+    if junit is not None:
+        write_text(junit, gate_junit(result, seconds=seconds), talk)
+    answer.give(
+        lambda: "\n".join(map(printable, result.to_text().splitlines())),
+        lambda: json.dumps(result.to_dict(), allow_nan=False),
+        talk,
+        done=f"done {seconds:.2f} s",
+    )
     raise typer.Exit(result.exit_code)
 
 

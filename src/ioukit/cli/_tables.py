@@ -1,16 +1,77 @@
-"""`ioukit eval --errors`: why AP is lost, and at which score the detector works best."""
+"""The numbers of an evaluation as text and JSON: AP per class, why AP is lost, and the score of the best F1."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ioukit._output import aligned, printable
 
 if TYPE_CHECKING:
-    from ioukit.evaluation import Evaluation, OperatingPoint
+    from collections.abc import Sequence
 
-__all__ = ["analyse", "analysis_table", "to_json"]
+    from ioukit.evaluation import ClassResult, Evaluation, OperatingPoint, Protocol
+
+__all__ = ["analyse", "analysis_table", "class_table", "evaluation_json", "evaluation_table", "shortened"]
+
+Result = TypeVar("Result")
+
+_SHOWN = 5  # of the best and of the worst
+
+
+def evaluation_table(evaluation: Evaluation, analysis: dict[str, Any] | None = None, *, every: bool = False) -> str:
+    """The numbers, those of the classes, and the analysis, if there is one.
+
+    Args:
+        evaluation: The numbers.
+        analysis: What `analyse` found.
+        every: Show all classes; otherwise a few of the best and of the worst.
+    """
+    tables = [evaluation.table()]
+    if evaluation.per_class:
+        tables.append(class_table(evaluation.per_class, evaluation.protocol, every=every))
+    if analysis is not None:
+        tables.append(analysis_table(analysis))
+    return "\n\n".join(tables)
+
+
+def class_table(classes: Sequence[ClassResult], protocol: Protocol, *, every: bool) -> str:
+    """The headline numbers of the classes, sorted by the first of them, best first and undefined last.
+
+    Args:
+        classes: Results of all classes, in any order.
+        protocol: The protocol of the results.
+        every: Show all classes; otherwise a few of the best and of the worst, without undefined ones.
+    """
+    main = protocol.main_measure.key
+    ranked = sorted(classes, key=lambda c: (math.isnan(c.summary[main]), -c.summary[main], c.id))
+    shown = shortened(ranked, [math.isnan(c.summary[main]) for c in ranked], every=every)
+    # A number that is undefined for every class has no column.
+    metrics = [
+        measure.key
+        for measure in protocol.measures
+        if measure.key == main or (measure.headline and not all(math.isnan(c.summary[measure.key]) for c in classes))
+    ]
+    rows = [("class", *metrics, "objects", "detections")]
+    for c in shown:
+        if c is None:
+            rows.append(("...", *[""] * (len(metrics) + 2)))
+            continue
+        numbers = ["-" if math.isnan(c.summary[metric]) else f"{c.summary[metric]:.3f}" for metric in metrics]
+        rows.append((printable(c.name), *numbers, f"{c.num_ground_truth:,}", f"{c.num_detections:,}"))
+    return aligned(rows)
+
+
+def shortened(ranked: Sequence[Result], undefined: Sequence[bool], *, every: bool) -> list[Result | None]:
+    """The best and the worst few of the results that are defined, with ``None`` for those between; or all of them."""
+    if every:
+        return list(ranked)
+    shown: list[Result | None] = [c for c, without in zip(ranked, undefined, strict=True) if not without]
+    if len(shown) > 2 * _SHOWN + 1:
+        shown[_SHOWN:-_SHOWN] = [None]
+    return shown
 
 
 def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
@@ -59,7 +120,7 @@ def analysis_table(analysis: dict[str, Any]) -> str:
     return "\n".join([f"at IoU {analysis['iou_threshold']:.2f}, AP {_number(analysis['ap'])}", *lines])
 
 
-def to_json(evaluation: Evaluation, **sections: Any) -> str:
+def evaluation_json(evaluation: Evaluation, **sections: Any) -> str:
     """The evaluation as one JSON object, with the sections that are not empty under their names."""
     filled = {name: section for name, section in sections.items() if section}
     return json.dumps({**evaluation.to_dict(), **filled}, allow_nan=False) if filled else evaluation.to_json()
