@@ -65,7 +65,9 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
         module = importlib.import_module(f"ioukit.cli.{module_name}")
         command = _expanded(getattr(module, function_name))
         takes_json = "json" in command.__annotations__
-        app.command(name, cls=JsonCommand if takes_json else None, epilog=getattr(module, "EXAMPLES", None))(command)
+        text, _, examples = (inspect.getdoc(command) or "").partition("\n\nExamples:\n")
+        epilog = f"\b\nExamples:\n{examples}" if examples else None  # \b: keep the line breaks
+        app.command(name, cls=JsonCommand if takes_json else None, help=text, epilog=epilog)(command)
     return app
 
 

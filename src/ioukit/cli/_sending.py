@@ -11,13 +11,13 @@ import contextlib
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from ioukit._optional import import_extra
 from ioukit._output import check_output, printable
-from ioukit.cli._errors import bad_output, bad_value, missing_extra
+from ioukit.cli._errors import bad_output, bad_value, end_command, missing_extra
 from ioukit.cli._ledger import LogOptions
 from ioukit.cli._output import STDOUT, write_text
 
@@ -294,17 +294,12 @@ def _log(evaluation: "Evaluation", address: str, talk: "Talk", threads: int | No
         except ModuleNotFoundError:
             raise
         except TrackerError as error:
-            _end(address, str(error))
+            end_command(f"--log-to {address}: {error}")
         except Exception as error:  # of a tracker that does not start a run, whatever its class
-            _end(address, f"{type(error).__name__}: {error}")
+            end_command(f"--log-to {address}: {type(error).__name__}: {error}")
     for note in logged.notes:
         talk.say(printable(note))
     talk.say(f"sent {len(logged.numbers):,} numbers to {printable(address)}")
-
-
-def _end(address: str, message: str) -> NoReturn:
-    typer.echo(f"Error: --log-to {printable(address)}: {printable(message)}", err=True)
-    raise typer.Exit(2) from None
 
 
 def _started(address: str) -> contextlib.AbstractContextManager[Any]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ioukit._output import aligned, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ioukit.evaluation import ClassResult, Evaluation, OperatingPoint, Protocol
 
-__all__ = ["analyse", "analysis_table", "class_table", "evaluation_json", "evaluation_table", "shortened"]
+__all__ = ["analyse", "analysis_table", "class_table", "evaluation_json", "evaluation_table", "ranked_table"]
 
 Result = TypeVar("Result")
 
@@ -47,31 +47,43 @@ def class_table(classes: Sequence[ClassResult], protocol: Protocol, *, every: bo
     """
     main = protocol.main_measure.key
     ranked = sorted(classes, key=lambda c: (math.isnan(c.summary[main]), -c.summary[main], c.id))
-    shown = shortened(ranked, [math.isnan(c.summary[main]) for c in ranked], every=every)
     # A number that is undefined for every class has no column.
     metrics = [
         measure.key
         for measure in protocol.measures
         if measure.key == main or (measure.headline and not all(math.isnan(c.summary[measure.key]) for c in classes))
     ]
-    rows = [("class", *metrics, "objects", "detections")]
-    for c in shown:
-        if c is None:
-            rows.append(("...", *[""] * (len(metrics) + 2)))
-            continue
+
+    def cells(c: ClassResult) -> list[str]:
         numbers = ["-" if math.isnan(c.summary[metric]) else f"{c.summary[metric]:.3f}" for metric in metrics]
-        rows.append((printable(c.name), *numbers, f"{c.num_ground_truth:,}", f"{c.num_detections:,}"))
-    return aligned(rows)
+        return [printable(c.name), *numbers, f"{c.num_ground_truth:,}", f"{c.num_detections:,}"]
+
+    head = ["class", *metrics, "objects", "detections"]
+    return ranked_table([head], ranked, cells, undefined=lambda c: math.isnan(c.summary[main]), every=every)
 
 
-def shortened(ranked: Sequence[Result], undefined: Sequence[bool], *, every: bool) -> list[Result | None]:
-    """The best and the worst few of the results that are defined, with ``None`` for those between; or all of them."""
-    if every:
-        return list(ranked)
-    shown: list[Result | None] = [c for c, without in zip(ranked, undefined, strict=True) if not without]
-    if len(shown) > 2 * _SHOWN + 1:
+def ranked_table(
+    head: Sequence[Sequence[str]],
+    ranked: Sequence[Result],
+    cells: Callable[[Result], Sequence[str]],
+    *,
+    undefined: Callable[[Result], bool] = lambda _: False,
+    every: bool,
+) -> str:
+    """A table of results, best first.
+
+    Args:
+        head: The first rows.
+        ranked: The results in their order.
+        cells: Makes the row of a result.
+        undefined: Whether a result has no value to rank by.
+        every: Show all results; otherwise a few of the best and of the worst, without undefined ones.
+    """
+    shown: list[Result | None] = [one for one in ranked if every or not undefined(one)]
+    if not every and len(shown) > 2 * _SHOWN + 1:
         shown[_SHOWN:-_SHOWN] = [None]
-    return shown
+    gap = ["...", *[""] * (len(head[0]) - 1)]
+    return aligned([*head, *(gap if one is None else cells(one) for one in shown)])
 
 
 def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
@@ -110,14 +122,11 @@ def analysis_table(analysis: dict[str, Any]) -> str:
     for kind, found in [*single, *whole]:
         count = "" if found["count"] is None else f"{found['count']:,}"
         rows.append((kind, count, _number(found["delta_ap"])))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"{kind:{widths[0]}}  {count:>{widths[1]}}  {delta:>{widths[2]}}" for kind, count, delta in rows]
-    best = analysis["best_f1"]
-    lines.append(
-        f"best F1 {_number(best['f1'])} at score {_number(best['score'])}: precision {_number(best['precision'])}, "
-        f"recall {_number(best['recall'])}"
+    best = {name: _number(value) for name, value in analysis["best_f1"].items()}
+    return (
+        f"at IoU {analysis['iou_threshold']:.2f}, AP {_number(analysis['ap'])}\n{aligned(rows)}\n"
+        f"best F1 {best['f1']} at score {best['score']}: precision {best['precision']}, recall {best['recall']}"
     )
-    return "\n".join([f"at IoU {analysis['iou_threshold']:.2f}, AP {_number(analysis['ap'])}", *lines])
 
 
 def evaluation_json(evaluation: Evaluation, **sections: Any) -> str:

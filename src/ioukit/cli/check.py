@@ -22,19 +22,9 @@ from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import NamedRules
 
-__all__ = ["EXAMPLES", "check_files"]
+__all__ = ["check_files"]
 
 _LONG_WORK = 20_000_000  # bytes of input
-
-EXAMPLES = """\b
-Examples:
-  ioukit check gt.json dt.json
-  ioukit check gt.json
-  ioukit check gt.json dt.json --json found.json
-  ioukit check gt.json dt.json --repair boxes=xyxy
-  ioukit check test.json --train train.json
-  ioukit check data.yaml --gt-option split=test --train data.yaml --train-option split=train
-"""
 
 
 def check_files(
@@ -75,6 +65,14 @@ def check_files(
 
     The files are not changed. Exit codes: 0 nothing was found, or only notes; 1 something may change the numbers; 2 a
     file cannot be read, or an option is wrong.
+
+    Examples:
+      ioukit check gt.json dt.json
+      ioukit check gt.json
+      ioukit check gt.json dt.json --json found.json
+      ioukit check gt.json dt.json --repair boxes=xyxy
+      ioukit check test.json --train train.json
+      ioukit check data.yaml --gt-option split=test --train data.yaml --train-option split=train
     """
     start = time.perf_counter()
     talk = answer.talk()

@@ -15,22 +15,10 @@ from ioukit.cli._output import AnswerOptions, write_text
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import RuleOptions
 
-__all__ = ["EXAMPLES", "compare_files"]
+__all__ = ["compare_files"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 1_000_000  # bytes of input, which are evaluated thousands of times
-
-EXAMPLES = """\b
-Examples:
-  ioukit compare gt.json a.json b.json
-  ioukit compare gt.json a.json b.json --per-class --markdown "$GITHUB_STEP_SUMMARY"
-  ioukit compare gt.json a.json b.json --report compared.html --images val2017/
-  ioukit compare gt.json a.json b.json --clusters scenes.csv
-  ioukit compare gt.json a.json b.json --strata cameras.csv:camera --replicates 10000
-  ioukit compare gt.json a.json b.json --json | jq '.pairs[0].parts.images[:20]'
-  ioukit compare gt.json a.json b.json c.json --name baseline --name wider --name longer
-  ioukit compare --log runs.db main B
-"""
 
 
 # Long: the steps of a command, one after the other.
@@ -87,6 +75,16 @@ def compare_files(
 
     All numbers with intervals (bootstrap over images) and p-values (permutation test), objects found and lost, and the
     difference split over classes, sizes, kinds of errors and images. Three or more models are ranked.
+
+    Examples:
+      ioukit compare gt.json a.json b.json
+      ioukit compare gt.json a.json b.json --per-class --markdown "$GITHUB_STEP_SUMMARY"
+      ioukit compare gt.json a.json b.json --report compared.html --images val2017/
+      ioukit compare gt.json a.json b.json --clusters scenes.csv
+      ioukit compare gt.json a.json b.json --strata cameras.csv:camera --replicates 10000
+      ioukit compare gt.json a.json b.json --json | jq '.pairs[0].parts.images[:20]'
+      ioukit compare gt.json a.json b.json c.json --name baseline --name wider --name longer
+      ioukit compare --log runs.db main B
     """
     clock = time.perf_counter()
     talk = answer.talk()

@@ -18,15 +18,7 @@ from ioukit.cli._data_sets import (
 if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
 
-__all__ = ["EXAMPLES", "convert"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit convert instances.json labels --to padilla
-  ioukit convert labels.odgt labels.json --to coco --option box=vbox
-  ioukit convert results.json results.jsonl --to coco --detections
-  ioukit convert dt.json repaired.json --to coco --ground-truth gt.json --repair boxes=xyxy
-"""
+__all__ = ["convert"]
 
 
 def convert(
@@ -42,6 +34,12 @@ def convert(
     """Write a data set in another format, and tell what that format cannot hold.
 
     Boxes keep all digits that the format can hold. Lines that begin with "lost" name data that the files do not hold.
+
+    Examples:
+      ioukit convert instances.json labels --to padilla
+      ioukit convert labels.odgt labels.json --to coco --option box=vbox
+      ioukit convert results.json results.jsonl --to coco --detections
+      ioukit convert dt.json repaired.json --to coco --ground-truth gt.json --repair boxes=xyxy
     """
     convert_data(
         lambda read, gt: _repaired(read[0], gt, repair or [], options.on_invalid),

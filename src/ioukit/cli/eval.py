@@ -17,31 +17,10 @@ from ioukit.cli._rules import RuleOptions, chosen_classes, chosen_tool
 from ioukit.cli._sending import Sending, SendingOptions, TablesOptions
 from ioukit.cli._tables import analyse, evaluation_json, evaluation_table
 
-__all__ = ["EXAMPLES", "eval_files"]
+__all__ = ["eval_files"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
-
-EXAMPLES = """\b
-Examples:
-  ioukit eval instances_val2017.json detections.json
-  ioukit eval gt.json dt.json --iou-type segm
-  ioukit eval gt.json dt.json --json | jq .summary.AP
-  ioukit eval gt.json dt.json --json result.json --per-class
-  ioukit eval gt.json dt.json --report report.html --images val2017/
-  ioukit eval gt.json dt.json --tables tables --tables-format parquet
-  ioukit eval gt.json dt.json --at-least AP=0.4 --at-least AP50/person=0.6 --junit checks.xml
-  ioukit eval gt.json dt.json --markdown "$GITHUB_STEP_SUMMARY" --log-to runs.jsonl
-  ioukit eval gt.json dt.json --log runs.db --name B --tag lr=1e-3 --value latency=12.3
-  ioukit eval gt.json dt.json --errors
-  ioukit eval gt.json detections/ --memory 2GB --work run/
-  ioukit eval gt.json s3://bucket/detections --on ray --address head:6379
-  ioukit eval gt.json dt.json --like torchmetrics
-  ioukit eval gt.json dt.json --repair boxes=xyxy
-  ioukit eval labels/ boxes.csv --gt-option split=test --dt-option boxes=xyxy
-  ioukit eval gt.json dt.json --classes person,car --areas tiny:0:256,other:256:inf
-  xz -dc dt.json.xz | ioukit eval gt.json -
-"""
 
 
 # Long: the steps of a command, one after the other; each group of options does its own part.
@@ -79,6 +58,25 @@ def eval_files(
     """Evaluate detections against ground truth: the numbers of COCO, then AP per class.
 
     The numbers are those of pycocotools to the last bit. An undefined one is -1 in the table and null in JSON.
+
+    Examples:
+      ioukit eval instances_val2017.json detections.json
+      ioukit eval gt.json dt.json --iou-type segm
+      ioukit eval gt.json dt.json --json | jq .summary.AP
+      ioukit eval gt.json dt.json --json result.json --per-class
+      ioukit eval gt.json dt.json --report report.html --images val2017/
+      ioukit eval gt.json dt.json --tables tables --tables-format parquet
+      ioukit eval gt.json dt.json --at-least AP=0.4 --at-least AP50/person=0.6 --junit checks.xml
+      ioukit eval gt.json dt.json --markdown "$GITHUB_STEP_SUMMARY" --log-to runs.jsonl
+      ioukit eval gt.json dt.json --log runs.db --name B --tag lr=1e-3 --value latency=12.3
+      ioukit eval gt.json dt.json --errors
+      ioukit eval gt.json detections/ --memory 2GB --work run/
+      ioukit eval gt.json s3://bucket/detections --on ray --address head:6379
+      ioukit eval gt.json dt.json --like torchmetrics
+      ioukit eval gt.json dt.json --repair boxes=xyxy
+      ioukit eval labels/ boxes.csv --gt-option split=test --dt-option boxes=xyxy
+      ioukit eval gt.json dt.json --classes person,car --areas tiny:0:256,other:256:inf
+      xz -dc dt.json.xz | ioukit eval gt.json -
     """
     start = time.perf_counter()
     talk = answer.talk()

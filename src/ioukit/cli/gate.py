@@ -15,20 +15,9 @@ from ioukit.cli._arguments import MarkdownOption, ThreadsOption
 from ioukit.cli._errors import bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs
 from ioukit.cli._output import AnswerOptions, write_text
-from ioukit.runs import Ledger, Rules, check_rules, default_rules, gate_junit, gate_markdown, read_rules
+from ioukit.runs import Ledger, check_rules, default_rules, gate_junit, gate_markdown, read_rules
 
-__all__ = ["EXAMPLES", "check_gate"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit gate --log runs.db --baseline main --candidate B
-  ioukit gate --log runs.db --baseline main --candidate B --rules gate.toml
-  ioukit gate --log runs.db --baseline main@-2 --candidate main --markdown "$GITHUB_STEP_SUMMARY"
-  ioukit gate --log runs.db --baseline main --candidate B --junit gate.xml --json | jq .outcome
-
-Exit codes: 0 all rules pass, 1 a rule is broken, 2 it cannot be decided: there is no such run,
-the ground truth or the protocol differs, a number is undefined, or an option is wrong.
-"""
+__all__ = ["check_gate"]
 
 
 def check_gate(
@@ -54,7 +43,17 @@ def check_gate(
     threads: ThreadsOption = None,
     answer: AnswerOptions,
 ) -> None:
-    """Check whether a run may replace another one: rules about its numbers and their uncertainty."""
+    """Check whether a run may replace another one: rules about its numbers and their uncertainty.
+
+    Examples:
+      ioukit gate --log runs.db --baseline main --candidate B
+      ioukit gate --log runs.db --baseline main --candidate B --rules gate.toml
+      ioukit gate --log runs.db --baseline main@-2 --candidate main --markdown "$GITHUB_STEP_SUMMARY"
+      ioukit gate --log runs.db --baseline main --candidate B --junit gate.xml --json | jq .outcome
+
+    Exit codes: 0 all rules pass, 1 a rule is broken, 2 it cannot be decided: there is no such run,
+    the ground truth or the protocol differs, a number is undefined, or an option is wrong.
+    """
     start = time.perf_counter()
     talk = answer.talk()
     ledger = Ledger(log)
@@ -69,7 +68,10 @@ def check_gate(
             second = None if of_baseline is None else ledger.evaluation(of_baseline, threads=threads)
         asked = default_rules(first.protocol) if asked is None else asked
         with bad_use():
-            _check_baseline(asked, baseline)
+            if baseline is None and any(rule.compares for rule in asked.rules):
+                raise typer.BadParameter(
+                    f"{asked.source} compares with a baseline: name a run", param_hint="--baseline"
+                )
             result = check_rules(
                 first,
                 second,
@@ -106,9 +108,3 @@ def _defects_are_undecided() -> Iterator[None]:
             raise
         traceback.print_exc()
         raise typer.Exit(2) from None
-
-
-def _check_baseline(rules: Rules, baseline: str | None) -> None:
-    """Refuses rules that need a baseline, if there is none."""
-    if baseline is None and any(rule.compares for rule in rules.rules):
-        raise typer.BadParameter(f"{rules.source} compares with a baseline: name a run", param_hint="--baseline")

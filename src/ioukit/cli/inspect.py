@@ -2,33 +2,25 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ioukit._output import aligned, printable
+from ioukit._output import printable
 from ioukit.cli._arguments import ThreadsOption
 from ioukit.cli._data_files import OnInvalidOption, Reader, ReaderOptions, Source, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._report import ReportOptions
-from ioukit.cli._tables import shortened
+from ioukit.cli._tables import ranked_table
 
 if TYPE_CHECKING:
     from ioukit.inspection import Inspection
 
-__all__ = ["EXAMPLES", "inspect_data"]
+__all__ = ["inspect_data"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 20_000_000  # bytes of input, or a folder of files, whose size is not known
-
-EXAMPLES = """\b
-Examples:
-  ioukit inspect instances_val2017.json
-  ioukit inspect data.yaml --split train --per-class
-  ioukit inspect labels/ --json | jq '.classes[] | {name, count}'
-  ioukit inspect gt.json --report data.html --images val2017/
-"""
 
 
 def inspect_data(
@@ -55,6 +47,12 @@ def inspect_data(
 
     A line gives the median and the values between which 90 % of the objects lie. Areas are those of the source, which
     are areas of masks in COCO's files. An overlap is the IoU of an object with its nearest neighbour on the image.
+
+    Examples:
+      ioukit inspect instances_val2017.json
+      ioukit inspect data.yaml --split train --per-class
+      ioukit inspect labels/ --json | jq '.classes[] | {name, count}'
+      ioukit inspect gt.json --report data.html --images val2017/
     """
     start = time.perf_counter()
     talk = answer.talk()
@@ -80,12 +78,10 @@ def inspect_data(
 def _class_table(found: "Inspection", *, every: bool) -> str:
     """The classes with their numbers of objects and images, the most frequent first."""
     ranked = sorted(found.to_dict()["classes"], key=lambda one: (-one["count"], one["id"]))
-    rows = [["class", "objects", "share", "images", "median side"]]
-    for one in shortened(ranked, [False] * len(ranked), every=every):
-        if one is None:
-            rows.append(["...", *[""] * 4])
-            continue
+
+    def cells(one: dict[str, Any]) -> list[str]:
         share = f"{100 * one['count'] / len(found):.1f} %" if len(found) else "-"
         side = "-" if one["median_side"] is None else f"{one['median_side']:.1f}"
-        rows.append([printable(one["name"]), f"{one['count']:,}", share, f"{one['images']:,}", side])
-    return aligned(rows)
+        return [printable(one["name"]), f"{one['count']:,}", share, f"{one['images']:,}", side]
+
+    return ranked_table([["class", "objects", "share", "images", "median side"]], ranked, cells, every=every)

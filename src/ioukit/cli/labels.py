@@ -17,18 +17,10 @@ from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes, parse_l
 if TYPE_CHECKING:
     from ioukit.label_errors import LabelErrors
 
-__all__ = ["EXAMPLES", "find_labels"]
+__all__ = ["find_labels"]
 
 _LONG_WORK = 50_000_000  # bytes of input
 _PRINTED = 20  # rows of the table on the terminal, unless --top says more
-
-EXAMPLES = """\b
-Examples:
-  ioukit labels gt.json dt.json
-  ioukit labels gt.json dt.json --report labels.html --images val2017/
-  ioukit labels gt.json dt.json --csv for_annotators.csv --score-threshold 0.3
-  ioukit labels gt.json dt.json --kinds overlooked,swapped --top 100 --json | jq '.errors[].reason'
-"""
 
 
 def find_labels(
@@ -61,6 +53,12 @@ def find_labels(
 
     DT are detections of a model that was not trained on these images, with low scores, too. The score of a label is the
     estimated probability that it is wrong.
+
+    Examples:
+      ioukit labels gt.json dt.json
+      ioukit labels gt.json dt.json --report labels.html --images val2017/
+      ioukit labels gt.json dt.json --csv for_annotators.csv --score-threshold 0.3
+      ioukit labels gt.json dt.json --kinds overlooked,swapped --top 100 --json | jq '.errors[].reason'
     """
     start = time.perf_counter()
     talk = answer.talk()

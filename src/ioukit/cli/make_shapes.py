@@ -12,13 +12,7 @@ from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import QuietOption
 from ioukit.cli._streams import Talk
 
-__all__ = ["EXAMPLES", "make_shapes"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit make-shapes shapes --images 400 --seed 1
-  ioukit make-shapes shapes --size 192 --val 0.25 --to yolo
-"""
+__all__ = ["make_shapes"]
 
 
 def make_shapes(
@@ -43,6 +37,10 @@ def make_shapes(
     """Draw images of circles, ellipses, polygons, stars and digits, with exact boxes and masks.
 
     The same options draw the same images. The folder appears complete or not at all.
+
+    Examples:
+      ioukit make-shapes shapes --images 400 --seed 1
+      ioukit make-shapes shapes --size 192 --val 0.25 --to yolo
     """
     from ioukit.datasets.shapes.writing import check_request  # noqa: PLC0415 - only this command needs it
     from ioukit.datasets.shapes.writing import make_shapes as draw  # noqa: PLC0415

@@ -8,14 +8,7 @@ import typer
 
 from ioukit.cli._data_sets import DetectionsOption, OutputPath, ToOption, TruthOption, WritingOptions, convert_data
 
-__all__ = ["EXAMPLES", "merge"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit merge cats.json dogs.json pets.json
-  ioukit merge cars.json people.json street.json --duplicates join
-  ioukit merge part1.json part2.json results.json --detections
-"""
+__all__ = ["merge"]
 
 
 def merge(
@@ -39,6 +32,11 @@ def merge(
 
     Classes with the same name become one class. An id that two data sets use gets a new number in one of them. Names of
     images stay. Several files of detections must belong to the same ground truth: their rows are put into one file.
+
+    Examples:
+      ioukit merge cats.json dogs.json pets.json
+      ioukit merge cars.json people.json street.json --duplicates join
+      ioukit merge part1.json part2.json results.json --detections
     """
 
     def joined(read: Sequence[Any], _: Any) -> Any:

@@ -22,19 +22,10 @@ from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
-__all__ = ["EXAMPLES", "filter_files"]
+__all__ = ["filter_files"]
 
 _LONG_WORK = 30_000_000  # bytes of input; with more, the command shows that it is busy
 _COUNTS = b'{"output": '  # the beginning of the counts that --json writes
-
-EXAMPLES = """\b
-Examples:
-  ioukit nms detections.json -o filtered.json
-  ioukit nms detections.json -o filtered.json --iou-threshold 0.6 --score-threshold 0.05 --max-dets 100
-  ioukit nms detections.json -o filtered.json --operating-points points.json
-  ioukit nms detections.json -o filtered.json --soft gaussian --json | jq .kept
-  ioukit nms --fuse a.json b.json -o fused.json --weights 2,1
-"""
 
 
 # Long: the signature is the command line, a line or more per option.
@@ -84,6 +75,13 @@ def filter_files(
 
     Records that are kept are written as they are in the file, in the same order and with all their fields; with --soft
     only the score changes. Fused records are new and have image_id, category_id, bbox and score.
+
+    Examples:
+      ioukit nms detections.json -o filtered.json
+      ioukit nms detections.json -o filtered.json --iou-threshold 0.6 --score-threshold 0.05 --max-dets 100
+      ioukit nms detections.json -o filtered.json --operating-points points.json
+      ioukit nms detections.json -o filtered.json --soft gaussian --json | jq .kept
+      ioukit nms --fuse a.json b.json -o fused.json --weights 2,1
     """
     start = time.perf_counter()
     answer = AnswerOptions(json, quiet)

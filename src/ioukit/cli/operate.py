@@ -16,7 +16,7 @@ from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptio
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions, check_files
 from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes
-from ioukit.cli._tables import shortened
+from ioukit.cli._tables import ranked_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,19 +24,10 @@ if TYPE_CHECKING:
     from ioukit.operating import CalibrationFit, ClassThreshold, Rule, ThresholdChoice
     from ioukit.statistics import Interval
 
-__all__ = ["EXAMPLES", "operate"]
+__all__ = ["operate"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 10_000_000  # bytes of input
-
-EXAMPLES = """\b
-Examples:
-  ioukit operate gt.json dt.json --rule f1
-  ioukit operate gt.json dt.json --rule precision=0.9 --per-class -o points.json
-  ioukit operate gt.json dt.json --rule cost=1:5 --class-cost person=1:20 -o points.json
-  ioukit operate gt.json dt.json --rule fppi=0.1 --calibrate platt -o points.json
-  ioukit nms dt.json -o kept.json --operating-points points.json
-"""
 
 
 # Long: the steps of a command, one after the other.
@@ -97,6 +88,13 @@ def operate(
 
     Numbers marked with * are of images that the choice did not see: chosen on one half, counted on the other. With one
     threshold for all classes, the table has the five best and worst classes by F1*.
+
+    Examples:
+      ioukit operate gt.json dt.json --rule f1
+      ioukit operate gt.json dt.json --rule precision=0.9 --per-class -o points.json
+      ioukit operate gt.json dt.json --rule cost=1:5 --class-cost person=1:20 -o points.json
+      ioukit operate gt.json dt.json --rule fppi=0.1 --calibrate platt -o points.json
+      ioukit nms dt.json -o kept.json --operating-points points.json
     """
     start = time.perf_counter()
     talk = answer.talk()
@@ -178,21 +176,23 @@ def _choice_text(choice: "ThresholdChoice") -> str:
     beta = choice.rule.beta if isinstance(choice.rule, FBeta) else 1.0
     f = f"F{beta:g}"
     columns = ["class", "objects", "threshold", "precision", "recall", f, "precision*", "recall*", f"{f}*"]
-    gap = ["...", *[""] * (len(columns) - 1)]
-    rows = [columns, _row(choice.overall), *(gap if one is None else _row(one) for one in _shown(choice))]
-    lines = [head, aligned(rows), "* on images that the choice did not see", *_intervals(choice, f), *_notes(choice)]
-    return "\n".join(lines)
-
-
-def _shown(choice: "ThresholdChoice") -> "Sequence[ClassThreshold | None]":
-    """The classes with objects: all in their order if each has a threshold, else the best and worst few."""
     found = [one for one in choice.classes if one.num_ground_truth]
-    if choice.per_class:
-        return found
-    split = any(not math.isnan(one.held_out.f_beta) for one in found)
-    values = [one.held_out.f_beta if split else one.chosen.f_beta for one in found]
-    order = sorted(range(len(found)), key=lambda at: (math.isnan(values[at]), -values[at]))
-    return shortened([found[at] for at in order], [math.isnan(values[at]) for at in order], every=False)
+    held_out = any(not math.isnan(one.held_out.f_beta) for one in found)
+
+    def value(one: "ClassThreshold") -> float:
+        return one.held_out.f_beta if held_out else one.chosen.f_beta
+
+    if not choice.per_class:  # otherwise each has a threshold, and all are shown in their order
+        found.sort(key=lambda one: (math.isnan(value(one)), -value(one)))
+    table = ranked_table(
+        [columns, _row(choice.overall)],
+        found,
+        _row,
+        undefined=lambda one: math.isnan(value(one)),
+        every=choice.per_class,
+    )
+    lines = [head, table, "* on images that the choice did not see", *_intervals(choice, f), *_notes(choice)]
+    return "\n".join(lines)
 
 
 def _row(one: "ClassThreshold") -> list[str]:

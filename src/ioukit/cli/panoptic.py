@@ -7,27 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioukit._output import aligned, printable
+from ioukit._output import printable
 from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
 from ioukit.cli._data_files import input_files, size_of
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
-from ioukit.cli._tables import shortened
+from ioukit.cli._tables import ranked_table
 
 if TYPE_CHECKING:
-    from ioukit.evaluation import PanopticQuality
+    from ioukit.evaluation import PanopticClass, PanopticQuality
 
-__all__ = ["EXAMPLES", "panoptic"]
+__all__ = ["panoptic"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000  # bytes of JSON, of about fifty images
-
-EXAMPLES = """\b
-Examples:
-  ioukit panoptic panoptic_val2017.json predictions.json
-  ioukit panoptic gt.json dt.json --gt-folder gt_png/ --dt-folder dt_png/ --per-class
-  ioukit panoptic gt.json dt.json --json | jq .summary.PQ
-"""
 
 
 def panoptic(
@@ -52,6 +45,11 @@ def panoptic(
 
     The table is that of panopticapi, in percent. An undefined number is nan in it and null in JSON, where numbers are
     between 0 and 1.
+
+    Examples:
+      ioukit panoptic panoptic_val2017.json predictions.json
+      ioukit panoptic gt.json dt.json --gt-folder gt_png/ --dt-folder dt_png/ --per-class
+      ioukit panoptic gt.json dt.json --json | jq .summary.PQ
     """
     start = time.perf_counter()
     talk = answer.talk()
@@ -74,12 +72,11 @@ def panoptic(
 def _class_table(quality: "PanopticQuality", *, every: bool) -> str:
     """The numbers of the classes in percent, from the best PQ to the worst, undefined ones last."""
     ranked = sorted(quality.per_class, key=lambda c: (math.isnan(c.pq), -c.pq, c.id))
-    rows = [["class", "PQ", "SQ", "RQ", "matched", "wrong", "missed"]]
-    for c in shortened(ranked, [math.isnan(c.pq) for c in ranked], every=every):
-        if c is None:
-            rows.append(["...", *[""] * 6])
-            continue
+
+    def cells(c: "PanopticClass") -> list[str]:
         numbers = ["-" if math.isnan(value) else f"{100 * value:.1f}" for value in (c.pq, c.sq, c.rq)]
         counts = [f"{count:,}" for count in (c.true_positives, c.false_positives, c.false_negatives)]
-        rows.append([printable(c.name), *numbers, *counts])
-    return aligned(rows)
+        return [printable(c.name), *numbers, *counts]
+
+    head = ["class", "PQ", "SQ", "RQ", "matched", "wrong", "missed"]
+    return ranked_table([head], ranked, cells, undefined=lambda c: math.isnan(c.pq), every=every)

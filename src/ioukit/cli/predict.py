@@ -36,17 +36,7 @@ if TYPE_CHECKING:
     from ioukit.torch.detector.model import Config
     from ioukit.torch.detector.predict import Result
 
-__all__ = ["EXAMPLES", "predict"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit predict run/best.safetensors photo.jpg
-  ioukit predict run/best.safetensors photos/ --draw drawn/ --score-threshold 0.4
-  ioukit predict run/best.safetensors photos/ --operating-points points.json
-  ioukit predict run/best.safetensors photos/ --json detections.json
-  ioukit predict run/best.safetensors photos/ --json detections.json --ids-from gt.json
-  ioukit predict run/best.safetensors val.json --images val/ --score-threshold 0.001 --json=detections.json
-"""
+__all__ = ["predict"]
 
 
 # Long: the steps of a command, one after the other.
@@ -96,6 +86,14 @@ def predict(
     """Find objects in images: a line per box on stdout, and optionally drawings or COCO results.
 
     A line is: image, class, score, and the corners x1 y1 x2 y2 in pixels, separated by tabs.
+
+    Examples:
+      ioukit predict run/best.safetensors photo.jpg
+      ioukit predict run/best.safetensors photos/ --draw drawn/ --score-threshold 0.4
+      ioukit predict run/best.safetensors photos/ --operating-points points.json
+      ioukit predict run/best.safetensors photos/ --json detections.json
+      ioukit predict run/best.safetensors photos/ --json detections.json --ids-from gt.json
+      ioukit predict run/best.safetensors val.json --images val/ --score-threshold 0.001 --json=detections.json
     """
     answer = AnswerOptions(json, quiet)
     talk = answer.talk()

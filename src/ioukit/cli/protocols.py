@@ -17,19 +17,10 @@ from ioukit.evaluation.protocols import PROTOCOLS
 if TYPE_CHECKING:
     from ioukit.evaluation import Kind, ProtocolComparison, ProtocolDifference
 
-__all__ = ["EXAMPLES", "compare_rules"]
+__all__ = ["compare_rules"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 10_000_000  # bytes of input, which are evaluated many times
-
-EXAMPLES = """\b
-Examples:
-  ioukit protocols gt.json dt.json
-  ioukit protocols gt.json dt.json --start coco --end voc2012
-  ioukit protocols gt.json dt.json --start coco:AP50 --end voc2012 --only-changes
-  ioukit protocols gt.json dt.json --start pycocotools --end torchmetrics
-  ioukit protocols gt.json dt.json --json | jq '.protocols[] | {name, value}'
-"""
 
 
 # Long: the signature is the command line, a line or more per option.
@@ -64,6 +55,13 @@ def compare_rules(
     the classes and images that move most: in brackets, the share of the class in the difference, and how many
     detections and objects of the image have another outcome. The differences depend on the order of the steps, which
     is fixed.
+
+    Examples:
+      ioukit protocols gt.json dt.json
+      ioukit protocols gt.json dt.json --start coco --end voc2012
+      ioukit protocols gt.json dt.json --start coco:AP50 --end voc2012 --only-changes
+      ioukit protocols gt.json dt.json --start pycocotools --end torchmetrics
+      ioukit protocols gt.json dt.json --json | jq '.protocols[] | {name, value}'
     """
     clock = time.perf_counter()
     talk = answer.talk()

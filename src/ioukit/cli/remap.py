@@ -9,14 +9,7 @@ import typer
 from ioukit.cli._data_sets import InputPath, OutputPath, ToOption, WritingOptions, convert_data
 from ioukit.cli._near_names import did_you_mean, near_files
 
-__all__ = ["EXAMPLES", "remap"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit remap instances.json vehicles.json --classes vehicles.csv
-  ioukit remap instances.json vehicles.json --classes vehicles.txt --unmapped drop
-  ioukit remap results.json results2.json --classes vehicles.csv --ground-truth instances.json
-"""
+__all__ = ["remap"]
 
 
 def remap(
@@ -48,6 +41,11 @@ def remap(
 
     A class keeps its id. If several classes become one, it gets the id of the class that had the name before, otherwise
     the lowest id. An unknown old name is an error.
+
+    Examples:
+      ioukit remap instances.json vehicles.json --classes vehicles.csv
+      ioukit remap instances.json vehicles.json --classes vehicles.txt --unmapped drop
+      ioukit remap results.json results2.json --classes vehicles.csv --ground-truth instances.json
     """
     if not classes.exists():
         near = did_you_mean(near_files(classes))

@@ -7,25 +7,16 @@ from typing import Annotated
 
 import typer
 
-from ioukit._output import printable
+from ioukit._output import aligned, printable
 from ioukit.cli._errors import bad_output, bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs, number, parse_tags, shown_pairs
 from ioukit.cli._output import AnswerOptions
 from ioukit.runs import Ledger, Run
 from ioukit.runs.ledger.selecting import number_of
 
-__all__ = ["EXAMPLES", "list_runs"]
+__all__ = ["list_runs"]
 
 _SHOWN = 3  # numbers of the summary, if no columns are asked for
-
-EXAMPLES = """\b
-Examples:
-  ioukit runs --log runs.db
-  ioukit runs --log runs.db --name "yolo-*" --tag lr=1e-3 --sort AP --last 10
-  ioukit runs --log runs.db --keys AP,APs,latency --json
-  ioukit runs --log runs.db --delete B@2
-  ioukit runs --log runs.db --tag release --export releases.db
-"""
 
 
 def list_runs(
@@ -63,6 +54,13 @@ def list_runs(
     """List the runs of a ledger, in the order in which they were added.
 
     A run is chosen by its name: B is the newest run of this name, B@2 the second one, @7 the one with the id 7.
+
+    Examples:
+      ioukit runs --log runs.db
+      ioukit runs --log runs.db --name "yolo-*" --tag lr=1e-3 --sort AP --last 10
+      ioukit runs --log runs.db --keys AP,APs,latency --json
+      ioukit runs --log runs.db --delete B@2
+      ioukit runs --log runs.db --tag release --export releases.db
     """
     talk = answer.talk()
     ledger = Ledger(log)
@@ -114,17 +112,7 @@ def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
         [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), shown_pairs(run.tags)]
         for run in runs
     ]
-    table = [head, *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join("  ".join(_aligned(row, widths)).rstrip() for row in table)
-
-
-def _aligned(row: list[str], widths: list[int]) -> list[str]:
-    text = {0, 2, len(row) - 1}
-    return [
-        cell.ljust(width) if at in text else cell.rjust(width)
-        for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
+    return aligned([head, *rows], left=(0, 2, -1))
 
 
 def _numbers(run: Run, keys: list[str]) -> list[str]:

@@ -15,17 +15,7 @@ from ioukit.cli._report import ReportOption, ReportOptions
 from ioukit.cli._tables import analyse, evaluation_table
 from ioukit.runs import Ledger
 
-__all__ = ["EXAMPLES", "show_run"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit show --log runs.db B
-  ioukit show --log runs.db B@2 --per-class
-  ioukit show --log runs.db B --errors
-  ioukit show --log runs.db B --report report.html
-  ioukit show --log runs.db B --json | jq .summary.AP
-  ioukit show --log runs.db B --save-table matches.npz
-"""
+__all__ = ["show_run"]
 
 
 def show_run(
@@ -45,7 +35,16 @@ def show_run(
     threads: ThreadsOption = None,
     answer: AnswerOptions,
 ) -> None:
-    """Show a run of a ledger: where it comes from, and all its numbers."""
+    """Show a run of a ledger: where it comes from, and all its numbers.
+
+    Examples:
+      ioukit show --log runs.db B
+      ioukit show --log runs.db B@2 --per-class
+      ioukit show --log runs.db B --errors
+      ioukit show --log runs.db B --report report.html
+      ioukit show --log runs.db B --json | jq .summary.AP
+      ioukit show --log runs.db B --save-table matches.npz
+    """
     talk, page = answer.talk(), ReportOptions(report)
     ledger = Ledger(log)
     with bad_use():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import ioukit
-from ioukit._output import printable
+from ioukit._output import aligned, printable
 from ioukit.cli._arguments import CsvOption, LevelOption, SeedOption, ThreadsOption
 from ioukit.cli._data_files import (
     DetectionsPath,
@@ -29,21 +29,9 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
     from ioukit.slices import SliceNumbers, WorstSlices
 
-__all__ = ["EXAMPLES", "slices"]
+__all__ = ["slices"]
 
 _LONG_WORK = 100_000  # bytes of input; the search takes longer than reading
-
-EXAMPLES = """\b
-Examples:
-  ioukit slices gt.json dt.json --table scenes.csv
-  ioukit slices gt.json dt.json --by size --by truncation
-  ioukit slices gt.json dt.json --table scenes.csv --by weather --by 'weather == "rain" and speed > 30'
-  ioukit slices gt.json dt.json --by 'area < 32 ** 2 or covered > 0.5' --keys AP50,AR100
-  ioukit slices gt.json dt.json --table scenes.csv --by speed --bins speed=0,30,60,130 --csv slices.csv
-  ioukit slices gt.json a.json --than b.json --table scenes.csv --by weather
-  ioukit slices gt.json dt.json --table scenes.csv --worst --pairs --clusters video
-  ioukit slices gt.json dt.json --table scenes.csv --columns
-"""
 
 
 # Long: its signature is the command line, a line or more per option.
@@ -112,6 +100,16 @@ def slices(
     Slices come from columns: those of a table (weather, camera), attributes of the data, and size, shape, crowding,
     occlusion, truncation and position, which are computed. A condition such as `weather == "rain" and speed > 30` is
     one slice. Differences have intervals; the search is corrected for the number of slices.
+
+    Examples:
+      ioukit slices gt.json dt.json --table scenes.csv
+      ioukit slices gt.json dt.json --by size --by truncation
+      ioukit slices gt.json dt.json --table scenes.csv --by weather --by 'weather == "rain" and speed > 30'
+      ioukit slices gt.json dt.json --by 'area < 32 ** 2 or covered > 0.5' --keys AP50,AR100
+      ioukit slices gt.json dt.json --table scenes.csv --by speed --bins speed=0,30,60,130 --csv slices.csv
+      ioukit slices gt.json a.json --than b.json --table scenes.csv --by weather
+      ioukit slices gt.json dt.json --table scenes.csv --worst --pairs --clusters video
+      ioukit slices gt.json dt.json --table scenes.csv --columns
     """
     start = time.perf_counter()
     talk = answer.talk()
@@ -188,7 +186,6 @@ def _bins(words: "Sequence[str]") -> dict[str, Any]:
 
 
 def _list_columns(evaluation: "Evaluation", tables: dict[str, Any], answer: AnswerOptions, talk: "Talk") -> None:
-    from ioukit._output import aligned  # noqa: PLC0415 - as above
     from ioukit.slices import slice_columns  # noqa: PLC0415 - as above
 
     found = slice_columns(evaluation, **tables)
@@ -196,9 +193,8 @@ def _list_columns(evaluation: "Evaluation", tables: dict[str, Any], answer: Answ
     rows += [
         [printable(one.name), one.level, one.kind, f"{one.values:,}", f"{one.missing:,}", one.meaning] for one in found
     ]
-    width = max(len(row[-1]) for row in rows)
     answer.give(
-        lambda: aligned([[*row[:-1], row[-1].ljust(width)] for row in rows]),  # the last column is text
+        lambda: aligned(rows, left=(0, -1)),
         lambda: json.dumps([column.to_dict() for column in found]),
         talk,
     )

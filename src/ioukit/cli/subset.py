@@ -9,15 +9,7 @@ import typer
 from ioukit.cli._data_sets import InputPath, OutputPath, ToOption, WritingOptions, convert_data
 from ioukit.cli._rules import parse_classes, parse_list
 
-__all__ = ["EXAMPLES", "subset"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit subset instances.json people.json --classes person --drop-empty-images
-  ioukit subset instances.json small.json --sizes small,4096:9216
-  ioukit subset instances.json tenth.json --share 0.1 --seed 1
-  ioukit subset results.json tenth_results.json --ground-truth tenth.json
-"""
+__all__ = ["subset"]
 
 
 def subset(
@@ -58,6 +50,12 @@ def subset(
 
     The options apply in the order in which they are listed below. Images without objects stay unless
     --drop-empty-images is given. Ids stay as they are. The same seed draws the same images.
+
+    Examples:
+      ioukit subset instances.json people.json --classes person --drop-empty-images
+      ioukit subset instances.json small.json --sizes small,4096:9216
+      ioukit subset instances.json tenth.json --share 0.1 --seed 1
+      ioukit subset results.json tenth_results.json --ground-truth tenth.json
     """
     conditions = {"--classes": classes, "--images": images, "--sizes": sizes, "--count": count, "--share": share}
     given = [name for name, value in conditions.items() if value is not None]

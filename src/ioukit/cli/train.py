@@ -25,20 +25,10 @@ if TYPE_CHECKING:
     from ioukit.torch.detector.model import Config
     from ioukit.torch.detector.train import Training
 
-__all__ = ["EXAMPLES", "progress", "train"]
+__all__ = ["progress", "train"]
 
 _ANCHORS = ("fit", "coco")
 _PATIENCE = 60.0  # seconds; a log gets a line after this time without one
-
-EXAMPLES = """\b
-Examples:
-  ioukit make-shapes shapes --images 400 --size 192
-  ioukit train shapes/data.yaml -o run
-  ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
-  ioukit train train.json --images train/ --val val.json --val-images val/ -o run --head anchor --width 1 --depth 1
-  ioukit train data.yaml -o run --resume
-  torchrun --nproc-per-node 4 -m ioukit train data.yaml -o run --batch 64
-"""
 
 
 # Long: each option takes a line or more.
@@ -87,6 +77,14 @@ def train(
     networks (best.safetensors, last.safetensors), the log (log.csv), its curves (curves.png, if matplotlib is
     installed) and the state to resume from. On a CPU, a training that is stopped and resumed ends with the same weights
     as one that is not stopped.
+
+    Examples:
+      ioukit make-shapes shapes --images 400 --size 192
+      ioukit train shapes/data.yaml -o run
+      ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
+      ioukit train train.json --images train/ --val val.json --val-images val/ -o run --head anchor --width 1 --depth 1
+      ioukit train data.yaml -o run --resume
+      torchrun --nproc-per-node 4 -m ioukit train data.yaml -o run --batch 64
     """
     first = os.environ.get("RANK", "0") == "0"  # one of the processes that torchrun starts
     talk = Talk(quiet=quiet or not first)

@@ -21,13 +21,7 @@ from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._tables import evaluation_table
 
-__all__ = ["EXAMPLES", "val"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit val run/best.safetensors shapes/data.yaml
-  ioukit val run/best.safetensors val.json --images val/ --json | jq .summary.AP
-"""
+__all__ = ["val"]
 
 
 def val(
@@ -44,7 +38,12 @@ def val(
     on_invalid: OnBadOption = "error",
     answer: AnswerOptions,
 ) -> None:
-    """Evaluate a network with COCO's protocol, on images that it was not trained with."""
+    """Evaluate a network with COCO's protocol, on images that it was not trained with.
+
+    Examples:
+      ioukit val run/best.safetensors shapes/data.yaml
+      ioukit val run/best.safetensors val.json --images val/ --json | jq .summary.AP
+    """
     talk = answer.talk()
     (source,) = input_files(data)
     with bad_use():

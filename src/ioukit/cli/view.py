@@ -19,21 +19,11 @@ from ioukit.cli._rules import RuleOptions
 from ioukit.cli._streams import Talk, print_result
 from ioukit.datasets import GroundTruth
 
-__all__ = ["EXAMPLES", "view"]
+__all__ = ["view"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
 _NEAR = 0.1  # matched at once, which takes less memory than matching again
-
-EXAMPLES = """\b
-Examples:
-  ioukit view instances_val2017.json --images val2017/
-  ioukit view gt.json dt.json --images val2017/
-  ioukit view gt.json a.json b.json --images val2017/ --filter change=lost --filter class=person
-  ioukit view gt.json dt.json --filter outcome=fp --filter class=bicycle --filter score=0.7..
-  ioukit view gt.json dt.json --columns scenes.csv --notes review.db
-  ioukit view labels/ boxes.csv --no-browser --port 9000
-"""
 
 
 # Long: the signature is the command line, a line or more per option.
@@ -91,6 +81,14 @@ def view(
     """Look through images, objects and detections in the browser.
 
     The page comes from this machine and is for you alone: its address has a secret token. Ctrl-C ends it.
+
+    Examples:
+      ioukit view instances_val2017.json --images val2017/
+      ioukit view gt.json dt.json --images val2017/
+      ioukit view gt.json a.json b.json --images val2017/ --filter change=lost --filter class=person
+      ioukit view gt.json dt.json --filter outcome=fp --filter class=bicycle --filter score=0.7..
+      ioukit view gt.json dt.json --columns scenes.csv --notes review.db
+      ioukit view labels/ boxes.csv --no-browser --port 9000
     """
     clock = time.perf_counter()
     talk = Talk(quiet=quiet)
