@@ -305,7 +305,8 @@ class TestDefects:
 class TestDrawing:
     def test_the_command_draws_every_image(self, folder: Path, network: Path, tmp_path: Path) -> None:
         done = run_here(
-            "predict", network, folder / "images" / "val", *CPU, "--score-threshold", "0", "--max-dets", "5", "--draw", tmp_path
+            "predict", network, folder / "images" / "val", *CPU, "--score-threshold", "0", "--max-dets", "5",
+            "--draw", tmp_path,
         )  # fmt: skip
         assert done.code in (0, None), done.err
         assert sorted(path.name for path in tmp_path.iterdir()) == [f"00000{number}.png" for number in range(4, 8)]

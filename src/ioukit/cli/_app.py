@@ -1,7 +1,8 @@
 """The register of commands, and how a function with groups of options becomes a command.
 
-Owns: which commands there are, and `_expanded`, which gives Typer a parameter for every field of a group. Does not own:
-what an option means (the group does), ``--json`` (`_output.py`), nor what runs before NumPy is imported (`_start.py`).
+Owns: which commands there are, and `_expand_groups`, which gives Typer a parameter for every field of a group. Does not
+own: what an option means (its group does), ``--json`` (`_output.py`), nor what runs before NumPy is imported
+(`_start.py`).
 
 A group is a `NamedTuple` whose fields are annotated options. Typer knows no groups: it reads the signature of a
 function, so the function that it gets has one parameter per option, and hands the groups on as values. A command is
@@ -71,7 +72,7 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
     for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
         module_name, function_name = COMMANDS[name].split(".")
         module = importlib.import_module(f"ioukit.cli.{module_name}")
-        command = _expanded(getattr(module, function_name))
+        command = _expand_groups(getattr(module, function_name))
         takes_json = "json" in command.__annotations__
         text, _, examples = (inspect.getdoc(command) or "").partition("\n\nExamples:\n")
         epilog = f"\b\nExamples:\n{examples}" if examples else None  # \b: keep the line breaks
@@ -79,7 +80,7 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
     return app
 
 
-def _expanded(command: Callable[..., None]) -> Callable[..., None]:
+def _expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command as Typer needs it: an argument that is a `NamedTuple` becomes an option for each of its fields."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}

@@ -12,6 +12,8 @@ __all__ = [
     "MarkdownOption",
     "ModelNames",
     "OperatingPointsOption",
+    "PermutationsOption",
+    "ReplicatesOption",
     "SeedOption",
     "ThreadsOption",
 ]
@@ -20,11 +22,13 @@ ThreadsOption: TypeAlias = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads to use; the numbers are the same. [default: all]")
 ]
 SeedOption: TypeAlias = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Seed; the same one gives the same numbers.", show_default=True)
+    int, typer.Option(min=0, metavar="N", help="Seed; the same one gives the same numbers.")
 ]
-LevelOption: TypeAlias = Annotated[
-    float, typer.Option(metavar="P", help="Probability of the intervals.", show_default=True)
+ReplicatesOption: TypeAlias = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Replicates of the bootstrap; 0 for no intervals.")
 ]
+PermutationsOption: TypeAlias = Annotated[int, typer.Option(min=1, metavar="N", help="Permutations of the test.")]
+LevelOption: TypeAlias = Annotated[float, typer.Option(metavar="P", help="Probability of the intervals.")]
 BestAndWorstOption: TypeAlias = Annotated[
     bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
 ]

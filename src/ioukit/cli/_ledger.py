@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
     from ioukit.runs import Ledger, Run
 
-__all__ = ["LedgerOption", "LogOptions", "about_runs", "described", "number", "parse_tags", "shown_pairs"]
+__all__ = ["LedgerOption", "LogOptions", "about_runs", "describe_run", "number_text", "pairs_text", "parse_tags"]
 
 LedgerOption: TypeAlias = Annotated[
     Path, typer.Option("--log", metavar="FILE", help="The ledger, made by `ioukit eval --log`.")
@@ -141,14 +141,14 @@ def about_runs() -> "Iterator[None]":
             raise ValueError(str(error)) from None
 
 
-def described(run: "Run") -> str:
+def describe_run(run: "Run") -> str:
     """A few lines about a run: everything but its numbers."""
     rows = [
         ("run", f"{printable(run.reference)}, id {run.id}, {printable(run.created)}"),
-        ("tags", shown_pairs(run.tags)),
-        ("values", shown_pairs(run.values)),
+        ("tags", pairs_text(run.tags)),
+        ("values", pairs_text(run.values)),
         ("protocol", f"{printable(run.protocol)}, {printable(run.iou_type)}"),
-        ("options", shown_pairs(run.options)),
+        ("options", pairs_text(run.options)),
         *(
             (printable(one.role.replace("_", " ")), printable(f"{one.name}  {one.sha256 or 'not hashed'}"))
             for one in run.inputs
@@ -160,11 +160,11 @@ def described(run: "Run") -> str:
     return "\n".join(f"{name:{width}}  {text}" for name, text in rows if text)
 
 
-def shown_pairs(pairs: "Mapping[str, object]") -> str:
+def pairs_text(pairs: "Mapping[str, object]") -> str:
     """Names and what they have, as ``lr=1e-3, latency=12.3``."""
     return ", ".join(printable(f"{name}={text}" if text != "" else name) for name, text in pairs.items())
 
 
-def number(value: float) -> str:
+def number_text(value: float) -> str:
     """A number with four decimals; a dash if it is undefined."""
     return "-" if math.isnan(value) else f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"

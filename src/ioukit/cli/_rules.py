@@ -154,10 +154,10 @@ def kind_of(name: str) -> "Kind":
 
 def _named_protocol(name: str | None, kind: "Kind") -> "Protocol":
     with bad_value("--protocol"):
-        return kind.protocol if name is None else _found(name, kind)
+        return kind.protocol if name is None else _find_protocol(name, kind)
 
 
-def _found(name: str, kind: "Kind") -> "Protocol":
+def _find_protocol(name: str, kind: "Kind") -> "Protocol":
     if name.lower() in PROTOCOLS or not name.lower().endswith((".toml", ".json")):
         return find_protocol(name, kind.name)
     from ioukit.evaluation.protocols import read_protocol  # noqa: PLC0415 - for those who give a file
@@ -176,7 +176,7 @@ def named_number(text: str, kind: "Kind") -> "tuple[Protocol, str | None]":
     if not colon or not key or "/" in key or "\\" in key:  # a drive of Windows is no name
         name, key = text, ""
     if name.lower() in PROTOCOLS or name.lower().endswith((".toml", ".json")):
-        return _found(name, kind), key or None
+        return _find_protocol(name, kind), key or None
     from ioukit.evaluation import TOOLS, find_tool  # noqa: PLC0415 - for those who name a tool
 
     if not any(name.lower().replace("-", "_") == tool.replace("-", "_") for tool in TOOLS):

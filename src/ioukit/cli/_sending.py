@@ -278,7 +278,7 @@ def _check_address(address: str, inputs: "Sequence[Path]") -> None:
     """Refuses an address of no tracker, and a file of JSON lines that could not be written."""
     from ioukit.experiment_logs.json_lines import TRACKER  # noqa: PLC0415 - as above
 
-    _started(address)
+    _start_run(address)
     if TRACKER.recognises(address):
         check_output(Path(address), inputs)
 
@@ -289,7 +289,7 @@ def _log(evaluation: "Evaluation", address: str, talk: "Talk", threads: int | No
     with contextlib.ExitStack() as stack:
         stack.enter_context(missing_extra())
         try:
-            run = stack.enter_context(_started(address))
+            run = stack.enter_context(_start_run(address))
             logged = evaluation.log_to(run, errors="raise", threads=threads)
         except ModuleNotFoundError:
             raise
@@ -302,7 +302,7 @@ def _log(evaluation: "Evaluation", address: str, talk: "Talk", threads: int | No
     talk.say(f"sent {len(logged.numbers):,} numbers to {printable(address)}")
 
 
-def _started(address: str) -> contextlib.AbstractContextManager[Any]:
+def _start_run(address: str) -> contextlib.AbstractContextManager[Any]:
     """The run for an address: the path of a file of JSON lines, or the word of a tracker, with a colon and more.
 
     Raises:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,10 @@ import ioukit
 from ioukit import _core
 from ioukit.postprocess._groups import best_of_images, groups
 from ioukit.postprocess._options import SymmetricMetric
-from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
 __all__ = [
-    "Fusing",
     "Suppressing",
     "fused_records",
     "record_texts",
@@ -44,17 +42,6 @@ class Suppressing(NamedTuple):
     """The largest number of boxes per image."""
     points: OperatingPoints | None = None
     """Thresholds per class, instead of the score threshold; not with ``soft``."""
-
-
-class Fusing(NamedTuple):
-    """How boxes of several files are averaged."""
-
-    iou_threshold: float
-    score_threshold: float
-    confidence: Confidence
-    """How scores are averaged."""
-    max_dets: int | None
-    """The largest number of boxes per image."""
 
 
 def surviving_rows(
@@ -119,9 +106,16 @@ def surviving_records(path: Path, rows: npt.NDArray[np.int64], scores: npt.NDArr
 
 
 def fused_records(
-    sets: list[ioukit.Detections], how: Fusing, *, weights: list[float] | None, threads: int | None
+    sets: list[ioukit.Detections], *, max_dets: int | None, threads: int | None, **options: Any
 ) -> list[str]:
-    """New records: by image, in the order of the files, and then by descending score."""
+    """New records: by image, in the order of the files, and then by descending score.
+
+    Args:
+        sets: The detections of each file.
+        max_dets: The largest number of boxes per image.
+        threads: How many threads; all cores if ``None``.
+        **options: Further arguments of `weighted_boxes_fusion`.
+    """
     image_ids = np.concatenate([detections.image_ids for detections in sets])
     category_ids = np.concatenate([detections.category_ids for detections in sets])
     codes = groups(category_ids, image_ids)
@@ -131,18 +125,15 @@ def fused_records(
         [detections.boxes for detections in sets],
         [detections.scores for detections in sets],
         np.split(codes, ends),
-        weights=weights,
-        iou_threshold=how.iou_threshold,
-        skip_box_threshold=how.score_threshold,
-        confidence=how.confidence,
         format="xywh",
         threads=threads,
+        **options,
     )
     known, first = np.unique(codes, return_index=True)
     source = first[np.searchsorted(known, fused.labels)]
     _, appears, image = np.unique(image_ids, return_index=True, return_inverse=True)
     place = appears[image][source]
-    best = best_of_images(place, fused.scores, len(place) if how.max_dets is None else how.max_dets)
+    best = best_of_images(place, fused.scores, len(place) if max_dets is None else max_dets)
     return [
         json.dumps(
             {

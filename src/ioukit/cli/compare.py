@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ioukit._output import printable
-from ioukit.cli._arguments import LevelOption, MarkdownOption, ModelNames, SeedOption, ThreadsOption
+from ioukit.cli._arguments import LevelOption, MarkdownOption, ModelNames, PermutationsOption, SeedOption, ThreadsOption
 from ioukit.cli._compared_models import LabelOptions, labelled_files, models_of_files, models_of_runs
 from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of
 from ioukit.cli._errors import bad_use
@@ -51,9 +51,7 @@ def compare_files(
     replicates: Annotated[
         int, typer.Option(min=2, metavar="N", help="Replicates of the bootstrap.", show_default=True)
     ] = 1000,
-    permutations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Permutations of the test.", show_default=True)
-    ] = 1000,
+    permutations: PermutationsOption = 1000,
     seed: SeedOption = 0,
     labels: LabelOptions,
     iou_threshold: Annotated[

@@ -16,7 +16,7 @@ from ioukit.cli._data_files import check_readable_again, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions, QuietOption, SummaryOption, check_files
 from ioukit.cli._streams import Talk
-from ioukit.cli._survivors import Fusing, Suppressing, fused_records, surviving_records, surviving_rows
+from ioukit.cli._survivors import Suppressing, fused_records, surviving_records, surviving_rows
 from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
@@ -115,11 +115,16 @@ def filter_files(
     worked = time.perf_counter()
     with talk.busy("working", long=long):
         if fuse:
-            fusing = Fusing(
-                0.55 if iou_threshold is None else iou_threshold, score_threshold or 0.0, confidence or "avg", max_dets
-            )
             with bad_value(None):
-                lines = fused_records(sets, fusing, weights=_weights(weights), threads=threads)
+                lines = fused_records(
+                    sets,
+                    iou_threshold=0.55 if iou_threshold is None else iou_threshold,
+                    skip_box_threshold=score_threshold or 0.0,
+                    confidence=confidence or "avg",
+                    weights=_weights(weights),
+                    max_dets=max_dets,
+                    threads=threads,
+                )
         else:
             sigma = 0.5 if sigma is None else sigma
             how = Suppressing(iou_threshold, metric or "iou", soft, sigma, score_threshold, max_dets, points)

@@ -10,7 +10,7 @@ import typer
 
 import ioukit
 from ioukit._output import aligned, printable
-from ioukit.cli._arguments import SeedOption, ThreadsOption
+from ioukit.cli._arguments import ReplicatesOption, SeedOption, ThreadsOption
 from ioukit.cli._compared_models import image_labels, labelled_files
 from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
@@ -74,9 +74,7 @@ def operate(
     splits: Annotated[
         int, typer.Option(min=0, metavar="N", help="How often images are split in halves: one to choose, one to count.")
     ] = 10,
-    replicates: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Replicates of the bootstrap, for intervals.")
-    ] = 1000,
+    replicates: ReplicatesOption = 1000,
     seed: SeedOption = 0,
     named: NamedRules,
     classes: ChosenClasses = None,

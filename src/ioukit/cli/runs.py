@@ -9,7 +9,7 @@ import typer
 
 from ioukit._output import aligned, printable
 from ioukit.cli._errors import bad_output, bad_use
-from ioukit.cli._ledger import LedgerOption, about_runs, number, parse_tags, shown_pairs
+from ioukit.cli._ledger import LedgerOption, about_runs, number_text, pairs_text, parse_tags
 from ioukit.cli._output import AnswerOptions
 from ioukit.runs import Ledger, Run
 from ioukit.runs.ledger.selecting import number_of
@@ -109,7 +109,7 @@ def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
     """A line per run: how it is chosen, when it was added, its numbers and its tags."""
     head = ["run", "id", "created", *map(printable, keys), "tags"]
     rows = [
-        [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), shown_pairs(run.tags)]
+        [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), pairs_text(run.tags)]
         for run in runs
     ]
     return aligned([head, *rows], left=(0, 2, -1))
@@ -118,6 +118,6 @@ def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
 def _numbers(run: Run, keys: list[str]) -> list[str]:
     found = [number_of(run, key) for key in keys]
     return [
-        f"{value:,.0f}" if key.startswith("counts/") and not math.isnan(value) else number(value)
+        f"{value:,.0f}" if key.startswith("counts/") and not math.isnan(value) else number_text(value)
         for key, value in zip(keys, found, strict=True)
     ]

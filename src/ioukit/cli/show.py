@@ -9,7 +9,7 @@ import typer
 from ioukit._output import printable
 from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
 from ioukit.cli._errors import bad_input, bad_output, bad_use
-from ioukit.cli._ledger import LedgerOption, about_runs, described
+from ioukit.cli._ledger import LedgerOption, about_runs, describe_run
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._report import ReportOption, ReportOptions
 from ioukit.cli._tables import analyse, evaluation_table
@@ -65,7 +65,7 @@ def show_run(
     page.write("write_report", evaluation, evaluation.ground_truth, talk, long=False, threads=threads)
     about = {**found.to_dict(), "settings": dict(found.settings)}
     answer.give(
-        lambda: f"{described(found)}\n\n{evaluation_table(evaluation, analysis, every=per_class)}",
+        lambda: f"{describe_run(found)}\n\n{evaluation_table(evaluation, analysis, every=per_class)}",
         lambda: json.dumps({"run": about, **evaluation.to_dict(), **sections}, allow_nan=False),
         talk,
     )

@@ -9,7 +9,14 @@ import typer
 
 import ioukit
 from ioukit._output import aligned, printable
-from ioukit.cli._arguments import CsvOption, LevelOption, SeedOption, ThreadsOption
+from ioukit.cli._arguments import (
+    CsvOption,
+    LevelOption,
+    PermutationsOption,
+    ReplicatesOption,
+    SeedOption,
+    ThreadsOption,
+)
 from ioukit.cli._data_files import (
     DetectionsPath,
     GroundTruthPath,
@@ -84,10 +91,8 @@ def slices(
         ),
     ] = None,
     level: LevelOption = 0.95,
-    replicates: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Replicates of the bootstrap; 0 for no intervals.")
-    ] = 200,
-    permutations: Annotated[int, typer.Option(min=1, metavar="N", help="Permutations of the search.")] = 200,
+    replicates: ReplicatesOption = 200,
+    permutations: PermutationsOption = 200,
     seed: SeedOption = 0,
     csv: CsvOption = None,
     named: NamedRules,
@@ -120,7 +125,11 @@ def slices(
         kind, rules = named.found()
         with bad_value("--bins"):
             cut = _bins(bins or ())
-        _check(by, worst=worst, pairs=pairs, columns=columns, replicates=replicates)
+        searches = (worst or not by) and not columns
+        if pairs and not searches:
+            raise ValueError("--pairs needs --worst: it is an option of the search")
+        if searches and not replicates:
+            raise ValueError("the search needs intervals: --replicates must be at least 1")
         sources = list(map(with_attributes, reading.sources(files)))
     long = size_of(inputs) > _LONG_WORK
     reader = reading.reader(threads, talk, long=long)
@@ -150,22 +159,13 @@ def slices(
         }
         asked = parse_list(keys or ())
         search: dict[str, Any] = {"pairs": pairs, "least_objects": least_objects, "permutations": permutations}
-        options |= {"replicates": replicates, **(search if worst or not by else {})}
-        found = _measured(evaluations[0], by, asked, options, search=worst or not by)
+        options |= {"replicates": replicates, **(search if searches else {})}
+        found = _measure(evaluations[0], by, asked, options, search=searches)
     for note in found.notes:
         talk.say(f"note {printable(note)}")
     if csv is not None:
         write_text(csv, found.to_csv(), talk)
     answer.give(found.table, found.to_json, talk, done=f"done {time.perf_counter() - start:.2f} s")
-
-
-def _check(by: list[str] | None, *, worst: bool, pairs: bool, columns: bool, replicates: int) -> None:
-    """Refuses options that do not go together."""
-    searches = (worst or not by) and not columns
-    if pairs and not searches:
-        raise ValueError("--pairs needs --worst: it is an option of the search")
-    if searches and not replicates:
-        raise ValueError("the search needs intervals: --replicates must be at least 1")
 
 
 def _bins(words: "Sequence[str]") -> dict[str, Any]:
@@ -200,7 +200,7 @@ def _list_columns(evaluation: "Evaluation", tables: dict[str, Any], answer: Answ
     )
 
 
-def _measured(
+def _measure(
     evaluation: "Evaluation", by: list[str] | None, keys: list[str], options: dict[str, Any], *, search: bool
 ) -> "SliceNumbers | WorstSlices":
     from ioukit.slices import slice_numbers, worst_slices  # noqa: PLC0415 - as above
