@@ -53,7 +53,7 @@ class PartsOptions(NamedTuple):
         Literal["local", "ray"] | None,
         typer.Option(
             help="Evaluate in parts, on this machine or as tasks on a Ray cluster. There, DT is a place that all nodes "
-            "see, such as s3://bucket/results, and --memory is that of each task.",
+            "see, such as s3://bucket/results, and --memory is that of each task."
         ),
     ] = None
     address: Annotated[
@@ -65,8 +65,7 @@ class PartsOptions(NamedTuple):
         ),
     ] = None
     timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", min=0, help="End a run on Ray with an error after this time."),
+        float | None, typer.Option(metavar="SECONDS", min=0, help="End a run on Ray with an error after this time.")
     ] = None
 
     @property
@@ -103,13 +102,7 @@ class PartsOptions(NamedTuple):
         return "2GB" if self.memory is None else self.memory
 
     def evaluate(
-        self,
-        sources: "Sequence[Source]",
-        rules: "Protocol",
-        classes: list[str] | None,
-        reader: Reader,
-        *,
-        near: bool,
+        self, sources: "Sequence[Source]", rules: "Protocol", classes: list[str] | None, reader: Reader, *, near: bool
     ) -> "tuple[Evaluation, float]":
         """The evaluation, and when the ground truth was read. With ``--plan``, the plan is printed instead.
 

@@ -95,12 +95,7 @@ class AnswerOptions(NamedTuple):
         check_files({_OPTION: self.file, **(others or {})}, inputs)
 
     def give(
-        self,
-        text: "Callable[[], str] | None",
-        json: "Callable[[], str]",
-        talk: Talk,
-        *,
-        done: str | None = None,
+        self, text: "Callable[[], str] | None", json: "Callable[[], str]", talk: Talk, *, done: str | None = None
     ) -> None:
         """Writes the file of ``--json``, says that the command is done, and prints the text or the JSON.
 

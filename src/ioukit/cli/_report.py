@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ReportOption", "ReportOptions", "say_found"]
 
 ReportOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Also write one HTML page to look at: charts, numbers and examples."),
+    Path | None, typer.Option(metavar="FILE", help="Also write one HTML page to look at: charts, numbers and examples.")
 ]
 
 

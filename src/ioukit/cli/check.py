@@ -9,15 +9,7 @@ import typer
 
 from ioukit._output import printable
 from ioukit.cli._arguments import ThreadsOption
-from ioukit.cli._data_files import (
-    GroundTruthPath,
-    ReadingOptions,
-    RepairOption,
-    Source,
-    input_files,
-    repaired,
-    size_of,
-)
+from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, RepairOption, Source, input_files, repaired, size_of
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import NamedRules

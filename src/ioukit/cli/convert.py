@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioukit.cli._data_files import OnInvalid, RepairOption, repaired
-from ioukit.cli._data_sets import (
-    DetectionsOption,
-    InputPath,
-    OutputPath,
-    TruthOption,
-    WritingOptions,
-    convert_data,
-)
+from ioukit.cli._data_sets import DetectionsOption, InputPath, OutputPath, TruthOption, WritingOptions, convert_data
 
 if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth

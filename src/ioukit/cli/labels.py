@@ -38,8 +38,7 @@ def find_labels(
     kinds: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LIST",
-            help="Only these kinds: overlooked, badly_drawn, swapped, doubled, spurious. [default: all]",
+            metavar="LIST", help="Only these kinds: overlooked, badly_drawn, swapped, doubled, spurious. [default: all]"
         ),
     ] = None,
     named: NamedRules,

@@ -134,9 +134,7 @@ def predict(
             if targets is not None:
                 _draw(result, targets[position])
     answer.give(
-        None,
-        lambda: json_text.dumps(to_coco(results.values(), [image_ids[at] for at in results], class_ids)),
-        talk,
+        None, lambda: json_text.dumps(to_coco(results.values(), [image_ids[at] for at in results], class_ids)), talk
     )
     boxes = sum(len(result.boxes) for result in results.values())
     from ioukit._checks import counted  # noqa: PLC0415 - loads NumPy

@@ -39,8 +39,7 @@ def compare_rules(
     ] = None,
     end: Annotated[str | None, typer.Option(metavar="NAME[:KEY]", help="Walk to the number of this protocol.")] = None,
     only_changes: Annotated[
-        bool,
-        typer.Option("--only-changes", help="Leave steps that change less than 0.00005 out of the table."),
+        bool, typer.Option("--only-changes", help="Leave steps that change less than 0.00005 out of the table.")
     ] = False,
     most: Annotated[int, typer.Option(min=0, metavar="N", help="Classes and images to show for each step.")] = 3,
     iou_type: KindOption = "bbox",

@@ -24,8 +24,7 @@ def show_run(
     log: LedgerOption,
     per_class: BestAndWorstOption = False,
     errors: Annotated[
-        bool,
-        typer.Option("--errors", help="Show also the error kinds of TIDE and the score of the best F1."),
+        bool, typer.Option("--errors", help="Show also the error kinds of TIDE and the score of the best F1.")
     ] = False,
     report: ReportOption = None,
     save_table: Annotated[

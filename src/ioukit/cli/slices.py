@@ -77,8 +77,7 @@ def slices(
     ] = False,
     pairs: Annotated[bool, typer.Option("--pairs", help="With a search: also slices by two columns.")] = False,
     than: Annotated[
-        Path | None,
-        typer.Option(metavar="DT", help="Detections of a second model: where is it worse than the first?"),
+        Path | None, typer.Option(metavar="DT", help="Detections of a second model: where is it worse than the first?")
     ] = None,
     columns: Annotated[bool, typer.Option("--columns", help="List the columns and stop.")] = False,
     least_objects: Annotated[
@@ -193,11 +192,7 @@ def _list_columns(evaluation: "Evaluation", tables: dict[str, Any], answer: Answ
     rows += [
         [printable(one.name), one.level, one.kind, f"{one.values:,}", f"{one.missing:,}", one.meaning] for one in found
     ]
-    answer.give(
-        lambda: aligned(rows, left=(0, -1)),
-        lambda: json.dumps([column.to_dict() for column in found]),
-        talk,
-    )
+    answer.give(lambda: aligned(rows, left=(0, -1)), lambda: json.dumps([column.to_dict() for column in found]), talk)
 
 
 def _measure(

@@ -26,8 +26,7 @@ def subset(
     sizes: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LIST",
-            help="The objects to keep, by area: small, medium, large, or low:high in square pixels.",
+            metavar="LIST", help="The objects to keep, by area: small, medium, large, or low:high in square pixels."
         ),
     ] = None,
     drop_empty_images: Annotated[
@@ -35,8 +34,7 @@ def subset(
     ] = False,
     count: Annotated[int | None, typer.Option(min=0, metavar="N", help="Draw N of the images at random.")] = None,
     share: Annotated[
-        float | None,
-        typer.Option(metavar="PART", help="Draw this share of the images at random, from 0 to 1."),
+        float | None, typer.Option(metavar="PART", help="Draw this share of the images at random, from 0 to 1.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed for drawing at random.")] = 0,
     to: ToOption = None,

@@ -27,8 +27,7 @@ __all__ = ["val"]
 def val(
     network: NetworkPath,
     data: Annotated[
-        Path,
-        typer.Argument(metavar="DATA", help="data.yaml of YOLO folders, or a COCO annotation file; - is stdin."),
+        Path, typer.Argument(metavar="DATA", help="data.yaml of YOLO folders, or a COCO annotation file; - is stdin.")
     ],
     *,
     images: ImagesOption = None,

@@ -35,8 +35,7 @@ def view(
     ] = None,
     *,
     images: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the photographs. [default: outlines on empty sheets]"),
+        Path | None, typer.Option(metavar="DIR", help="Folder of the photographs. [default: outlines on empty sheets]")
     ] = None,
     name: ModelNames = None,
     filter: Annotated[
