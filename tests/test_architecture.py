@@ -263,7 +263,7 @@ def test_a_broken_rule_is_named_with_its_line(file: str, line: str, says: str, t
         ("errors.py", "from ioukit import typing"),
         ("evaluation/evaluating.py", "from ioukit.datasets import GroundTruth\nfrom ioukit.evaluation.curves import f"),
         ("torch/losses.py", "import torch\nfrom ioukit.assign import atss\nfrom ioukit.evaluation import evaluate"),
-        ("cli/eval.py", "import ioukit\nimport typer\nfrom ioukit.cli._talk import Talk"),
+        ("cli/eval.py", "import ioukit\nimport typer\nfrom ioukit.cli._streams import Talk"),
         ("__init__.py", "from ioukit.evaluation import evaluate"),
         ("evaluation/sending.py", "def f():\n    return importlib.import_module('ioukit.experiment_logs')"),
         ("experiment_logs/mlflow.py", "import mlflow\nfrom ioukit.report import write_report"),

@@ -32,14 +32,17 @@ def spreadsheet_text(text: str) -> str:
     return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith("'") else text
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as lines: the first column to the left, all others to the right. All rows have the same columns."""
+def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> str:
+    """The rows as lines: the columns at `left` to the left, all others to the right. All rows have the same columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for name, *cells in rows:
-        right = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-        lines.append(f"{name.ljust(widths[0])}  {right}".rstrip())
-    return "\n".join(lines)
+    texts = {range(len(widths))[at] for at in left} if rows else ()
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if at in texts else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
 
 
 def check_output(path: Path, inputs: Iterable[Path]) -> None:

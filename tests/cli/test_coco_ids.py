@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ioukit import GroundTruth
-from ioukit.cli._coco_ids import class_ids, image_ids
+from ioukit.cli._detector_data import class_ids, image_ids
 
 SOURCE = Path("gt.json")
 

@@ -59,7 +59,7 @@ def test_wrong_paths_are_refused_before_the_work(models: tuple[Path, Path], tmp_
         (("--report", models[0]), "is an input and would be overwritten"),
         (("--report", tmp_path / "no" / "page.html"), "there is no folder"),
         (("--report", page, "--images", tmp_path / "no"), "expected a folder"),
-        (("--report", page, f"--json={page}"), "is the file of --json too"),
+        (("--report", page, f"--json={page}"), "is the file of --json, too"),
     ]
     for options, message in cases:
         refused = run_here("compare", TRUTH, *models, *FAST, *options)

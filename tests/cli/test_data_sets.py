@@ -155,7 +155,7 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
             ("convert", GT, "OUT", "--to", "labelme-xml"),
             "ground truth cannot be written in the format labelme-xml; --to takes coco",
         ),
-        (("convert", GT, "OUT", "--to", "coco", "--from", "yolo"), "Error"),
+        (("convert", GT, "OUT", "--to", "coco", "--format", "yolo"), "Error"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "--option: expected NAME=VALUE, got 'box'"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no option 'box'"),
         (("convert", "none.json", "OUT", "--to", "coco"), "No such file or directory: 'none.json'"),

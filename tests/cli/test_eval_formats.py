@@ -189,7 +189,7 @@ def test_check_reads_another_split_for_training() -> None:
 
 def test_inspect_takes_a_format_and_options() -> None:
     data = str(SMALL / "yolo_ultralytics")
-    for words in (["--split", "train"], ["--option", "split=train"], ["--from", "yolo", "--option", "split=train"]):
+    for words in (["--split", "train"], ["--option", "split=train"], ["--format", "yolo", "--option", "split=train"]):
         found = run_here("inspect", data, *words, "--json")
         assert (found.code, json.loads(found.out)["images"]) == (0, 2)
     found = run_here("inspect", data, "--json")

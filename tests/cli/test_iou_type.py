@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ioukit import COCO, Detections, GroundTruth, RotatedBoxes, read_coco
-from ioukit.cli._iou_type import chosen_iou_type
+from ioukit.cli._rules import chosen_iou_type
 from support import region_cases
 from support.command import run_fresh, run_here
 from support.paths import DATA, write_coco

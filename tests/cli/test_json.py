@@ -10,9 +10,9 @@ from typing import Annotated
 import pytest
 import typer
 
-from ioukit.cli._json import JsonCommand, JsonOutput, json_option
-from ioukit.cli._standard_input import input_files
-from ioukit.cli._talk import Talk
+from ioukit.cli._data_files import input_files
+from ioukit.cli._output import STDOUT, AnswerOptions, JsonCommand, json_option
+from ioukit.cli._streams import Talk
 
 OPTION = json_option("Print JSON.")
 
@@ -27,16 +27,16 @@ def parsed(command: str, *words: str) -> dict[str, object]:
         gt: Path,
         dt: Path,
         other: Annotated[str | None, typer.Option("--other", "-o")] = None,
-        json: Annotated[JsonOutput | None, OPTION] = None,
+        json: Annotated[Path | None, OPTION] = None,
     ) -> None:
         seen.update(gt=str(gt), dt=str(dt), other=other, json=json)
 
     @app.command("many", cls=JsonCommand)
-    def many(network: Path, images: list[Path], json: Annotated[JsonOutput | None, OPTION] = None) -> None:
+    def many(network: Path, images: list[Path], json: Annotated[Path | None, OPTION] = None) -> None:
         seen.update(network=str(network), images=[*map(str, images)], json=json)
 
     @app.command("none", cls=JsonCommand)
-    def none(json: Annotated[JsonOutput | None, OPTION] = None) -> None:
+    def none(json: Annotated[Path | None, OPTION] = None) -> None:
         seen.update(json=json)
 
     err = io.StringIO()
@@ -46,7 +46,6 @@ def parsed(command: str, *words: str) -> dict[str, object]:
 
 
 TWO = {"gt": "g", "dt": "d", "other": None}
-STDOUT = JsonOutput(None)
 
 
 @pytest.mark.parametrize(
@@ -57,17 +56,17 @@ STDOUT = JsonOutput(None)
         ("--json g d", {**TWO, "json": STDOUT}),
         ("g --json d", {**TWO, "json": STDOUT}),
         ("g d --json -o x", {**TWO, "json": STDOUT, "other": "x"}),
-        ("g d --json out", {**TWO, "json": JsonOutput(Path("out"))}),
-        ("g d --json out -o x", {**TWO, "json": JsonOutput(Path("out")), "other": "x"}),
-        ("g -o x d --json out", {**TWO, "json": JsonOutput(Path("out")), "other": "x"}),
+        ("g d --json out", {**TWO, "json": Path("out")}),
+        ("g d --json out -o x", {**TWO, "json": Path("out"), "other": "x"}),
+        ("g -o x d --json out", {**TWO, "json": Path("out"), "other": "x"}),
         ("g d --json -", {**TWO, "json": STDOUT}),
-        ("--json=out g d", {**TWO, "json": JsonOutput(Path("out"))}),
-        ("g --json=out d", {**TWO, "json": JsonOutput(Path("out"))}),
+        ("--json=out g d", {**TWO, "json": Path("out")}),
+        ("g --json=out d", {**TWO, "json": Path("out")}),
         ("g d --json=-", {**TWO, "json": STDOUT}),
         ("--json - d", {"gt": "-", "dt": "d", "other": None, "json": STDOUT}),
         ("--json -- g d", {**TWO, "json": STDOUT}),
         ("-- g --json", {"gt": "g", "dt": "--json", "other": None, "json": None}),
-        ("g d --json --json out", {**TWO, "json": JsonOutput(Path("out"))}),
+        ("g d --json --json out", {**TWO, "json": Path("out")}),
     ],
 )
 def test_what_a_word_means(words: str, expected: dict[str, object]) -> None:
@@ -88,7 +87,7 @@ def test_bad_use(words: str, message: str) -> None:
 
 def test_many_arguments() -> None:
     assert parsed("many", "n", "a", "b", "--json") == {"network": "n", "images": ["a", "b"], "json": STDOUT}
-    file = JsonOutput(Path("out"))
+    file = Path("out")
     assert parsed("many", "n", "a", "b", "--json", "out") == {"network": "n", "images": ["a", "b"], "json": file}
     assert parsed("many", "n", "--json", "a", "b") == {"network": "n", "images": ["a", "b"], "json": STDOUT}
     assert parsed("many", "n", "--json=out", "a", "b") == {"network": "n", "images": ["a", "b"], "json": file}
@@ -96,20 +95,24 @@ def test_many_arguments() -> None:
 
 def test_no_arguments() -> None:
     assert parsed("none", "--json") == {"json": STDOUT}
-    assert parsed("none", "--json", "out") == {"json": JsonOutput(Path("out"))}
+    assert parsed("none", "--json", "out") == {"json": Path("out")}
 
 
 def test_it_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "out.json"
-    JsonOutput(target).write("[1]", Talk(quiet=False))
-    JsonOutput(None).write("[2]", Talk(quiet=False))
+    talk = Talk(quiet=False)
+    AnswerOptions(target).give(lambda: "text", lambda: "[1]", talk, done="done")
+    AnswerOptions(STDOUT).give(lambda: "text", lambda: "[2]", talk)
+    AnswerOptions(None).give(lambda: "text", lambda: "[3]", talk)
     assert target.read_text() == "[1]\n"
-    assert capsys.readouterr() == ("[2]\n", f"wrote {target}\n")
-    with pytest.raises(ValueError, match=r"out\.json is an input and would be overwritten"):
-        JsonOutput(target).check([target])
-    with pytest.raises(ValueError, match="is a folder, expected a file to write"):
-        JsonOutput(tmp_path).check([])
-    JsonOutput(None).check([target])
+    assert capsys.readouterr() == ("text\n[2]\ntext\n", f"wrote {target}\ndone\n")
+    with pytest.raises(typer.BadParameter, match=r"out\.json is an input and would be overwritten"):
+        AnswerOptions(target).check([target])
+    with pytest.raises(typer.BadParameter, match="is a folder, expected a file to write"):
+        AnswerOptions(tmp_path).check([])
+    with pytest.raises(typer.BadParameter, match=r"out\.json is the file of --json, too"):
+        AnswerOptions(target).check([], {"--csv": target})
+    AnswerOptions(STDOUT).check([target])
 
 
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ DT = EXAMPLES / "coco_val2017_100" / "yolact.json"
 
 
 def test_the_text() -> None:
-    found = run_here("labels", GT, DT, "--at-least", "0.3")
+    found = run_here("labels", GT, DT, "--score-threshold", "0.3")
     errors = find_label_errors(evaluate(*read_coco(GT, DT))).chosen(at_least=0.3)
     assert found.code == 0
     counts, listed = found.out.split("\n\n")
@@ -39,7 +39,7 @@ def test_the_text() -> None:
     few = run_here("labels", GT, DT, "--top", "3", "--quiet", "--threads", "1")
     assert few.err == ""
     assert len(few.out.split("\n\n")[1].splitlines()) == 6
-    every = run_here("labels", GT, DT, "--at-least", "0")
+    every = run_here("labels", GT, DT, "--score-threshold", "0")
     assert "more: --top N, --csv FILE or --report FILE shows them" in every.out
 
 
@@ -85,7 +85,7 @@ def test_a_page(tmp_path: Path) -> None:
     [
         (("--kinds", "blurred"), "unknown kind 'blurred'; choose from overlooked, badly_drawn, swapped, doubled, "),
         (("--top", "0"), "--top"),
-        (("--at-least", "1.5"), "--at-least"),
+        (("--score-threshold", "1.5"), "--score-threshold"),
         (("--csv", GT), "is an input and would be overwritten"),
         (("--csv", "none/labels.csv"), "there is no folder"),
         (("--csv", "x.json", "--json=x.json"), "x.json is the file of --json"),

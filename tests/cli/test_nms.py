@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ioukit
-from ioukit.cli._records import record_texts, with_score
+from ioukit.cli._survivors import record_texts, with_score
 from support import fusion_oracles as oracle
 from support.command import run_fresh, run_here
 from support.paths import DATA
@@ -61,11 +61,11 @@ def test_what_is_kept_is_kept_to_the_letter(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "kept"),
     [
-        (["--iou", "0.99"], [0, 1, 2, 3, 4]),
+        (["--iou-threshold", "0.99"], [0, 1, 2, 3, 4]),
         (["--class-agnostic"], [0, 3, 4]),
         (["--score-threshold", "0.6"], [0, 2, 3]),
         (["--max-dets", "1"], [0, 3]),
-        (["--metric", "diou", "--iou", "0.9", "--threads", "1"], [0, 2, 3, 4]),
+        (["--metric", "diou", "--iou-threshold", "0.9", "--threads", "1"], [0, 2, 3, 4]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) and value and isinstance(value[0], str) else "",
 )
@@ -103,7 +103,7 @@ def test_counts_never_go_into_an_input(content: str, file: Path, tmp_path: Path)
         assert (command.code, command.out) == (2, "")
         assert "Invalid value for --json: " in command.err
         assert "other.json holds no counts and would be overwritten: put --json last" in command.err
-    for path, says in ((file, "is an input and would be overwritten"), (out, "is the file of --output too")):
+    for path, says in ((file, "is an input and would be overwritten"), (out, "is the file of --output, too")):
         command = run_here("nms", file, "-o", out, f"--json={path}")
         assert command.code == 2
         assert says in command.err
@@ -127,7 +127,7 @@ def test_a_dash_is_standard_input(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["linear", "gaussian"])
 def test_soft_changes_scores_and_nothing_else(method: str, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    assert run_here("nms", file, "-o", out, "--soft", method, "--iou", "0.4").code == 0
+    assert run_here("nms", file, "-o", out, "--soft", method, "--iou-threshold", "0.4").code == 0
     written = records(out)
     boxes = [[10.1, 10.0, 30.1, 30.0], [10.5, 10.0, 30.5, 30.0], [50.0, 50.0, 70.0, 70.0]]
     _, scores = oracle.soft(boxes, [0.9, 0.8, 0.5], method=method, threshold=0.4)
@@ -137,7 +137,7 @@ def test_soft_changes_scores_and_nothing_else(method: str, file: Path, tmp_path:
     assert written[1].endswith(RECORDS[1][13:])
     assert json.loads(written[1])["score"] == pytest.approx(lowered, rel=1e-12)
     assert written[3:] == RECORDS[3:]
-    few = run_here("nms", file, "-o", out, "--soft", method, "--iou", "0.4", "--score-threshold", "0.55")
+    few = run_here("nms", file, "-o", out, "--soft", method, "--iou-threshold", "0.4", "--score-threshold", "0.55")
     assert few.code == 0
     assert [json.loads(record)["score"] for record in records(out)] == [0.9, 0.7, 0.6]
 
@@ -147,7 +147,7 @@ def test_it_is_the_function(tmp_path: Path) -> None:
     packed = tmp_path / "dt.json.gz"
     packed.write_bytes(gzip.compress(DT.read_bytes()))
     for path in (DT, packed):
-        assert run_here("nms", path, "-o", out, "--iou", "0.3").code == 0
+        assert run_here("nms", path, "-o", out, "--iou-threshold", "0.3").code == 0
         detections = ioukit.Detections.from_coco(DT)
         corners = np.concatenate([detections.boxes[:, :2], detections.boxes[:, :2] + detections.boxes[:, 2:]], axis=1)
         _, meet = np.unique(np.stack([detections.image_ids, detections.category_ids]), axis=1, return_inverse=True)
@@ -179,7 +179,7 @@ def test_fusing_two_files(tmp_path: Path) -> None:
     assert found[2]["bbox"] == [0, 0, 10, 10]
     assert found[2]["score"] == pytest.approx(0.9 / 3)
     command = run_here(
-        "nms", "--fuse", *files, "-o", out, "--confidence", "max", "--max-dets", "1", "--iou", "0.9",
+        "nms", "--fuse", *files, "-o", out, "--confidence", "max", "--max-dets", "1", "--iou-threshold", "0.9",
         "--score-threshold", "0.5",
     )  # fmt: skip
     assert command.code == 0
@@ -211,8 +211,8 @@ def test_records_and_their_scores() -> None:
         (["-o", "{dt}"], "is an input and would be overwritten"),
         (["-o", "{out}", "{dt}"], "expected one file, got 2; --fuse takes several"),
         (["-o", "{out}.gz"], "expected a name without .gz"),
-        (["-o", "{out}", "--iou", "-1"], "iou_threshold must be"),
-        (["-o", "{out}", "--iou", "much"], "'much' is not a valid float"),
+        (["-o", "{out}", "--iou-threshold", "-1"], "iou_threshold must be"),
+        (["-o", "{out}", "--iou-threshold", "much"], "'much' is not a valid float"),
         (["-o", "{out}", "--soft", "cubic"], "'cubic' is not one of"),
         (["-o", "{out}", "--soft", "gaussian", "--sigma", "0"], "sigma must be positive and finite, got 0"),
         (["-o", "{out}", "--weights", "1"], "--weights: is for --fuse"),
@@ -222,7 +222,7 @@ def test_records_and_their_scores() -> None:
         (["-o", "{out}", "--fuse", "--metric", "iou"], "--metric: cannot be used with --fuse"),
         (["-o", "{out}", "--fuse", "--weights", "1,x"], "a weight must be a number, got '1,x'"),
         (["-o", "{out}", "--fuse", "--weights", "1,2"], "weights must have one entry per model, 1, got 2"),
-        (["-o", "{out}", "--fuse", "--iou", "1"], "iou_threshold must be at least 0 and below 1"),
+        (["-o", "{out}", "--fuse", "--iou-threshold", "1"], "iou_threshold must be at least 0 and below 1"),
         (["-o", "{out}", "--fuse", "--soft", "linear"], "cannot be used with --fuse"),
         (["-o", "{out}", "--max-dets", "0"], "--max-dets"),
     ],

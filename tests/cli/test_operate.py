@@ -44,7 +44,9 @@ def test_the_table_and_the_file(tmp_path: Path) -> None:
     ids = points.category_ids.tolist()
     records = [record for record in json.loads(DT.read_text()) if record["category_id"] in ids]
     (tmp_path / "few.json").write_text(json.dumps(records))
-    assert run_here("nms", tmp_path / "few.json", "-o", kept, "--iou", "1", "--operating-points", out).code == 0
+    assert (
+        run_here("nms", tmp_path / "few.json", "-o", kept, "--iou-threshold", "1", "--operating-points", out).code == 0
+    )
     again = evaluate(GroundTruth.from_coco(GT), Detections.from_coco(kept)).score_curves().overall.at(0)
     assert again.true_positives == choice.overall.chosen.true_positives
     assert again.false_positives == choice.overall.chosen.false_positives
@@ -52,7 +54,20 @@ def test_the_table_and_the_file(tmp_path: Path) -> None:
 
 def test_json_and_calibration(tmp_path: Path) -> None:
     out = tmp_path / "points.json"
-    words = ["operate", GT, DT, *FAST, "--rule", "f-beta=2", "--calibrate", "isotonic", "--iou", "0.75", "--seed", "3"]
+    words = [
+        "operate",
+        GT,
+        DT,
+        *FAST,
+        "--rule",
+        "f-beta=2",
+        "--calibrate",
+        "isotonic",
+        "--iou-threshold",
+        "0.75",
+        "--seed",
+        "3",
+    ]
     command = run_here(*words, "-o", out, "--json")
     assert command.code == 0, command.err
     result = json.loads(command.out)
@@ -110,7 +125,7 @@ def test_clusters_are_read(tmp_path: Path) -> None:
     [
         (["--rule", "best"], "unknown rule 'best'; expected one of f1"),
         (["--rule", "precision=2"], "precision must be above 0 and at most 1, got 2.0"),
-        (["--iou", "0.3"], "Invalid value for --iou: no IoU threshold 0.3"),
+        (["--iou-threshold", "0.3"], "Invalid value for --iou-threshold: no IoU threshold 0.3"),
         (["--class-cost", "person=1:2"], "it is for --rule cost=..., and the rule is f1"),
         (["--rule", "cost=1:2", "--class-cost", "person"], "expected CLASS=A:B, such as person=1:20, got 'person'"),
         (

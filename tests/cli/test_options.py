@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from ioukit.cli._options import parse_areas, parse_classes, parse_max_dets, parse_thresholds
+from ioukit.cli._rules import parse_areas, parse_classes, parse_max_dets, parse_thresholds
 
 
 def test_threshold_range_is_the_grid_of_coco() -> None:

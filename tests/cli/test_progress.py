@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ioukit.cli._progress import progress
-from ioukit.cli._talk import Talk
+from ioukit.cli._streams import Talk
+from ioukit.cli.train import progress
 
 
 class Terminal(io.StringIO):

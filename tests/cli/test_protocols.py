@@ -30,7 +30,7 @@ def test_the_table_of_all_protocols() -> None:
 
 def test_a_walk(tmp_path: Path) -> None:
     walk = explain_difference(*ioukit.read_coco(GT, DT), "coco", "voc2012", start_key="AP50")
-    ends = ("--from", "coco:AP50", "--to", "voc2012")
+    ends = ("--start", "coco:AP50", "--end", "voc2012")
     assert run_here("protocols", GT, DT, *ends).out == f"{walk.table()}\n"
     short = run_here("protocols", GT, DT, *ends, "--only-changes", "--most", "1")
     assert short.out == f"{walk.table(zeros=False, most=1)}\n"
@@ -42,7 +42,7 @@ def test_a_walk(tmp_path: Path) -> None:
 def test_ends_can_be_files_and_tools(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('based_on = "coco"\nmax_dets = [5]\n')
-    shown = json.loads(run_here("protocols", GT, DT, "--from", f"{own}:AP75", "--to", "Torchmetrics", "--json").out)
+    shown = json.loads(run_here("protocols", GT, DT, "--start", f"{own}:AP75", "--end", "Torchmetrics", "--json").out)
     assert shown["start"].items() >= {"protocol": "own", "key": "AP75"}.items()
     assert shown["end"].items() >= {"protocol": "COCO as in torchmetrics", "key": "AP"}.items()
     assert [step["rule"] for step in shown["steps"]] == ["IoU thresholds", "cap on detections", "integral"]
@@ -60,16 +60,22 @@ def test_classes_and_kinds() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--from", "coco"], "a walk needs both ends: give --from and --to"),
-        (["--to", "coco"], "a walk needs both ends: give --from and --to"),
-        (["--from", "cocoa", "--to", "coco"], "--from: unknown protocol 'cocoa'; choose from coco, "),
-        (["--from", "coco", "--to", "voc2012:AP"], "--to: the protocol VOC2012 has no measure 'AP'; choose from mAP"),
-        (["--from", "coco", "--to", "no.toml"], "No such file or directory: 'no.toml'"),
+        (["--start", "coco"], "a walk needs both ends: give --start and --end"),
+        (["--end", "coco"], "a walk needs both ends: give --start and --end"),
+        (["--start", "cocoa", "--end", "coco"], "--start: unknown protocol 'cocoa'; choose from coco, "),
+        (
+            ["--start", "coco", "--end", "voc2012:AP"],
+            "--end: the protocol VOC2012 has no measure 'AP'; choose from mAP",
+        ),
+        (["--start", "coco", "--end", "no.toml"], "No such file or directory: 'no.toml'"),
         (["--iou-type", "boxes"], "--iou-type: unknown iou_type 'boxes'"),
         (["--classes", "persn"], "--classes: "),
-        (["--from", "coco", "--to", "lvis"], "the attribute 'neg_category_ids' of the images: expected lists of ids"),
+        (["--start", "coco", "--end", "lvis"], "the attribute 'neg_category_ids' of the images: expected lists of ids"),
         (["--most", "-1"], "--most"),
-        (["--iou-type", "segm", "--from", "voc_eval", "--to", "coco"], "voc_eval does not evaluate 'segm', only bbox"),
+        (
+            ["--iou-type", "segm", "--start", "voc_eval", "--end", "coco"],
+            "voc_eval does not evaluate 'segm', only bbox",
+        ),
     ],
 )
 def test_wrong_use(options: list[str], says: str) -> None:

@@ -76,7 +76,7 @@ def test_standard_input_has_no_hash(tmp_path: Path) -> None:
         (["--log", ".", "--name", "B"], "is a folder"),
         (["--log", str(FILES[0]), "--name", "B"], "is an input"),
         (["--log", __file__, "--name", "B"], "not a database of SQLite"),
-        (["--log", "runs.db", "--name", "B", "--json", "runs.db"], "of another option, too"),
+        (["--log", "runs.db", "--name", "B", "--json", "runs.db"], "is the file of --json, too"),
     ],
 )
 def test_wrong_options_are_refused_before_the_work(
@@ -98,7 +98,7 @@ def test_runs_are_listed(log: Path) -> None:
     assert [row.split()[0] for row in rows] == ["B@1", "small@1", "B@2"]
     assert rows[0].endswith("0.4001  0.6403  0.4014  12.3000  lr=1e-3, release")
     assert rows[2].rstrip().endswith("-")
-    chosen = run_here("runs", "--log", log, "--tag", "lr", "--sort", "latency", "--columns", "AR1,counts/images")
+    chosen = run_here("runs", "--log", log, "--tag", "lr", "--sort", "latency", "--keys", "AR1,counts/images")
     assert [row.split()[0] for row in chosen.out.splitlines()[1:]] == ["small@1", "B@1"]
     assert chosen.out.splitlines()[0].split() == ["run", "id", "created", "AR1", "counts/images", "tags"]
     assert run_here("runs", "--log", log, "--name", "s*", "--last", "1").out.count("\n") == 2
@@ -144,7 +144,7 @@ def test_runs_are_deleted_and_exported(log: Path, tmp_path: Path) -> None:
         (["runs"], "--log"),
         (["runs", "--log", "runs.dc"], "did you mean 'runs.db'?"),
         (["runs", "--log", "runs.db", "--sort", "ap"], "no run has the number 'ap'"),
-        (["runs", "--log", "runs.db", "--columns", "ap"], "no run has the number 'ap'"),
+        (["runs", "--log", "runs.db", "--keys", "ap"], "no run has the number 'ap'"),
         (["runs", "--log", "runs.db", "--delete", "C"], "there is no run 'C'"),
         (["runs", "--log", "runs.db", "--export", "runs.db"], "to copy from"),
         (["runs", "--log", "runs.db", "--json", "runs.db"], "is an input"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ioukit.cli._signals import stopped_by_signals
+from ioukit.cli._streams import stopped_by_signals
 from support.paths import DATA
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="devices, pipes and signals are those of POSIX")

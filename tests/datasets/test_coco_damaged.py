@@ -92,7 +92,7 @@ def test_a_packed_file_that_is_cut_or_changed_is_refused(tmp_path: Path) -> None
     for at in range(0, len(packed) - 1, 7):
         for content in (packed[:at], packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :]):
             path.write_bytes(content)
-            command = run_here("convert", path, tmp_path / "out.json", "--from", "coco", "--to", "coco", "-q")
+            command = run_here("convert", path, tmp_path / "out.json", "--format", "coco", "--to", "coco", "-q")
             # The time and the name in the header of gzip may be anything.
             assert command.code == 2 or at < 10
             assert command.err.count("\n") == (command.code == 2)
@@ -105,7 +105,7 @@ def test_the_command_ends_with_2_and_one_line(tmp_path: Path) -> None:
     codes = set()
     for kind, content in list(damaged(good, cuts=15, places=2))[::4]:
         path.write_bytes(content)
-        command = run_here("convert", path, tmp_path / "out.json", "--from", "coco", "--to", "coco", "-q")
+        command = run_here("convert", path, tmp_path / "out.json", "--format", "coco", "--to", "coco", "-q")
         codes.add(command.code)
         assert command.code in (0, 2), kind
         assert command.err.count("\n") == (command.code == 2), kind

@@ -158,7 +158,7 @@ class TestCommand:
         ("options", "message"),
         [
             (["--size", "big"], "expected PIXELS or WIDTHxHEIGHT, got 'big'"),
-            (["--format", "voc"], "formats must be one or both of coco, yolo"),
+            (["--to", "voc"], "formats must be one or both of coco, yolo"),
             (["--val", "2"], "val must be at least 0 and below 1"),
         ],
     )

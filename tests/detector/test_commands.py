@@ -30,7 +30,7 @@ Words: TypeAlias = "list[str | Path]"
 
 SMALL = Config(num_classes=len(CLASSES), image_size=(64, 64), width=0.125, depth=0.1, names=CLASSES)
 CPU = ["--device", "cpu"]
-ALL = ["--score", "0", "--iou", "0.6", *CPU]
+ALL = ["--score-threshold", "0", "--iou-threshold", "0.6", *CPU]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ class TestOperatingPoints:
         names = CLASSES[::-1]
         for least, most in ((0.0, len(labels)), (best, int((scores[labels == common] == best).sum()))):
             OperatingPoints.of(names, [least if name == CLASSES[common] else np.nan for name in names]).save(file)
-            options: Words = ["--iou", "0.6", "--operating-points", file, *CPU]
+            options: Words = ["--iou-threshold", "0.6", "--operating-points", file, *CPU]
             found = run_here("predict", network, images, *options)
             assert found.code in (0, None), found.err
             shown = [line.split("\t")[1] for line in found.out.splitlines()]
@@ -80,7 +80,7 @@ class TestOperatingPoints:
         base: Words = ["predict", network, images, "--operating-points", file, *CPU]
         for more, message in (
             ([], f"points.json: no category has the name '{CLASSES[0]}'"),
-            (["--score", "0.1"], "--score and --operating-points are two thresholds"),
+            (["--score-threshold", "0.1"], "--score-threshold and --operating-points are two thresholds"),
         ):
             done = run_here(*base, *more)
             assert (done.code, done.out) == (2, "")
@@ -305,7 +305,8 @@ class TestDefects:
 class TestDrawing:
     def test_the_command_draws_every_image(self, folder: Path, network: Path, tmp_path: Path) -> None:
         done = run_here(
-            "predict", network, folder / "images" / "val", *CPU, "--score", "0", "--max-dets", "5", "--draw", tmp_path
+            "predict", network, folder / "images" / "val", *CPU, "--score-threshold", "0", "--max-dets", "5",
+            "--draw", tmp_path,
         )  # fmt: skip
         assert done.code in (0, None), done.err
         assert sorted(path.name for path in tmp_path.iterdir()) == [f"00000{number}.png" for number in range(4, 8)]

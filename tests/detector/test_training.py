@@ -173,7 +173,7 @@ class TestCommands:
         assert json.loads(evaluated.out)["summary"]["AP"] == pytest.approx(best)
 
         found = run_here(
-            "predict", run / "best.safetensors", folder / "images" / "val", "--score", "0",
+            "predict", run / "best.safetensors", folder / "images" / "val", "--score-threshold", "0",
             "--json", tmp_path / "dt.json", "--draw", tmp_path / "drawn", "--device", "cpu",
         )  # fmt: skip
         assert found.code in (0, None), found.err

@@ -129,7 +129,7 @@ def test_a_list_of_images(folder: Path) -> None:
 class TestPredict:
     def test_the_others_are_answered(self, folder: Path, network: Path, tmp_path: Path) -> None:
         corrupt(folder)
-        options = ["--score", "0", "--max-dets", "1", "--device", "cpu", "--batch", "2"]
+        options = ["--score-threshold", "0", "--max-dets", "1", "--device", "cpu", "--batch", "2"]
         stopped = run_here("predict", network, folder / "images" / "val", *options)
         assert stopped.code == 2
         assert re.search(r"Error: .*000005\.png cannot be read as an image", stopped.err)

@@ -1,6 +1,15 @@
-"""The register of commands, and the options that they share. A command is imported when it is asked for."""
+"""The register of commands, and how a function with groups of options becomes a command.
 
-import gc
+Owns: which commands there are, and `_expand_groups`, which gives Typer a parameter for every field of a group. Does not
+own: what an option means (its group does), ``--json`` (`_output.py`), nor what runs before NumPy is imported
+(`_start.py`).
+
+A group is a `NamedTuple` whose fields are annotated options. Typer knows no groups: it reads the signature of a
+function, so the function that it gets has one parameter per option, and hands the groups on as values. A command is
+imported when it is asked for. Tried and removed: to stop Python's collector during the imports made no difference that
+could be measured.
+"""
+
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
@@ -9,9 +18,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import ioukit
-from ioukit.cli._json import JsonCommand
-from ioukit.cli._output import standard_output
-from ioukit.cli._signals import stopped_by_signals
+from ioukit.cli._output import JsonCommand
+from ioukit.cli._streams import standard_output, stopped_by_signals
 
 __all__ = ["app_of", "run"]
 
@@ -64,16 +72,15 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
     for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
         module_name, function_name = COMMANDS[name].split(".")
         module = importlib.import_module(f"ioukit.cli.{module_name}")
-        function = getattr(module, function_name)
-        takes_json = "json" in function.__annotations__
-        of_command = app.command(
-            name, cls=JsonCommand if takes_json else None, epilog=getattr(module, "EXAMPLES", None)
-        )
-        of_command(_expanded(function))
+        command = _expand_groups(getattr(module, function_name))
+        takes_json = "json" in command.__annotations__
+        text, _, examples = (inspect.getdoc(command) or "").partition("\n\nExamples:\n")
+        epilog = f"\b\nExamples:\n{examples}" if examples else None  # \b: keep the line breaks
+        app.command(name, cls=JsonCommand if takes_json else None, help=text, epilog=epilog)(command)
     return app
 
 
-def _expanded(command: Callable[..., None]) -> Callable[..., None]:
+def _expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command as Typer needs it: an argument that is a `NamedTuple` becomes an option for each of its fields."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
@@ -118,17 +125,5 @@ def _ioukit(
 def run(words: Sequence[str]) -> NoReturn:
     """Runs the command of a command line and exits."""
     with stopped_by_signals(), standard_output():
-        app = _imported(words)
-        app(words, prog_name="ioukit")
+        app_of(words)(words, prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself
-
-
-def _imported(words: Sequence[str]) -> typer.Typer:
-    """The app for a command line. What is imported stays, so Python need not look for cycles meanwhile."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        return app_of(words)
-    finally:
-        if enabled:
-            gc.enable()

@@ -1,28 +1,67 @@
-"""The models that `ioukit compare` compares: evaluated from files, or read from a ledger."""
+"""The models that `ioukit compare` and `ioukit view` show, from files or from a ledger, and labels of their images.
 
-from __future__ import annotations
+A label of an image is its scene or camera, for example: from a CSV file, or from an attribute of the images.
+"""
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 
 import ioukit
-from ioukit.cli._arguments import OnInvalid
-from ioukit.cli._data_files import read_data, with_attributes
+from ioukit._output import printable
+from ioukit.cli._data_files import Reader, ReadingOptions, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value
-from ioukit.cli._option_groups import ReadingOptions, RuleOptions
-from ioukit.cli._options import chosen_classes
+from ioukit.cli._rules import RuleOptions, chosen_classes
+from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    from ioukit.cli._talk import Talk
+    from ioukit.cli._streams import Talk
+    from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation, Protocol
 
-__all__ = ["models_of_files", "models_of_runs"]
+__all__ = ["LabelOptions", "image_labels", "labelled_files", "models_of_files", "models_of_runs"]
 
 Models = dict[str, "Evaluation"]
 Labels = dict[str, Any]
+
+
+class LabelOptions(NamedTuple):
+    """Which images belong together when they are drawn."""
+
+    strata: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CSV|NAME",
+            help="Label of each image; replicates keep the number of images of each. A CSV file (image id or file "
+            "name, label), FILE.csv:COLUMN, or an attribute of the images.",
+        ),
+    ] = None
+    clusters: Annotated[
+        str | None,
+        typer.Option(metavar="CSV|NAME", help="In the same way: images of one scene or video, drawn together."),
+    ] = None
+
+    def of(self, gt: "GroundTruth") -> Labels:
+        """The labels of the images, by the names of the options that are given."""
+        found: Labels = {}
+        for option, text in self._asdict().items():
+            if text is not None:
+                with bad_value(f"--{option}"), bad_input():  # a wrong file is one line; a wrong name, about the option
+                    found[option] = image_labels(text, gt)
+        return found
+
+    def say(self, found: Labels, talk: "Talk") -> None:
+        """Says how many groups of images there are, and names one, which shows that the wrong column was read."""
+        from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
+
+        for option, of_images in found.items():
+            groups = sorted({printable(str(label)) for label in of_images.values()})
+            example = f", such as {groups[0]}" if groups else ""
+            talk.say(f"note --{option}: {pluralize(len(groups), 'group')} of images{example}")
 
 
 def models_of_files(
@@ -30,12 +69,10 @@ def models_of_files(
     names: list[str] | None,
     rules: RuleOptions,
     reading: ReadingOptions,
-    labels: Mapping[str, str | None],
-    iou_threshold: float | None,
-    talk: Talk,
-    threads: int | None,
+    reader: Reader,
+    labels: LabelOptions | None = None,
+    iou_threshold: float | None = None,
     *,
-    long: bool,
     least: int = 2,
     attributes: bool = False,
     near: float | None = None,
@@ -47,11 +84,9 @@ def models_of_files(
         names: The names of the models; those of the files if ``None``.
         rules: What to evaluate, and by which rules.
         reading: How to read the files.
+        reader: What reads them.
         labels: What ``--strata`` and ``--clusters`` say.
         iou_threshold: What ``--iou-threshold`` says.
-        talk: Where to report what was read.
-        threads: How many threads; all cores if ``None``.
-        long: Whether this may take seconds.
         least: How many models are needed.
         attributes: Whether further values of images and annotations are read, too.
         near: The lowest IoU of near pairs, if they are needed for certain; the protocol's lowest IoU threshold if that
@@ -72,18 +107,20 @@ def models_of_files(
         if attributes:
             with bad_input():
                 read_from[0] = with_attributes(read_from[0])
-        gt, dt = read_data(read_from, reading.on_invalid.value, threads, talk, long=long, known=gt)
+        gt, dt = reader.pair(read_from, known=gt)
         detections.append(dt)
     assert gt is not None  # there is at least one model
-    kind, protocol = rules.of_data(gt, detections[0], talk)
-    found = _labels(gt, labels)
+    kind, protocol = rules.of_data(gt, detections[0], reader.talk)
+    found = {} if labels is None else labels.of(gt)
     _check_iou_threshold(protocol, iou_threshold)
     chosen = chosen_classes(rules.classes, gt.categories)
     if near is not None:
         near = min(near, *protocol.iou_thresholds)
-    with bad_input(), talk.busy("evaluating", long=long):
+    with bad_input(), reader.talk.busy("evaluating", long=reader.long):
         models = {
-            model: ioukit.evaluate(gt, dt, protocol, iou_type=kind.name, categories=chosen, near=near, threads=threads)
+            model: ioukit.evaluate(
+                gt, dt, protocol, iou_type=kind.name, categories=chosen, near=near, threads=reader.threads
+            )
             for model, dt in zip(names, detections, strict=True)
         }
     return models, found
@@ -93,11 +130,9 @@ def models_of_runs(
     log: Path,
     runs: Sequence[Path],
     names: list[str] | None,
-    rules: RuleOptions,
-    reading: ReadingOptions,
-    labels: Mapping[str, str | None],
+    about_files: Sequence[Any],
+    labels: LabelOptions,
     iou_threshold: float | None,
-    images: Path | None,
     threads: int | None,
 ) -> tuple[Models, Labels]:
     """The evaluations of runs of a ledger by the names of the models, and the labels of the images.
@@ -106,11 +141,9 @@ def models_of_runs(
         log: The ledger.
         runs: What chooses each run; paths because the same arguments may name files.
         names: The names of the models; what chooses the runs for good if ``None``, such as ``B@2``.
-        rules: What to evaluate, and by which rules: nothing may be given.
-        reading: How to read files: nothing may be given.
+        about_files: The groups of options about files: nothing may be given, except where to write the report.
         labels: What ``--strata`` and ``--clusters`` say.
         iou_threshold: What ``--iou-threshold`` says.
-        images: What ``--images`` says.
         threads: How many threads; all cores if ``None``.
 
     Raises:
@@ -120,13 +153,13 @@ def models_of_runs(
     from ioukit.cli._ledger import about_runs  # noqa: PLC0415 - files need no ledger
     from ioukit.runs import Ledger  # noqa: PLC0415 - as above
 
-    given = {**rules._asdict(), **reading._asdict(), "images": images}
-    for name, value in given.items():
-        if value not in (None, False, OnInvalid.ERROR):
-            option = f"--{name.replace('_', '-')}"
-            raise typer.BadParameter(
-                "is about files, and the runs of a ledger are evaluated already", param_hint=option
-            )
+    for group in about_files:
+        for name, value in group._asdict().items():
+            if name != "report" and value not in (None, False, "error"):
+                raise typer.BadParameter(
+                    "is about files, and the runs of a ledger are evaluated already",
+                    param_hint=f"--{name.replace('_', '-')}",
+                )
     ledger = Ledger(log)
     with about_runs():
         found = [ledger.run(str(run)) for run in runs]
@@ -139,10 +172,10 @@ def models_of_runs(
     ids = evaluations[0].matches.image_ids
     # A ledger knows the ids of images, and neither their file names nor their attributes.
     known = ioukit.GroundTruth.from_arrays(image_ids=ids[:0], category_ids=[], boxes=[], images=ids)
-    return dict(zip(chosen, evaluations, strict=True)), _labels(known, labels)
+    return dict(zip(chosen, evaluations, strict=True)), labels.of(known)
 
 
-def _check_iou_threshold(protocol: Protocol, iou_threshold: float | None) -> None:
+def _check_iou_threshold(protocol: "Protocol", iou_threshold: float | None) -> None:
     with bad_value("--iou-threshold"):
         protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
 
@@ -168,13 +201,97 @@ def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
     return given
 
 
-def _labels(gt: ioukit.GroundTruth, options: Mapping[str, str | None]) -> Labels:
-    """The labels of the images that `--strata` and `--clusters` name."""
-    found: Labels = {}
-    for option, text in options.items():
-        if text is not None:
-            from ioukit.cli._image_labels import image_labels  # noqa: PLC0415 - for those who give labels
+def image_labels(text: str, ground_truth: "GroundTruth") -> dict[Any, Any]:
+    """The label of each image by its id.
 
-            with bad_value(f"--{option}"), bad_input():  # a wrong file is one line; a wrong name is about the option
-                found[option] = image_labels(text, gt)
-    return found
+    Args:
+        text: ``FILE.csv``, whose first column names images by id or file name, and whose second column has the labels;
+            ``FILE.csv:COLUMN`` for another column, by the name in the first line; or the name of an attribute of the
+            images, such as ``video_id``.
+        ground_truth: The images.
+
+    Raises:
+        DatasetError: If the file has an unknown image, an image twice or not at all, or no such column.
+        ValueError: If the images have no such attribute.
+        OSError: If the file cannot be read.
+    """
+    path, column = _path_and_column(text)
+    return _attribute(text, ground_truth) if path is None else _labels_of_file(path, ground_truth, column)
+
+
+def labelled_files(*texts: str | None) -> list[Path]:
+    """The files among what options for labels say."""
+    return [path for path, _ in (_path_and_column(text) for text in texts if text is not None) if path is not None]
+
+
+def _labels_of_file(path: Path, ground_truth: "GroundTruth", column: str | None = None) -> dict[Any, str]:
+    """The label of each image by its id, from a CSV file. A text that is an id as well as a file name is the id.
+
+    Args:
+        path: The file. Its first column names images by id or file name; a first line that does not is a heading.
+        ground_truth: The images.
+        column: Which column has the labels, by its heading; the second one if ``None``.
+
+    Raises:
+        DatasetError: If the file has an unknown image, an image twice or not at all, or no such column.
+        OSError: If the file cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file)
+            rows = [(lines.line_num, row) for row in lines if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(f"{path}: expected a CSV file: {error}") from None
+    return _of_rows(path, rows, column, ground_truth)
+
+
+def _path_and_column(text: str) -> tuple[Path | None, str | None]:
+    name, colon, column = text.rpartition(":")
+    if colon and name.lower().endswith(".csv"):
+        return Path(name), column
+    return (Path(text), None) if text.lower().endswith(".csv") else (None, None)
+
+
+def _attribute(name: str, ground_truth: "GroundTruth") -> dict[Any, Any]:
+    images = ground_truth.images
+    values = images.attributes.get(name)
+    if not isinstance(values, np.ndarray) or values.ndim != 1:
+        known = [other for other, column in images.attributes.items() if getattr(column, "ndim", 0) == 1]
+        there = f"they have {', '.join(known)}" if known else "they have none"
+        raise ValueError(f"the images have no attribute {name!r} ({there}); give the name of a CSV file to read labels")
+    return dict(zip(images.labels.tolist(), values.tolist(), strict=True))
+
+
+def _of_rows(
+    path: Path, rows: list[tuple[int, list[str]]], column: str | None, ground_truth: "GroundTruth"
+) -> dict[Any, str]:
+    """The labels from the rows of a file, each with the number of its line."""
+    from ioukit.datasets.formats.text_files import shortened  # noqa: PLC0415 - for those who give a file
+
+    images = ground_truth.images
+    ids = images.labels.tolist()
+    known = {name: number for name, number in zip(images.names[:], ids, strict=False) if name}
+    known |= {str(number): number for number in ids}
+    at = 1
+    if rows and rows[0][1][0].strip() not in known:
+        head = [cell.strip() for cell in rows.pop(0)[1]]
+        if column is not None:
+            if column not in head[1:]:
+                raise DatasetError(f"{path}: expected a column {column!r}, found {', '.join(head[1:]) or 'none'}")
+            at = head.index(column, 1)
+    elif column is not None:
+        raise DatasetError(f"{path}: the first line names no columns, so there is no column {column!r}")
+    labels: dict[Any, str] = {}
+    for line, row in rows:
+        image, where = row[0].strip(), f"{path}: line {line}"
+        if image not in known:
+            raise DatasetError(f"{where}: expected the id or file name of an image, found {shortened(repr(image), 60)}")
+        if len(row) <= at or not row[at].strip():
+            raise DatasetError(f"{where}: image {image!r} has no label")
+        if known[image] in labels:
+            raise DatasetError(f"{where}: image {image!r} is there twice")
+        labels[known[image]] = row[at].strip()
+    missing = [number for number in ids if number not in labels]
+    if missing:
+        raise DatasetError(f"{path}: {len(missing):,} of {len(ids):,} images have no label, for example {missing[0]}")
+    return labels

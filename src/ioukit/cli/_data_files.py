@@ -1,34 +1,83 @@
-"""Reading ground truth and detections from the files of a command, and reporting what was read."""
+"""Reading ground truth and detections from the files of a command, and reporting what was read.
 
-from __future__ import annotations
+Owns: the arguments and options that name files and say how they are read (`ReadingOptions`), ``-`` for standard input,
+and the lines about what was read. Does not own: formats and their checks (`ioukit.datasets`), repairs and diagnoses
+(`ioukit.checks`), nor the values of `--gt-option` (`_reader_options.py`).
+
+Cut here because all commands must say the same about the same file: which option names a wrong argument, what to do if
+a file holds detections in place of ground truth, and which command finds the reason of an error. The readers are
+imported when a file is read, as `ioukit --help` must not wait for them.
+"""
 
 import os
 import time
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+import typer
+
+from ioukit._output import printable
 from ioukit.cli._errors import bad_argument, bad_input, bad_value
-from ioukit.cli._output import printable
-from ioukit.cli._standard_input import STANDARD_INPUT
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
-    from ioukit.cli._talk import Talk
+    from ioukit.cli._streams import Talk
     from ioukit.datasets import Detections, Format, GroundTruth
-    from ioukit.datasets.columns._checks import OnInvalid
 
 __all__ = [
+    "STANDARD_INPUT",
+    "DetectionsPath",
+    "GroundTruthPath",
+    "OnInvalid",
+    "OnInvalidOption",
+    "Reader",
+    "ReaderOptions",
+    "ReadingOptions",
+    "RepairOption",
     "Source",
     "check_readable_again",
-    "read_data",
-    "read_ground_truth",
-    "read_side",
+    "holds_detections",
+    "input_files",
+    "open_source",
     "repaired",
     "size_of",
     "with_attributes",
+]
+
+STANDARD_INPUT = Path("/dev/stdin")
+
+OnInvalid: TypeAlias = Literal["error", "drop", "pycocotools"]
+"""What to do with a record that breaks the rules of the format."""
+
+GroundTruthPath: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="GT", help="Ground truth: a COCO file, or data of another known format; - is stdin.")
+]
+DetectionsPath: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="DT", help="Detections: COCO results, or data of another known format; - is stdin.")
+]
+ReaderOptions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An argument of the reader of the format: split=train, names=cat,dog or names=@FILE. Can be repeated.",
+    ),
+]
+OnInvalidOption: TypeAlias = Annotated[
+    OnInvalid,
+    typer.Option(help="A bad record: stop at it, drop and count it, or do as pycocotools does.", show_choices=True),
+]
+RepairOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--repair",
+        metavar="[gt:]NAME[=VALUE]",
+        help="Read the data in another way, as `ioukit check` suggests: boxes=xyxy, gt:boxes=cxcywh, units=fractions, "
+        "classes=-1, images=stem, duplicates and others. Can be repeated.",
+    ),
 ]
 
 
@@ -38,25 +87,65 @@ class Source(NamedTuple):
     path: Path
     format: str | None = None
     """The name of its format; found by looking if ``None``."""
-    words: Sequence[str] | None = None
+    words: "Sequence[str] | None" = None
     """Arguments of the reader, each as ``name=value``."""
     format_option: str = "--format"
     words_option: str = "--option"
-    hint: Callable[[Path], str | None] = lambda _: None
+    hint: "Callable[[Path], str | None]" = lambda _: None
     """What to say instead, if no format recognises the path."""
 
 
-class _Opened(NamedTuple):
-    """A path whose format is known."""
+class ReadingOptions(NamedTuple):
+    """How ground truth and detections are read."""
 
-    source: Source
-    format: Format
-    arguments: dict[str, Any]
-    """Arguments of the reader."""
+    gt_format: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Format of the ground truth. [default: found]")
+    ] = None
+    dt_format: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Format of the detections. [default: found]")
+    ] = None
+    gt_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="An argument of the reader of the ground truth, such as split=train. Can be repeated.",
+        ),
+    ] = None
+    dt_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="An argument of the reader of the detections: boxes=xyxy, names=cat,dog or names=@FILE. "
+            "Can be repeated.",
+        ),
+    ] = None
+    on_invalid: OnInvalidOption = "error"
 
-    def reading(self) -> AbstractContextManager[None]:
-        """Turns errors about the arguments of the options, and about the file, into one line."""
-        return bad_argument(self.source.words_option) if self.source.words else nullcontext()
+    def sources(self, paths: "Sequence[Path]") -> list[Source]:
+        """Ground truth and detections, or the first of them, with what the options say about each."""
+        sides = [("gt", self.gt_format, self.gt_option), ("dt", self.dt_format, self.dt_option)]
+        return [
+            Source(path, name, words, f"--{side}-format", f"--{side}-option")
+            for path, (side, name, words) in zip(paths, sides, strict=False)
+        ]
+
+    def reader(self, threads: int | None, talk: "Talk", *, long: bool) -> "Reader":
+        """What reads the sources, and reports it."""
+        return Reader(self.on_invalid, threads, talk, long)
+
+
+def input_files(*paths: Path) -> "Sequence[Path]":
+    """The files to read for these arguments: ``-`` means standard input, which can be read once.
+
+    Raises:
+        typer.BadParameter: If two arguments are ``-``, or the system has no file for standard input (Windows).
+    """
+    asked = sum(str(path) == "-" for path in paths)
+    if asked > 1:
+        raise typer.BadParameter("- (standard input) stands for one file, got it twice")
+    if asked and not os.path.exists(STANDARD_INPUT):
+        raise typer.BadParameter("- (standard input) cannot be read on this system: name a file")
+    return [STANDARD_INPUT if str(path) == "-" else path for path in paths]
 
 
 def with_attributes(source: Source) -> Source:
@@ -71,12 +160,12 @@ def with_attributes(source: Source) -> Source:
     return source._replace(words=[*words, "attributes=true"])
 
 
-def size_of(paths: Sequence[Path]) -> int:
+def size_of(paths: "Sequence[Path]") -> int:
     """The bytes of all files; pipes and missing files have none."""
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def check_readable_again(paths: Sequence[Path], needed_by: str) -> None:
+def check_readable_again(paths: "Sequence[Path]", needed_by: str) -> None:
     """Refuses pipes if files are read a second time.
 
     Args:
@@ -92,162 +181,168 @@ def check_readable_again(paths: Sequence[Path], needed_by: str) -> None:
             raise ValueError(f"{needed_by}, and {shown} is a pipe, which can be read once: save it, and name the file")
 
 
-def read_data(
-    sources: Sequence[Source],
-    on_invalid: OnInvalid,
-    threads: int | None,
-    talk: Talk,
-    *,
-    long: bool,
-    repairs: Sequence[str] = (),
-    known: GroundTruth | None = None,
-) -> tuple[GroundTruth, Detections]:
-    """Reads ground truth and its detections, each in the format that recognises its path.
+class Reader(NamedTuple):
+    """Reads files, and reports what was read."""
 
-    Args:
-        sources: The two paths, with their formats and options.
-        on_invalid: What happens to records that break the rules of the format.
-        threads: How many threads; all cores if ``None``.
-        talk: Where to report what was read.
-        long: Whether the work may take long.
-        repairs: Repairs of the data, as the option ``--repair`` takes them.
-        known: The ground truth, if an earlier call has read it: it is not read again, and nothing is said about it.
+    on_invalid: OnInvalid
+    """What happens to records that break the rules of the format."""
+    threads: int | None
+    """How many threads; all cores if ``None``."""
+    talk: "Talk"
+    long: bool
+    """Whether reading may take seconds."""
 
-    Raises:
-        typer.Exit: If a path is of no known format, a file is invalid, or a format or an argument of a reader is
-            unknown or does not fit, after a message.
-        typer.BadParameter: If a repair is unknown, or does not fit the data.
-    """
-    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
+    def pair(
+        self, sources: "Sequence[Source]", *, repairs: "Sequence[str]" = (), known: "GroundTruth | None" = None
+    ) -> "tuple[GroundTruth, Detections]":
+        """Reads ground truth and its detections, each in the format that recognises its path.
 
-    start = time.perf_counter()
-    paths = [source.path for source in sources]
-    opened = [_opened(sources[0]), _opened(sources[1], detections=True)]
-    with talk.busy(f"reading {printable(str(paths[1]))}", long=long):
-        gt = _read(opened[0], on_invalid, threads) if known is None else known
-        dt = _read_detections(opened[1], gt, on_invalid, threads, named="images=stem" in repairs)
-    if repairs:
-        gt, dt = repaired(gt, dt, repairs)
-    with bad_input():
-        try:
-            dt = dt.known_to(gt, on_invalid=on_invalid)
-        except DatasetError as error:
-            raise DatasetError(f"{error}; {_check_command(sources)} looks for the reason") from None
-    names = [printable(str(path)) for path in paths]
-    width, format_width = max(map(len, names)), max(len(one.format.name) for one in opened)
-    shown = [f"{name:{width}}  {one.format.name:{format_width}}" for name, one in zip(names, opened, strict=True)]
-    if known is None:
-        talk.say(f"read {shown[0]}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}")
-    talk.say(f"read {shown[1]}  {pluralize(len(dt), 'detection')}  {time.perf_counter() - start:.2f} s")
-    for note in (*(gt.notes if known is None else ()), *dt.notes):
-        talk.say(f"note {printable(note)}")
-    looks_wrong = [*_what_looks_wrong(gt, dt, talk)]
-    for note in looks_wrong:
-        talk.say(f"note {printable(note)}")
-    if looks_wrong:
-        talk.say(f"hint {_check_command(sources)}  tells what the numbers would be")
-    return gt, dt
+        Args:
+            sources: The two paths, with their formats and options.
+            repairs: Repairs of the data, as the option ``--repair`` takes them.
+            known: The ground truth, if an earlier call has read it: it is not read again, and nothing is said about it.
 
+        Raises:
+            typer.Exit: If a path is of no known format, a file is invalid, or a format or an argument of a reader is
+                unknown or does not fit, after a message.
+            typer.BadParameter: If a repair is unknown, or does not fit the data.
+        """
+        from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
-def read_ground_truth(
-    source: Source, on_invalid: OnInvalid, threads: int | None, talk: Talk, *, split: str | None, long: bool
-) -> tuple[GroundTruth, str]:
-    """Reads a data set alone: ground truth, and the name of its format.
+        start, talk = time.perf_counter(), self.talk
+        paths = [source.path for source in sources]
+        opened = [open_source(sources[0]), open_source(sources[1], detections=True)]
+        with talk.busy(f"reading {printable(str(paths[1]))}", long=self.long):
+            with bad_input():
+                gt = opened[0].read(self) if known is None else known
+            dt = self._detections(opened[1], gt, named="images=stem" in repairs)
+        if repairs:
+            gt, dt = repaired(gt, dt, repairs)
+        with bad_input():
+            try:
+                dt = dt.known_to(gt, on_invalid=self.on_invalid)
+            except DatasetError as error:
+                raise DatasetError(f"{error}; {_check_command(sources)} looks for the reason") from None
+        names = [printable(str(path)) for path in paths]
+        width, format_width = max(map(len, names)), max(len(one.format.name) for one in opened)
+        shown = [f"{name:{width}}  {one.format.name:{format_width}}" for name, one in zip(names, opened, strict=True)]
+        if known is None:
+            talk.say(f"read {shown[0]}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}")
+        talk.say(f"read {shown[1]}  {pluralize(len(dt), 'detection')}  {time.perf_counter() - start:.2f} s")
+        looks_wrong = [*_what_looks_wrong(gt, dt, talk)]
+        for note in (*(gt.notes if known is None else ()), *dt.notes, *looks_wrong):
+            talk.say(f"note {printable(note)}")
+        if looks_wrong:
+            talk.say(f"hint {_check_command(sources)}  tells what the numbers would be")
+        return gt, dt
 
-    Args:
-        source: What to read.
-        on_invalid: What to do with invalid records.
-        threads: How many threads; all cores if ``None``.
-        talk: Where to report what was read.
-        split: The split to read, for formats that have splits; their default if ``None``.
-        long: Whether reading may take seconds.
+    def ground_truth(self, source: Source, *, split: str | None = None) -> "tuple[GroundTruth, str]":
+        """Reads a data set alone: ground truth, and the name of its format.
 
-    Raises:
-        typer.Exit: If the path is of no known format, holds detections or is invalid, or if a format or an argument of
-            a reader is unknown or does not fit, such as a split for a format without splits; after a message.
-    """
-    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
+        Args:
+            source: What to read.
+            split: The split to read, for formats that have splits; their default if ``None``.
 
-    start, path, shown = time.perf_counter(), source.path, printable(str(source.path))
-    opened = _opened(source)
-    if split is not None:
-        of_split = _opened(Source(path, opened.format.name, [f"split={split}"], words_option="--split"))
-        opened = opened._replace(arguments={**opened.arguments, **of_split.arguments})
-    with bad_input(), talk.busy(f"reading {shown}", long=long):
-        try:
-            gt = _read_opened(opened, on_invalid, threads)
-        except DatasetError:
-            if not _holds_detections(path, opened.format.name):
-                raise
-            raise DatasetError(
-                f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
-            ) from None
-    talk.say(
-        f"read {shown}  {opened.format.name}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}  "
-        f"{time.perf_counter() - start:.2f} s"
-    )
-    return gt, opened.format.name
+        Raises:
+            typer.Exit: If the path is of no known format, holds detections or is invalid, or if a format or an argument
+                of a reader is unknown or does not fit, such as a split for a format without splits; after a message.
+        """
+        from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
+        start, path, shown = time.perf_counter(), source.path, printable(str(source.path))
+        opened = open_source(source)
+        name = opened.format.name
+        if split is not None:
+            of_split = open_source(Source(path, name, [f"split={split}"], words_option="--split"))
+            opened = opened._replace(arguments={**opened.arguments, **of_split.arguments})
+        with bad_input(), self.talk.busy(f"reading {shown}", long=self.long):
+            try:
+                gt = opened.read(self)
+            except DatasetError:
+                if not holds_detections(path, name):
+                    raise
+                raise DatasetError(
+                    f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
+                ) from None
+        self.talk.say(
+            f"read {shown}  {name}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}  "
+            f"{time.perf_counter() - start:.2f} s"
+        )
+        return gt, name
 
-def _holds_detections(path: Path, name: str) -> bool:
-    """Whether a path that is no ground truth can be read as detections."""
-    from ioukit import datasets  # noqa: PLC0415 - as above
+    def side(self, source: Source, ground_truth: "GroundTruth | None") -> "GroundTruth | Detections":
+        """Reads ground truth, or the detections of some ground truth, which may be of images and classes that it lacks.
 
-    try:
-        return len(datasets.read_detections(path, name)) > 0
-    except (DatasetError, OSError, ValueError, TypeError):
-        return False
+        Raises:
+            typer.Exit: If the path is of no known format, the file is invalid, or a format or an argument of a reader
+                is unknown or does not fit, after a message.
+        """
+        start, shown = time.perf_counter(), printable(str(source.path))
+        opened = open_source(source, detections=ground_truth is not None)
+        data: GroundTruth | Detections
+        with bad_input(), self.talk.busy(f"reading {shown}", long=self.long):
+            data = opened.read(self) if ground_truth is None else self._detections(opened, ground_truth, named=True)
+        rows = "boxes" if ground_truth is None else "detections"
+        self.talk.say(f"read {shown}  {opened.format.name}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
+        for note in data.notes:
+            self.talk.say(f"note {printable(note)}")
+        return data
 
+    def _detections(self, opened: "Opened", gt: "GroundTruth", *, named: bool) -> "Detections":
+        """The detections; with ``named``, also COCO's results whose image ids are strings."""
+        with bad_input():
+            try:
+                return opened.read_detections(self, gt)
+            except DatasetError:
+                if not named or not opened.source.path.is_file():
+                    raise
+                from ioukit.checks import read_named_images  # noqa: PLC0415 - for files that the reader refuses
 
-def _check_command(sources: Sequence[Source]) -> str:
-    """The command that checks these files, read in the same way."""
-    import shlex  # noqa: PLC0415 - only for the hint
-
-    words = [str(source.path) for source in sources]
-    for source in sources:
-        words += [source.format_option, source.format] if source.format else []
-        words += [word for given in source.words or () for word in (source.words_option, given)]
-    return f"ioukit check {shlex.join(map(printable, words))}"
-
-
-def read_side(
-    source: Source,
-    ground_truth: GroundTruth | None,
-    on_invalid: OnInvalid,
-    threads: int | None,
-    talk: Talk,
-    *,
-    long: bool,
-) -> GroundTruth | Detections:
-    """Reads ground truth, or the detections of some ground truth, which may be of images and classes that it lacks.
-
-    Raises:
-        typer.Exit: If the path is of no known format, the file is invalid, or a format or an argument of a reader is
-            unknown or does not fit, after a message.
-    """
-    start = time.perf_counter()
-    shown = printable(str(source.path))
-    opened = _opened(source, detections=ground_truth is not None)
-    with talk.busy(f"reading {shown}", long=long):
-        if ground_truth is None:
-            data: GroundTruth | Detections = _read(opened, on_invalid, threads)
-        else:
-            data = _read_detections(opened, ground_truth, on_invalid, threads, named=True)
-    rows = "boxes" if ground_truth is None else "detections"
-    talk.say(f"read {shown}  {opened.format.name}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
-    for note in data.notes:
-        talk.say(f"note {printable(note)}")
-    return data
+                found = read_named_images(opened.source.path)
+                if found is None:
+                    raise
+                return found
 
 
-def _opened(source: Source, *, detections: bool = False) -> _Opened:
+class Opened(NamedTuple):
+    """A path whose format is known."""
+
+    source: Source
+    format: "Format"
+    arguments: dict[str, Any]
+    """Arguments of the reader."""
+
+    def read(self, reader: Reader) -> "GroundTruth":
+        """The ground truth. A `ValueError` about an argument becomes one line that names its option."""
+        from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
+
+        with self._arguments_checked():
+            return datasets.read(self.source.path, self.format.name, **self._options(reader))
+
+    def read_detections(self, reader: Reader, gt: "GroundTruth | None") -> "Detections":
+        """The detections, in the same way."""
+        from ioukit import datasets  # noqa: PLC0415 - as above
+
+        with self._arguments_checked():
+            return datasets.read_detections(
+                self.source.path, self.format.name, ground_truth=gt, **self._options(reader)
+            )
+
+    def _options(self, reader: Reader) -> dict[str, Any]:
+        return {"on_invalid": reader.on_invalid, "threads": reader.threads, **self.arguments}
+
+    def _arguments_checked(self) -> AbstractContextManager[None]:
+        return bad_argument(self.source.words_option) if self.source.words else nullcontext()
+
+
+def open_source(source: Source, *, detections: bool = False) -> Opened:
     """Finds the format of a path, and the arguments of its reader.
 
     Raises:
         typer.Exit: If the path is of no known format, the format or an argument is unknown, or a value is of another
             kind, after a message.
     """
-    from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
+    from ioukit import datasets  # noqa: PLC0415 - as above
 
     # The format of standard input, which has no name to recognise, is COCO's JSON.
     name = source.format or ("coco" if source.path == STANDARD_INPUT else None)
@@ -261,52 +356,37 @@ def _opened(source: Source, *, detections: bool = False) -> _Opened:
             raise DatasetError(hint) from None
     reader = found.read_detections if detections else found.read
     if reader is None or not source.words:
-        return _Opened(source, found, {})
+        return Opened(source, found, {})
     from ioukit.cli._reader_options import reader_options  # noqa: PLC0415 - for those who give options
 
-    return _Opened(source, found, reader_options(source.words, reader, found.name, source.words_option))
+    return Opened(source, found, reader_options(source.words, reader, found.name, source.words_option))
 
 
-def _read(opened: _Opened, on_invalid: OnInvalid, threads: int | None) -> GroundTruth:
-    with bad_input():
-        return _read_opened(opened, on_invalid, threads)
-
-
-def _read_opened(opened: _Opened, on_invalid: OnInvalid, threads: int | None) -> GroundTruth:
+def holds_detections(path: Path, name: str) -> bool:
+    """Whether a path that is no ground truth can be read as detections."""
     from ioukit import datasets  # noqa: PLC0415 - as above
 
-    options: dict[str, Any] = {"on_invalid": on_invalid, "threads": threads, **opened.arguments}
-    with opened.reading():
-        return datasets.read(opened.source.path, opened.format.name, **options)
+    try:
+        return len(datasets.read_detections(path, name)) > 0
+    except (OSError, ValueError, TypeError):
+        return False
 
 
-def _read_detections(
-    opened: _Opened, gt: GroundTruth, on_invalid: OnInvalid, threads: int | None, *, named: bool
-) -> Detections:
-    """The detections; with ``named``, also COCO's results whose image ids are strings."""
-    from ioukit import datasets  # noqa: PLC0415 - as above
+def _check_command(sources: "Sequence[Source]") -> str:
+    """The command that checks these files, read in the same way."""
+    import shlex  # noqa: PLC0415 - only for the hint
 
-    path = opened.source.path
-    options: dict[str, Any] = {"on_invalid": on_invalid, "threads": threads, **opened.arguments}
-    with bad_input():
-        try:
-            with opened.reading():
-                return datasets.read_detections(path, opened.format.name, ground_truth=gt, **options)
-        except DatasetError:
-            if not named or not path.is_file():
-                raise
-            from ioukit.checks import read_named_images  # noqa: PLC0415 - for files that the reader refuses
-
-            found = read_named_images(path)
-            if found is None:
-                raise
-            return found
+    words = [str(source.path) for source in sources]
+    for source in sources:
+        words += [source.format_option, source.format] if source.format else []
+        words += [word for given in source.words or () for word in (source.words_option, given)]
+    return f"ioukit check {shlex.join(map(printable, words))}"
 
 
 Given = TypeVar("Given", "Detections", "Detections | None")
 
 
-def repaired(gt: GroundTruth, dt: Given, repairs: Sequence[str]) -> tuple[GroundTruth, Given]:
+def repaired(gt: "GroundTruth", dt: Given, repairs: "Sequence[str]") -> "tuple[GroundTruth, Given]":
     """The data after the repairs of the option ``--repair``.
 
     Raises:
@@ -319,7 +399,7 @@ def repaired(gt: GroundTruth, dt: Given, repairs: Sequence[str]) -> tuple[Ground
         return after_repairs(gt, dt, repairs)  # type: ignore[return-value]
 
 
-def _what_looks_wrong(gt: GroundTruth, dt: Detections, talk: Talk) -> Iterator[str]:
+def _what_looks_wrong(gt: "GroundTruth", dt: "Detections", talk: "Talk") -> "Iterator[str]":
     """Notes about data that is valid, but probably wrong."""
     if talk.is_quiet:
         return

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 import ioukit
+from ioukit._output import printable
 from ioukit.cli._near_names import did_you_mean, near_files
-from ioukit.cli._output import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["bad_argument", "bad_input", "bad_output", "bad_use", "bad_value", "missing_extra"]
+__all__ = ["bad_argument", "bad_input", "bad_output", "bad_use", "bad_value", "end_command", "missing_extra"]
 
 
 @contextlib.contextmanager
@@ -47,7 +47,7 @@ def bad_argument(option: str) -> Iterator[None]:
     except ioukit.DatasetError:
         raise
     except ValueError as error:
-        _end(f"Invalid value for {option}: {error}")
+        end_command(f"Invalid value for {option}: {error}")
 
 
 @contextlib.contextmanager
@@ -57,7 +57,7 @@ def bad_use() -> Iterator[None]:
         with bad_input():
             yield
     except ValueError as error:
-        _end(str(error))
+        end_command(str(error))
 
 
 @contextlib.contextmanager
@@ -73,9 +73,9 @@ def bad_input(*others: type[Exception]) -> Iterator[None]:
             yield
     except FileNotFoundError as error:
         near = [] if error.filename is None else near_files(error.filename)
-        _end(f"{error}{did_you_mean(near)}")
+        end_command(f"{error}{did_you_mean(near)}")
     except about_input as error:
-        _end(str(error))
+        end_command(str(error))
 
 
 @contextlib.contextmanager
@@ -88,7 +88,7 @@ def bad_output() -> Iterator[None]:
         with missing_extra():
             yield
     except OSError as error:
-        _end(str(error))
+        end_command(str(error))
 
 
 @contextlib.contextmanager
@@ -99,9 +99,10 @@ def missing_extra() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "ioukit":
             raise
-        _end(str(error))
+        end_command(str(error))
 
 
-def _end(message: str) -> NoReturn:
+def end_command(message: str) -> NoReturn:
+    """Ends the command with one line on stderr and exit code 2."""
     typer.echo(f"Error: {printable(message)}", err=True)
     raise typer.Exit(2) from None

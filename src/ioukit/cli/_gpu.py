@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,8 @@ class GPU:
 
 def find_gpu() -> GPU:
     """What PyTorch, JAX and CuPy say about GPUs, and whether PyTorch's compute what the CPU computes."""
-    driver, others = _driver(), (_jax(), _cupy())
+    driver = _driver()
+    others = (_other("JAX", _jax_devices, "only the CPU"), _other("CuPy", _cupy_devices, "sees no GPU"))
     torch = _imported("torch")
     if isinstance(torch, str):
         return GPU(None, None, driver, (), others, f"PyTorch {torch}; it comes with pip install 'ioukit[torch]'")
@@ -188,31 +189,29 @@ def _driver() -> str | None:
     return lines[0] if done.returncode == 0 and lines else None
 
 
-def _jax() -> OtherLibrary:
-    jax = _imported("jax")
-    if isinstance(jax, str):
-        return OtherLibrary("JAX", None, (), jax)
+def _jax_devices(jax: Any) -> list[str]:
+    return [f"{one.platform}:{one.id} {one.device_kind}" for one in jax.devices() if one.platform != "cpu"]
+
+
+def _cupy_devices(cupy: Any) -> list[str]:
+    runtime = cupy.cuda.runtime
+    names = [runtime.getDeviceProperties(number)["name"] for number in range(runtime.getDeviceCount())]
+    return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+
+
+def _other(name: str, devices: Callable[[Any], list[str]], why_none: str) -> OtherLibrary:
+    """What a library says about its GPUs; `why_none` if it names none."""
+    found = _imported(name.lower())
+    if isinstance(found, str):
+        return OtherLibrary(name, None, (), found)
     try:
-        devices = tuple(f"{one.platform}:{one.id} {one.device_kind}" for one in jax.devices() if one.platform != "cpu")
+        seen = tuple(devices(found))
     except Exception as error:
-        return OtherLibrary("JAX", str(jax.__version__), (), _one_line(error))
-    return OtherLibrary("JAX", str(jax.__version__), devices, None if devices else "only the CPU")
+        return OtherLibrary(name, str(found.__version__), (), _one_line(error))
+    return OtherLibrary(name, str(found.__version__), seen, None if seen else why_none)
 
 
-def _cupy() -> OtherLibrary:
-    cupy = _imported("cupy")
-    if isinstance(cupy, str):
-        return OtherLibrary("CuPy", None, (), cupy)
-    try:
-        runtime = cupy.cuda.runtime
-        names = [runtime.getDeviceProperties(k)["name"] for k in range(runtime.getDeviceCount())]
-    except Exception as error:
-        return OtherLibrary("CuPy", str(cupy.__version__), (), _one_line(error))
-    shown = tuple(name.decode() if isinstance(name, bytes) else str(name) for name in names)
-    return OtherLibrary("CuPy", str(cupy.__version__), shown, None if shown else "sees no GPU")
-
-
-def _imported(name: str) -> ModuleType | Any | str:
+def _imported(name: str) -> Any | str:
     """The module, or why it cannot be imported."""
     try:
         return importlib.import_module(name)

@@ -1,115 +1,86 @@
 """`ioukit eval --memory`, `--work`, `--on` and `--plan`: an evaluation in parts, which need not fit in memory."""
 
-from __future__ import annotations
-
-import enum
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from ioukit.cli._data_files import Source, read_ground_truth
+from ioukit._output import printable
+from ioukit.cli._data_files import Reader, Source
 from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
-from ioukit.cli._options import chosen_classes
-from ioukit.cli._output import print_result, printable
+from ioukit.cli._rules import chosen_classes
+from ioukit.cli._streams import print_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ioukit.cli._talk import Talk
     from ioukit.evaluation import Evaluation, Protocol
     from ioukit.evaluation.kinds import Kind
 
-__all__ = [
-    "AddressOption",
-    "Cluster",
-    "InParts",
-    "MemoryOption",
-    "OnOption",
-    "PlanOption",
-    "TimeoutOption",
-    "WorkOption",
-    "asked_for_parts",
-    "with_hint",
-]
+__all__ = ["PartsOptions", "with_hint"]
+
+_NEAR = 0.1  # for error kinds and the confusion matrix, as the report and --errors need them
 
 
-class Engine(enum.Enum):
-    """Where the parts are evaluated."""
+class PartsOptions(NamedTuple):
+    """Whether and how an evaluation is done in parts. Any of the options asks for it."""
 
-    LOCAL = "local"
-    RAY = "ray"
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Evaluate in parts and stay under this memory: 2GB, 500MB. DT is a Parquet, CSV, JSON lines or COCO "
+            "file, or a folder or pattern of Parquet files.",
+        ),
+    ] = None
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Evaluate in parts and keep what is done in this folder: the same command goes on after an "
+            "interruption.",
+        ),
+    ] = None
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Print the parts, memory, disk and time that an evaluation in parts would take, and stop."
+        ),
+    ] = False
+    on: Annotated[
+        Literal["local", "ray"] | None,
+        typer.Option(
+            help="Evaluate in parts, on this machine or as tasks on a Ray cluster. There, DT is a place that all nodes "
+            "see, such as s3://bucket/results, and --memory is that of each task."
+        ),
+    ] = None
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="The address of the Ray cluster. [default: RAY_ADDRESS, or Ray on this machine, started for the "
+            "command]",
+        ),
+    ] = None
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="End a run on Ray with an error after this time.")
+    ] = None
 
+    @property
+    def given(self) -> bool:
+        """Whether one of the options is given."""
+        return self != PartsOptions()
 
-class Cluster(NamedTuple):
-    """The values of the options for Ray."""
-
-    on: Engine | None
-    address: str | None
-    timeout: float | None
-
-
-MemoryOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="Evaluate in parts and stay under this memory: 2GB, 500MB. DT is a Parquet, CSV, JSON lines or COCO file, "
-        "or a folder or pattern of Parquet files.",
-    ),
-]
-WorkOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Evaluate in parts and keep what is done in this folder: the same command goes on after an interruption.",
-    ),
-]
-PlanOption = Annotated[
-    bool,
-    typer.Option(
-        "--plan", help="Print the parts, memory, disk and time that an evaluation in parts would take, and stop."
-    ),
-]
-OnOption = Annotated[
-    Engine | None,
-    typer.Option(
-        "--on",
-        help="Evaluate in parts, on this machine or as tasks on a Ray cluster. There, DT is a place that all nodes "
-        "see, such as s3://bucket/results, and --memory is that of each task.",
-    ),
-]
-AddressOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST:PORT",
-        help="The address of the Ray cluster. [default: RAY_ADDRESS, or Ray on this machine, started for the command]",
-    ),
-]
-TimeoutOption = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", min=0, help="End a run on Ray with an error after this time."),
-]
-NEAR = 0.1  # for error kinds and the confusion matrix, as the report and --errors need them
-
-
-class InParts:
-    """What the options ask for."""
-
-    def __init__(self, memory: str | None, work: Path | None, cluster: Cluster, *, plan: bool) -> None:
-        """Take the values of the options, at least one of which is given."""
-        self.memory = "2GB" if memory is None else memory
-        self.work = work
-        self.plan = plan
-        self.cluster = cluster
-
-    def check(self, kind: Kind, others: Mapping[str, Any]) -> None:
+    def check(self, kind: "Kind", others: "Mapping[str, Any]") -> None:
         """Refuses options that need all detections in memory, and kinds of regions but boxes.
 
         Raises:
             typer.BadParameter: If one of them is given; it names the option.
         """
+        if not self.given:
+            return
         if kind.name != "bbox":
             raise typer.BadParameter(f"only bbox can be evaluated in parts, got {kind.name}", param_hint="--iou-type")
         for name, value in others.items():
@@ -118,25 +89,21 @@ class InParts:
                     "cannot be used with --memory, --work, --on and --plan: the detections are read in parts",
                     param_hint=name,
                 )
-        if self.cluster.on is not Engine.RAY:
+        if self.on != "ray":
             for name in ("address", "timeout"):
-                if getattr(self.cluster, name) is not None:
+                if getattr(self, name) is not None:
                     raise typer.BadParameter("needs --on ray", param_hint=f"--{name}")
         from ioukit.scale.memory import parsed_memory  # noqa: PLC0415 - only runs in parts need it
 
         with bad_value("--memory"):
-            parsed_memory(self.memory)
+            parsed_memory(self._memory())
+
+    def _memory(self) -> str:
+        return "2GB" if self.memory is None else self.memory
 
     def evaluate(
-        self,
-        sources: Sequence[Source],
-        rules: Protocol,
-        classes: list[str] | None,
-        threads: int | None,
-        talk: Talk,
-        *,
-        near: bool,
-    ) -> tuple[Evaluation, float]:
+        self, sources: "Sequence[Source]", rules: "Protocol", classes: list[str] | None, reader: Reader, *, near: bool
+    ) -> "tuple[Evaluation, float]":
         """The evaluation, and when the ground truth was read. With ``--plan``, the plan is printed instead.
 
         Raises:
@@ -147,24 +114,24 @@ class InParts:
 
         with bad_input():
             check_ground_truth(sources[0].path)
-        gt = read_ground_truth(sources[0], "error", threads, talk, split=None, long=True)[0]
+        gt, _ = reader.ground_truth(sources[0])
         read, detections = time.perf_counter(), _address(sources[1].path)
         options: dict[str, Any] = {
             "categories": chosen_classes(classes, gt.categories),
-            "near": NEAR if near else None,
-            "memory": self.memory,
-            "threads": threads,
+            "near": _NEAR if near else None,
+            "memory": self._memory(),
+            "threads": reader.threads,
         }
         with missing_extra(), bad_use():
             if self.plan:
                 print_result(str(scale.plan(gt, detections, rules, **options)))
                 raise typer.Exit
-            on_ray = self.cluster.on is Engine.RAY
+            on_ray = self.on == "ray"
             if on_ray:
-                options |= {"on": "ray", "address": self.cluster.address, "timeout": self.cluster.timeout}
+                options |= {"on": "ray", "address": self.address, "timeout": self.timeout}
             with (
                 bad_input(*([MemoryError] if on_ray else [])),
-                talk.busy(f"evaluating {printable(detections)} in parts", long=True),
+                reader.talk.busy(f"evaluating {printable(detections)} in parts", long=True),
             ):
                 return scale.evaluate(gt, detections, rules, work=self.work, **options), read
 
@@ -174,21 +141,10 @@ def _address(path: Path) -> str:
     return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]+):/(?!/)", r"\1://", str(path))
 
 
-def asked_for_parts(
-    memory: str | None, work: Path | None, cluster: Cluster, kind: Kind, others: Mapping[str, Any], *, plan: bool
-) -> InParts | None:
-    """What the options ask for, checked; ``None`` if none is given."""
-    if memory is None and work is None and not plan and cluster == Cluster(None, None, None):
-        return None
-    asked = InParts(memory, work, cluster, plan=plan)
-    asked.check(kind, others)
-    return asked
-
-
 _TABLES = {"Parquet": (".parquet", ".parq", ".pq"), "Arrow": (".arrow", ".feather", ".ipc"), "CSV": (".csv", ".tsv")}
 
 
-def with_hint(sources: Sequence[Source]) -> list[Source]:
+def with_hint(sources: "Sequence[Source]") -> list[Source]:
     """Ground truth and detections: a folder of tables, which only an evaluation in parts reads, is told so."""
     ground_truth, detections = sources
     return [ground_truth, detections._replace(hint=_hint_at_parts)]

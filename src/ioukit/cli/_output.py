@@ -1,112 +1,199 @@
-"""Where results go: standard output, or a file that appears complete or not at all."""
+"""Where results go: standard output, ``--json [FILE]``, and files that appear complete or not at all.
 
-from __future__ import annotations
+Owns: `AnswerOptions`, the options ``--json`` and ``--quiet`` of every command, and the check of all files that a
+command writes. Does not own: the streams themselves (`_streams.py`), nor what a result says.
 
-import contextlib
-import errno
+A command uses `AnswerOptions` in three places::
+
+    def val(..., answer: AnswerOptions) -> None:
+        talk = answer.talk()
+        answer.check(inputs, {"--csv": csv})  # before the work
+        answer.give(found.table, found.to_json, talk, done="done")  # after the work
+
+Typer has no options with optional values, so `JsonCommand` completes ``--json`` before the words are parsed.
+"""
+
 import os
-import signal
-import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
+from typer.core import TyperCommand
 
-from ioukit._output import check_output, printable, whole_file, write_whole
+from ioukit._output import check_output, printable, write_whole
+from ioukit.cli._errors import bad_output, bad_value
+from ioukit.cli._streams import Talk, print_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
-    "check_output",
-    "discard",
-    "print_result",
-    "printable",
-    "standard_output",
-    "whole_file",
-    "write_markdown",
-    "write_whole",
+    "STDOUT",
+    "AnswerOptions",
+    "JsonCommand",
+    "QuietOption",
+    "SummaryOption",
+    "check_files",
+    "json_option",
+    "write_text",
 ]
 
-# Windows does not have this signal; there, a closed pipe ends a command with the same number.
-_SIGPIPE = getattr(signal, "SIGPIPE", 13)
+_OPTION = "--json"
+STDOUT = Path("-")
+"""The file that stands for standard output."""
+
+QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")]
 
 
-class _UnwritableError(Exception):
-    """Standard output cannot be written. It is not an `OSError`, because that would look like an error about a file."""
+def _parse_file(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("expected a file, or - for standard output", param_hint=_OPTION)
+    return Path(text)
 
 
-class _Checked:
-    """A stream whose errors are `_UnwritableError`; the rest is passed to the stream."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> Any:
-        return self._checked(lambda: self._stream.write(text))
-
-    def flush(self) -> None:
-        self._checked(self._stream.flush)
-
-    @staticmethod
-    def _checked(act: Callable[[], Any]) -> Any:
-        try:
-            return act()
-        except OSError as error:
-            raise _UnwritableError from error
+def json_option(help: str) -> Any:
+    """The option of a command with ``cls=JsonCommand``: a file, `STDOUT`, or ``None`` if it is not given."""
+    return typer.Option(_OPTION, metavar="[FILE]", parser=_parse_file, help=help)
 
 
-@contextlib.contextmanager
-def standard_output() -> Iterator[None]:
-    """Ends the command if standard output cannot be written, with one line on stderr and exit code 2.
+SummaryOption: TypeAlias = Annotated[
+    Path | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
+]
+"""For commands that print nothing else on stdout."""
 
-    If the reader has closed it (``| head``), the command ends without a message, with the exit code of a shell tool.
+
+class AnswerOptions(NamedTuple):
+    """What a command prints: text or JSON on stdout, and lines on stderr or none."""
+
+    json: Annotated[
+        Path | None,
+        json_option("Print one JSON object instead of the text; with FILE, write it there and print the text."),
+    ] = None
+    quiet: QuietOption = False
+
+    @property
+    def file(self) -> Path | None:
+        """The file that ``--json`` names, if any."""
+        return None if self.is_json else self.json
+
+    @property
+    def is_json(self) -> bool:
+        """Whether standard output has the JSON."""
+        return self.json == STDOUT
+
+    def talk(self) -> Talk:
+        """Where the lines of the command go."""
+        return Talk(quiet=self.quiet)
+
+    def check(self, inputs: "Iterable[Path]", others: "Mapping[str, Path | None] | None" = None) -> None:
+        """Refuses, before the work, files that could not be written after it; see `check_files`.
+
+        Args:
+            inputs: The files that the command reads.
+            others: The files that the command writes besides that of ``--json``, by their options.
+        """
+        check_files({_OPTION: self.file, **(others or {})}, inputs)
+
+    def give(
+        self, text: "Callable[[], str] | None", json: "Callable[[], str]", talk: Talk, *, done: str | None = None
+    ) -> None:
+        """Writes the file of ``--json``, says that the command is done, and prints the text or the JSON.
+
+        Args:
+            text: Makes the text, if there is one.
+            json: Makes the JSON.
+            talk: Where lines go.
+            done: The last line about the work.
+        """
+        self.write(json, talk)
+        if done is not None:
+            talk.say(done)
+        self.print(text, json)
+
+    def write(self, json: "Callable[[], str]", talk: Talk) -> None:
+        """Writes the file of ``--json``, if it names one."""
+        if self.file is not None:
+            write_text(self.file, f"{json()}\n", talk)
+
+    def print(self, text: "Callable[[], str] | None", json: "Callable[[], str]") -> None:
+        """Prints the text, if there is one, or the JSON if ``--json`` names no file for it."""
+        if self.is_json:
+            print_result(json())
+        elif text is not None:
+            print_result(text())
+
+
+def check_files(outputs: "Mapping[str, Path | None]", inputs: "Iterable[Path]") -> None:
+    """Refuses files that could not be written, files that are read, and one file for two results.
+
+    Args:
+        outputs: The files by their options; ``None`` where an option is not given.
+        inputs: The files that the command reads.
+
+    Raises:
+        typer.BadParameter: If one of the files is refused. It names the option.
     """
-    stream = sys.stdout
-    if stream is not None:
-        sys.stdout = _Checked(stream)
-    try:
-        yield
-    except _UnwritableError as error:
-        if stream is not None:
-            discard(stream)
-        _end(error.__cause__)
-    finally:
-        sys.stdout = stream
+    inputs, taken = list(inputs), dict[str, str]()
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        with bad_value(option):
+            check_output(path, inputs)
+            other = taken.setdefault(os.path.realpath(path), option)
+            if other != option:
+                raise ValueError(f"{path} is the file of {other}, too")
 
 
-def _end(error: BaseException | None) -> NoReturn:
-    if isinstance(error, OSError) and error.errno == errno.EPIPE:
-        raise SystemExit(128 + _SIGPIPE) from None
-    reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is closed"
-    typer.echo(f"Error: standard output cannot be written: {reason}", err=True)
-    raise SystemExit(2) from None
+def write_text(path: Path, text: str, talk: Talk) -> None:
+    """Writes a file of the command, and says so. Ends the command if it cannot be written.
 
-
-def discard(stream: Any) -> None:
-    """Discards the unwritten text of a stream, because the interpreter flushes it at its exit and would complain."""
-    with contextlib.suppress(OSError, ValueError):  # a stream in memory has no file descriptor
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def print_result(text: str) -> None:
-    """Writes `text` and a line break to standard output."""
-    if sys.stdout is None:
-        raise _UnwritableError
-    if hasattr(sys.stdout, "reconfigure"):  # a test may have replaced the stream
-        sys.stdout.reconfigure(errors="backslashreplace")  # the code page of an old console lacks most letters
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-def write_markdown(path: Path, text: str) -> None:
-    """Replaces the file; the summary of a job of GitHub Actions is appended to, as other commands of the step do."""
+    The summary of a job of GitHub Actions is appended to, as other commands of the step do; other files are replaced.
+    """
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary and os.path.realpath(path) == os.path.realpath(summary):
-        with open(path, "ab", buffering=0) as file:
-            file.write(text.encode())
-    else:
-        write_whole(path, text)
+    with bad_output():
+        if summary and os.path.realpath(path) == os.path.realpath(summary):
+            with open(path, "ab", buffering=0) as file:
+                file.write(text.encode())
+        else:
+            write_whole(path, text)
+    talk.say(f"wrote {printable(str(path))}")
+
+
+class JsonCommand(TyperCommand):
+    """A command whose ``--json`` has an optional value.
+
+    - ``--json=FILE`` writes the file, ``--json=-`` and ``--json`` alone write to standard output.
+    - ``--json FILE`` writes the file if all required arguments come before it. Otherwise the next word is an argument,
+      so that ``ioukit eval --json gt.json dt.json`` never overwrites ``gt.json``.
+    """
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        words: list[str] = []
+        left = list(args)
+        while left:
+            word = left.pop(0)
+            if word == "--":
+                words += [word, *left]
+                break
+            if word == _OPTION:
+                takes_next = left and _is_value(left[0]) and self._has_arguments(ctx, words)
+                word = f"{_OPTION}={left.pop(0) if takes_next else STDOUT}"
+            words.append(word)
+        return super().parse_args(ctx, words)
+
+    def _has_arguments(self, ctx: typer.Context, words: list[str]) -> bool:
+        """Whether the words give every required argument a value, and every list at least one."""
+        resilient, ctx.resilient_parsing = ctx.resilient_parsing, True  # required words may be missing
+        try:
+            values, _, _ = self.make_parser(ctx).parse_args(list(words))
+        finally:
+            ctx.resilient_parsing = resilient
+        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        # A list without values is an empty tuple.
+        # Without this, the first of several optional files would be overwritten. Names of runs are no files.
+        needed = [param for param in arguments if param.required or (param.nargs == -1 and not values.get("log"))]
+        return all(values.get(param.name or "") not in (None, ()) for param in needed)
+
+
+def _is_value(word: str) -> bool:
+    return word == "-" or not word.startswith("-")

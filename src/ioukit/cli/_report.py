@@ -1,100 +1,83 @@
 """`--report` and `--images`: checks before the work, and the page after it."""
 
-from __future__ import annotations
-
 import os
-from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from ioukit._optional import import_extra
+from ioukit._output import printable
 from ioukit.cli._errors import bad_output, bad_value, missing_extra
-from ioukit.cli._output import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from ioukit.cli._talk import Talk
-    from ioukit.comparison import ModelComparison
+    from ioukit.cli._streams import Talk
     from ioukit.datasets import GroundTruth
-    from ioukit.evaluation import Evaluation
-    from ioukit.inspection import Inspection
-    from ioukit.label_errors import LabelErrors
 
-__all__ = ["check_report", "say_found", "write_comparison", "write_inspection", "write_labels", "write_report"]
+__all__ = ["ReportOption", "ReportOptions", "say_found"]
 
-
-def check_report(report: Path | None, images: Path | None, inputs: Sequence[Path], json_file: Path | None) -> None:
-    """Refuses, before the work, a report that could not be written after it.
-
-    Raises:
-        typer.BadParameter: If one of the options is wrong. It names the option.
-        typer.Exit: If a package that the report needs is not installed, after a message.
-    """
-    if images is not None:
-        if report is None:
-            raise typer.BadParameter("--images needs --report: only the report shows images")
-        if not images.is_dir():
-            raise typer.BadParameter(f"expected a folder, got {str(images)!r}", param_hint="--images")
-    if report is None:
-        return
-    with bad_value("--report"):
-        from ioukit.report.writer import check_report as check  # noqa: PLC0415 - only reports need it
-
-        check(report, inputs, images)
-        if json_file is not None and os.path.realpath(report) == os.path.realpath(json_file):
-            raise ValueError(f"{report} is the file of --json too")
-    with missing_extra():
-        import_extra("jinja2", extra="report", needed_by="--report")
-        if images is not None:
-            import_extra("PIL", extra="report", needed_by="--images")
+ReportOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also write one HTML page to look at: charts, numbers and examples.")
+]
 
 
-def write_report(
-    evaluation: Evaluation, report: Path, images: Path | None, threads: int | None, talk: Talk, *, long: bool
-) -> None:
-    """Writes the report, and says how many photographs were found in the folder."""
-    from ioukit.report import write_report as write  # noqa: PLC0415 - only reports need it
+class ReportOptions(NamedTuple):
+    """The page that a command writes, and where its photographs are."""
 
-    say_found(evaluation.ground_truth, images, talk)
-    with bad_output(), talk.busy("writing the report", long=long):
-        write(evaluation, report, images, threads=threads)
-    talk.say(f"wrote {printable(str(report))}")
+    report: ReportOption = None
+    images: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --report: folder of the images, to show examples.")
+    ] = None
+
+    def check(self, inputs: "Sequence[Path]") -> None:
+        """Refuses, before the work, a report that could not be written after it.
+
+        Raises:
+            typer.BadParameter: If one of the options is wrong. It names the option.
+            typer.Exit: If a package that the report needs is not installed, after a message.
+        """
+        if self.images is not None:
+            if self.report is None:
+                raise typer.BadParameter("--images needs --report: only the report shows images")
+            if not self.images.is_dir():
+                raise typer.BadParameter(f"expected a folder, got {str(self.images)!r}", param_hint="--images")
+        if self.report is None:
+            return
+        with bad_value("--report"):
+            from ioukit.report.writer import check_report  # noqa: PLC0415 - only reports need it
+
+            check_report(self.report, inputs, self.images)
+        with missing_extra():
+            import_extra("jinja2", extra="report", needed_by="--report")
+            if self.images is not None:
+                import_extra("PIL", extra="report", needed_by="--images")
+
+    def write(
+        self, function: str, of: Any, ground_truth: "GroundTruth | None", talk: "Talk", *, long: bool, **options: Any
+    ) -> None:
+        """Writes the page, if one is asked for, and says how many photographs were found in the folder.
+
+        Args:
+            function: The name of the function of `ioukit.report` that writes the page.
+            of: What the page shows, the first argument of the function.
+            ground_truth: The images, if they are known.
+            talk: Where to report what was written.
+            long: Whether this may take seconds.
+            **options: Further arguments of the function.
+        """
+        if self.report is None:
+            return
+        from ioukit import report  # noqa: PLC0415 - as above
+
+        say_found(ground_truth, self.images, talk)
+        with bad_output(), talk.busy("writing the report", long=long):
+            getattr(report, function)(of, self.report, self.images, **options)
+        talk.say(f"wrote {printable(str(self.report))}")
 
 
-def write_inspection(inspection: Inspection, report: Path, images: Path | None, talk: Talk, *, long: bool) -> None:
-    """Writes the page of a data set, and says how many photographs were found in the folder."""
-    from ioukit.report import write_inspection as write  # noqa: PLC0415 - as above
-
-    say_found(inspection.ground_truth, images, talk)
-    with bad_output(), talk.busy("writing the page", long=long):
-        write(inspection, report, images)
-    talk.say(f"wrote {printable(str(report))}")
-
-
-def write_labels(errors: LabelErrors, report: Path, images: Path | None, talk: Talk, *, long: bool) -> None:
-    """Writes the page of label errors, and says how many photographs were found in the folder."""
-    from ioukit.report import write_label_errors as write  # noqa: PLC0415 - as above
-
-    say_found(errors.evaluation.ground_truth, images, talk)
-    with bad_output(), talk.busy("writing the page", long=long):
-        write(errors, report, images)
-    talk.say(f"wrote {printable(str(report))}")
-
-
-def write_comparison(compared: ModelComparison, report: Path, images: Path | None, talk: Talk, *, long: bool) -> None:
-    """Writes the page of a comparison, and says how many photographs were found in the folder."""
-    from ioukit.report import write_comparison as write  # noqa: PLC0415 - as above
-
-    say_found(compared.evaluations[0].ground_truth, images, talk)
-    with bad_output(), talk.busy("writing the page", long=long):
-        write(compared, report, images)
-    talk.say(f"wrote {printable(str(report))}")
-
-
-def say_found(gt: GroundTruth | None, images: Path | None, talk: Talk) -> None:
+def say_found(gt: "GroundTruth | None", images: Path | None, talk: "Talk") -> None:
     """Says how many images of a data set have a file in a folder. The folder is listed once; no file is opened."""
     if images is None or gt is None:
         return

@@ -1,119 +1,212 @@
-"""`--at-least`, `--at-most`, `--junit`, `--markdown`, `--log-to`, `--log`: checks, and where else the numbers go."""
+"""What `ioukit eval` does with its numbers besides printing them: checks, tables, JUnit, Markdown, trackers, ledger.
 
-from __future__ import annotations
+Owns: `SendingOptions` and `TablesOptions`, their checks before the work, and what they do after it. Does not own: the
+ledger (`_ledger.py`), the report (`_report.py`), nor the trackers (`ioukit.experiment_logs`).
+
+`Sending` exists for every evaluation, and does nothing for options that are not given. It imports what an option needs
+when the option is given: a plain evaluation waits for none of it.
+"""
 
 import contextlib
+import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from ioukit.cli._errors import bad_output, bad_value, missing_extra
-from ioukit.cli._output import check_output, printable, write_markdown, write_whole
-from ioukit.cli._requirements import check_numbers, parse_requirements, requirements_table, requirements_to_list
-from ioukit.experiment_logs import TrackerError, junit_xml
-from ioukit.experiment_logs.json_lines import TRACKER as JSON_LINES
-from ioukit.experiment_logs.registry import TRACKERS
-from ioukit.report import markdown_summary
+from ioukit._optional import import_extra
+from ioukit._output import check_output, printable
+from ioukit.cli._errors import bad_output, bad_value, end_command, missing_extra
+from ioukit.cli._ledger import LogOptions
+from ioukit.cli._output import STDOUT, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ioukit.cli._json import JsonOutput
-    from ioukit.cli._run_log import RunLog
-    from ioukit.cli._talk import Talk
+    from ioukit.cli._output import AnswerOptions
+    from ioukit.cli._streams import Talk
     from ioukit.evaluation import Evaluation, RequirementResult
+    from ioukit.evaluation.requirements import Requirement
 
-__all__ = ["Sending"]
+__all__ = ["Sending", "SendingOptions", "TablesOptions"]
 
-_STDOUT = Path("-")
+
+class TablesOptions(NamedTuple):
+    """The tables that an evaluation writes to a folder."""
+
+    tables: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Also write tables to a new folder: a file for the numbers per class, image, detection, object and "
+            "point of a curve.",
+        ),
+    ] = None
+    tables_format: Annotated[
+        Literal["csv", "parquet"] | None, typer.Option(help="With --tables: the files to write. [default: csv]")
+    ] = None
+
+    def check(self, files: "Sequence[Path | None]") -> None:
+        """Refuses, before the work, a folder that could not be written after it.
+
+        Args:
+            files: What the command reads, and the other files that it writes.
+
+        Raises:
+            typer.BadParameter: If one of the options is wrong. It names the option.
+            typer.Exit: If a package that the format needs is not installed, after a message.
+        """
+        folder = self.tables
+        if folder is None:
+            if self.tables_format is not None:
+                raise typer.BadParameter("--tables-format needs --tables, the folder to write")
+            return
+        with bad_value("--tables"):
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise ValueError(f"{folder} exists: expected a new or an empty folder")
+            target = os.path.realpath(folder)
+            if any(file is not None and os.path.realpath(file) == target for file in files):
+                raise ValueError(f"{folder} is the file of another option, too")
+            existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+            if not existing.is_dir() or not os.access(existing, os.W_OK):
+                raise ValueError(f"{folder}: {existing} does not let folders be made")
+        if self.tables_format == "parquet":
+            with missing_extra():
+                import_extra("pyarrow", extra="tables", needed_by="--tables-format parquet")
+
+    def write(self, evaluation: "Evaluation", talk: "Talk", *, long: bool) -> None:
+        """Writes the tables, if they are asked for, at the main IoU threshold and area range of the protocol."""
+        if self.tables is None:
+            return
+        from ioukit.evaluation import write_tables  # noqa: PLC0415 - a plain evaluation should not wait for it
+
+        with bad_output(), talk.busy("writing tables", long=long):
+            written = write_tables(evaluation, self.tables, format=self.tables_format or "csv")
+        talk.say(f"wrote {printable(str(self.tables))}  {len(written)} tables")
+
+
+class SendingOptions(NamedTuple):
+    """What the numbers must reach, and where else they go."""
+
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write numbers and worst classes as Markdown; - prints it instead of the tables. The file of "
+            "$GITHUB_STEP_SUMMARY is appended to.",
+        ),
+    ] = None
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=NUMBER",
+            help="Exit with 1 if the metric is lower or undefined: AP=0.4, AP50/person=0.6. Can be repeated.",
+        ),
+    ] = None
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC=NUMBER", help="Exit with 1 if the metric is higher or undefined, as MR-2=0.5."),
+    ] = None
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write the checks of --at-least and --at-most as tests, in JUnit's XML."
+        ),
+    ] = None
+    log_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RUN",
+            help="Also send numbers to a tracker: FILE.jsonl for JSON lines, mlflow[:URI] or wandb[:PROJECT] with "
+            "figures and report. Can be repeated.",
+        ),
+    ] = None
+
+    def requirements(self) -> "list[Requirement]":
+        """What the numbers must reach, from texts such as ``AP=0.4`` and ``AP50/person=0.6``, each once.
+
+        Raises:
+            typer.BadParameter: If a text is not a name and a number. It names the option.
+        """
+        sides: list[tuple[Literal["at_least", "at_most"], list[str]]]
+        sides = [("at_least", self.at_least or []), ("at_most", self.at_most or [])]
+        found = []
+        for kind, words in sides:
+            with bad_value(_option(kind)):
+                found += [_requirement(word, kind) for word in words]
+        return list(dict.fromkeys(found))
 
 
 class Sending:
-    """What the options ask for, and the results of the checks.
+    """What the options ask for, checked before the work, and the results of the checks.
 
     Args:
-        markdown: The file; ``-`` for standard output.
-        junit: The file.
-        log_to: Addresses of runs.
-        at_least: Texts such as ``AP=0.4``.
-        at_most: The same.
-        run: The arguments of `RunLog`.
+        options: What the numbers must reach, and where else they go.
+        log: The run of the ledger.
+        inputs: Ground truth and detections.
+        report: The file of ``--report``.
+        answer: Where the answer goes.
 
     Raises:
-        typer.BadParameter: If one of the options is wrong. It names the option.
+        typer.BadParameter: If one of the options is wrong, or a file could not be written. It names the option.
+        typer.Exit: If the ledger could not be written, after a message.
     """
 
     def __init__(
         self,
-        *,
-        markdown: Path | None,
-        junit: Path | None,
-        log_to: Sequence[str] | None,
-        at_least: Sequence[str] | None,
-        at_most: Sequence[str] | None,
-        run: Mapping[str, Any],
+        options: SendingOptions,
+        log: LogOptions,
+        inputs: "Sequence[Path]",
+        report: Path | None,
+        answer: "AnswerOptions",
     ) -> None:
-        self.markdown, self.junit, self.log_to = markdown, junit, log_to or ()
-        self.required = parse_requirements(at_least or (), at_most or ())
+        self.options, self.inputs = options, inputs
+        self.markdown = None if options.markdown == STDOUT else options.markdown
+        self.required = options.requirements()
         self.results: tuple[RequirementResult, ...] = ()
-        if junit is not None and not self.required:
+        if options.junit is not None and not self.required:
             raise typer.BadParameter("needs --at-least or --at-most: they are its tests", param_hint="--junit")
-        for address in self.log_to:
-            with bad_value("--log-to"):
-                _started(address)
-        self.run = _run(run)
-
-    @property
-    def prints_markdown(self) -> bool:
-        """Whether the Markdown goes to standard output, in place of the tables."""
-        return self.markdown == _STDOUT
-
-    def check_files(self, inputs: Sequence[Path], report: Path | None, json: JsonOutput | None) -> None:
-        """Refuses, before the work, files that could not be written after it.
-
-        Raises:
-            typer.BadParameter: If there is one. It names the option.
-        """
-        if self.prints_markdown and json is not None and json.path is None:
-            raise typer.BadParameter("standard output has the JSON already: name a file", param_hint="--markdown")
-        if self.junit == _STDOUT:
+        if options.junit == STDOUT:
             raise typer.BadParameter("cannot go to standard output: name a file", param_hint="--junit")
-        taken = [path for path in (report, None if json is None else json.path) if path is not None]
-        for option, path in (("--markdown", self.markdown), ("--junit", self.junit)):
-            if path is None or path == _STDOUT:
-                continue
-            with bad_value(option):
-                check_output(path, inputs)
-                if any(os.path.realpath(path) == os.path.realpath(other) for other in taken):
-                    raise ValueError(f"{path} is the file of another option, too")
-            taken.append(path)
-        for address in self.log_to:
-            if JSON_LINES.recognises(address):
-                with bad_value("--log-to"):
-                    check_output(Path(address), inputs)
-        if self.run is not None:
-            self.run.check(inputs, taken)
+        if options.markdown == answer.json == STDOUT:
+            raise typer.BadParameter("standard output has the JSON already: name a file", param_hint="--markdown")
+        for address in options.log_to or ():
+            with bad_value("--log-to"):
+                _check_address(address, inputs)
+        self.files = {"--report": report, "--markdown": self.markdown, "--junit": options.junit, "--log": log.log}
+        answer.check(inputs, self.files)
+        self.run = log.prepared()
 
-    def checked(self, evaluation: Evaluation) -> list[dict[str, Any]]:
+    def checked(self, evaluation: "Evaluation") -> list[dict[str, Any]]:
         """Compares the numbers with what is required. Returns the results for JSON.
 
         Raises:
             typer.BadParameter: If the evaluation has no such metric. It names the option.
         """
-        self.results = check_numbers(evaluation, self.required)
-        return requirements_to_list(self.results)
+        for requirement in self.required:
+            from ioukit.evaluation.requirements import check_requirements  # noqa: PLC0415 - as above
+
+            with bad_value(_option(requirement.kind)):
+                self.results += tuple(check_requirements(evaluation, [requirement]))
+        return [
+            {
+                "metric": one.requirement.metric,
+                one.requirement.kind: one.requirement.threshold,
+                "value": None if math.isnan(one.value) else one.value,
+                "met": one.met,
+            }
+            for one in self.results
+        ]
 
     def send(
         self,
-        evaluation: Evaluation,
-        talk: Talk,
+        evaluation: "Evaluation",
+        talk: "Talk",
         *,
         seconds: float,
         threads: int | None,
-        inputs: Sequence[Path],
-        settings: Mapping[str, Any],
+        settings: "Mapping[str, Any]",
     ) -> None:
         """Adds the run to the ledger, writes the files, and sends to the trackers.
 
@@ -122,36 +215,30 @@ class Sending:
             talk: Where to report what was written.
             seconds: How long the evaluation took.
             threads: How many threads; all cores if ``None``.
-            inputs: Ground truth and detections.
             settings: The options that decided the numbers.
 
         Raises:
             typer.Exit: If a file cannot be written or a tracker fails, after a message.
         """
         if self.run is not None:
-            self.run.add(evaluation, inputs, settings, talk, threads)
-        if self.junit is not None:
-            with bad_output():
-                write_whole(self.junit, junit_xml(evaluation, self.results, seconds=seconds))
-            talk.say(f"wrote {printable(str(self.junit))}")
-        if self.markdown is not None and not self.prints_markdown:
-            with bad_output():
-                write_markdown(self.markdown, f"{self.markdown_of(evaluation)}\n")
-            talk.say(f"wrote {printable(str(self.markdown))}")
-        for address in self.log_to:
+            self.run.add(evaluation, self.inputs, settings, talk, threads)
+        if self.options.junit is not None:
+            from ioukit.experiment_logs import junit_xml  # noqa: PLC0415 - as above
+
+            write_text(self.options.junit, junit_xml(evaluation, self.results, seconds=seconds), talk)
+        if self.markdown is not None:
+            write_text(self.markdown, f"{self._markdown(evaluation)}\n", talk)
+        for address in self.options.log_to or ():
             _log(evaluation, address, talk, threads)
 
-    def markdown_of(self, evaluation: Evaluation) -> str:
-        """The Markdown, without a line break at its end."""
-        return markdown_summary(evaluation, requirements=self.results).rstrip("\n")
+    def text(self, evaluation: "Evaluation", tables: str) -> str:
+        """What is printed: the tables and a line per requirement, or the Markdown."""
+        if self.options.markdown == STDOUT:
+            return self._markdown(evaluation)
+        lines = [f"{'passed' if one.met else 'failed'}  {printable(str(one))}" for one in self.results]
+        return "\n\n".join([tables, *(["\n".join(lines)] if lines else [])])
 
-    def text(self, evaluation: Evaluation, tables: str) -> str:
-        """What is printed: the tables and that of the checks, or the Markdown."""
-        if self.prints_markdown:
-            return self.markdown_of(evaluation)
-        return f"{tables}\n\n{requirements_table(self.results)}" if self.results else tables
-
-    def exit(self, talk: Talk, *, printed: bool) -> None:
+    def exit(self, talk: "Talk", *, printed: bool) -> None:
         """Ends the command with exit code 1 if a number does not reach what is required.
 
         Args:
@@ -164,43 +251,65 @@ class Sending:
         if failed:
             raise typer.Exit(1)
 
+    def _markdown(self, evaluation: "Evaluation") -> str:
+        from ioukit.report import markdown_summary  # noqa: PLC0415 - as above
 
-def _run(options: Mapping[str, Any]) -> RunLog | None:
-    if not any(options.values()):
-        return None
-    from ioukit.cli._run_log import RunLog  # noqa: PLC0415 - only ledgers need it
-
-    return RunLog(**options)
+        return markdown_summary(evaluation, requirements=self.results).rstrip("\n")
 
 
-def _log(evaluation: Evaluation, address: str, talk: Talk, threads: int | None) -> None:
+def _option(kind: str) -> str:
+    return f"--{kind.replace('_', '-')}"
+
+
+def _requirement(word: str, kind: Literal["at_least", "at_most"]) -> "Requirement":
+    from ioukit.evaluation.requirements import Requirement  # noqa: PLC0415 - as above
+
+    metric, sign, number = word.rpartition("=")  # the name of a class may have the sign, too
+    if not sign or not metric.strip():
+        raise ValueError(f"expected a metric and a number, such as AP=0.4, got {word!r}")
+    try:
+        threshold = float(number)
+    except ValueError:
+        raise ValueError(f"the threshold of {metric} must be a number, got {number!r}") from None
+    return Requirement(metric.strip(), threshold, kind)
+
+
+def _check_address(address: str, inputs: "Sequence[Path]") -> None:
+    """Refuses an address of no tracker, and a file of JSON lines that could not be written."""
+    from ioukit.experiment_logs.json_lines import TRACKER  # noqa: PLC0415 - as above
+
+    _start_run(address)
+    if TRACKER.recognises(address):
+        check_output(Path(address), inputs)
+
+
+def _log(evaluation: "Evaluation", address: str, talk: "Talk", threads: int | None) -> None:
+    from ioukit.experiment_logs import TrackerError  # noqa: PLC0415 - as above
+
     with contextlib.ExitStack() as stack:
         stack.enter_context(missing_extra())
         try:
-            run = stack.enter_context(_started(address))
+            run = stack.enter_context(_start_run(address))
             logged = evaluation.log_to(run, errors="raise", threads=threads)
         except ModuleNotFoundError:
             raise
         except TrackerError as error:
-            _end(address, str(error))
+            end_command(f"--log-to {address}: {error}")
         except Exception as error:  # of a tracker that does not start a run, whatever its class
-            _end(address, f"{type(error).__name__}: {error}")
+            end_command(f"--log-to {address}: {type(error).__name__}: {error}")
     for note in logged.notes:
         talk.say(printable(note))
     talk.say(f"sent {len(logged.numbers):,} numbers to {printable(address)}")
 
 
-def _end(address: str, message: str) -> NoReturn:
-    typer.echo(f"Error: --log-to {printable(address)}: {printable(message)}", err=True)
-    raise typer.Exit(2) from None
-
-
-def _started(address: str) -> contextlib.AbstractContextManager[Any]:
+def _start_run(address: str) -> contextlib.AbstractContextManager[Any]:
     """The run for an address: the path of a file of JSON lines, or the word of a tracker, with a colon and more.
 
     Raises:
         ValueError: If there is no such tracker.
     """
+    from ioukit.experiment_logs.registry import TRACKERS  # noqa: PLC0415 - as above
+
     for tracker in TRACKERS:
         word, _, rest = address.partition(":")
         if tracker.scheme and tracker.started is not None and word == tracker.scheme:

@@ -1,22 +1,21 @@
 """The records that `ioukit nms` writes: those that survive, as they are in the file, or new, fused ones."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import ioukit
 from ioukit import _core
-from ioukit.cli._records import record_texts, with_score
 from ioukit.postprocess._groups import best_of_images, groups
 from ioukit.postprocess._options import SymmetricMetric
-from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
-__all__ = ["Fusing", "Suppressing", "fused_records", "surviving_records", "surviving_rows"]
+__all__ = ["Suppressing", "fused_records", "record_texts", "surviving_records", "surviving_rows", "with_score"]
 
 _SOFT_THRESHOLD = 0.001  # the default of soft_nms
 
@@ -36,17 +35,6 @@ class Suppressing(NamedTuple):
     """The largest number of boxes per image."""
     points: OperatingPoints | None = None
     """Thresholds per class, instead of the score threshold; not with ``soft``."""
-
-
-class Fusing(NamedTuple):
-    """How boxes of several files are averaged."""
-
-    iou_threshold: float
-    score_threshold: float
-    confidence: Confidence
-    """How scores are averaged."""
-    max_dets: int | None
-    """The largest number of boxes per image."""
 
 
 def surviving_rows(
@@ -111,9 +99,16 @@ def surviving_records(path: Path, rows: npt.NDArray[np.int64], scores: npt.NDArr
 
 
 def fused_records(
-    sets: list[ioukit.Detections], how: Fusing, *, weights: list[float] | None, threads: int | None
+    sets: list[ioukit.Detections], *, max_dets: int | None, threads: int | None, **options: Any
 ) -> list[str]:
-    """New records: by image, in the order of the files, and then by descending score."""
+    """New records: by image, in the order of the files, and then by descending score.
+
+    Args:
+        sets: The detections of each file.
+        max_dets: The largest number of boxes per image.
+        threads: How many threads; all cores if ``None``.
+        **options: Further arguments of `weighted_boxes_fusion`.
+    """
     image_ids = np.concatenate([detections.image_ids for detections in sets])
     category_ids = np.concatenate([detections.category_ids for detections in sets])
     codes = groups(category_ids, image_ids)
@@ -123,18 +118,15 @@ def fused_records(
         [detections.boxes for detections in sets],
         [detections.scores for detections in sets],
         np.split(codes, ends),
-        weights=weights,
-        iou_threshold=how.iou_threshold,
-        skip_box_threshold=how.score_threshold,
-        confidence=how.confidence,
         format="xywh",
         threads=threads,
+        **options,
     )
     known, first = np.unique(codes, return_index=True)
     source = first[np.searchsorted(known, fused.labels)]
     _, appears, image = np.unique(image_ids, return_index=True, return_inverse=True)
     place = appears[image][source]
-    best = best_of_images(place, fused.scores, len(place) if how.max_dets is None else how.max_dets)
+    best = best_of_images(place, fused.scores, len(place) if max_dets is None else max_dets)
     return [
         json.dumps(
             {
@@ -146,3 +138,40 @@ def fused_records(
         )
         for row in best
     ]
+
+
+_SPACE = " \t\n\r"
+_scan = json.JSONDecoder(strict=False).raw_decode
+
+
+def _skip(text: str, place: int) -> int:
+    while text[place] in _SPACE:
+        place += 1
+    return place
+
+
+def record_texts(text: str) -> Iterator[str]:
+    """The text of every element of an array. The array must be valid JSON, which reading the file has checked."""
+    place = _skip(text, 0) + 1  # after the bracket
+    while True:
+        place = _skip(text, place)
+        if text[place] == "]":
+            return
+        _, end = _scan(text, place)
+        yield text[place:end]
+        place = _skip(text, end)
+        if text[place] == ",":
+            place += 1
+
+
+def with_score(record: str, score: float) -> str:
+    """The text of an object with another value of its ``score``, otherwise unchanged."""
+    place = _skip(record, 0) + 1
+    while True:
+        place = _skip(record, place)
+        key, place = _scan(record, place)
+        start = _skip(record, _skip(record, place) + 1)  # after the colon
+        _, end = _scan(record, start)
+        if key == "score":
+            return f"{record[:start]}{score!r}{record[end:]}"
+        place = _skip(record, end) + 1  # after the comma

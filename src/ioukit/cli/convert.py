@@ -5,71 +5,43 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, RepairOption, ThreadsOption
-from ioukit.cli._data_files import repaired
-from ioukit.cli._data_sets import (
-    DetectionsOption,
-    ForceOption,
-    FromOption,
-    InputPath,
-    Job,
-    OutputPath,
-    SummaryOption,
-    TruthOption,
-    convert_data,
-)
-from ioukit.cli._talk import Talk
+from ioukit.cli._data_files import OnInvalid, RepairOption, repaired
+from ioukit.cli._data_sets import DetectionsOption, InputPath, OutputPath, TruthOption, WritingOptions, convert_data
 
 if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
 
-__all__ = ["EXAMPLES", "convert"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit convert instances.json labels --to padilla
-  ioukit convert labels.odgt labels.json --to coco --option box=vbox
-  ioukit convert results.json results.jsonl --to coco --detections
-  ioukit convert dt.json repaired.json --to coco --ground-truth gt.json --repair boxes=xyxy
-"""
+__all__ = ["convert"]
 
 
 def convert(
     source: InputPath,
     output: OutputPath,
     *,
-    target_format: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")],
-    source_format: FromOption = None,
-    truth: TruthOption = None,
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")],
+    ground_truth: TruthOption = None,
     detections: DetectionsOption = False,
-    options: ReaderOptions = None,
     repair: RepairOption = None,
-    force: ForceOption = False,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
-    json: SummaryOption = None,
-    threads: ThreadsOption = None,
-    quiet: QuietOption = False,
+    options: WritingOptions,
 ) -> None:
     """Write a data set in another format, and tell what that format cannot hold.
 
     Boxes keep all digits that the format can hold. Lines that begin with "lost" name data that the files do not hold.
+
+    Examples:
+      ioukit convert instances.json labels --to padilla
+      ioukit convert labels.odgt labels.json --to coco --option box=vbox
+      ioukit convert results.json results.jsonl --to coco --detections
+      ioukit convert dt.json repaired.json --to coco --ground-truth gt.json --repair boxes=xyxy
     """
-    job = Job.of(
+    convert_data(
+        lambda read, gt: _repaired(read[0], gt, repair or [], options.on_invalid),
         [source],
         output,
-        (source_format, target_format),
-        truth=truth,
+        to,
+        options,
+        truth=ground_truth,
         detections=detections,
-        options=options,
-        force=force,
-        on_invalid=on_invalid.value,
-        threads=threads,
-        json=json,
-    )
-    convert_data(
-        job,
-        Talk(quiet=quiet),
-        lambda read, gt: _repaired(read[0], gt, repair or [], on_invalid),
         check_ids=not repair,
     )
 
@@ -88,4 +60,4 @@ def _repaired(
     if gt is None:
         raise ValueError("repairs of detections need their ground truth: name it with --ground-truth")
     _, found = repaired(gt, data, repairs)
-    return found.known_to(gt, on_invalid=on_invalid.value)
+    return found.known_to(gt, on_invalid=on_invalid)

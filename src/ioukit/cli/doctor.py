@@ -1,6 +1,6 @@
 """`ioukit doctor`: versions and libraries of this machine, and whether all libraries compute the same numbers."""
 
-import json as json_module
+import json
 import platform
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -10,17 +10,17 @@ import typer
 
 import ioukit
 from ioukit import _core
-from ioukit.cli._errors import bad_input, bad_use
+from ioukit._output import printable
+from ioukit.cli._errors import bad_use
 from ioukit.cli._gpu import find_gpu, gpu_text
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._output import print_result, printable
-from ioukit.cli._talk import Talk
+from ioukit.cli._output import AnswerOptions
 from ioukit.overlap._conformance import Agreement, agreements
 
 __all__ = ["doctor"]
 
 
 def doctor(
+    *,
     gpu: Annotated[
         bool,
         typer.Option(
@@ -28,10 +28,7 @@ def doctor(
             help="Also say whether a GPU can be used, and if not, why. The exit code is then 1 if none can be used.",
         ),
     ] = False,
-    json: Annotated[
-        JsonOutput | None,
-        json_option("Print one JSON object instead of the table; with FILE, write it there and print the table."),
-    ] = None,
+    answer: AnswerOptions,
 ) -> None:
     """Show versions, instruction sets and array libraries, and whether all libraries compute the same overlaps.
 
@@ -39,9 +36,8 @@ def doctor(
     code. The exit code is 1 if a library disagrees. Libraries that are not installed or have no device are left out.
     With --gpu, overlaps, NMS and the gradient of a loss on each GPU are also compared with those of the CPU.
     """
-    if json is not None:
-        with bad_use():
-            json.check([])
+    with bad_use():
+        answer.check([])
     levels = _core.simd_levels()
     found = list(agreements())
     report = {
@@ -57,13 +53,11 @@ def doctor(
     there = find_gpu() if gpu else None
     if there is not None:
         report["gpu"] = {"usable": there.usable, **asdict(there)}
-    if json is not None:
-        with bad_input():
-            json.write(json_module.dumps(report, indent=2), Talk(quiet=False))
-    if json is None or json.path is not None:
-        print_result(_table(report, found))
-        if there is not None:
-            print_result("\n".join(["", *map(printable, gpu_text(there))]))
+    answer.give(
+        lambda: "\n".join([_table(report, found), *([] if there is None else ["", *map(printable, gpu_text(there))])]),
+        lambda: json.dumps(report, indent=2),
+        answer.talk(),
+    )
     if not report["agrees"] or (there is not None and not there.usable):
         raise typer.Exit(1)
 

@@ -1,129 +1,88 @@
 """`ioukit labels`: the labels of the ground truth that are likely wrong."""
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import ioukit
-from ioukit._output import aligned
-from ioukit.cli._arguments import (
-    ChosenClasses,
-    DetectionsPath,
-    GroundTruthPath,
-    QuietOption,
-    RepairOption,
-    ThreadsOption,
-)
-from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, size_of
+from ioukit._output import aligned, printable
+from ioukit.cli._arguments import CsvOption, ThreadsOption
+from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, file_of, json_option
-from ioukit.cli._option_groups import ReadingOptions
-from ioukit.cli._options import chosen_classes
-from ioukit.cli._output import print_result, printable
-from ioukit.cli._report import check_report, write_labels
-from ioukit.cli._result_files import check_outputs
-from ioukit.cli._rule_options import KindOption, ProtocolOption
-from ioukit.cli._standard_input import input_files
-from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import find_kind
+from ioukit.cli._output import AnswerOptions
+from ioukit.cli._report import ReportOptions
+from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes, parse_list
 
 if TYPE_CHECKING:
     from ioukit.label_errors import LabelErrors
 
-__all__ = ["EXAMPLES", "find_labels"]
+__all__ = ["find_labels"]
 
 _LONG_WORK = 50_000_000  # bytes of input
 _PRINTED = 20  # rows of the table on the terminal, unless --top says more
-
-EXAMPLES = """\b
-Examples:
-  ioukit labels gt.json dt.json
-  ioukit labels gt.json dt.json --report labels.html --images val2017/
-  ioukit labels gt.json dt.json --csv for_annotators.csv --at-least 0.3
-  ioukit labels gt.json dt.json --kinds overlooked,swapped --top 100 --json | jq '.errors[].reason'
-"""
 
 
 def find_labels(
     ground_truth: GroundTruthPath,
     detections: DetectionsPath,
     *,
-    json: Annotated[
-        JsonOutput | None,
-        json_option("Print one JSON object instead of the tables; with FILE, write it there and print the tables."),
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the labels as a CSV file, to send to annotators.")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also write one HTML page to look at: each label with the proposed change."),
-    ] = None,
-    images: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="With --report: folder of the images, to show the labels on them."),
-    ] = None,
+    page: ReportOptions,
+    csv: CsvOption = None,
     top: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="The N most suspicious labels. [default: all]")
     ] = None,
-    at_least: Annotated[
+    score_threshold: Annotated[
         float, typer.Option(metavar="SCORE", min=0.0, max=1.0, help="Only labels with this score or a higher one.")
     ] = 0.1,
     kinds: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LIST",
-            help="Only these kinds: overlooked, badly_drawn, swapped, doubled, spurious. [default: all]",
+            metavar="LIST", help="Only these kinds: overlooked, badly_drawn, swapped, doubled, spurious. [default: all]"
         ),
     ] = None,
-    iou_type: KindOption = "bbox",
-    protocol: ProtocolOption = None,
+    named: NamedRules,
     classes: ChosenClasses = None,
     reading: ReadingOptions,
     repair: RepairOption = None,
     threads: ThreadsOption = None,
-    quiet: QuietOption = False,
+    answer: AnswerOptions,
 ) -> None:
     """List labels that are likely wrong: objects that are missing, badly drawn, of the wrong class, doubled or nothing.
 
     DT are detections of a model that was not trained on these images, with low scores, too. The score of a label is the
     estimated probability that it is wrong.
+
+    Examples:
+      ioukit labels gt.json dt.json
+      ioukit labels gt.json dt.json --report labels.html --images val2017/
+      ioukit labels gt.json dt.json --csv for_annotators.csv --score-threshold 0.3
+      ioukit labels gt.json dt.json --kinds overlooked,swapped --top 100 --json | jq '.errors[].reason'
     """
     start = time.perf_counter()
-    talk = Talk(quiet=quiet)
+    talk = answer.talk()
     sources = input_files(ground_truth, detections)
     with bad_use():
-        check_report(report, images, sources, file_of(json))
-        check_outputs({"--json": file_of(json), "--report": report, "--csv": csv}, sources)
+        page.check(sources)
+        answer.check(sources, {"--report": page.report, "--csv": csv})
         wanted = _kinds(kinds)
-        with bad_value("--iou-type"):
-            kind = find_kind(iou_type)
-        rules = chosen_protocol(protocol, kind)
+        kind, rules = named.found()
     long = size_of(sources) > _LONG_WORK
-    read_from = reading.sources(sources)
-    gt, dt = read_data(read_from, reading.on_invalid.value, threads, talk, long=long, repairs=repair or ())
+    gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources), repairs=repair or ())
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
         from ioukit.label_errors import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
 
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
-        errors = find_label_errors(evaluation, threads=threads).chosen(top=top, at_least=at_least, kinds=wanted)
-    with bad_output():
-        if json is not None and json.path is not None:
-            json.write(errors.to_json(), talk)
-        if csv is not None:
+        found = find_label_errors(evaluation, threads=threads)
+        errors = found.chosen(top=top, at_least=score_threshold, kinds=wanted)
+    if csv is not None:
+        with bad_output():
             errors.write_csv(csv)
-            talk.say(f"wrote {printable(str(csv))}")
-    if report is not None:
-        write_labels(errors, report, images, talk, long=long)
-    talk.say(f"done {time.perf_counter() - start:.2f} s in all")
-    if json is not None and json.path is None:
-        json.write(errors.to_json(), talk)
-    else:
-        print_result(_text(errors, _PRINTED if top is None else top))
+        talk.say(f"wrote {printable(str(csv))}")
+    page.write("write_label_errors", errors, errors.evaluation.ground_truth, talk, long=long)
+    done = f"done {time.perf_counter() - start:.2f} s in all"
+    answer.give(lambda: _text(errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
 
 
 def _kinds(words: list[str] | None) -> list[str] | None:
@@ -133,7 +92,7 @@ def _kinds(words: list[str] | None) -> list[str] | None:
     from ioukit._checks import check_choice  # noqa: PLC0415 - loads NumPy
     from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
 
-    names = [name.strip() for word in words for name in word.split(",")]
+    names = parse_list(words)
     with bad_value("--kinds"):
         for name in names:
             check_choice("kind", name, tuple(kind.key for kind in LABEL_ERROR_KINDS))

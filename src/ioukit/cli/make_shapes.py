@@ -7,18 +7,12 @@ from typing import Annotated
 import typer
 
 from ioukit._checks import pluralize
-from ioukit.cli._arguments import QuietOption
+from ioukit._output import printable
 from ioukit.cli._errors import bad_input, bad_use
-from ioukit.cli._output import printable
-from ioukit.cli._talk import Talk
+from ioukit.cli._output import QuietOption
+from ioukit.cli._streams import Talk
 
-__all__ = ["EXAMPLES", "make_shapes"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit make-shapes shapes --images 400 --seed 1
-  ioukit make-shapes shapes --size 192 --val 0.25 --format yolo
-"""
+__all__ = ["make_shapes"]
 
 
 def make_shapes(
@@ -30,7 +24,7 @@ def make_shapes(
     ] = 1,
     size: Annotated[str, typer.Option(metavar="PIXELS", help="Side of the images, or WIDTHxHEIGHT.")] = "416",
     val: Annotated[float, typer.Option(metavar="PART", help="The fraction of held-out images.")] = 0.2,
-    format: Annotated[str, typer.Option(metavar="LIST", help="What to write: coco, yolo or both.")] = "coco,yolo",
+    to: Annotated[str, typer.Option(metavar="LIST", help="What to write: coco, yolo or both.")] = "coco,yolo",
     handwritten: Annotated[
         bool | None,
         typer.Option(
@@ -43,6 +37,10 @@ def make_shapes(
     """Draw images of circles, ellipses, polygons, stars and digits, with exact boxes and masks.
 
     The same options draw the same images. The folder appears complete or not at all.
+
+    Examples:
+      ioukit make-shapes shapes --images 400 --seed 1
+      ioukit make-shapes shapes --size 192 --val 0.25 --to yolo
     """
     from ioukit.datasets.shapes.writing import check_request  # noqa: PLC0415 - only this command needs it
     from ioukit.datasets.shapes.writing import make_shapes as draw  # noqa: PLC0415
@@ -50,15 +48,13 @@ def make_shapes(
     talk = Talk(quiet=quiet)
     start = time.perf_counter()
     sides = _sides(size)
-    formats = [name.strip() for name in format.split(",")]
+    formats = [name.strip() for name in to.split(",")]
     with bad_use():
         check_request(folder, images=images, seed=seed, size=sides, val=val, formats=formats)
     with bad_input(), talk.busy(f"drawing {pluralize(images, 'image')}", long=images > 100):
         counts = draw(folder, images=images, seed=seed, size=sides, val=val, formats=formats, handwritten=handwritten)
     for split in ("train", "val"):
-        talk.say(
-            f"drew {split:5}  {pluralize(counts[split], 'image')}  {pluralize(counts[f'{split}_objects'], 'object')}"
-        )
+        talk.say(f"drew {split:5}  {pluralize(counts[split], 'image')}  {pluralize(counts[f'{split}_objects'], 'object')}")
     talk.say(f"wrote {printable(str(folder))}  {time.perf_counter() - start:.2f} s")
 
 

@@ -1,52 +1,41 @@
 """`ioukit nms`: suppresses, softens or fuses the overlapping detections of files."""
 
-import json as json_module
-import os
+import json as json_text
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
 import ioukit
-from ioukit.cli._arguments import QuietOption
-from ioukit.cli._data_files import check_readable_again, size_of
+from ioukit._output import printable, write_whole
+from ioukit.cli._arguments import OperatingPointsOption, ThreadsOption
+from ioukit.cli._data_files import check_readable_again, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._output import check_output, printable, write_whole
-from ioukit.cli._standard_input import input_files
-from ioukit.cli._survivors import Fusing, Suppressing, fused_records, surviving_records, surviving_rows
-from ioukit.cli._talk import Talk
+from ioukit.cli._output import AnswerOptions, QuietOption, SummaryOption, check_files
+from ioukit.cli._streams import Talk
+from ioukit.cli._survivors import Suppressing, fused_records, surviving_records, surviving_rows
 from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
-__all__ = ["EXAMPLES", "filter_files"]
+__all__ = ["filter_files"]
 
 _LONG_WORK = 30_000_000  # bytes of input; with more, the command shows that it is busy
 _COUNTS = b'{"output": '  # the beginning of the counts that --json writes
 
-EXAMPLES = """\b
-Examples:
-  ioukit nms detections.json -o filtered.json
-  ioukit nms detections.json -o filtered.json --iou 0.6 --score-threshold 0.05 --max-dets 100
-  ioukit nms detections.json -o filtered.json --operating-points points.json
-  ioukit nms detections.json -o filtered.json --soft gaussian --json | jq .kept
-  ioukit nms --fuse a.json b.json -o fused.json --weights 2,1
-"""
 
-
-# The function is long because its signature is the command line, a line or more per option.
+# Long: the signature is the command line, a line or more per option.
 def filter_files(
     files: Annotated[
         list[Path], typer.Argument(metavar="DT...", help="Detections: COCO results, .json or .json.gz; - is stdin.")
     ],
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write. An error leaves it unchanged.")],
-    iou: Annotated[
+    iou_threshold: Annotated[
         float | None,
         typer.Option(
             help="Threshold of the overlap; --soft gaussian has none. "
@@ -71,46 +60,54 @@ def filter_files(
         float | None,
         typer.Option(help="Leave out boxes with a lower score. [default: none; with --soft 0.001; with --fuse 0]"),
     ] = None,
-    operating_points: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Leave out boxes below the threshold of their class, as ioukit operate wrote it, and calibrate "
-            "scores if the file has a calibration.",
-        ),
-    ] = None,
+    operating_points: OperatingPointsOption = None,
     max_dets: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="The largest number of boxes per image. [default: all]")
     ] = None,
     class_agnostic: Annotated[
         bool, typer.Option("--class-agnostic", help="Let boxes of different classes remove each other.")
     ] = False,
-    json: Annotated[
-        JsonOutput | None, json_option("Print counts as one JSON object; with FILE, write it there.")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads to use; the results are the same. [default: all]")
-    ] = None,
+    threads: ThreadsOption = None,
+    json: SummaryOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Remove, soften or fuse the overlapping detections of COCO results, image by image and class by class.
 
     Records that are kept are written as they are in the file, in the same order and with all their fields; with --soft
     only the score changes. Fused records are new and have image_id, category_id, bbox and score.
+
+    Examples:
+      ioukit nms detections.json -o filtered.json
+      ioukit nms detections.json -o filtered.json --iou-threshold 0.6 --score-threshold 0.05 --max-dets 100
+      ioukit nms detections.json -o filtered.json --operating-points points.json
+      ioukit nms detections.json -o filtered.json --soft gaussian --json | jq .kept
+      ioukit nms --fuse a.json b.json -o fused.json --weights 2,1
     """
     start = time.perf_counter()
-    talk = Talk(quiet=quiet)
+    answer = AnswerOptions(json, quiet)
+    talk = answer.talk()
     sources = input_files(*files)
     points = _points(operating_points, score_threshold, alone=not fuse and soft is None)
-    read_too = [*sources, *([] if operating_points is None else [operating_points])]
-    _check_use(sources, output, json, fuse=fuse, inputs=read_too)
-    _check_options(
-        fuse,
-        soft,
-        for_soft={"--sigma": sigma},
-        for_fuse={"--weights": weights, "--confidence": confidence},
-        not_for_fuse={"--soft": soft, "--metric": metric, "--class-agnostic": class_agnostic or None},
-    )
+    inputs = [*sources, *([] if operating_points is None else [operating_points])]
+    check_files({"--output": output, "--json": answer.file}, inputs)
+    if output.suffix == ".gz":
+        raise typer.BadParameter(
+            f"{output}: expected a name without .gz, as the file is not packed", param_hint="--output"
+        )
+    if len(files) > 1 and not fuse:
+        raise typer.BadParameter(f"expected one file, got {len(files)}; --fuse takes several")
+    if answer.file is not None and not _may_hold_counts(answer.file):
+        # In `nms --fuse a.json --json b.json`, b.json is probably meant as an input.
+        raise typer.BadParameter(
+            f"{answer.file} holds no counts and would be overwritten: put --json last", param_hint="--json"
+        )
+    if not fuse:
+        with bad_use():
+            check_readable_again(sources, "the records that are kept are read again")
+    _refuse(soft == "gaussian", "is for --soft gaussian", {"--sigma": sigma})
+    _refuse(fuse, "is for --fuse", {"--weights": weights, "--confidence": confidence})
+    others = {"--soft": soft, "--metric": metric, "--class-agnostic": class_agnostic or None}
+    _refuse(not fuse, "cannot be used with --fuse", others)
     long = size_of(sources) > _LONG_WORK
     width = max(len(printable(str(path))) for path in sources)
     sets = [_read(path, talk, width, long, threads) for path in sources]
@@ -118,12 +115,19 @@ def filter_files(
     worked = time.perf_counter()
     with talk.busy("working", long=long):
         if fuse:
-            fusing = Fusing(0.55 if iou is None else iou, score_threshold or 0.0, confidence or "avg", max_dets)
             with bad_value(None):
-                lines = fused_records(sets, fusing, weights=_weights(weights), threads=threads)
+                lines = fused_records(
+                    sets,
+                    iou_threshold=0.55 if iou_threshold is None else iou_threshold,
+                    skip_box_threshold=score_threshold or 0.0,
+                    confidence=confidence or "avg",
+                    weights=_weights(weights),
+                    max_dets=max_dets,
+                    threads=threads,
+                )
         else:
             sigma = 0.5 if sigma is None else sigma
-            how = Suppressing(iou, metric or "iou", soft, sigma, score_threshold, max_dets, points)
+            how = Suppressing(iou_threshold, metric or "iou", soft, sigma, score_threshold, max_dets, points)
             with bad_value(None if points is None else "--operating-points"):
                 rows, scores = surviving_rows(sets[0], how, class_agnostic=class_agnostic, threads=threads)
             with bad_input():
@@ -132,25 +136,20 @@ def filter_files(
         write_whole(output, "[" + ",\n".join(lines) + "]\n")
     end = time.perf_counter()
 
-    given, images = sum(map(len, sets)), _number_of_images(sets)
+    given = sum(map(len, sets))
+    images = len(np.unique(np.concatenate([detections.image_ids for detections in sets])))
     verb = "fused into" if fuse else "kept"
     talk.say(f"{verb} {len(lines):,} of {given:,} in {images:,} images  {end - worked:.2f} s")
     talk.say(f"wrote {printable(str(output))}  {end - start:.2f} s in all")
-    if json is not None:
-        counts: dict[str, Any] = {
-            "output": str(output),
-            "detections": given,
-            "kept": len(lines),
-            "removed": given - len(lines),
-            "images": images,
-            "seconds": round(end - start, 3),
-        }
-        with bad_output():
-            json.write(json_module.dumps(counts), talk)
-
-
-def _number_of_images(sets: list[ioukit.Detections]) -> int:
-    return len(np.unique(np.concatenate([detections.image_ids for detections in sets])))
+    counts = {
+        "output": str(output),
+        "detections": given,
+        "kept": len(lines),
+        "removed": given - len(lines),
+        "images": images,
+        "seconds": round(end - start, 3),
+    }
+    answer.give(None, lambda: json_text.dumps(counts), talk)
 
 
 def _read(path: Path, talk: Talk, width: int, long: bool, threads: int | None) -> ioukit.Detections:
@@ -170,35 +169,14 @@ def _points(path: Path | None, score_threshold: float | None, *, alone: bool) ->
         return None
     if not alone:
         raise typer.BadParameter(
-            "cannot be used with --soft or --fuse, which make new scores: write a file, then filter it with --iou 1",
+            "cannot be used with --soft or --fuse, which make new scores: write a file, then filter it with "
+            "--iou-threshold 1",
             param_hint="--operating-points",
         )
     if score_threshold is not None:
         raise typer.BadParameter("--score-threshold is given, too", param_hint="--operating-points")
     with bad_input():
         return OperatingPoints.load(path)
-
-
-def _check_use(
-    files: Sequence[Path], output: Path, json: JsonOutput | None, *, fuse: bool, inputs: Sequence[Path]
-) -> None:
-    with bad_value("--output"):
-        check_output(output, inputs)
-        if output.suffix == ".gz":
-            raise ValueError(f"{output}: expected a name without .gz, as the file is not packed")
-    if len(files) > 1 and not fuse:
-        raise typer.BadParameter(f"expected one file, got {len(files)}; --fuse takes several")
-    if json is not None and json.path is not None:
-        with bad_value("--json"):
-            json.check(inputs)
-            if os.path.realpath(json.path) == os.path.realpath(output):
-                raise ValueError(f"{json.path} is the file of --output too")
-            if not _may_hold_counts(json.path):
-                # In `nms --fuse a.json --json b.json`, b.json is probably meant as an input.
-                raise ValueError(f"{json.path} holds no counts and would be overwritten: put --json last")
-    if not fuse:
-        with bad_use():
-            check_readable_again(files, "the records that are kept are read again")
 
 
 def _may_hold_counts(path: Path) -> bool:
@@ -209,23 +187,11 @@ def _may_hold_counts(path: Path) -> bool:
         return file.read(len(_COUNTS)) in (b"", _COUNTS)
 
 
-def _check_options(
-    fuse: bool,
-    soft: SoftMethod | None,
-    *,
-    for_soft: dict[str, object],
-    for_fuse: dict[str, object],
-    not_for_fuse: dict[str, object],
-) -> None:
+def _refuse(applies: bool, problem: str, options: Mapping[str, object]) -> None:
     """Refuses options that would have no effect. An option that was not given is None."""
-    for applies, options, problem in (
-        (soft == "gaussian", for_soft, "is for --soft gaussian"),
-        (fuse, for_fuse, "is for --fuse"),
-        (not fuse, not_for_fuse, "cannot be used with --fuse"),
-    ):
-        for option, given in options.items():
-            if given is not None and not applies:
-                raise typer.BadParameter(problem, param_hint=option)
+    for option, given in options.items():
+        if given is not None and not applies:
+            raise typer.BadParameter(problem, param_hint=option)
 
 
 def _weights(text: str | None) -> list[float] | None:

@@ -1,6 +1,7 @@
 """`ioukit operate`: score thresholds for a rule, and calibrated scores, in a file that other commands read."""
 
-import json as json_module
+import json
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,45 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import ioukit
-from ioukit.cli._arguments import (
-    ChosenClasses,
-    DetectionsPath,
-    GroundTruthPath,
-    QuietOption,
-    ThreadsOption,
-)
-from ioukit.cli._chosen_protocol import chosen_protocol
-from ioukit.cli._data_files import read_data, size_of
+from ioukit._output import aligned, printable
+from ioukit.cli._arguments import ReplicatesOption, SeedOption, ThreadsOption
+from ioukit.cli._compared_models import image_labels, labelled_files
+from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
-from ioukit.cli._json import JsonOutput, file_of, json_option
-from ioukit.cli._option_groups import ReadingOptions
-from ioukit.cli._options import chosen_classes
-from ioukit.cli._output import print_result, printable
-from ioukit.cli._result_files import check_outputs
-from ioukit.cli._rule_options import KindOption, ProtocolOption
-from ioukit.cli._standard_input import input_files
-from ioukit.cli._talk import Talk
-from ioukit.evaluation.kinds import find_kind
+from ioukit.cli._output import AnswerOptions, check_files
+from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes
+from ioukit.cli._tables import ranked_table
 
 if TYPE_CHECKING:
-    from ioukit.operating import Rule
+    from collections.abc import Sequence
 
-__all__ = ["EXAMPLES", "operate"]
+    from ioukit.operating import CalibrationFit, ClassThreshold, Rule, ThresholdChoice
+    from ioukit.statistics import Interval
+
+__all__ = ["operate"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 10_000_000  # bytes of input
 
-EXAMPLES = """\b
-Examples:
-  ioukit operate gt.json dt.json --rule f1
-  ioukit operate gt.json dt.json --rule precision=0.9 --per-class -o points.json
-  ioukit operate gt.json dt.json --rule cost=1:5 --class-cost person=1:20 -o points.json
-  ioukit operate gt.json dt.json --rule fppi=0.1 --calibrate platt -o points.json
-  ioukit nms dt.json -o kept.json --operating-points points.json
-"""
 
-
-# The function is long because its signature is the command line, a line or more per option.
+# Long: the steps of a command, one after the other.
 def operate(
     ground_truth: GroundTruthPath,
     detections: DetectionsPath,
@@ -76,75 +60,67 @@ def operate(
     calibrate_per_class: Annotated[
         bool, typer.Option("--calibrate-per-class", help="With --calibrate: a fit for each class, not one for all.")
     ] = False,
-    iou: Annotated[
+    iou_threshold: Annotated[
         float | None, typer.Option(metavar="IOU", help="IoU of a match. [default: the main one of the protocol]")
     ] = None,
     clusters: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE",
-            help="Images that belong together, such as frames of a video: a CSV file (image id or file name, cluster). "
-            "They stay together when images are split or drawn.",
+            metavar="CSV|NAME",
+            help="Images that belong together, such as frames of a video: a CSV file (image id or file name, cluster), "
+            "FILE.csv:COLUMN, or an attribute of the images. They stay together when images are split or drawn.",
         ),
     ] = None,
     splits: Annotated[
         int, typer.Option(min=0, metavar="N", help="How often images are split in halves: one to choose, one to count.")
     ] = 10,
-    replicates: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Replicates of the bootstrap, for intervals.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Decides halves and replicates.")] = 0,
-    json: Annotated[
-        JsonOutput | None,
-        json_option("Print one JSON object instead of the tables; with FILE, write it there and print the tables."),
-    ] = None,
-    iou_type: KindOption = "bbox",
-    protocol: ProtocolOption = None,
+    replicates: ReplicatesOption = 1000,
+    seed: SeedOption = 0,
+    named: NamedRules,
     classes: ChosenClasses = None,
     reading: ReadingOptions,
     threads: ThreadsOption = None,
-    quiet: QuietOption = False,
+    answer: AnswerOptions,
 ) -> None:
     """Choose score thresholds on evaluated images, and show what they give on other images.
 
-    Numbers marked with * are of images that the choice did not see: chosen on one half, counted on the other. With one
+    Numbers marked with * are of images that the choice did not see: chosen on one half, pluralize on the other. With one
     threshold for all classes, the table has the five best and worst classes by F1*.
+
+    Examples:
+      ioukit operate gt.json dt.json --rule f1
+      ioukit operate gt.json dt.json --rule precision=0.9 --per-class -o points.json
+      ioukit operate gt.json dt.json --rule cost=1:5 --class-cost person=1:20 -o points.json
+      ioukit operate gt.json dt.json --rule fppi=0.1 --calibrate platt -o points.json
+      ioukit nms dt.json -o kept.json --operating-points points.json
     """
-    # Long: each option is passed on.
     start = time.perf_counter()
-    talk = Talk(quiet=quiet)
+    talk = answer.talk()
     sources = input_files(ground_truth, detections)
     with bad_use():
-        check_outputs(
-            {"--output": output, "--json": file_of(json)}, [*sources, *([] if clusters is None else [clusters])]
-        )
+        check_files({"--output": output, "--json": answer.file}, [*sources, *labelled_files(clusters)])
         if calibrate_per_class and calibrate is None:
             raise typer.BadParameter("needs --calibrate", param_hint="--calibrate-per-class")
-        with bad_value("--iou-type"):
-            kind = find_kind(iou_type)
-        rules = chosen_protocol(protocol, kind)
+        kind, rules = named.found()
     from ioukit import operating  # noqa: PLC0415 - `ioukit --help` does not need it
-    from ioukit.cli._operating_text import calibration_text, choice_text  # noqa: PLC0415 - as above
 
     with bad_value("--rule"):
         wanted = operating.find_rule(rule)
-    with bad_value("--iou"):
-        rules.position_of_iou(rules.main_iou if iou is None else iou)
+    with bad_value("--iou-threshold"):
+        rules.position_of_iou(rules.main_iou if iou_threshold is None else iou_threshold)
     wanted = _with_costs(wanted, class_cost)
     long = size_of(sources) > _LONG_WORK
-    read_from = reading.sources(sources)
-    gt, dt = read_data(read_from, reading.on_invalid.value, threads, talk, long=long)
+    gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources))
     chosen = chosen_classes(classes, gt.categories)
+    common: dict[str, Any] = {"iou_threshold": iou_threshold, "replicates": replicates, "seed": seed}
+    if clusters is not None:
+        with bad_value("--clusters"), bad_input():
+            common["clusters"] = image_labels(clusters, gt)
     with bad_input(), talk.busy("evaluating", long=long):
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
-    common: dict[str, Any] = {"iou_threshold": iou, "replicates": replicates, "seed": seed}
+    fit = None
     with bad_use(), talk.busy("choosing", long=long):
-        if clusters is not None:
-            from ioukit.cli._image_labels import labels_of_file  # noqa: PLC0415 - for those who give the file
-
-            common["clusters"] = labels_of_file(clusters, gt)
         choice = operating.choose_thresholds(evaluation, wanted, per_class=per_class, splits=splits, **common)
-        fit = None
         if calibrate is not None:
             fit = operating.calibrate(evaluation, calibrate, per_class=calibrate_per_class, **common)
     result = {
@@ -152,17 +128,16 @@ def operate(
         "calibration": None if fit is None else fit.to_dict(),
         "output": None if output is None else str(output),
     }
-    with bad_output():
-        if output is not None:
+    if output is not None:
+        with bad_output():
             choice.operating_points(() if fit is None else fit).save(output)
-            talk.say(f"wrote {printable(str(output))}")
-        if json is not None and json.path is not None:
-            json.write(json_module.dumps(result, allow_nan=False), talk)
-    talk.say(f"done {time.perf_counter() - start:.2f} s")
-    if json is not None and json.path is None:
-        json.write(json_module.dumps(result, allow_nan=False), talk)
-    else:
-        print_result("\n\n".join([choice_text(choice), *([] if fit is None else [calibration_text(fit)])]))
+        talk.say(f"wrote {printable(str(output))}")
+    answer.give(
+        lambda: "\n\n".join([_choice_text(choice), *([] if fit is None else [_calibration_text(fit)])]),
+        lambda: json.dumps(result, allow_nan=False),
+        talk,
+        done=f"done {time.perf_counter() - start:.2f} s",
+    )
 
 
 def _with_costs(rule: "Rule", words: list[str] | None) -> "Rule":
@@ -183,3 +158,120 @@ def _with_costs(rule: "Rule", words: list[str] | None) -> "Rule":
             assert isinstance(one, LeastCost)
             found[name] = (one.false_positive, one.missed)
         return LeastCost(rule.false_positive, rule.missed, found)
+
+
+def _choice_text(choice: "ThresholdChoice") -> str:
+    """The thresholds as a table, and what a user must know about them."""
+    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
+    from ioukit.operating import FBeta  # noqa: PLC0415 - as above
+
+    settings = choice.settings
+    kind = "one threshold per class" if choice.per_class else "one threshold for all classes"
+    head = (
+        f"{choice.rule.text}, {kind}, IoU {settings['iou_threshold']:g}, "
+        f"{pluralize(_whole(settings['images']), 'image')}, {pluralize(_whole(settings['objects']), 'object')}"
+    )
+    beta = choice.rule.beta if isinstance(choice.rule, FBeta) else 1.0
+    f = f"F{beta:g}"
+    columns = ["class", "objects", "threshold", "precision", "recall", f, "precision*", "recall*", f"{f}*"]
+    found = [one for one in choice.classes if one.num_ground_truth]
+    held_out = any(not math.isnan(one.held_out.f_beta) for one in found)
+
+    def value(one: "ClassThreshold") -> float:
+        return one.held_out.f_beta if held_out else one.chosen.f_beta
+
+    if not choice.per_class:  # otherwise each has a threshold, and all are shown in their order
+        found.sort(key=lambda one: (math.isnan(value(one)), -value(one)))
+    table = ranked_table(
+        [columns, _row(choice.overall)],
+        found,
+        _row,
+        undefined=lambda one: math.isnan(value(one)),
+        every=choice.per_class,
+    )
+    lines = [head, table, "* on images that the choice did not see", *_intervals(choice, f), *_notes(choice)]
+    return "\n".join(lines)
+
+
+def _row(one: "ClassThreshold") -> list[str]:
+    numbers = [value for shown in (one.chosen, one.held_out) for value in (shown.precision, shown.recall, shown.f_beta)]
+    threshold = "-" if math.isnan(one.threshold) else f"{one.threshold:.4f}"
+    return [printable(one.name), f"{one.num_ground_truth:,}", threshold, *map(_number, numbers)]
+
+
+def _intervals(choice: "ThresholdChoice", f: str) -> list[str]:
+    """A line for each number on other images, with its interval."""
+    found = choice.overall.held_out.intervals
+    names = {
+        "precision": "precision*", "recall": "recall*", "f_beta": f"{f}*",
+        "false_positives_per_image": "false positives per image*", "cost_per_image": "cost per image*",
+    }  # fmt: skip
+    lines = [f"{names[key]} {_spread(one)}" for key, one in found.items()]
+    if not choice.per_class and choice.overall.interval.replicates:
+        lines.insert(0, f"threshold {_spread(choice.overall.interval)}")
+    return lines
+
+
+def _spread(one: "Interval") -> str:
+    if math.isnan(one.low):
+        return _number(one.value)
+    return f"{_number(one.value)}, {one.level:.0%} interval {_number(one.low)} to {_number(one.high)}"
+
+
+def _notes(choice: "ThresholdChoice") -> list[str]:
+    from ioukit.operating import PrecisionAtLeast, RecallAtLeast  # noqa: PLC0415 - as above
+
+    notes = []
+    if choice.not_reached:
+        instead = "no detection counts"
+        if isinstance(choice.rule, RecallAtLeast):
+            instead = "the highest recall is taken"
+        names = _names([one.name for one in choice.not_reached])
+        notes.append(f"not reached, so {instead}: {names}")
+    bare = [one.name for one in choice.classes if one.how == "no objects"] if choice.per_class else []
+    if bare:
+        notes.append(f"no objects, so the threshold of all classes is taken: {_names(bare)}")
+    shown = choice.overall.held_out.precision
+    if isinstance(choice.rule, PrecisionAtLeast) and shown < choice.rule.precision:
+        notes.append(
+            f"on other images the precision is {_number(shown)}, below the {choice.rule.precision:g} asked for"
+        )
+    shown = choice.overall.held_out.recall
+    if isinstance(choice.rule, RecallAtLeast) and shown < choice.rule.recall:
+        notes.append(f"on other images the recall is {_number(shown)}, below the {choice.rule.recall:g} asked for")
+    return notes
+
+
+def _names(names: "Sequence[str]") -> str:
+    shown = ", ".join(printable(name) for name in names[:8])
+    return f"{shown} and {len(names) - 8} more" if len(names) > 8 else shown
+
+
+def _calibration_text(fit: "CalibrationFit") -> str:
+    """The calibration errors before and after, as a table."""
+    from ioukit.operating.calibration_records import KEYS  # noqa: PLC0415 - as above
+
+    maps = "one map for all classes" if len(fit.maps) == 1 else f"one map per class ({len(fit.maps)})"
+    rows = [["error", "before", "after*", "difference", "interval"]]
+    for key in KEYS:
+        if math.isnan(fit.before[key]):
+            continue
+        one = fit.differences.get(key)
+        spread = "" if one is None or math.isnan(one.low) else f"{one.low:+.4f} to {one.high:+.4f}"
+        apart = fit.after[key] - fit.before[key]
+        rows.append([key, f"{fit.before[key]:.4f}", f"{fit.after[key]:.4f}", f"{apart:+.4f}", spread])
+    lines = [
+        f"calibration by {fit.method}, {maps}, {fit.before.bins} ranges of scores", aligned(rows),
+        f"* each image by a map that was fitted without it, in {fit.folds} parts",
+    ]  # fmt: skip
+    if fit.shared:
+        lines.append(f"few detections, so the map of all classes is taken: {_names(fit.shared)}")
+    return "\n".join(lines)
+
+
+def _whole(value: object) -> int:
+    return int(str(value))
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ioukit.cli._arguments import QuietOption
-from ioukit.cli._errors import bad_input, bad_use
-from ioukit.cli._output import check_output, printable, write_whole
-from ioukit.cli._talk import Talk
+from ioukit._output import printable, write_whole
+from ioukit.cli._errors import bad_output
+from ioukit.cli._output import QuietOption, check_files
+from ioukit.cli._streams import Talk
 
 __all__ = ["playground"]
 
@@ -25,8 +25,7 @@ def playground(
     from ioukit.report import playground_page  # noqa: PLC0415 - only this command needs it
 
     talk = Talk(quiet=quiet)
-    with bad_use():
-        check_output(output, [])
-    with bad_input():
+    check_files({"--output": output}, [])
+    with bad_output():
         write_whole(output, playground_page())
     talk.say(f"wrote {printable(str(output))}: open it in a browser")

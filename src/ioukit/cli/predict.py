@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
-import json as json_module
+import json as json_text
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
-from ioukit._checks import pluralize
-from ioukit.cli._arguments import QuietOption
+from ioukit._output import printable, whole_file
+from ioukit.cli._arguments import OperatingPointsOption
+from ioukit.cli._data_files import input_files
+from ioukit.cli._detector_data import (
+    BatchOption,
+    DeviceOption,
+    Images,
+    ImagesOption,
+    NetworkPath,
+    SplitOption,
+    check_split,
+    ids,
+    read_images,
+)
 from ioukit.cli._errors import bad_input, bad_use
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._output import print_result, printable, whole_file
-from ioukit.cli._prediction_inputs import drawings, ids, read_images, with_results
-from ioukit.cli._standard_input import input_files
-from ioukit.cli._talk import Talk
+from ioukit.cli._output import AnswerOptions, QuietOption, json_option
+from ioukit.cli._streams import Talk, print_result
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from ioukit.postprocess import OperatingPoints
-    from ioukit.torch.detector.data import OnInvalid
+    from ioukit.torch.detector.data import Pixels
     from ioukit.torch.detector.model import Config
     from ioukit.torch.detector.predict import Result
 
-__all__ = ["EXAMPLES", "predict"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit predict run/best.safetensors photo.jpg
-  ioukit predict run/best.safetensors photos/ --draw drawn/ --score 0.4
-  ioukit predict run/best.safetensors photos/ --operating-points points.json
-  ioukit predict run/best.safetensors photos/ --json detections.json
-  ioukit predict run/best.safetensors photos/ --json detections.json --ids-from gt.json
-  ioukit predict run/best.safetensors val.json --images val/ --score 0.001 --json=detections.json
-"""
+__all__ = ["predict"]
 
 
+# Long: the steps of a command, one after the other.
 def predict(
-    network: Annotated[Path, typer.Argument(metavar="NETWORK", help="The network, such as best.safetensors.")],
+    network: NetworkPath,
     images: Annotated[
         list[Path],
         typer.Argument(
@@ -49,7 +53,7 @@ def predict(
         Path | None, typer.Option(metavar="DIR", help="Draw the boxes on copies of the images in this folder.")
     ] = None,
     json: Annotated[
-        JsonOutput | None,
+        Path | None,
         json_option(
             "Print COCO results as JSON instead of the lines; with FILE, write them there and print the lines."
         ),
@@ -59,26 +63,21 @@ def predict(
         typer.Option(
             metavar="FILE",
             help="With --json: take image_id and category_id from this COCO file, by file name and class name. "
-            "[default: those of the data set, else counted from 1]",
+            "[default: those of the data set, else pluralize from 1]",
         ),
     ] = None,
-    folder: Annotated[
-        Path | None, typer.Option("--images", metavar="DIR", help="Folder of the images, for a COCO file.")
+    folder: ImagesOption = None,
+    split: SplitOption = "val",
+    score_threshold: Annotated[
+        float | None, typer.Option(help="Leave out boxes with a lower score. [default: 0.25]")
     ] = None,
-    split: Annotated[str, typer.Option(help="Split of data.yaml: val or train.")] = "val",
-    score: Annotated[float | None, typer.Option(help="Leave out boxes with a lower score. [default: 0.25]")] = None,
-    operating_points: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Leave out boxes below the threshold of their class, as ioukit operate wrote it, and calibrate "
-            "scores if the file has a calibration.",
-        ),
-    ] = None,
-    iou: Annotated[float, typer.Option(help="Of two boxes of a class with an IoU above this, keep the better.")] = 0.5,
+    operating_points: OperatingPointsOption = None,
+    iou_threshold: Annotated[
+        float, typer.Option(help="Of two boxes of a class with an IoU above this, keep the better.")
+    ] = 0.5,
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="The largest number of boxes per image.")] = 100,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images per step.")] = 8,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, ... [default: cuda if there is one]")] = None,
+    batch: BatchOption = 8,
+    device: DeviceOption = None,
     on_invalid: Annotated[
         str, typer.Option(help="A file that cannot be read as an image: error, or skip and report it.")
     ] = "error",
@@ -87,59 +86,70 @@ def predict(
     """Find objects in images: a line per box on stdout, and optionally drawings or COCO results.
 
     A line is: image, class, score, and the corners x1 y1 x2 y2 in pixels, separated by tabs.
+
+    Examples:
+      ioukit predict run/best.safetensors photo.jpg
+      ioukit predict run/best.safetensors photos/ --draw drawn/ --score-threshold 0.4
+      ioukit predict run/best.safetensors photos/ --operating-points points.json
+      ioukit predict run/best.safetensors photos/ --json detections.json
+      ioukit predict run/best.safetensors photos/ --json detections.json --ids-from gt.json
+      ioukit predict run/best.safetensors val.json --images val/ --score-threshold 0.001 --json=detections.json
     """
-    # Long: each option takes a line or more.
-    talk = Talk(quiet=quiet)
+    answer = AnswerOptions(json, quiet)
+    talk = answer.talk()
     sources = input_files(*images) if ids_from is None else input_files(*images, ids_from)
     with bad_use():
         from ioukit.datasets import GroundTruth  # noqa: PLC0415
         from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415 - PyTorch takes a second
+        from ioukit.torch.detector.data import check_on_invalid  # noqa: PLC0415
         from ioukit.torch.detector.predict import predict as results_of  # noqa: PLC0415
+        from ioukit.torch.detector.predict import to_coco  # noqa: PLC0415
 
-        policy = _check_options(json, ids_from, split, on_invalid)
+        part = check_split(split)
+        _check_options(answer, ids_from)
+        policy = check_on_invalid(on_invalid)
         model = load_model(network, device)
-        points = _points(operating_points, score, model.config)
+        points = _points(operating_points, score_threshold, model.config)
     with bad_input():
-        given = read_images(sources[: len(images)], folder, split, policy, talk)  # type: ignore[arg-type]
+        given = read_images(sources[: len(images)], folder, part, policy, talk)
         ground_truth = None if ids_from is None else GroundTruth.from_coco(sources[-1])
     with bad_use():
         image_ids, class_ids = ids(given, model.config, ground_truth, source=ids_from or images[0])
-        if json is not None:
-            json.check([network, *given.files, *sources, *([] if operating_points is None else [operating_points])])
-        targets = None if draw is None else drawings(given.files, draw)
-    if json is not None and ground_truth is None and given.data is None:
+        answer.check([network, *given.files, *sources, *([] if operating_points is None else [operating_points])])
+        targets = None if draw is None else _drawings(given.files, draw)
+    if answer.json is not None and ground_truth is None and given.data is None:
         talk.say("note image_id and category_id count from 1; use --ids-from to take them from a COCO file")
     results: dict[int, Result] = {}
     with bad_input(FloatingPointError):
         if draw is not None:
             draw.mkdir(parents=True, exist_ok=True)
         answers = results_of(
-            model, given.opened, score_threshold=score, operating_points=points, iou_threshold=iou,
+            model, given.opened, score_threshold=score_threshold, operating_points=points, iou_threshold=iou_threshold,
             max_detections=max_dets, batch=batch, on_invalid=policy,
         )  # fmt: skip
-        for position, result in with_results(given, answers, talk):
+        for position, result in _with_results(given, answers, talk):
             results[position] = result
-            if json is None or json.path is not None:
+            if not answer.is_json:
                 _print_boxes(given.files[position], result)
             if targets is not None:
                 _draw(result, targets[position])
-        if json is not None:
-            json.write(_to_json(results, image_ids, class_ids), talk)
+    answer.give(
+        None, lambda: json_text.dumps(to_coco(results.values(), [image_ids[at] for at in results], class_ids)), talk
+    )
     boxes = sum(len(result.boxes) for result in results.values())
+    from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
+
     talk.say(f"found {pluralize(boxes, 'box')} in {pluralize(len(results), 'image')}")
 
 
-def _check_options(json: JsonOutput | None, ids_from: Path | None, split: str, on_invalid: str) -> OnInvalid:
-    from ioukit.torch.detector.data import SUFFIXES, check_on_invalid  # noqa: PLC0415
+def _check_options(answer: AnswerOptions, ids_from: Path | None) -> None:
+    from ioukit.torch.detector.data import SUFFIXES  # noqa: PLC0415
 
-    if split not in ("train", "val"):
-        raise ValueError(f"unknown split {split!r}; choose from train, val")
-    if ids_from is not None and json is None:
+    if ids_from is not None and answer.json is None:
         raise ValueError("--ids-from needs --json: the lines on stdout have no ids")
-    if json is not None and json.path is not None and json.path.suffix.lower() in SUFFIXES:
+    if answer.file is not None and answer.file.suffix.lower() in SUFFIXES:
         # In `predict NETWORK a.jpg --json b.jpg`, b.jpg is probably meant as an image.
-        raise ValueError(f"--json would write {json.path}, which has the name of an image: put --json last")
-    return check_on_invalid(on_invalid)
+        raise ValueError(f"--json would write {answer.file}, which has the name of an image: put --json last")
 
 
 def _points(path: Path | None, score: float | None, config: Config) -> OperatingPoints | None:
@@ -147,7 +157,7 @@ def _points(path: Path | None, score: float | None, config: Config) -> Operating
     if path is None:
         return None
     if score is not None:
-        raise ValueError("--score and --operating-points are two thresholds: expected one of them")
+        raise ValueError("--score-threshold and --operating-points are two thresholds: expected one of them")
     from ioukit.postprocess import OperatingPoints  # noqa: PLC0415
 
     points = OperatingPoints.load(path)
@@ -181,7 +191,40 @@ def _draw(result: Result, path: Path) -> None:
         Image.fromarray(draw(result)).save(unfinished, format="PNG")
 
 
-def _to_json(results: dict[int, Result], image_ids: list[int], class_ids: list[int]) -> str:
-    from ioukit.torch.detector.predict import to_coco  # noqa: PLC0415
+def _drawings(files: Sequence[Path], folder: Path) -> list[Path]:
+    """The path of the drawing of each file.
 
-    return json_module.dumps(to_coco(results.values(), [image_ids[position] for position in results], class_ids))
+    Raises:
+        ValueError: If two drawings would have one name, or one would overwrite an image.
+    """
+    owner: dict[Path, Path] = {}
+    targets = [folder / f"{file.stem}.png" for file in files]
+    inputs = {os.path.realpath(file) for file in files}
+    for file, target in zip(files, targets, strict=True):
+        if target in owner:
+            raise ValueError(f"{owner[target]} and {file} would both be drawn to {target}")
+        if os.path.realpath(target) in inputs:
+            raise ValueError(f"{target} is an input and would be overwritten")
+        owner[target] = file
+    return targets
+
+
+def _with_results(images: Images, results: Iterable[Result], talk: Talk) -> Iterator[tuple[int, Result]]:
+    """The results with the positions of their images; images that were skipped are reported."""
+    position = 0
+    for result in results:
+        while not _is_of(result.image, images.opened[position]):
+            _say_skipped(images.files[position], talk)
+            position += 1
+        yield position, result
+        position += 1
+    for file in images.files[position:]:
+        _say_skipped(file, talk)
+
+
+def _is_of(shown: Any, image: Path | Pixels) -> bool:
+    return shown is image if isinstance(image, np.ndarray) else shown == str(image)
+
+
+def _say_skipped(file: Path, talk: Talk) -> None:
+    talk.say(f"note skipped {printable(str(file))}: it cannot be read as an image")

@@ -1,34 +1,22 @@
 """`ioukit runs`: the runs of a ledger."""
 
-import json as json_module
+import json
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ioukit.cli._arguments import QuietOption
+from ioukit._output import aligned, printable
 from ioukit.cli._errors import bad_output, bad_use
-from ioukit.cli._json import JsonOutput, json_option
-from ioukit.cli._ledger import LedgerOption, about_runs, number, shown_pairs
-from ioukit.cli._output import print_result, printable
-from ioukit.cli._run_log import parse_tags
-from ioukit.cli._talk import Talk
+from ioukit.cli._ledger import LedgerOption, about_runs, number_text, pairs_text, parse_tags
+from ioukit.cli._output import AnswerOptions
 from ioukit.runs import Ledger, Run
 from ioukit.runs.ledger.selecting import number_of
 
-__all__ = ["EXAMPLES", "list_runs"]
+__all__ = ["list_runs"]
 
 _SHOWN = 3  # numbers of the summary, if no columns are asked for
-
-EXAMPLES = """\b
-Examples:
-  ioukit runs --log runs.db
-  ioukit runs --log runs.db --name "yolo-*" --tag lr=1e-3 --sort AP --last 10
-  ioukit runs --log runs.db --columns AP,APs,latency --json
-  ioukit runs --log runs.db --delete B@2
-  ioukit runs --log runs.db --tag release --export releases.db
-"""
 
 
 def list_runs(
@@ -48,7 +36,7 @@ def list_runs(
         ),
     ] = None,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N runs, after sorting.")] = None,
-    columns: Annotated[
+    keys: Annotated[
         str | None,
         typer.Option(
             metavar="LIST", help="The numbers to show: AP,APs,latency. [default: the first three, all values]"
@@ -61,20 +49,23 @@ def list_runs(
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also copy the runs that are listed into this ledger.")
     ] = None,
-    json: Annotated[
-        JsonOutput | None,
-        json_option("Print one JSON object instead of the table; with FILE, write it there and print the table."),
-    ] = None,
-    quiet: QuietOption = False,
+    answer: AnswerOptions,
 ) -> None:
     """List the runs of a ledger, in the order in which they were added.
 
     A run is chosen by its name: B is the newest run of this name, B@2 the second one, @7 the one with the id 7.
+
+    Examples:
+      ioukit runs --log runs.db
+      ioukit runs --log runs.db --name "yolo-*" --tag lr=1e-3 --sort AP --last 10
+      ioukit runs --log runs.db --keys AP,APs,latency --json
+      ioukit runs --log runs.db --delete B@2
+      ioukit runs --log runs.db --tag release --export releases.db
     """
-    talk = Talk(quiet=quiet)
+    talk = answer.talk()
     ledger = Ledger(log)
     if delete:
-        if any(one is not None for one in (name, tag, sort, last, columns, export, json)):
+        if any(one is not None for one in (name, tag, sort, last, keys, export, answer.json)):
             raise typer.BadParameter("stands alone: it deletes the runs that it names", param_hint="--delete")
         with about_runs(), bad_output():
             deleted = ledger.delete(delete)
@@ -82,31 +73,30 @@ def list_runs(
             talk.say(f"deleted {printable(run.reference)} (id {run.id})")
         return
     with bad_use():
-        if json is not None:
-            json.check([log])
+        answer.check([log])
     with about_runs():
         runs = ledger.runs(name=name, tags=parse_tags(tag or ()), sort=sort, last=last)
-        keys = _keys(runs, columns)
+        shown = _keys(runs, keys)
         if export is not None:
             added = ledger.copy_to(Ledger(export), [run.id for run in runs])
             talk.say(f"copied {len(added):,} of {len(runs):,} runs to {printable(str(export))}")
-    if json is not None:
-        with bad_output():
-            json.write(json_module.dumps({"runs": [run.to_dict() for run in runs]}), talk)
-    if json is None or json.path is not None:
-        print_result(_table(runs, keys) if runs else "no runs")
+    answer.give(
+        lambda: _table(runs, shown) if runs else "no runs",
+        lambda: json.dumps({"runs": [run.to_dict() for run in runs]}),
+        talk,
+    )
 
 
-def _keys(runs: tuple[Run, ...], columns: str | None) -> list[str]:
+def _keys(runs: tuple[Run, ...], asked: str | None) -> list[str]:
     """The numbers to show.
 
     Raises:
         ValueError: If no run has one that is asked for.
     """
     first = list(dict.fromkeys(key for run in runs for key in list(run.summary)[:_SHOWN]))
-    if columns is None:
+    if asked is None:
         return [*first, *dict.fromkeys(key for run in runs for key in run.values if key not in first)]
-    keys = [key.strip() for key in columns.split(",")]
+    keys = [key.strip() for key in asked.split(",")]
     known = [*dict.fromkeys(key for run in runs for key in (*run.summary, *run.values))]
     known += [*dict.fromkeys(f"counts/{key}" for run in runs for key in run.counts)]
     for key in keys:
@@ -119,30 +109,15 @@ def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
     """A line per run: how it is chosen, when it was added, its numbers and its tags."""
     head = ["run", "id", "created", *map(printable, keys), "tags"]
     rows = [
-        [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), _tags(run)]
+        [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), pairs_text(run.tags)]
         for run in runs
     ]
-    table = [head, *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join("  ".join(_aligned(row, widths)).rstrip() for row in table)
-
-
-def _aligned(row: list[str], widths: list[int]) -> list[str]:
-    text = {0, 2, len(row) - 1}
-    return [
-        cell.ljust(width) if at in text else cell.rjust(width)
-        for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
+    return aligned([head, *rows], left=(0, 2, -1))
 
 
 def _numbers(run: Run, keys: list[str]) -> list[str]:
     found = [number_of(run, key) for key in keys]
     return [
-        f"{value:,.0f}" if key.startswith("counts/") and not math.isnan(value) else number(value)
+        f"{value:,.0f}" if key.startswith("counts/") and not math.isnan(value) else number_text(value)
         for key, value in zip(keys, found, strict=True)
     ]
-
-
-def _tags(run: Run) -> str:
-    tags: dict[str, Any] = dict(run.tags)
-    return shown_pairs(tags)

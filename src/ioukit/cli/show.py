@@ -1,67 +1,54 @@
 """`ioukit show`: one run of a ledger."""
 
-import json as json_module
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._analysis import analyse, analysis_table
-from ioukit.cli._arguments import QuietOption, ThreadsOption
-from ioukit.cli._class_table import class_table
+from ioukit._output import printable
+from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
 from ioukit.cli._errors import bad_input, bad_output, bad_use
-from ioukit.cli._json import JsonOutput, file_of, json_option
-from ioukit.cli._ledger import LedgerOption, about_runs, described
-from ioukit.cli._output import print_result, printable
-from ioukit.cli._report import check_report, write_report
-from ioukit.cli._result_files import check_outputs
-from ioukit.cli._talk import Talk
+from ioukit.cli._ledger import LedgerOption, about_runs, describe_run
+from ioukit.cli._output import AnswerOptions
+from ioukit.cli._report import ReportOption, ReportOptions
+from ioukit.cli._tables import analyse, evaluation_table
 from ioukit.runs import Ledger
 
-__all__ = ["EXAMPLES", "show_run"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit show --log runs.db B
-  ioukit show --log runs.db B@2 --per-class
-  ioukit show --log runs.db B --errors
-  ioukit show --log runs.db B --report report.html
-  ioukit show --log runs.db B --json | jq .summary.AP
-  ioukit show --log runs.db B --save-table matches.npz
-"""
+__all__ = ["show_run"]
 
 
 def show_run(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A name such as B, or B@2, or an id such as @7.")],
     *,
     log: LedgerOption,
-    per_class: Annotated[
-        bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
-    ] = False,
+    per_class: BestAndWorstOption = False,
     errors: Annotated[
-        bool,
-        typer.Option("--errors", help="Show also the error kinds of TIDE and the score of the best F1."),
+        bool, typer.Option("--errors", help="Show also the error kinds of TIDE and the score of the best F1.")
     ] = False,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write one HTML page to look at: curves, errors.")
-    ] = None,
+    report: ReportOption = None,
     save_table: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also write the match table, which ioukit.evaluation.load_table reads."),
     ] = None,
-    json: Annotated[
-        JsonOutput | None,
-        json_option("Print one JSON object instead of the text; with FILE, write it there and print the text."),
-    ] = None,
     threads: ThreadsOption = None,
-    quiet: QuietOption = False,
+    answer: AnswerOptions,
 ) -> None:
-    """Show a run of a ledger: where it comes from, and all its numbers."""
-    talk = Talk(quiet=quiet)
+    """Show a run of a ledger: where it comes from, and all its numbers.
+
+    Examples:
+      ioukit show --log runs.db B
+      ioukit show --log runs.db B@2 --per-class
+      ioukit show --log runs.db B --errors
+      ioukit show --log runs.db B --report report.html
+      ioukit show --log runs.db B --json | jq .summary.AP
+      ioukit show --log runs.db B --save-table matches.npz
+    """
+    talk, page = answer.talk(), ReportOptions(report)
     ledger = Ledger(log)
     with bad_use():
-        check_report(report, None, [log], file_of(json))
-        check_outputs({"--json": file_of(json), "--report": report, "--save-table": save_table}, [log])
+        page.check([log])
+        answer.check([log], {"--report": report, "--save-table": save_table})
     with about_runs():
         found = ledger.run(run)
         evaluation = ledger.evaluation(found, threads=threads)
@@ -74,16 +61,10 @@ def show_run(
         with bad_output():
             save(evaluation.matches, save_table)
         talk.say(f"wrote {printable(str(save_table))}")
-    if report is not None:
-        write_report(evaluation, report, None, threads, talk, long=False)
-    if json is not None:
-        about = {**found.to_dict(), "settings": dict(found.settings)}
-        with bad_output():
-            json.write(json_module.dumps({"run": about, **evaluation.to_dict(), **sections}, allow_nan=False), talk)
-    if json is None or json.path is not None:
-        tables = [described(found), evaluation.table()]
-        if evaluation.per_class:
-            tables.append(class_table(evaluation.per_class, evaluation.protocol, every=per_class))
-        if analysis is not None:
-            tables.append(analysis_table(analysis))
-        print_result("\n\n".join(tables))
+    page.write("write_report", evaluation, evaluation.ground_truth, talk, long=False, threads=threads)
+    about = {**found.to_dict(), "settings": dict(found.settings)}
+    answer.give(
+        lambda: f"{describe_run(found)}\n\n{evaluation_table(evaluation, analysis, every=per_class)}",
+        lambda: json.dumps({"run": about, **evaluation.to_dict(), **sections}, allow_nan=False),
+        talk,
+    )

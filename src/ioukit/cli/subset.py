@@ -6,104 +6,64 @@ from typing import Annotated, Any
 
 import typer
 
-from ioukit.cli._arguments import OnInvalid, OnInvalidOption, QuietOption, ReaderOptions, ThreadsOption
-from ioukit.cli._data_sets import (
-    ForceOption,
-    FromOption,
-    InputPath,
-    Job,
-    OutputPath,
-    SummaryOption,
-    ToOption,
-    convert_data,
-)
-from ioukit.cli._options import parse_classes
-from ioukit.cli._talk import Talk
+from ioukit.cli._data_sets import InputPath, OutputPath, ToOption, WritingOptions, convert_data
+from ioukit.cli._rules import parse_classes, parse_list
 
-__all__ = ["EXAMPLES", "subset"]
-
-EXAMPLES = """\b
-Examples:
-  ioukit subset instances.json people.json --classes person --drop-empty-images
-  ioukit subset instances.json small.json --sizes small,4096:9216
-  ioukit subset instances.json tenth.json --share 0.1 --seed 1
-  ioukit subset results.json tenth_results.json --ground-truth tenth.json
-"""
+__all__ = ["subset"]
 
 
-# The function is long because its signature is the command line, a line or more per option.
 def subset(
     source: InputPath,
     output: OutputPath,
     *,
     classes: Annotated[
-        list[str] | None, typer.Option("--classes", metavar="LIST", help="The classes to keep, by name or id.")
+        list[str] | None, typer.Option(metavar="LIST", help="The classes to keep, by name or id.")
     ] = None,
     images: Annotated[
         list[str] | None,
-        typer.Option(
-            "--images", metavar="LIST", help="The images to keep, by id or file name; @FILE has one per line."
-        ),
+        typer.Option(metavar="LIST", help="The images to keep, by id or file name; @FILE has one per line."),
     ] = None,
     sizes: Annotated[
         list[str] | None,
         typer.Option(
-            "--sizes",
-            metavar="LIST",
-            help="The objects to keep, by area: small, medium, large, or low:high in square pixels.",
+            metavar="LIST", help="The objects to keep, by area: small, medium, large, or low:high in square pixels."
         ),
     ] = None,
     drop_empty_images: Annotated[
         bool, typer.Option("--drop-empty-images", help="Then leave out the images without objects.")
     ] = False,
-    count: Annotated[
-        int | None, typer.Option("--count", min=0, metavar="N", help="Draw N of the images at random.")
-    ] = None,
+    count: Annotated[int | None, typer.Option(min=0, metavar="N", help="Draw N of the images at random.")] = None,
     share: Annotated[
-        float | None,
-        typer.Option("--share", metavar="PART", help="Draw this share of the images at random, from 0 to 1."),
+        float | None, typer.Option(metavar="PART", help="Draw this share of the images at random, from 0 to 1.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed for drawing at random.")] = 0,
-    target_format: ToOption = None,
-    source_format: FromOption = None,
-    truth: Annotated[
+    to: ToOption = None,
+    ground_truth: Annotated[
         Path | None,
-        typer.Option(
-            "--ground-truth", metavar="GT", help="IN is detections: keep those on the images and of the classes of GT."
-        ),
+        typer.Option(metavar="GT", help="IN is detections: keep those on the images and of the classes of GT."),
     ] = None,
-    options: ReaderOptions = None,
-    force: ForceOption = False,
-    on_invalid: OnInvalidOption = OnInvalid.ERROR,
-    json: SummaryOption = None,
-    threads: ThreadsOption = None,
-    quiet: QuietOption = False,
+    options: WritingOptions,
 ) -> None:
     """Write a part of a data set: some classes, images or sizes of objects, or images drawn at random.
 
     The options apply in the order in which they are listed below. Images without objects stay unless
     --drop-empty-images is given. Ids stay as they are. The same seed draws the same images.
+
+    Examples:
+      ioukit subset instances.json people.json --classes person --drop-empty-images
+      ioukit subset instances.json small.json --sizes small,4096:9216
+      ioukit subset instances.json tenth.json --share 0.1 --seed 1
+      ioukit subset results.json tenth_results.json --ground-truth tenth.json
     """
     conditions = {"--classes": classes, "--images": images, "--sizes": sizes, "--count": count, "--share": share}
     given = [name for name, value in conditions.items() if value is not None]
-    if truth is not None and (given or drop_empty_images):
+    if ground_truth is not None and (given or drop_empty_images):
         raise typer.BadParameter(
             "makes no subset of detections: make the subset of the ground truth, and name it with --ground-truth",
             param_hint=[*given, "--drop-empty-images"][0],
         )
     if count is not None and share is not None:
         raise typer.BadParameter("--count is given, too: give one of the two", param_hint="--share")
-    job = Job.of(
-        [source],
-        output,
-        (source_format, target_format),
-        truth=truth,
-        options=options,
-        force=force,
-        on_invalid=on_invalid.value,
-        threads=threads,
-        json=json,
-    )
 
     def part(read: Sequence[Any], gt: Any) -> Any:
         from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
@@ -114,13 +74,13 @@ def subset(
             read[0],
             classes=None if classes is None else parse_classes(classes, read[0].categories.names),
             images=None if images is None else _listed(images),
-            sizes=None if sizes is None else [item for value in sizes for item in value.split(",")],
+            sizes=None if sizes is None else parse_list(sizes),
             drop_empty_images=drop_empty_images,
             sample=count if share is None else share,
             seed=seed,
         )
 
-    convert_data(job, Talk(quiet=quiet), part, "choosing", check_ids=False)
+    convert_data(part, [source], output, to, options, truth=ground_truth, doing="choosing", check_ids=False)
 
 
 def _listed(values: Sequence[str]) -> list[str]:

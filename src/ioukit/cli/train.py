@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from contextlib import ExitStack
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ioukit.cli._arguments import QuietOption
+from ioukit._output import printable, whole_file
+from ioukit.cli._detector_data import DeviceOption, ImagesOption, OnBadOption, read_split, say_data
 from ioukit.cli._errors import bad_input, bad_use
-from ioukit.cli._image_data import read_split, say_data
-from ioukit.cli._network_shape import NetworkShape
-from ioukit.cli._output import printable, whole_file
-from ioukit.cli._progress import progress
-from ioukit.cli._talk import Talk
+from ioukit.cli._output import QuietOption
+from ioukit.cli._streams import Talk
+from ioukit.evaluation.protocols import COCO
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ioukit.torch.detector.data import Data
+    from ioukit.torch.detector.log import Epoch
+    from ioukit.torch.detector.model import Config
     from ioukit.torch.detector.train import Training
 
-__all__ = ["EXAMPLES", "train"]
+__all__ = ["progress", "train"]
 
-EXAMPLES = """\b
-Examples:
-  ioukit make-shapes shapes --images 400 --size 192
-  ioukit train shapes/data.yaml -o run
-  ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
-  ioukit train train.json --images train/ --val val.json --val-images val/ -o run --head anchor --width 1 --depth 1
-  ioukit train data.yaml -o run --resume
-  torchrun --nproc-per-node 4 -m ioukit train data.yaml -o run --batch 64
-"""
+_ANCHORS = ("fit", "coco")
+_PATIENCE = 60.0  # seconds; a log gets a line after this time without one
 
 
+# Long: each option takes a line or more.
 def train(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="data.yaml of YOLO folders, or a COCO annotation file.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="OUT", help="Folder for the results: a new or an empty one.")
     ],
     *,
-    images: Annotated[Path | None, typer.Option(help="Folder of the images, for a COCO file.")] = None,
-    val: Annotated[Path | None, typer.Option(help="COCO file of the held-out images.")] = None,
-    val_images: Annotated[Path | None, typer.Option(help="Folder of the held-out images. [default: --images]")] = None,
+    images: ImagesOption = None,
+    val: Annotated[Path | None, typer.Option(metavar="FILE", help="COCO file of the held-out images.")] = None,
+    val_images: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the held-out images. [default: --images]")
+    ] = None,
     size: Annotated[int, typer.Option(metavar="PIXELS", help="Side of the network's image, a multiple of 32.")] = 192,
     head: Annotated[str, typer.Option(help="free (anchor-free, without NMS), or anchor (YOLOv3's).")] = "free",
     width: Annotated[float, typer.Option(help="Number of channels, as a fraction of Darknet-53's.")] = 0.25,
@@ -62,12 +63,12 @@ def train(
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")] = 1,
     workers: Annotated[int, typer.Option(min=0, metavar="N", help="Processes that read images.")] = 0,
     evaluate_every: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs between two evaluations.")] = 1,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, ... [default: cuda if there is one]")] = None,
+    device: DeviceOption = None,
     weights: Annotated[
         Path | None, typer.Option(help="A network of the same shape to start from: .safetensors.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the training in OUT.")] = False,
-    on_invalid: Annotated[str, typer.Option(help="A bad image or box: error, or skip and count it.")] = "error",
+    on_invalid: OnBadOption = "error",
     quiet: QuietOption = False,
 ) -> None:
     """Train a detector, and evaluate it with COCO's protocol after each epoch.
@@ -76,11 +77,19 @@ def train(
     networks (best.safetensors, last.safetensors), the log (log.csv), its curves (curves.png, if matplotlib is
     installed) and the state to resume from. On a CPU, a training that is stopped and resumed ends with the same weights
     as one that is not stopped.
+
+    Examples:
+      ioukit make-shapes shapes --images 400 --size 192
+      ioukit train shapes/data.yaml -o run
+      ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
+      ioukit train train.json --images train/ --val val.json --val-images val/ -o run --head anchor --width 1 --depth 1
+      ioukit train data.yaml -o run --resume
+      torchrun --nproc-per-node 4 -m ioukit train data.yaml -o run --batch 64
     """
-    # Long: each option takes a line or more.
     first = os.environ.get("RANK", "0") == "0"  # one of the processes that torchrun starts
     talk = Talk(quiet=quiet or not first)
     with bad_use():
+        from ioukit._checks import check_choice  # noqa: PLC0415 - loads NumPy
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
         from ioukit.torch.detector.batches import Augmentation  # noqa: PLC0415
         from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
@@ -88,7 +97,7 @@ def train(
 
         policy = check_on_invalid(on_invalid)
         training.check_folder(output, resume=resume)
-        shape = NetworkShape(size=size, head=head, width=width, depth=depth, anchors=anchors)
+        check_choice("anchors", anchors, _ANCHORS)
         settings = training.Settings(
             epochs=epochs, batch=batch, optimizer=optimizer, lr=lr,  # type: ignore[arg-type]
             loss=loss, assigner=assigner, augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers,
@@ -101,11 +110,12 @@ def train(
         say_data(talk, name, split)
     if [record.path for record in held_out.records] == [record.path for record in learn.records]:
         talk.say("note val    these are the training images: AP does not show how good the network is on other images")
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         with bad_use():
+            shape = _config(learn, size=size, head=head, width=width, depth=depth, anchors=anchors, seed=seed)
             run = stack.enter_context(
                 training.prepared(
-                    learn, held_out, shape.config(learn, seed=seed), output, settings, resume=resume,
+                    learn, held_out, shape, output, settings, resume=resume,
                     start_from=None if weights is None else load_model(weights, device),
                 )
             )  # fmt: skip
@@ -115,6 +125,29 @@ def train(
         _draw_curves(done, talk)
         talk.say(done.evaluation.table())
         talk.say(f"wrote {printable(str(output))}")
+
+
+def _config(data: Data, *, size: int, head: str, width: float, depth: float, anchors: str, seed: int) -> Config:
+    """The config for the classes of a data set and, with ``--anchors fit``, for its boxes.
+
+    Raises:
+        ValueError: If an option is out of its range, or there are too few boxes to fit anchors to.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    from ioukit.anchors import fit_anchors  # noqa: PLC0415
+    from ioukit.torch.detector.model import COCO_ANCHORS, Config  # noqa: PLC0415
+
+    chosen: Any = tuple(tuple((w * size / 416, h * size / 416) for w, h in scale) for scale in COCO_ANCHORS)
+    if anchors == "fit" and head == "anchor":
+        sides = [(record.boxes[:, 2:] - record.boxes[:, :2]) * (size / max(record.size)) for record in data.records]
+        fitted = fit_anchors(np.concatenate(sides), 9, seed=seed).anchors
+        rows = [tuple(row) for row in np.round(fitted, 2).tolist()]
+        chosen = (tuple(rows[:3]), tuple(rows[3:6]), tuple(rows[6:]))
+    return Config(
+        num_classes=len(data.names), head=head, image_size=(size, size), width=width, depth=depth,  # type: ignore[arg-type]
+        anchors=chosen, names=data.names,
+    )  # fmt: skip
 
 
 def _draw_curves(done: Training, talk: Talk) -> None:
@@ -129,3 +162,54 @@ def _draw_curves(done: Training, talk: Talk) -> None:
     with bad_input(), whole_file(path) as unfinished:
         training_figure([epoch.row() for epoch in done.epochs]).savefig(unfinished, dpi=120, format="png")
     talk.say(f"drew {printable(str(path))}")
+
+
+class _Progress:
+    """A line per epoch, with the losses and AP. Within an epoch, a bar on a terminal, otherwise a line every minute."""
+
+    def __init__(self, talk: Talk, epochs: int, bar: Any) -> None:
+        self.talk, self.epochs, self.bar, self.task, self.shown = talk, epochs, bar, None, 0
+        self.spoke = time.monotonic()
+
+    def step(self, epoch: int, step: int, steps: int, losses: dict[str, float]) -> None:
+        """Shows a step; the arguments are those of `on_step` of `ioukit.torch.detector.train.train`."""
+        text = f"epoch {epoch}/{self.epochs}  loss {losses['total']:.3f}"
+        if self.bar is None:
+            if time.monotonic() - self.spoke >= _PATIENCE:
+                self._say(f"{text}  step {step}/{steps}")
+        elif self.task is None:
+            self.task = self.bar.add_task(text, total=steps, completed=step)
+        elif epoch != self.shown:
+            self.bar.reset(self.task, description=text, total=steps, completed=step)
+        else:
+            self.bar.update(self.task, description=text, completed=step)
+        self.shown = epoch
+
+    def epoch(self, epoch: Epoch) -> None:
+        """Shows an epoch that has ended."""
+        losses = "  ".join(f"{name} {value:.3f}" for name, value in epoch.losses.items())
+        shown = [measure.key for measure in COCO.measures if measure.headline and measure.quantity == "AP"]
+        numbers = "  ".join(f"{key} {epoch.summary[key]:.3f}" for key in shown if epoch.summary)
+        line = f"epoch {epoch.epoch}/{self.epochs}  {losses}  {numbers}  {epoch.seconds:.0f} s"
+        if self.bar is None:
+            self._say(line)
+        else:  # the console of the bar prints above the bar; print() would break the bar
+            self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _say(self, line: str) -> None:
+        self.talk.say(line)
+        self.spoke = time.monotonic()
+
+
+@contextlib.contextmanager
+def progress(talk: Talk, epochs: int) -> Iterator[_Progress]:
+    """An object that shows the steps and epochs of a training."""
+    if not talk.on_terminal:
+        yield _Progress(talk, epochs, None)
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _Progress(talk, epochs, bar)

@@ -8,32 +8,22 @@ from urllib.parse import parse_qsl
 
 import typer
 
-from ioukit.cli._arguments import GroundTruthPath, QuietOption, ThreadsOption
+from ioukit._output import printable
+from ioukit.cli._arguments import ModelNames, ThreadsOption
 from ioukit.cli._compared_models import models_of_files
-from ioukit.cli._data_files import read_ground_truth, size_of, with_attributes
+from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
-from ioukit.cli._option_groups import ReadingOptions, RuleOptions
-from ioukit.cli._output import print_result, printable
+from ioukit.cli._output import QuietOption
 from ioukit.cli._report import say_found
-from ioukit.cli._standard_input import input_files
-from ioukit.cli._talk import Talk
+from ioukit.cli._rules import RuleOptions
+from ioukit.cli._streams import Talk, print_result
 from ioukit.datasets import GroundTruth
 
-__all__ = ["EXAMPLES", "view"]
+__all__ = ["view"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
 _NEAR = 0.1  # matched at once, which takes less memory than matching again
-
-EXAMPLES = """\b
-Examples:
-  ioukit view instances_val2017.json --images val2017/
-  ioukit view gt.json dt.json --images val2017/
-  ioukit view gt.json a.json b.json --images val2017/ --filter change=lost --filter class=person
-  ioukit view gt.json dt.json --filter outcome=fp --filter class=bicycle --filter score=0.7..
-  ioukit view gt.json dt.json --columns scenes.csv --notes review.db
-  ioukit view labels/ boxes.csv --no-browser --port 9000
-"""
 
 
 # Long: the signature is the command line, a line or more per option.
@@ -45,13 +35,9 @@ def view(
     ] = None,
     *,
     images: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the photographs. [default: outlines on empty sheets]"),
+        Path | None, typer.Option(metavar="DIR", help="Folder of the photographs. [default: outlines on empty sheets]")
     ] = None,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Name of a model, once per model in order. [default: names of the files]"),
-    ] = None,
+    name: ModelNames = None,
     filter: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,6 +80,14 @@ def view(
     """Look through images, objects and detections in the browser.
 
     The page comes from this machine and is for you alone: its address has a secret token. Ctrl-C ends it.
+
+    Examples:
+      ioukit view instances_val2017.json --images val2017/
+      ioukit view gt.json dt.json --images val2017/
+      ioukit view gt.json a.json b.json --images val2017/ --filter change=lost --filter class=person
+      ioukit view gt.json dt.json --filter outcome=fp --filter class=bicycle --filter score=0.7..
+      ioukit view gt.json dt.json --columns scenes.csv --notes review.db
+      ioukit view labels/ boxes.csv --no-browser --port 9000
     """
     clock = time.perf_counter()
     talk = Talk(quiet=quiet)
@@ -114,16 +108,15 @@ def view(
             raise typer.BadParameter(f"at most {MOST_MODELS} models can be shown, got {len(sources) - 1}")
     long = size_of(sources) > _LONG_WORK
     options: dict[str, Any] = {"columns": columns, "notes": notes, "issues": issues, "threads": threads}
+    reader = reading.reader(threads, talk, long=long)
     shown: Any
     if len(sources) > 1:
-        shown, _ = models_of_files(
-            sources, name, rules, reading, {}, None, talk, threads, long=long, least=1, attributes=True, near=_NEAR
-        )
+        shown, _ = models_of_files(sources, name, rules, reading, reader, least=1, attributes=True, near=_NEAR)
     else:
         source = reading.sources(sources)[0]
         with bad_input():
             source = with_attributes(source)
-        shown, _ = read_ground_truth(source, reading.on_invalid.value, threads, talk, split=None, long=long)
+        shown, _ = reader.ground_truth(source)
         with bad_use():
             kind = rules.kind()
             options |= {"iou_type": kind.name, "protocol": rules.protocol_of(kind)}

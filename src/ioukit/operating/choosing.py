@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit.datasets import Categories
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.operating.rules import FBeta, LeastCost, Rule, f_beta_of, find_rule, quotient
@@ -48,7 +48,7 @@ def choose_thresholds(
 
     Thresholds are scores of detections: all detections with equal scores count, or none of them. Numbers on the images
     of the choice are optimistic, because the choice fits them. So the images are also split in halves, ``splits``
-    times: what is chosen on one half is counted on the other.
+    times: what is chosen on one half is pluralize on the other.
 
     Args:
         evaluated: An evaluation or its match table.
@@ -252,7 +252,7 @@ def _at_least_0(**values: int) -> int:
 class PointNumbers:
     """The numbers of a detector at a threshold.
 
-    On the other halves, each image is counted at thresholds that were chosen without it. Counts are then means over the
+    On the other halves, each image is pluralize at thresholds that were chosen without it. Counts are then means over the
     splits, and ratios are taken of these means.
     """
 
@@ -382,7 +382,7 @@ class ThresholdChoice:
 
     def __repr__(self) -> str:
         point = self.overall
-        at = counted(len(self.classes), "threshold") if self.per_class else f"threshold {point.threshold:.4g}"
+        at = pluralize(len(self.classes), "threshold") if self.per_class else f"threshold {point.threshold:.4g}"
         return (
             f"ThresholdChoice({self.rule.text}, {at}: precision {point.held_out.precision:.3f}, recall "
             f"{point.held_out.recall:.3f} on other images)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._output import printable
 from ioukit.evaluation import ERROR_KINDS, outcomes, per_image, score_curves
 from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
@@ -363,7 +363,7 @@ def _add_images(
         made.missing["images"] = "No images were asked for."
     elif gathered.drawn < images:
         made.bounds["images"] = (
-            f"The page holds {gathered.drawn:,} of {counted(images, 'image')}, so that it does not become too large: "
+            f"The page holds {gathered.drawn:,} of {pluralize(images, 'image')}, so that it does not become too large: "
             "those with the most errors at several score thresholds, those with the highest F1, some by chance, and "
             "those that cells of the matrix and kinds of errors lead to."
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._output import aligned, printable, spreadsheet_text
 from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
@@ -333,13 +333,13 @@ class WorstSlices:
     def table(self) -> str:
         """A line in words, then a row per slice; the line alone if no slice is large enough."""
         if not self.looked_at:
-            least = counted(self.least_objects, "object")
+            least = pluralize(self.least_objects, "object")
             return f"no slice was compared: none has at least {least} inside and outside"
         compared = "the second model is worse than the first"
         if not self.two_models:
             compared = "the detector is worse than elsewhere"
         line = (
-            f"{counted(self.looked_at, 'slice')} of at least {counted(self.least_objects, 'object')}: "
+            f"{pluralize(self.looked_at, 'slice')} of at least {pluralize(self.least_objects, 'object')}: "
             f"on {len(self.found):,} of them {compared}, with {100 * self.level:.4g} % certainty for the whole search"
         )
         names = ("A", "B") if self.two_models else ("expected", "value")
@@ -363,7 +363,7 @@ class WorstSlices:
         return f"{line}\n{aligned(rows)}" if self.slices else line
 
     def __repr__(self) -> str:
-        return f"WorstSlices({len(self.found)} found of {counted(self.looked_at, 'slice')})"
+        return f"WorstSlices({len(self.found)} found of {pluralize(self.looked_at, 'slice')})"
 
 
 def _row(one: WorstSlice) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Owns which slices are looked at (`candidates`), which of them are listed, and the limits of their differences. Does not
 own how a slice is cut (``parts.py``), its match tables (``measuring.py``), nor what chance does (``trials.py``).
-Candidates are counted before anything is matched, because tables cost most: too small slices are left out, and pairs of
+Candidates are pluralize before anything is matched, because tables cost most: too small slices are left out, and pairs of
 columns are made of the slices that remain. Tables are made again for the few slices that are listed, so that only some
 are in memory at any time.
 """
@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_count, counted
+from ioukit._checks import check_count, pluralize
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.protocols import Protocol
@@ -350,7 +350,7 @@ def candidates(
         more = list(_pairs(scene, found, rows, least_objects))
         room = max(most_slices - len(found), 0)
         if len(more) > room:
-            more_than = counted(len(more), "slice")
+            more_than = pluralize(len(more), "slice")
             notes.append(f"of {more_than} by two columns, the {room:,} with the most objects are looked at")
             more = sorted(more, key=lambda one: -one.objects)[:room]
         found += more
