@@ -151,7 +151,7 @@ def read_images(paths: Sequence[Path], folder: Path | None, split: Split, on_inv
 def ids(
     images: Images, config: Config, ground_truth: GroundTruth | None, *, source: Path
 ) -> tuple[list[int], list[int]]:
-    """The id of each image and of each class: from a COCO file, else from the data set, else pluralize from 1.
+    """The id of each image and of each class: from a COCO file, else from the data set, else counted from 1.
 
     Args:
         images: The images.

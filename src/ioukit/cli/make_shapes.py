@@ -54,7 +54,9 @@ def make_shapes(
     with bad_input(), talk.busy(f"drawing {pluralize(images, 'image')}", long=images > 100):
         counts = draw(folder, images=images, seed=seed, size=sides, val=val, formats=formats, handwritten=handwritten)
     for split in ("train", "val"):
-        talk.say(f"drew {split:5}  {pluralize(counts[split], 'image')}  {pluralize(counts[f'{split}_objects'], 'object')}")
+        talk.say(
+            f"drew {split:5}  {pluralize(counts[split], 'image')}  {pluralize(counts[f'{split}_objects'], 'object')}"
+        )
     talk.say(f"wrote {printable(str(folder))}  {time.perf_counter() - start:.2f} s")
 
 

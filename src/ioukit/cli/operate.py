@@ -84,7 +84,7 @@ def operate(
 ) -> None:
     """Choose score thresholds on evaluated images, and show what they give on other images.
 
-    Numbers marked with * are of images that the choice did not see: chosen on one half, pluralize on the other. With one
+    Numbers marked with * are of images that the choice did not see: chosen on one half, counted on the other. With one
     threshold for all classes, the table has the five best and worst classes by F1*.
 
     Examples:
@@ -249,7 +249,7 @@ def _names(names: "Sequence[str]") -> str:
 
 def _calibration_text(fit: "CalibrationFit") -> str:
     """The calibration errors before and after, as a table."""
-    from ioukit.operating.calibration_records import KEYS  # noqa: PLC0415 - as above
+    from ioukit.operating.calibration import KEYS  # noqa: PLC0415 - as above
 
     maps = "one map for all classes" if len(fit.maps) == 1 else f"one map per class ({len(fit.maps)})"
     rows = [["error", "before", "after*", "difference", "interval"]]

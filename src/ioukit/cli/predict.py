@@ -63,7 +63,7 @@ def predict(
         typer.Option(
             metavar="FILE",
             help="With --json: take image_id and category_id from this COCO file, by file name and class name. "
-            "[default: those of the data set, else pluralize from 1]",
+            "[default: those of the data set, else counted from 1]",
         ),
     ] = None,
     folder: ImagesOption = None,

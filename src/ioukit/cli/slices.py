@@ -145,7 +145,7 @@ def slices(
         if columns:
             _list_columns(evaluations[0], tables, answer, talk)
             return
-        from ioukit.slices.listing import column_of_images  # noqa: PLC0415 - `ioukit --help` does not need it
+        from ioukit.slices.scene import column_of_images  # noqa: PLC0415 - `ioukit --help` does not need it
 
         options: dict[str, Any] = {
             "b": evaluations[1] if than else None,

@@ -48,7 +48,7 @@ def choose_thresholds(
 
     Thresholds are scores of detections: all detections with equal scores count, or none of them. Numbers on the images
     of the choice are optimistic, because the choice fits them. So the images are also split in halves, ``splits``
-    times: what is chosen on one half is pluralize on the other.
+    times: what is chosen on one half is counted on the other.
 
     Args:
         evaluated: An evaluation or its match table.
@@ -252,7 +252,7 @@ def _at_least_0(**values: int) -> int:
 class PointNumbers:
     """The numbers of a detector at a threshold.
 
-    On the other halves, each image is pluralize at thresholds that were chosen without it. Counts are then means over the
+    On the other halves, each image is counted at thresholds that were chosen without it. Counts are then means over the
     splits, and ratios are taken of these means.
     """
 

@@ -27,7 +27,7 @@ from ioukit.evaluation.analysis.outcomes_by_score import (
     OutcomesByScore,
     Overlaps,
 )
-from ioukit.operating.binned_errors import judged, pooled_reliability
+from ioukit.operating.calibration import judged, pooled_reliability
 from ioukit.operating.sweeps import scene_of
 from ioukit.report._texts import rounded
 

@@ -2,7 +2,7 @@
 
 Owns which slices are looked at (`candidates`), which of them are listed, and the limits of their differences. Does not
 own how a slice is cut (``parts.py``), its match tables (``measuring.py``), nor what chance does (``trials.py``).
-Candidates are pluralize before anything is matched, because tables cost most: too small slices are left out, and pairs of
+Candidates are counted before anything is matched, because tables cost most: too small slices are left out, and pairs of
 columns are made of the slices that remain. Tables are made again for the few slices that are listed, so that only some
 are in memory at any time.
 """

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.datasets.formats.coded_column import CodedColumn
+from ioukit.datasets.formats.compact_columns import CodedColumn
 from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_detections import detections_of_rows
 from ioukit.datasets.formats.table_sources import Table, arrow_columns
