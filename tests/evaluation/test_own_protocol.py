@@ -95,7 +95,7 @@ def test_a_protocol_can_be_based_on_another(tmp_path: Path) -> None:
             "iou_threshold = [0.5]",
             r"own\.toml: iou_threshold: a protocol has no such field; did you mean iou_thresholds",
         ),
-        ("quux = 1", r"own\.toml: quux: a protocol has no such field; choose from name, iou_thresholds, "),
+        ("quux = 1", r"own\.toml: quux: a protocol has no such field; choose from iou_thresholds, class_agnostic, "),
         ("name = 3", r"own\.toml: name: expected text, found 3"),
         ("iou_thresholds = 0.5", r"own\.toml: iou_thresholds: expected a list of numbers, found 0\.5"),
         ('iou_thresholds = ["a"]', r'own\.toml: iou_thresholds: expected a list of numbers, found \["a"\]'),

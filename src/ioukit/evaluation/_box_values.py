@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
-from ioukit.evaluation.protocols.value_ranges import ValueRange
+from ioukit.evaluation.protocols.parts import ValueRange
 
 __all__ = ["within"]
 

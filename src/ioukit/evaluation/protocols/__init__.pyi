@@ -10,18 +10,11 @@ from ioukit.evaluation.protocols.measures import Measure, MissRateRule
 from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
 from ioukit.evaluation.protocols.open_images import OPEN_IMAGES, OPEN_IMAGES_CHALLENGE
 from ioukit.evaluation.protocols.own import read_protocol
-from ioukit.evaluation.protocols.protocol import (
-    MEASURE_RULES,
-    NO_CAP,
-    AreaRange,
-    IgnoreRule,
-    Protocol,
-    register_measure_rule,
-)
+from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule, ValueRange
+from ioukit.evaluation.protocols.protocol import MEASURE_RULES, Protocol, register_measure_rule
 from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
 from ioukit.evaluation.protocols.tide import TIDE
 from ioukit.evaluation.protocols.ultralytics import ULTRALYTICS, ULTRALYTICS_8_3
-from ioukit.evaluation.protocols.value_ranges import ValueRange
 from ioukit.evaluation.protocols.voc import VOC2007, VOC2012
 from ioukit.evaluation.protocols.wider_face import WIDER_FACE
 

@@ -6,8 +6,8 @@ import math
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import LOG_AVERAGE_MISS_RATE, MissRateRule
-from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
-from ioukit.evaluation.protocols.value_ranges import ValueRange
+from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule, ValueRange
+from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["CALTECH"]
 

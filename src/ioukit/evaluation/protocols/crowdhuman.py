@@ -6,7 +6,8 @@ import math
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import LOG_AVERAGE_MISS_RATE, Measure, MissRateRule
-from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
+from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule
+from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["CROWDHUMAN"]
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from ioukit._toml import field_hint, toml_fields
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, Quantity, Reading
-from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
+from ioukit.evaluation.protocols.parts import IgnoreRule
+from ioukit.evaluation.protocols.protocol import Protocol
 from ioukit.evaluation.protocols.registry import find_protocol
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
+from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule
+from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["VOC2007", "VOC2012"]
 

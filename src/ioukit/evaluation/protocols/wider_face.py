@@ -6,7 +6,8 @@ import math
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, Protocol
+from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange
+from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["WIDER_FACE"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis.outcomes import Outcome
-from ioukit.evaluation.protocols.protocol import NO_CAP
+from ioukit.evaluation.protocols.parts import NO_CAP
 from ioukit.evaluation.tables.columns import Values, missing, numbers, texts
 
 if TYPE_CHECKING:
