@@ -75,6 +75,40 @@ ALWAYS = {
     if "extra ==" not in requirement
 }
 
+# Fields of a protocol that few protocols set: only evaluation reads them. Other rooms ask what results can do, such as
+# `Protocol.why_matches_vary`, `draws_in_parts`, `size_ranges` or `matches_within_cap`.
+RARE_RULES = {
+    "box_aspect_ratio",
+    "cap_scope",
+    "category_groups",
+    "clipped_boxes",
+    "counted_values",
+    "detection_values",
+    "inclusive_boxes",
+    "mean_over",
+    "objects_choose",
+    "overlap_epsilon",
+    "precision_epsilon",
+    "ranges_by",
+    "without_area",
+}
+# The same, for names that other records have, too: after `protocol.` or `rules.` alone.
+RARE_RULES_OF_PROTOCOLS = {"choice", "ignored", "integral", "miss_rate", "threshold", "ties", "verified"}
+
+
+def rare_rules(path: Path, root: Path) -> Iterator[str]:
+    """The lines of a file outside of evaluation that read a rare rule of a protocol."""
+    if path.relative_to(root).parts[0] == "evaluation":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            owner = ast.unparse(node.value).rpartition(".")[2].lstrip("_")
+            if node.attr in RARE_RULES or (node.attr in RARE_RULES_OF_PROTOCOLS and owner in ("protocol", "rules")):
+                yield (
+                    f"{path.relative_to(root)}:{node.lineno}: {ast.unparse(node)} is a rule of few protocols: ask "
+                    "evaluation what the results can do"
+                )
+
 
 def violations(path: Path, root: Path) -> Iterator[str]:
     """The lines of a file that import what its place does not allow."""
@@ -180,6 +214,22 @@ def files() -> list[Path]:
 def test_imports_run_one_way() -> None:
     found = [line for path in files() for line in violations(path, SOURCE)]
     assert not found, "\n" + "\n".join(found)
+
+
+def test_rare_rules_of_protocols_are_read_in_evaluation_alone() -> None:
+    found = [line for path in files() for line in rare_rules(path, SOURCE)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_a_rare_rule_is_named_with_its_line(tmp_path: Path) -> None:
+    for room in ("viewer", "evaluation"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "a.py").write_text("x = 1\ny = table.protocol.ties, one.ties, one.cap_scope\n")
+    found = [line for path in tmp_path.rglob("*.py") for line in rare_rules(path, tmp_path)]
+    assert [line.split(" is ")[0] for line in sorted(found)] == [
+        "viewer/a.py:2: one.cap_scope",
+        "viewer/a.py:2: table.protocol.ties",
+    ]
 
 
 def test_no_two_files_import_each_other() -> None:

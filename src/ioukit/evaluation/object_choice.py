@@ -19,22 +19,21 @@ from ioukit.datasets import Categories, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.object_choice import ObjectChoice
-from ioukit.evaluation.table import MatchTable
+from ioukit.evaluation.table import OVER_DETECTION, MatchTable
 
 __all__ = ["check_selection", "ignored_ranges", "step_curves", "with_ranges"]
 
-_OVER_DETECTION = 2  # a bit of ObjectRows.special
 _NONE = np.iinfo(np.uint32).max
 
 
-def check_selection(categories: Categories, chosen: npt.NDArray[np.bool_], protocol: Protocol) -> None:
+def check_selection(known: Categories, chosen: Categories, protocol: Protocol) -> None:
     """Refuse a part of the categories.
 
     Raises:
         ValueError: If some categories are not chosen.
     """
-    if not chosen.all():
-        left_out = [name for name, is_chosen in zip(categories.names, chosen.tolist(), strict=True) if not is_chosen]
+    left_out = [name for number, name in zip(known.ids, known.names, strict=True) if number not in chosen.ids]
+    if left_out:
         raise ValueError(
             f"the protocol {protocol.name!r} needs all categories, because detections of one may match objects of "
             f"another; expected no selection, got one without {', '.join(left_out[:5])}. per_class has the numbers of "
@@ -133,7 +132,7 @@ def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArra
 def _uncounted(table: MatchTable) -> npt.NDArray[np.bool_]:
     """(Q,) whether the object of each near pair is an area in which detections do not count."""
     assert table.near is not None
-    over_detection = (table.objects.special & _OVER_DETECTION).astype(np.bool_)
+    over_detection = (table.objects.special & OVER_DETECTION).astype(np.bool_)
     return np.asarray(over_detection[table.near.object])
 
 

@@ -53,6 +53,14 @@ RangesBy: TypeAlias = Literal["area", "flag"]
 WithoutArea: TypeAlias = Literal["counted", "left_out", "detections_left_out"]
 
 
+_LISTS_LOOKED_FOR: dict[Verified, tuple[str, ...] | None] = {
+    "all": None,
+    "listed": ("neg_category_ids",),
+    "labelled": ("positive_category_ids", "negative_category_ids"),
+    "with_objects": (),
+}
+
+
 class AreaRange(NamedTuple):
     """A range of object areas: from ``low`` to ``high`` square pixels, both included; infinity for no limit."""
 
@@ -144,6 +152,16 @@ class MatchRules:
     ranges of heights. ``choice`` and ``ties`` apply to outcomes and other analyses of the match table alone."""
 
     @property
+    def why_matches_vary(self) -> str:
+        """Why matches depend on the score threshold, in words; empty if they do not, as with most protocols."""
+        return "" if self.objects_choose is None else "its objects choose among the detections at every score threshold"
+
+    @property
+    def takes_best_or_none(self) -> bool:
+        """Whether a detection takes its best object or none, even if that object is taken."""
+        return self.choice != "best_free"
+
+    @property
     def main_iou(self) -> float:
         """The default IoU threshold of analyses: 0.5, or the lowest if 0.5 is not among them."""
         at = self.find_iou(0.5)
@@ -207,6 +225,19 @@ class CountRules:
     """Whether objects and detections with an area of 0 count like others, or are left out, or detections alone are."""
 
     @property
+    def matches_within_cap(self) -> bool:
+        """Whether matching knows which detections are beyond the cap; a cap per category is a matter of the curves."""
+        return self.cap_scope != "category"
+
+    @property
+    def lists_looked_for(self) -> tuple[str, ...] | None:
+        """Attributes of the images that list categories that were looked for, besides those of the objects there.
+
+        ``None`` if all categories were looked for on all images.
+        """
+        return _LISTS_LOOKED_FOR[self.verified]
+
+    @property
     def area_labels(self) -> list[str]:
         """(A,) labels of the area ranges."""
         return [area_range.label for area_range in self.area_ranges]
@@ -259,7 +290,8 @@ class NumberRules:
     """How matches become a number: by curves of detections that are ranked by their scores, or by counts of all."""
 
     recall_thresholds: tuple[float, ...]
-    """Recalls at which precision is read, in ascending order."""
+    """Recalls at which precision is read, in ascending order. Without any, the protocol does not rank: scores are not
+    read, detections choose in the order of their source, no curves are drawn, and measures are those of counts."""
     integral: Integral = "recalls"
     """How AP is computed: as the mean of the precision at the recall thresholds, or as the area under the curve. The
     precision at a recall is the highest precision at that recall or a higher one. ``"recalls"`` and ``"points"`` are
@@ -277,8 +309,24 @@ class NumberRules:
     """Which categories a mean is over: those that have objects, those that have objects or detections, or all. A
     category without objects counts 0."""
 
+    @property
+    def counts_undefined(self) -> bool:
+        """Whether a category without a number counts 0 in a mean, instead of being left out."""
+        return self.mean_over == "all"
+
+    @property
+    def zero_if_detected(self) -> bool:
+        """Whether the numbers of a category without objects are 0 where a detection counts, instead of undefined."""
+        return self.mean_over == "with_objects_or_detections"
+
+    @property
+    def ranks(self) -> bool:
+        """Whether detections are ranked by their scores, and curves drawn."""
+        return bool(self.recall_thresholds)
+
     def _check(self) -> None:
-        _set(self, recall_thresholds=rising_numbers(self.recall_thresholds, "recall_thresholds"))
+        recalls = tuple(self.recall_thresholds)
+        _set(self, recall_thresholds=rising_numbers(recalls, "recall_thresholds") if recalls else ())
         _set(self, miss_rate=checked_miss_rate(self.miss_rate))
         _check_bools(self, "precision_epsilon")
         check_choice("integral", self.integral, get_args(Integral))

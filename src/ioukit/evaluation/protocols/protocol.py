@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from ioukit._checks import check_choice
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, checked_measures
 from ioukit.evaluation.protocols.parts import (
+    AreaRange,
     BoxRules,
     CountRules,
     IgnoreRule,
@@ -21,6 +22,8 @@ from ioukit.evaluation.protocols.parts import (
 
 __all__ = ["MEASURE_RULES", "Protocol", "register_measure_rule"]
 
+_OF_ALL_POINTS = ("trapezoid_from_first", "score_steps")
+"""Integrals that read all points of a curve, as they are."""
 _PARTS = (MatchRules, CountRules, NumberRules, BoxRules)
 
 
@@ -58,6 +61,8 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
             object.__setattr__(self, "summary", checked_measures(self.summary))
+        if not self.ranks and (curve := [one.key for one in self.measures if one.quantity in ("AP", "MR", "JI")]):
+            raise ValueError(f"without recall_thresholds, no measure can be one of curves, got {', '.join(curve)}")
         if self.objects_choose is not None:  # its rules exclude some of every part
             self.objects_choose.check(vars(self))
 
@@ -78,11 +83,58 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
             and (measure.group is None or bool(self.category_groups))
         )
 
+    def area_of(self, measure: Measure) -> str:
+        """The label of the area range of a measure."""
+        return self.main_area if measure.area_range is None else measure.area_range
+
+    def cap_of(self, measure: Measure) -> int:
+        """The cap of a measure."""
+        return self.main_max_dets if measure.max_dets is None else measure.max_dets
+
+    def iou_positions_of(self, measure: Measure) -> list[int]:
+        """Positions of the IoU thresholds that a measure is the mean over."""
+        every = list(range(len(self.iou_thresholds)))
+        return every if measure.iou_threshold is None else [self.position_of_iou(measure.iou_threshold)]
+
+    @property
+    def size_ranges(self) -> tuple[AreaRange, ...]:
+        """The area ranges if they are ranges of areas; none if they are about flags or heights."""
+        return self.area_ranges if self.ranges_by == "area" and self.objects_choose is None else ()
+
+    @property
+    def draws_in_parts(self) -> bool:
+        """Whether curves can be drawn from sorted runs; other protocols need the rows of all images at once."""
+        return (
+            self.ranks
+            and self.objects_choose is None
+            and not self.needs_whole_curves
+            and not self.zero_if_detected
+            and self.matches_within_cap
+        )
+
+    def why_no_sum(self, measure: Measure) -> str:
+        """Why a measure is no sum over the true positives along its curves, in words; empty if it is one."""
+        if measure.quantity not in ("AP", "AR"):
+            return "is no AP and no AR"
+        if self.objects_choose is not None:
+            return "depends on score thresholds of the whole data set"
+        if measure.quantity == "AP" and self.integral in _OF_ALL_POINTS:
+            return "depends on all points of the curve"
+        return ""
+
+    def sums_with_weights(self, measures: Iterable[Measure]) -> bool:
+        """Whether image weights can be added up along curves that are sorted once, for all of the measures."""
+        listed = list(measures)
+        only_with_objects = self.mean_over == "with_objects" or (
+            self.zero_if_detected and all(measure.quantity == "AP" for measure in listed)
+        )
+        steps = self.integral in ("recalls", "points", "area")
+        return only_with_objects and steps and self.matches_within_cap and not any(map(self.why_no_sum, listed))
+
     @property
     def needs_whole_curves(self) -> bool:
-        """Whether a number needs all points of the curves, instead of precision at the recall thresholds."""
-        points = self.integral in ("trapezoid_from_first", "score_steps")
-        return points or any(measure.quantity in ("MR", "JI") for measure in self.measures)
+        """Whether a number needs all rows of a table, instead of precision at the recall thresholds."""
+        return self.integral in _OF_ALL_POINTS or any(measure.quantity not in ("AP", "AR") for measure in self.measures)
 
     @property
     def main_measure(self) -> Measure:

@@ -37,7 +37,7 @@ def summary_columns(source: Source) -> dict[str, Values]:
     """One row per measure."""
     protocol = source.matches.protocol
     measures = protocol.measures
-    areas = [protocol.main_area if one.area_range is None else one.area_range for one in measures]
+    areas = [protocol.area_of(measure) for measure in measures]
     caps = [protocol.main_max_dets if one.max_dets is None else one.max_dets for one in measures]
     thresholds = [np.nan if one.iou_threshold is None else one.iou_threshold for one in measures]
     return {

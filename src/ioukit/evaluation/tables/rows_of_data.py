@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit.evaluation.analysis.outcomes import Outcome
+from ioukit.evaluation.counting import narrowest_range
 from ioukit.evaluation.tables.columns import Values, missing, numbers, of_rows, texts
 from ioukit.evaluation.tables.numbers_of_classes import rates
 
@@ -92,15 +93,6 @@ def _box_columns(
     boxes = data.boxes[rows]
     areas = (data.areas_or_those_of_boxes() if hasattr(data, "areas_or_those_of_boxes") else data.areas)[rows]
     columns = {name: numbers(boxes[:, at]) for at, name in enumerate(_SIDES)}
-    return {**columns, "area": numbers(areas), "size_class": _sizes(areas, protocol)}
-
-
-def _sizes(areas: NDArray[np.float64], protocol: Protocol) -> Values:
-    """The narrowest range that each area lies in; among ranges of equal width, the one with the highest lower end."""
-    if protocol.ranges_by != "area" or protocol.objects_choose is not None:  # ranges are about something else
-        return missing(len(areas), "text")
-    found = np.full(len(areas), -1)
-    ranges = list(enumerate(protocol.area_ranges))
-    for at, area_range in sorted(ranges, key=lambda one: (one[1].high - one[1].low, -one[1].low), reverse=True):
-        found[(area_range.low <= areas) & (areas <= area_range.high)] = at
-    return texts(protocol.area_labels, found)
+    ranged = bool(protocol.size_ranges)
+    size_class = texts(protocol.area_labels, narrowest_range(areas, protocol)) if ranged else missing(len(rows), "text")
+    return {**columns, "area": numbers(areas), "size_class": size_class}
