@@ -243,16 +243,17 @@ def test_a_protocol_that_does_not_rank_counts(seed: int, tmp_path: Path) -> None
         image: np.concatenate([boxes + random.integers(-4, 5, boxes.shape), boxes[:3] + 1])
         for image, boxes in truth.items()
     }
-    gt, dt = (
+    sides: list[dict[str, Any]] = [
         {
             "image_ids": np.repeat(list(side), [len(boxes) for boxes in side.values()]),
             "category_ids": np.ones(sum(map(len, side.values())), int),
             "boxes": np.concatenate(list(side.values())),
         }
         for side in (truth, found)
-    )
-    scores = random.random(len(dt["boxes"]))  # nothing reads them
-    evaluation = evaluate(GroundTruth.from_arrays(**gt), Detections.from_arrays(**dt, scores=scores), UNRANKED)
+    ]
+    gt = GroundTruth.from_arrays(**sides[0])
+    dt = Detections.from_arrays(**sides[1], scores=random.random(len(sides[1]["boxes"])))  # nothing reads the scores
+    evaluation = evaluate(gt, dt, UNRANKED)
     expected: dict[str, list[float]] = {"F1": [], "precision": [], "recall": []}
     for iou in UNRANKED.iou_thresholds:
         counts = [plain_counts(truth[image].tolist(), found[image].tolist(), iou) for image in truth]
