@@ -107,7 +107,9 @@ def _box(of: str) -> tuple[ResultColumn, ...]:
 _SUMMARY = (
     ResultColumn("measure", "text", "Key of the measure, such as `AP50`."),
     ResultColumn("value", "number", "The number. Missing if it is undefined.", optional=True),
-    ResultColumn("quantity", "text", "`AP`, `AR`, `MR` (log-average miss rate), `JI` (Jaccard index), `precision` or `F1`."),
+    ResultColumn(
+        "quantity", "text", "`AP`, `AR`, `MR` (log-average miss rate), `JI` (Jaccard index), `precision` or `F1`."
+    ),
     ResultColumn("iou_threshold", "number", "Its IoU threshold. Missing for a mean over all.", "IoU", optional=True),
     ResultColumn("area_range", "text", "Label of its area range."),
     ResultColumn(
