@@ -1,4 +1,13 @@
-"""Precision, recall and scores along the curve of every category."""
+"""Precision, recall and scores along the curve of every category.
+
+Owns the layout of the curves and what a protocol asks of the core's drawing. Does not own the drawing (accumulate.rs,
+drawer.rs), numbers that need all points of a curve (analysis/_whole_curves.py), curves of objects that choose
+(object_choice.py), and means (summary.py).
+
+The arrays lie in memory as the core draws them, one category after another, and have pycocotools' axes by a transposed
+view. Both matter for the last bit: NumPy adds in the order of memory, and pycocotools' sums are the reference. So
+nothing here may copy an array into another order.
+"""
 
 from __future__ import annotations
 

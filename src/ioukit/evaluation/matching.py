@@ -1,4 +1,13 @@
-"""Matching: from data to a match table."""
+"""Matching: from data and a protocol to a match table, the only input of all later steps.
+
+Owns what the core is told: the selection of images and categories, the columns of both sides, the rules that say who
+takes whom (:class:`~ioukit.evaluation.protocols.parts.MatchRules`), and the same rules in Python for explanations. Does
+not own which rows count (counting.py), how regions are measured (kinds/), what follows if objects choose
+(object_choice.py), and the loop itself (matching.rs).
+
+Cut here because the core knows numbers and bits, and no protocol by name: a rule of one benchmark becomes a bit of an
+object, and the loop stays the same for all. What the bits mean stands in table.py.
+"""
 
 from __future__ import annotations
 

@@ -97,20 +97,13 @@ def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
         protocol.position_of_max_dets(protocol.cap_of(measure)),
     ]
     if measure.iou_threshold is None:
-        return array if protocol.objects_choose is None else _at_own_thresholds(array, curves)
+        if protocol.objects_choose is None:
+            return array
+        from ioukit.evaluation.object_choice import at_own_thresholds  # noqa: PLC0415 - COCO does not need it
+
+        return at_own_thresholds(array, curves.categories, protocol, protocol.objects_choose)
     at = protocol.position_of_iou(measure.iou_threshold)
     return array[at : at + 1]
-
-
-def _at_own_thresholds(array: npt.NDArray[np.float64], curves: Curves) -> npt.NDArray[np.float64]:
-    """(1, ..., K) the part at the IoU threshold of each category; NaN for a category without one."""
-    choice = curves.protocol.objects_choose
-    found = np.full((1, *array.shape[1:]), np.nan)
-    for at, name in enumerate(curves.categories.names):
-        threshold = None if choice is None else choice.threshold_of(name)
-        if threshold is not None:
-            found[0, ..., at] = array[curves.protocol.position_of_iou(threshold), ..., at]
-    return found
 
 
 def _mean(values: npt.NDArray[np.float64], protocol: Protocol) -> float:

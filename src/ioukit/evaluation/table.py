@@ -1,4 +1,12 @@
-"""The match table: which detection matches which object. The later steps of an evaluation read only this table."""
+"""The match table: which detection matches which object. The later steps of an evaluation read only this table.
+
+Owns the columns, the bits of special rules, and the questions that every analysis asks of them: who is ignored, right,
+within the cap. Does not own how rows are made (matching.py), added up (_merging.py) or stored (table_file.py).
+
+A row depends on its image alone: this is what makes tables of different images add up, and every result of the sum
+equal to that of all images. IoU thresholds and area ranges are bits, because ten thresholds by four ranges would
+otherwise be forty columns.
+"""
 
 from __future__ import annotations
 
