@@ -67,7 +67,7 @@ HOMES = {
     "uvicorn": "viewer",
 }
 # The only imports that go up: methods of an evaluation that call a room above, by its name and when they are called.
-DOORS = {("evaluation/sending.py", f"ioukit.{room}") for room in ("report", "statistics", "experiment_logs")}
+DOORS = {("evaluation/results.py", f"ioukit.{room}") for room in ("report", "statistics", "experiment_logs")}
 # What every installation has; the rest is imported inside the function that needs it, by `_optional`.
 ALWAYS = {
     re.split(r"[^\w.-]", requirement)[0].replace("-", "_")
@@ -289,8 +289,8 @@ def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
             "def f():\n    import_module('ioukit.report')",
             "evaluation may not import report",
         ),
-        ("evaluation/sending.py", "from ioukit.report import page", "evaluation may not import report"),
-        ("evaluation/sending.py", "importlib.import_module('ioukit.cli')", "evaluation may not import cli"),
+        ("evaluation/results.py", "from ioukit.report import page", "evaluation may not import report"),
+        ("evaluation/results.py", "importlib.import_module('ioukit.cli')", "evaluation may not import cli"),
         ("report/html.py", "from ioukit.experiment_logs import junit", "report may not import experiment_logs"),
         ("experiment_logs/mlflow.py", "from ioukit.cli import _app", "experiment_logs may not import cli"),
         ("report/html.py", "import mlflow", "mlflow may be imported by experiment_logs/ alone"),
@@ -315,7 +315,7 @@ def test_a_broken_rule_is_named_with_its_line(file: str, line: str, says: str, t
         ("torch/losses.py", "import torch\nfrom ioukit.assign import atss\nfrom ioukit.evaluation import evaluate"),
         ("cli/eval.py", "import ioukit\nimport typer\nfrom ioukit.cli._streams import Talk"),
         ("__init__.py", "from ioukit.evaluation import evaluate"),
-        ("evaluation/sending.py", "def f():\n    return importlib.import_module('ioukit.experiment_logs')"),
+        ("evaluation/results.py", "def f():\n    return importlib.import_module('ioukit.experiment_logs')"),
         ("experiment_logs/mlflow.py", "import mlflow\nfrom ioukit.report import write_report"),
     ],
 )

@@ -4,7 +4,7 @@ Owns: what a step computes. Does not own: where it runs and what is between two 
 part (parts.py), the order of rows in files (table_files.py), the merge of the parts (merging.py).
 Cut here because matching needs one image at a time, and a curve all scores of a category, but only their sorted rows.
 So the steps before the curves share nothing, and a curve needs a block of each part at a time, not the rows. Protocols
-that need more than sorted rows (:func:`draws_in_parts`) are drawn from the joined table.
+that need more than sorted rows (:attr:`ioukit.Protocol.draws_in_parts`) are drawn from the joined table.
 """
 
 from __future__ import annotations

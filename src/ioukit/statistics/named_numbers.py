@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Evaluation, MatchTable, Measure
-from ioukit.evaluation.metric_names import category_labels
+from ioukit.evaluation.class_results import category_labels
 from ioukit.evaluation.summary import in_group
 from ioukit.statistics.drawing import Weights, batches
 from ioukit.statistics.replicates import Replicates, replicate

@@ -19,7 +19,7 @@ from ioukit.evaluation.tables.values import (
 )
 
 if TYPE_CHECKING:
-    from ioukit.evaluation.tables.source import Source
+    from ioukit.evaluation.tables.columns import Source
 
 __all__ = ["TABLES", "ResultTable"]
 

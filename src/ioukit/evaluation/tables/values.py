@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation.protocols import Protocol
-    from ioukit.evaluation.tables.source import Source
+    from ioukit.evaluation.tables.columns import Source
 
 __all__ = [
     "OUTCOMES",
