@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         def name(self) -> str: ...
 
 
+__all__ = ["ClassResult", "ClassResults", "category_labels", "class_labels", "flat_metrics"]
+
 Result = TypeVar("Result", bound="_Named")
 """The numbers of one category, with its id and its name."""
 
