@@ -6,8 +6,8 @@ is it ignored, did a better detection take the object that it wants (`_false_pos
 was nearest. So a reason agrees with the outcome, whatever the protocol.
 
 Does not own: who overlaps, matches and could match whom (`neighbours.py`), and which rule ignores a mark
-(`evaluation/ignoring.py`). It is cut here because those stay the same in any other form of words. Numbers have as many digits
-as it takes to show which one is larger: "0.50 is below 0.50" explains nothing.
+(`evaluation/ignoring.py`). It is cut here because those stay the same in any other form of words. Numbers have as many
+digits as it takes to show which one is larger: "0.50 is below 0.50" explains nothing.
 """
 
 from __future__ import annotations
