@@ -102,7 +102,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 from ioukit.datasets.formats.panoptic_png import SegmentMap
-from ioukit.evaluation.segmentation.segment_maps import pair_areas
+from ioukit.evaluation.segmentation.panoptic import pair_areas
 
 folder = Path(sys.argv[1])
 times = {"ioukit, runs": [], "np.unique of both ids": []}

@@ -67,13 +67,47 @@ HOMES = {
     "uvicorn": "viewer",
 }
 # The only imports that go up: methods of an evaluation that call a room above, by its name and when they are called.
-DOORS = {("evaluation/sending.py", f"ioukit.{room}") for room in ("report", "statistics", "experiment_logs")}
+DOORS = {("evaluation/results.py", f"ioukit.{room}") for room in ("report", "statistics", "experiment_logs")}
 # What every installation has; the rest is imported inside the function that needs it, by `_optional`.
 ALWAYS = {
     re.split(r"[^\w.-]", requirement)[0].replace("-", "_")
     for requirement in importlib.metadata.requires("ioukit") or []
     if "extra ==" not in requirement
 }
+
+# Fields of a protocol that few protocols set: only evaluation reads them. Other rooms ask what results can do, such as
+# `Protocol.why_matches_vary`, `draws_in_parts`, `size_ranges` or `matches_within_cap`.
+RARE_RULES = {
+    "box_aspect_ratio",
+    "cap_scope",
+    "category_groups",
+    "clipped_boxes",
+    "counted_values",
+    "detection_values",
+    "inclusive_boxes",
+    "mean_over",
+    "objects_choose",
+    "overlap_epsilon",
+    "precision_epsilon",
+    "ranges_by",
+    "without_area",
+}
+# The same, for names that other records have, too: after `protocol.` or `rules.` alone.
+RARE_RULES_OF_PROTOCOLS = {"choice", "ignored", "integral", "miss_rate", "threshold", "ties", "verified"}
+
+
+def rare_rules(path: Path, root: Path) -> Iterator[str]:
+    """The lines of a file outside of evaluation that read a rare rule of a protocol."""
+    if path.relative_to(root).parts[0] == "evaluation":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            owner = ast.unparse(node.value).rpartition(".")[2].lstrip("_")
+            if node.attr in RARE_RULES or (node.attr in RARE_RULES_OF_PROTOCOLS and owner in ("protocol", "rules")):
+                yield (
+                    f"{path.relative_to(root)}:{node.lineno}: {ast.unparse(node)} is a rule of few protocols: ask "
+                    "evaluation what the results can do"
+                )
 
 
 def violations(path: Path, root: Path) -> Iterator[str]:
@@ -182,6 +216,22 @@ def test_imports_run_one_way() -> None:
     assert not found, "\n" + "\n".join(found)
 
 
+def test_rare_rules_of_protocols_are_read_in_evaluation_alone() -> None:
+    found = [line for path in files() for line in rare_rules(path, SOURCE)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_a_rare_rule_is_named_with_its_line(tmp_path: Path) -> None:
+    for room in ("viewer", "evaluation"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "a.py").write_text("x = 1\ny = table.protocol.ties, one.ties, one.cap_scope\n")
+    found = [line for path in tmp_path.rglob("*.py") for line in rare_rules(path, tmp_path)]
+    assert [line.split(" is ")[0] for line in sorted(found)] == [
+        "viewer/a.py:2: one.cap_scope",
+        "viewer/a.py:2: table.protocol.ties",
+    ]
+
+
 def test_no_two_files_import_each_other() -> None:
     assert circles(SOURCE) == []
 
@@ -239,8 +289,8 @@ def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
             "def f():\n    import_module('ioukit.report')",
             "evaluation may not import report",
         ),
-        ("evaluation/sending.py", "from ioukit.report import page", "evaluation may not import report"),
-        ("evaluation/sending.py", "importlib.import_module('ioukit.cli')", "evaluation may not import cli"),
+        ("evaluation/results.py", "from ioukit.report import page", "evaluation may not import report"),
+        ("evaluation/results.py", "importlib.import_module('ioukit.cli')", "evaluation may not import cli"),
         ("report/html.py", "from ioukit.experiment_logs import junit", "report may not import experiment_logs"),
         ("experiment_logs/mlflow.py", "from ioukit.cli import _app", "experiment_logs may not import cli"),
         ("report/html.py", "import mlflow", "mlflow may be imported by experiment_logs/ alone"),
@@ -265,7 +315,7 @@ def test_a_broken_rule_is_named_with_its_line(file: str, line: str, says: str, t
         ("torch/losses.py", "import torch\nfrom ioukit.assign import atss\nfrom ioukit.evaluation import evaluate"),
         ("cli/eval.py", "import ioukit\nimport typer\nfrom ioukit.cli._streams import Talk"),
         ("__init__.py", "from ioukit.evaluation import evaluate"),
-        ("evaluation/sending.py", "def f():\n    return importlib.import_module('ioukit.experiment_logs')"),
+        ("evaluation/results.py", "def f():\n    return importlib.import_module('ioukit.experiment_logs')"),
         ("experiment_logs/mlflow.py", "import mlflow\nfrom ioukit.report import write_report"),
     ],
 )

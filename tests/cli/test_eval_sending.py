@@ -173,7 +173,7 @@ sys.argv = ["ioukit", "eval", "{GT}", "{DT}", "-q", "--json"]
 try:
     ioukit.cli.main()
 except SystemExit:
-    words = ("metric_names", ".requirements", "report", "experiment_logs")
+    words = (".requirements", "report", "experiment_logs")
     print([name for name in sys.modules if name.startswith("ioukit.") and any(word in name for word in words)])
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -20,7 +20,7 @@ from ioukit.evaluation import ProtocolDifference, compare_protocols, explain_dif
 from ioukit.evaluation.disagreement.one_number import rules_of_number
 from ioukit.evaluation.disagreement.rules import RULES, _plain
 from ioukit.evaluation.protocols import NO_CAP, PROTOCOLS, Measure, MissRateRule, find_protocol
-from ioukit.evaluation.protocols.protocol import Integral
+from ioukit.evaluation.protocols.parts import Integral
 
 Scene = tuple[GroundTruth, Detections]
 

@@ -196,3 +196,80 @@ def test_the_command_knows_all_three(files: tuple[Path, Path], tmp_path: Path) -
     expected = evaluate(*files, find_protocol("lax"), iou_type="disc")
     assert numbers["summary"] == expected.summary
     assert "AP50" not in ended.out
+
+
+UNRANKED = Protocol(
+    name="Unranked",
+    iou_thresholds=(0.5, 0.75),
+    recall_thresholds=(),  # so detections are not ranked
+    max_dets=(1000,),
+    area_ranges={"all": (0, 1e10)},  # type: ignore[arg-type]
+    ignored=(),
+    precision_epsilon=False,
+    summary=(
+        Measure("F1", "F1", line="F1 at IoU 0.5 and 0.75: {value}", headline=True),
+        Measure("F1-50", "F1", iou_threshold=0.5),
+        Measure("precision", "precision"),
+        Measure("recall", "AR"),
+    ),
+)
+"""Detections without scores: one object each, and counts instead of curves."""
+
+
+def plain_counts(truth: list[list[float]], found: list[list[float]], iou: float) -> tuple[int, int, int]:
+    """Right, wrong and missed boxes of one image, where each found box takes the best object that is left."""
+    free, right = list(range(len(truth))), 0
+    for box in found:
+        overlaps = [(plain_iou(box, truth[place]), place) for place in free]
+        best = max(overlaps, default=(0.0, -1))
+        if best[0] >= iou:
+            free.remove(best[1])
+            right += 1
+    return right, len(found) - right, len(free)
+
+
+def plain_iou(a: list[float], b: list[float]) -> float:
+    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    both = max(width, 0.0) * max(height, 0.0)
+    return both / (a[2] * a[3] + b[2] * b[3] - both)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_protocol_that_does_not_rank_counts(seed: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(seed)
+    truth = {image: random.integers([0, 0, 20, 20], [60, 60, 80, 80], (9, 4)).astype(float) for image in range(5)}
+    found = {
+        image: np.concatenate([boxes + random.integers(-4, 5, boxes.shape), boxes[:3] + 1])
+        for image, boxes in truth.items()
+    }
+    sides: list[dict[str, Any]] = [
+        {
+            "image_ids": np.repeat(list(side), [len(boxes) for boxes in side.values()]),
+            "category_ids": np.ones(sum(map(len, side.values())), int),
+            "boxes": np.concatenate(list(side.values())),
+        }
+        for side in (truth, found)
+    ]
+    gt = GroundTruth.from_arrays(**sides[0])
+    dt = Detections.from_arrays(**sides[1], scores=random.random(len(sides[1]["boxes"])))  # nothing reads the scores
+    evaluation = evaluate(gt, dt, UNRANKED)
+    expected: dict[str, list[float]] = {"F1": [], "precision": [], "recall": []}
+    for iou in UNRANKED.iou_thresholds:
+        counts = [plain_counts(truth[image].tolist(), found[image].tolist(), iou) for image in truth]
+        right, wrong, missed = map(sum, zip(*counts, strict=True))
+        expected["precision"].append(right / (right + wrong))
+        expected["recall"].append(right / (right + missed))
+        expected["F1"].append(2 * right / (2 * right + wrong + missed))
+    means = {key: float(np.mean(values)) for key, values in expected.items()}
+    assert evaluation.summary == pytest.approx({**means, "F1-50": expected["F1"][0]}, abs=1e-15)
+    assert not UNRANKED.ranks
+    write_report(evaluation, tmp_path / "report.html")
+    assert evaluation.table().startswith(f"F1 at IoU 0.5 and 0.75: {means['F1']:.3f}")
+    assert evaluation.per_class[0].summary == pytest.approx(evaluation.summary)
+    assert Protocol.from_dict(json.loads(json.dumps(UNRANKED.to_dict()))) == UNRANKED
+
+
+def test_a_protocol_that_does_not_rank_has_no_measures_of_curves() -> None:
+    with pytest.raises(ValueError, match=r"without recall_thresholds, no measure can be one of curves, got AP$"):
+        UNRANKED.replace(summary=(Measure("AP"), Measure("recall", "AR")))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioukit.evaluation import Requirement, RequirementResult, check_requirements
-from ioukit.evaluation.class_results import ClassResult
-from ioukit.evaluation.metric_names import class_labels
+from ioukit.evaluation.class_results import ClassResult, class_labels
 from support.evaluated_scenes import SCENES, coco, made
 
 

@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit import Boxes, Boxes3D, Detections, GroundTruth, Masks, Polygons, RotatedBoxes
 from ioukit.evaluation import REGION_KINDS, Kind, Outline, Outlines, region_kind, region_outlines
-from ioukit.evaluation.outlines.ground import grid_step, ground_frame
-from ioukit.evaluation.outlines.tracing import simplified, traced
+from ioukit.evaluation.outlines.masks import simplified, traced
+from ioukit.evaluation.outlines.outline import grid_step, ground_frame
 from support import region_cases
 from support.discs import Discs
 

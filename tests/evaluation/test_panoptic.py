@@ -18,7 +18,7 @@ import pytest
 from evaluation.plain_panoptic import plain_panoptic, random_panoptic
 from ioukit.datasets.formats.panoptic_png import SegmentMap
 from ioukit.evaluation import PanopticQuality, panoptic_quality
-from ioukit.evaluation.segmentation.segment_maps import pair_areas
+from ioukit.evaluation.segmentation.panoptic import pair_areas
 from support.panoptic_files import colours, write_panoptic
 
 if TYPE_CHECKING:

@@ -87,7 +87,13 @@ def test_names_are_given_once_and_caps_must_be_there() -> None:
 
 def test_a_protocol_of_ones_own_is_checked_too() -> None:
     with pytest.raises(ValueError, match="max_dets"):
-        Protocol("own", (0.5,), (0.0, 1.0), (0,), COCO.area_ranges)
+        Protocol(
+            name="own",
+            iou_thresholds=(0.5,),
+            recall_thresholds=(0.0, 1.0),
+            max_dets=(0,),
+            area_ranges=COCO.area_ranges,
+        )
 
 
 def test_what_a_protocol_is_meant_for_is_no_rule() -> None:

@@ -36,8 +36,7 @@ from ioukit.evaluation.protocols import (
     PROTOCOLS,
     WIDER_FACE,
 )
-from ioukit.evaluation.tables.columns import ResultColumn
-from ioukit.evaluation.tables.source import Source
+from ioukit.evaluation.tables.columns import ResultColumn, Source
 from parity.random_data import random_case
 from parity.random_keypoints import random_keypoint_case
 from support.evaluated_scenes import SCENES, coco, made

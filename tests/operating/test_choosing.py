@@ -357,5 +357,5 @@ def test_a_protocol_in_which_objects_choose_is_refused() -> None:
     dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 50, 50]], scores=[0.9])
     evaluation = evaluate(gt, dt, PROTOCOLS["kitti"])
     assert isinstance(evaluation.matches, MatchTable)
-    with pytest.raises(ValueError, match="objects choose their detections again at every score threshold"):
+    with pytest.raises(ValueError, match="objects choose among the detections at every score threshold"):
         choose_thresholds(evaluation)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Evaluation, Measure
-from ioukit.evaluation.summary import in_group, select
+from ioukit.evaluation.summary import averaged, in_group, select
 
 __all__ = ["CurveParts", "ap_parts", "ar_parts", "curve_parts"]
 
@@ -102,15 +102,14 @@ def _means(evaluation: Evaluation, measure: Measure) -> Floats:
     chosen = select(curves, measure)
     if chosen.ndim == 3:
         chosen = chosen.mean(axis=1)
-    if protocol.mean_over == "all":
-        chosen = np.nan_to_num(chosen, nan=0.0)
+    chosen = averaged(chosen, protocol)
     thresholds = len(protocol.iou_thresholds)
     at = slice(None)
     if measure.iou_threshold is not None:
         place = protocol.position_of_iou(measure.iou_threshold)
         at = slice(place, place + 1)
     values = np.full((thresholds, len(curves.categories)), np.nan)
-    values[at, in_group(curves.categories, protocol, measure)] = chosen
+    values[at, in_group(curves.categories, protocol, measure.group)] = chosen
     return values
 
 

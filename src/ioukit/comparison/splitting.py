@@ -122,10 +122,8 @@ def _measure(evaluation: Evaluation, key: str) -> Measure:
     measure = measures[key]
     if measure.quantity not in ("AP", "AR"):
         raise ValueError(f"only a difference of AP or AR can be split into parts, and {key} is neither")
-    if protocol.objects_choose is not None:
-        raise ValueError(
-            f"the numbers of the protocol {protocol.name!r} cannot be split: its objects choose detections"
-        )
+    if why := protocol.why_matches_vary:
+        raise ValueError(f"the numbers of the protocol {protocol.name!r} cannot be split: {why}")
     return measure
 
 
@@ -156,8 +154,8 @@ class _Units:
     def __init__(self, a: Evaluation, b: Evaluation, measure: Measure, *, one_scale: bool) -> None:
         protocol = a.protocol
         self._is_ap = measure.quantity == "AP"
-        area = protocol.main_area if measure.area_range is None else measure.area_range
-        cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
+        area = protocol.area_of(measure)
+        cap = protocol.cap_of(measure)
         tables = [table_with_near_pairs(one) for one in (a, b)]
         sides = [Side.of(table, area, cap) for table in tables]
         near = [near_pairs_of(table) for table in tables]

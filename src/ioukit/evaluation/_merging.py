@@ -1,4 +1,12 @@
-"""The sum of match tables: rows are grouped by image, in time proportional to the number of rows."""
+"""The sum of match tables: rows are grouped by image, in time proportional to the number of rows.
+
+Owns where each row of each table goes, and the categories of a union. Does not own which tables may be added
+(``MatchTable.merge`` checks that). Cut here because only sums need it, and a first evaluation should not load it.
+
+The rows of one image come from one table and are contiguous there. So the sum needs no sort of rows: images are sorted,
+and each run of rows is moved as a whole. Rows of an image keep their order, so the sum has the bits of the table of all
+images.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Precision, recall and scores along the curve of every category."""
+"""Precision, recall and scores along the curve of every category.
+
+Owns the layout of the curves and what a protocol asks of the core's drawing. Does not own the drawing (accumulate.rs,
+drawer.rs), numbers that need all points of a curve (analysis/_whole_curves.py), curves of objects that choose
+(object_choice.py), and means (summary.py).
+
+The arrays lie in memory as the core draws them, one category after another, and have pycocotools' axes by a transposed
+view. Both matter for the last bit: NumPy adds in the order of memory, and pycocotools' sums are the reference. So
+nothing here may copy an array into another order.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +69,7 @@ class Curves(Frozen):
     @property
     def miss_rate(self) -> Floats | None:
         """(T, K, A, M) log-average miss rate of each curve; ``None`` if no measure of the protocol is one."""
-        return self._other("MR")
+        return self.beside("MR")
 
     @property
     def jaccard(self) -> Floats | None:
@@ -68,9 +77,10 @@ class Curves(Frozen):
 
         It is NaN at all but the main IoU threshold.
         """
-        return self._other("JI")
+        return self.beside("JI")
 
-    def _other(self, quantity: str) -> Floats | None:
+    def beside(self, quantity: str) -> Floats | None:
+        """(T, K, A, M) a quantity that is neither AP nor AR; ``None`` if no measure of the protocol is one."""
         array = self._others.get(quantity)
         return None if array is None else np.transpose(array, (3, 0, 1, 2))
 
@@ -119,7 +129,10 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
 
         others = whole_curves(table)
         arrays |= {name: others.pop(name) for name in ("area",) if name in others}
-    if protocol.mean_over == "with_objects_or_detections":
+    if not protocol.ranks:  # the core draws at least one point
+        arrays |= {name: arrays[name][..., :0] for name in ("precision", "scores")}
+        arrays["area"] = np.full(arrays["recall"].shape, np.nan)
+    if protocol.zero_if_detected:
         found_nothing = _only_detected(table)
         for array in arrays.values():
             array[found_nothing] = 0.0
@@ -132,7 +145,7 @@ def drawing_of(protocol: Protocol) -> DrawingColumns:
     """How the core draws the curves of a protocol."""
     return DrawingColumns(
         num_thresholds=len(protocol.iou_thresholds),
-        recall_thresholds=np.array(protocol.recall_thresholds),
+        recall_thresholds=np.array(protocol.recall_thresholds or (0.0,)),
         caps=np.array(protocol.max_dets, np.uint32),
         caps_over_all_images=protocol.cap_scope == "category",
         plain_precision=not protocol.precision_epsilon,
@@ -150,19 +163,7 @@ def _mean_of_points(precision: Floats) -> Floats:
 
 def _only_detected(table: MatchTable) -> npt.NDArray[np.bool_]:
     """(K, A, M, T) where a category has nothing to find, and a detection that counts."""
-    protocol, rows = table.protocol, table.detections
-    thresholds, caps = len(protocol.iou_thresholds), np.array(protocol.max_dets)
     empty = table.num_objects == 0
-    found = np.zeros((*empty.shape, len(caps), thresholds), np.bool_)
-    category = table.evaluated_category(rows.category)
-    chosen = np.flatnonzero(empty[category].any(axis=1))
-    category, rank = category[chosen], rows.rank[chosen]
-    if protocol.cap_scope == "category":
-        order = np.lexsort((-rows.score[chosen], category))
-        first = np.searchsorted(category[order], category[order])
-        rank[order] = np.arange(len(order)) - first
-    ignored = np.unpackbits(rows.ignored[chosen], axis=2, count=thresholds, bitorder="little").astype(np.bool_)
-    counts = ~ignored[:, :, None, :] & (rank[:, None] < caps)[:, None, :, None]
-    np.logical_or.at(found, category, counts)
-    found &= empty[:, :, None, None]
-    return found
+    category = table.evaluated_category(table.detections.category)
+    _, wrong = table.count_positives(np.flatnonzero(empty[category].any(axis=1)))
+    return np.asarray((wrong > 0) & empty[:, :, None, None])

@@ -1,10 +1,19 @@
-"""Matching: from data to a match table."""
+"""Matching: from data and a protocol to a match table, the only input of all later steps.
+
+Owns what the core is told: the selection of images and categories, the columns of both sides, the rules that say who
+takes whom (:class:`~ioukit.evaluation.protocols.parts.MatchRules`), and the same rules in Python for explanations. Does
+not own which rows count (counting.py), how regions are measured (kinds/), what follows if objects choose
+(object_choice.py), and the loop itself (matching.rs).
+
+Cut here because the core knows numbers and bits, and no protocol by name: a rule of one benchmark becomes a bit of an
+object, and the loop stays the same for all. What the bits mean stands in table.py.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,23 +25,46 @@ from ioukit._boundary import (
     RuleColumns,
     SceneColumns,
     SelectionColumns,
-    VerifiedColumns,
 )
 from ioukit._checks import check_number, check_threads
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.errors import DatasetError
-from ioukit.evaluation.kinds import BoxColumns, Comparison, MaskColumns, PairColumns, find_kind
+from ioukit.evaluation.counting import (
+    ranges_that_ignore,
+    rows_taking_part,
+    sizes_of,
+    special_bits,
+    verified_columns,
+)
+from ioukit.evaluation.kinds import Comparison, find_kind
 from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
+from ioukit.evaluation.protocols.parts import MatchRules
 from ioukit.evaluation.protocols.registry import check_protocol
-from ioukit.evaluation.table import NEARLY_ONE, DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
+from ioukit.evaluation.table import (
+    COVERED,
+    IGNORED,
+    MORE_THAN,
+    NEARLY_ONE,
+    OVER_DETECTION,
+    DetectionRows,
+    MatchTable,
+    NearPairs,
+    ObjectRows,
+    PairRows,
+)
 
-__all__ = ["checked_near", "match", "reaching_pairs", "rules_of"]
+__all__ = [
+    "checked_near",
+    "match",
+    "needs_more",
+    "order_of_preference",
+    "reaches_threshold",
+    "reaching_pairs",
+    "rules_of",
+    "wanted",
+]
 
-_IGNORED, _OVER_DETECTION, _REPEATED, _VOID, _MORE_THAN, _COUNTS_ONCE, _COVERED = 1, 2, 4, 8, 16, 32, 64
-_LISTS = {
-    "listed": ("neg_category_ids", "not_exhaustive_category_ids"),
-    "labelled": ("positive_category_ids", "negative_category_ids"),
-}
+T = TypeVar("T")
 
 
 def match(
@@ -76,54 +108,44 @@ def match(
     kind = find_kind(iou_type)
     protocol = kind.protocol if protocol is None else protocol
     near = checked_near(protocol, near)
-    listed = ground_truth.images
+    listed, known = ground_truth.images, ground_truth.categories
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
-    known = ground_truth.categories
     chosen_categories = _chosen(len(known), None if categories is None else np.array(known.positions(categories), int))
-    choice, outside = protocol.objects_choose, None
-    if choice is not None:
-        from ioukit.evaluation.object_choice import (  # noqa: PLC0415 - COCO does not need it
-            check_selection,
-            ignored_ranges,
-            with_ranges,
-        )
-
-        check_selection(known, chosen_categories, protocol)
-        outside = ignored_ranges(ground_truth, protocol, choice)
-        near = min(protocol.iou_thresholds[0], 1.0 if near is None else near)
-    if protocol.ranges_by == "flag":
-        outside = _without_flags(ground_truth, protocol)
-    known_categories = known if categories is None else known.take(chosen_categories)
-    _check_groups(known_categories, protocol, ground_truth.source)
-    special = _special(ground_truth, protocol)
-    everything, kept = detections, _kept(detections, protocol)
+    evaluated = known if categories is None else known.take(chosen_categories)
+    _check_categories(ground_truth, evaluated, protocol)
+    special = special_bits(ground_truth, protocol)
+    everything, kept = detections, rows_taking_part(detections, protocol)
     detections = detections if kept is None else detections.take(kept)
     image_ids = detections.image_ids_in(listed)
-    sizes = (ground_truth.areas, detections.areas) if choice is None else (_heights(ground_truth), _heights(detections))
     scene = SceneColumns(
         SelectionColumns(listed.ids, chosen_images),
         SelectionColumns(known.ids, chosen_categories),
-        ObjectColumns(ground_truth.image_ids, ground_truth.category_ids, sizes[0], special, outside),
-        DetectionColumns(
-            detections.source, image_ids, detections.category_ids, detections.scores, detections.boxes, sizes[1]
-        ),
-        None if protocol.verified == "all" else _verified(ground_truth, protocol),
+        *_sides(ground_truth, detections, image_ids, special, protocol),
+        verified_columns(ground_truth, protocol),
     )
-    columns = _core.match_detections(
-        scene,
-        _regions(ground_truth, detections, image_ids, special, protocol, iou_type, near, threads),
-        rules_of(protocol, near),
-        check_threads(threads),
+    regions = kind.compare(
+        Comparison(
+            ground_truth,
+            detections,
+            image_ids,
+            (special & OVER_DETECTION).astype(np.bool_),
+            all_categories=near is not None or protocol.class_agnostic,
+            least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
+            threads=check_threads(threads),
+            protocol=protocol,
+            counted=special & IGNORED == 0,
+        )
     )
+    columns = _core.match_detections(scene, regions, rules_of(protocol, near), check_threads(threads))
     rows = columns["objects"]["row"]
     if kept is not None:
         columns["detections"]["row"] = kept[columns["detections"]["row"]]
     if _has_jaccard(protocol):
-        special[_covered(ground_truth, detections, special, protocol, iou_type, threads)] |= _COVERED
+        special[_covered(ground_truth, detections, special, protocol, iou_type, threads)] |= COVERED
     table = MatchTable(
         protocol=protocol,
         iou_type=iou_type,
-        categories=known_categories,
+        categories=evaluated,
         image_ids=listed.labels[chosen_images],
         image_detections=columns["image_detections"],
         detections=DetectionRows(**columns["detections"]),
@@ -132,7 +154,31 @@ def match(
         near=None if near is None else NearPairs(**columns["near"], least=float(near)),
         sources=(len(ground_truth), len(everything)),
     )
-    return table if choice is None else with_ranges(table, _heights(everything), choice)
+    if protocol.objects_choose is None:
+        return table
+    from ioukit.evaluation.object_choice import with_ranges  # noqa: PLC0415 - COCO does not need it
+
+    return with_ranges(table, everything.boxes[:, 3], protocol.objects_choose)
+
+
+def _sides(
+    gt: GroundTruth,
+    dt: Detections,
+    image_ids: npt.NDArray[np.int64],
+    special: npt.NDArray[np.uint8],
+    protocol: Protocol,
+) -> tuple[ObjectColumns, DetectionColumns]:
+    """Objects and detections as the core reads them."""
+    objects = ObjectColumns(
+        gt.image_ids,
+        gt.category_ids,
+        sizes_of(gt.areas, gt.boxes, protocol),
+        special,
+        ranges_that_ignore(gt, protocol),
+    )
+    sizes = sizes_of(dt.areas, dt.boxes, protocol)
+    scores = dt.scores if protocol.ranks else np.zeros(len(dt))  # then they choose in the order of the data
+    return objects, DetectionColumns(dt.source, image_ids, dt.category_ids, scores, dt.boxes, sizes)
 
 
 def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
@@ -152,58 +198,6 @@ def rules_of(protocol: Protocol, near: float | None) -> RuleColumns:
     )
 
 
-def _regions(
-    ground_truth: GroundTruth,
-    detections: Detections,
-    image_ids: npt.NDArray[np.int64],
-    special: npt.NDArray[np.uint8],
-    protocol: Protocol,
-    iou_type: str,
-    near: float | None,
-    threads: int | None,
-) -> BoxColumns | MaskColumns | PairColumns:
-    """The regions that are compared, as matching reads them."""
-    compared = Comparison(
-        ground_truth,
-        detections,
-        image_ids,
-        (special & _OVER_DETECTION).astype(np.bool_),
-        all_categories=near is not None or protocol.class_agnostic,
-        least=min(protocol.iou_thresholds[0], 1.0 if near is None else near),
-        threads=check_threads(threads),
-        protocol=protocol,
-        counted=special & _IGNORED == 0 if protocol.box_aspect_ratio else None,
-    )
-    return find_kind(iou_type).compare(compared)
-
-
-def _without_flags(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.uint8]:
-    """(G, C) the ranges whose flag each object lacks, as bits."""
-    for label in protocol.area_labels:
-        if label not in ground_truth.flags and len(ground_truth):
-            raise DatasetError(
-                f"{ground_truth.source}: the protocol {protocol.name!r} needs the flag {label!r} of the objects: "
-                f"expected bools, found {', '.join(ground_truth.flags) or 'no flags'}; GroundTruth.from_arrays takes "
-                "flags="
-            )
-    lacks = [~ground_truth.flag(label) for label in protocol.area_labels]
-    return np.packbits(np.stack(lacks, axis=1), axis=1, bitorder="little")
-
-
-def _kept(detections: Detections, protocol: Protocol) -> npt.NDArray[np.int64] | None:
-    """Rows of the detections that take part; ``None`` for all."""
-    if not protocol.detection_values:
-        return None
-    from ioukit.evaluation._box_values import within  # noqa: PLC0415 - COCO has no such rule
-
-    return np.flatnonzero(within(detections, protocol.detection_values, "detections"))
-
-
-def _heights(side: GroundTruth | Detections) -> npt.NDArray[np.float64]:
-    """(N,) the heights of the upright boxes."""
-    return np.ascontiguousarray(side.boxes[:, 3])
-
-
 def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[np.bool_]:
     chosen = np.full(count, positions is None)
     if positions is not None:
@@ -211,68 +205,24 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
     return chosen
 
 
-def _verified(ground_truth: GroundTruth, protocol: Protocol) -> VerifiedColumns:
-    """The lists of categories that the images have."""
-    if protocol.verified == "with_objects":
-        empty = (np.zeros(0, np.int64), np.zeros(len(ground_truth.images), np.int64))
-        return VerifiedColumns(empty, empty)
-    from ioukit.datasets import IdLists  # noqa: PLC0415 - only LVIS and Open Images need it
+def _check_categories(ground_truth: GroundTruth, chosen: Categories, protocol: Protocol) -> None:
+    """Refuses a part of the categories if objects choose, and categories in none of the groups that measures name."""
+    if protocol.objects_choose is not None:
+        from ioukit.evaluation.object_choice import check_selection  # noqa: PLC0415 - COCO does not need it
 
-    listed = protocol.verified == "listed"
-    reader = "read_lvis reads them from a file of LVIS" if listed else "read_open_images reads them from image labels"
-    lists = []
-    for name in _LISTS[protocol.verified]:
-        column = ground_truth.images.attributes.get(name)
-        if not isinstance(column, IdLists):
-            found = "no such column" if column is None else type(column).__name__
-            raise DatasetError(
-                f"{ground_truth.source}: the attribute {name!r} of the images: expected lists of ids, found {found}; "
-                f"ioukit.datasets.{reader}, and GroundTruth.from_arrays takes IdLists as image_attributes"
-            )
-        lists.append(column)
-    if listed:
-        looked_for, not_exhaustive = lists
-    else:
-        pairs = zip(*lists, strict=True)
-        looked_for = IdLists.of([np.concatenate(both) for both in pairs])
-        not_exhaustive = IdLists.of([[]] * len(looked_for))
-    return VerifiedColumns((looked_for.ids, looked_for.ends), (not_exhaustive.ids, not_exhaustive.ends))
-
-
-def _check_groups(categories: Categories, protocol: Protocol, source: str) -> None:
-    """Refuses categories that are in none of the groups that the measures of a protocol name."""
+        check_selection(ground_truth.categories, chosen, protocol)
     name = protocol.category_groups
     groups = dict.fromkeys(measure.group for measure in protocol.measures if measure.group is not None)
     if not name or not groups or name == "name":  # a category of any name is in the group of that name
         return
-    values = categories.attributes.get(name)
-    for row, label in enumerate(categories.names):
+    values = chosen.attributes.get(name)
+    for row, label in enumerate(chosen.names):
         if values is None or values[row] not in groups:
             found = "no such column" if values is None else repr(str(values[row]))
             raise DatasetError(
-                f"{source}: the attribute {name!r} of category {int(categories.ids[row])} ({label}): expected one of "
-                f"{', '.join(groups)}, found {found}"
+                f"{ground_truth.source}: the attribute {name!r} of category {int(chosen.ids[row])} ({label}): expected "
+                f"one of {', '.join(groups)}, found {found}"
             )
-
-
-def _special(ground_truth: GroundTruth, protocol: Protocol) -> npt.NDArray[np.uint8]:
-    """(G,) the bits of :attr:`ObjectRows.special`."""
-    special = np.zeros(len(ground_truth), np.uint8)
-    outside = None
-    if protocol.counted_values:
-        from ioukit.evaluation._box_values import within  # noqa: PLC0415 - COCO has no such rule
-
-        outside = ~within(ground_truth, protocol.counted_values, "annotations")
-    for rule in protocol.ignored:
-        flagged = ground_truth.flag(rule.flag) if rule.flag != "outside" or outside is None else outside
-        if flagged.any():
-            bits = _COUNTS_ONCE if rule.counts_once else _IGNORED
-            bits |= (_OVER_DETECTION if rule.over_detection else 0) | (_REPEATED if rule.repeated else 0)
-            bits |= _MORE_THAN if rule.more_than else 0
-            special |= flagged.astype(np.uint8) * np.uint8(bits)
-    if "void" in ground_truth.flags:
-        special |= ground_truth.flags["void"].astype(np.uint8) * np.uint8(_VOID)
-    return special
 
 
 def _has_jaccard(protocol: Protocol) -> bool:
@@ -280,15 +230,20 @@ def _has_jaccard(protocol: Protocol) -> bool:
 
 
 def checked_near(protocol: Protocol, near: float | None) -> float | None:
-    """The least overlap of near pairs, checked; the Jaccard index needs all pairs that reach the threshold."""
+    """The least overlap of the near pairs that a table lists, ``None`` for no near pairs.
+
+    Some protocols need near pairs themselves: the Jaccard index is of all pairs that reach the main threshold, and
+    objects that choose do so among all pairs that could match.
+    """
     check_protocol(protocol)
     if near is not None:
         check_number(near=near)
         if not 0 < near <= 1:
             raise ValueError(f"near must be above 0 and at most 1, got {near}")
-    if not _has_jaccard(protocol):
-        return near
-    return protocol.main_iou if near is None else min(near, protocol.main_iou)
+    wanted = [] if near is None else [near]
+    wanted += [protocol.main_iou] if _has_jaccard(protocol) else []
+    wanted += [] if protocol.objects_choose is None else [protocol.iou_thresholds[0]]
+    return min(wanted, default=None)
 
 
 def _covered(
@@ -300,8 +255,8 @@ def _covered(
     threads: int | None,
 ) -> npt.NDArray[np.int64]:
     """Rows of the objects that count and would be ignored if they were detections: they lie within ignored objects."""
-    covering = np.flatnonzero(special & _IGNORED)
-    counted = np.flatnonzero((special & _IGNORED == 0) & np.isin(gt.image_ids, gt.image_ids[covering]))
+    covering = np.flatnonzero(special & IGNORED)
+    counted = np.flatnonzero((special & IGNORED == 0) & np.isin(gt.image_ids, gt.image_ids[covering]))
     if not len(counted):
         return counted
     keys = gt.images.keys
@@ -313,7 +268,7 @@ def _covered(
         scores=np.zeros(len(counted)),
         areas=gt.areas[counted],
         regions=gt.take(counted).regions,
-        attributes={"image_size": _sizes_of_objects(gt, dt)[counted]} if protocol.clipped_boxes else {},
+        attributes={"image_size": _sizes_of_objects(gt, dt)[counted]},  # for boxes that are cut at borders
         image_keys=keys,
         source=gt.source,
     )
@@ -343,11 +298,46 @@ def reaching_pairs(table: MatchTable) -> tuple[npt.NDArray[np.int64], npt.NDArra
     """
     protocol, near = table.protocol, table.near
     assert near is not None
-    least = protocol.main_iou
-    reaches = near.iou > least if protocol.threshold == "more_than" else near.iou >= min(least, NEARLY_ONE)
+    reaches = reaches_threshold(protocol, near.iou, protocol.main_iou)
     category = table.evaluated_category(table.detections.category)[near.detection]
     reaches &= category == table.evaluated_category(table.objects.category)[near.object]
     return near.detection[reaches], near.object[reaches], near.iou[reaches]
+
+
+def reaches_threshold(rules: MatchRules, overlap: Any, threshold: float, *, special: int = 0) -> Any:
+    """Whether overlaps are enough for a match with objects of some special bits."""
+    return overlap > threshold if needs_more(rules, special) else overlap >= min(threshold, NEARLY_ONE)
+
+
+def needs_more(rules: MatchRules, special: int = 0) -> bool:
+    """Whether a match with an object of some special bits needs more than the threshold, and not just as much."""
+    return rules.threshold == "more_than" or bool(special & MORE_THAN)
+
+
+def wanted(
+    rules: MatchRules, pairs: Sequence[T], reaches: Callable[[T], bool], is_area: Callable[[T], bool]
+) -> T | None:
+    """The pair that a detection would match if no other detection had taken an object; ``None`` for none.
+
+    Args:
+        rules: The rules.
+        pairs: The pairs of the detection with objects of its class, in the order of preference.
+        reaches: Whether the overlap of a pair is enough.
+        is_area: Whether the overlap of a pair is the intersection over the area of the detection.
+    """
+    if not rules.takes_best_or_none:
+        return next(filter(reaches, pairs), None)
+    tiers = [pairs]
+    if rules.choice == "best_of_all_then_groups":
+        tiers = [[pair for pair in pairs if not is_area(pair)], [pair for pair in pairs if is_area(pair)]]
+    return next((tier[0] for tier in tiers if tier and reaches(tier[0])), None)
+
+
+def order_of_preference(
+    rules: MatchRules, detection: npt.NDArray[Any], place: npt.NDArray[Any], overlap: npt.NDArray[np.float64]
+) -> npt.NDArray[np.intp]:
+    """The order that sorts pairs by detection, then as the detection prefers the objects at these places."""
+    return np.lexsort(((-1 if rules.ties == "last" else 1) * place, -overlap, detection))
 
 
 def _sizes_of_objects(gt: GroundTruth, dt: Detections) -> npt.NDArray[np.float64]:

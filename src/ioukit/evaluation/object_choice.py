@@ -1,8 +1,14 @@
-"""Protocols in which objects choose among the detections: what matching and curves do differently for them.
+"""Protocols in which objects choose among the detections, such as KITTI's.
 
-The detections that an object can choose depend on the score threshold, and the thresholds depend on the whole data set.
-So a list of matches is not enough, but a match table is: its near pairs hold all that the choices need. The matches of
-the table are those of detections that choose by their scores; outcomes and other analyses use them.
+Owns everything that these protocols do differently: which ranges ignore an object by its attributes, which detections
+need not match, the curves, and the IoU threshold of each category. matching.py, counting.py, curves.py and summary.py
+call it at one place each, only if a protocol has ``objects_choose``. The rules themselves are data
+(protocols/object_choice.py); the choices run in the core (object_choice.rs).
+
+Cut here because the detections that an object can choose depend on the score threshold, and the thresholds depend on
+the whole data set. So a list of matches is not enough, but a match table is: its near pairs hold all that the choices
+need, and tables of a split of the images still add up. The matches of the table are those of detections that choose by
+their scores; outcomes and other analyses use them.
 """
 
 from __future__ import annotations
@@ -19,22 +25,21 @@ from ioukit.datasets import Categories, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.object_choice import ObjectChoice
-from ioukit.evaluation.table import MatchTable
+from ioukit.evaluation.table import OVER_DETECTION, MatchTable
 
-__all__ = ["check_selection", "ignored_ranges", "step_curves", "with_ranges"]
+__all__ = ["at_own_thresholds", "check_selection", "ignored_ranges", "step_curves", "with_ranges"]
 
-_OVER_DETECTION = 2  # a bit of ObjectRows.special
 _NONE = np.iinfo(np.uint32).max
 
 
-def check_selection(categories: Categories, chosen: npt.NDArray[np.bool_], protocol: Protocol) -> None:
+def check_selection(known: Categories, chosen: Categories, protocol: Protocol) -> None:
     """Refuse a part of the categories.
 
     Raises:
         ValueError: If some categories are not chosen.
     """
-    if not chosen.all():
-        left_out = [name for name, is_chosen in zip(categories.names, chosen.tolist(), strict=True) if not is_chosen]
+    left_out = [name for number, name in zip(known.ids, known.names, strict=True) if number not in chosen.ids]
+    if left_out:
         raise ValueError(
             f"the protocol {protocol.name!r} needs all categories, because detections of one may match objects of "
             f"another; expected no selection, got one without {', '.join(left_out[:5])}. per_class has the numbers of "
@@ -130,10 +135,22 @@ def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArra
     return {**points, "recall": found["recall"]}
 
 
+def at_own_thresholds(
+    array: npt.NDArray[np.float64], categories: Categories, protocol: Protocol, choice: ObjectChoice
+) -> npt.NDArray[np.float64]:
+    """(1, ..., K) the part of (T, ..., K) at the IoU threshold of each category; NaN for a category without one."""
+    found = np.full((1, *array.shape[1:]), np.nan)
+    for at, name in enumerate(categories.names):
+        threshold = choice.threshold_of(name)
+        if threshold is not None:
+            found[0, ..., at] = array[protocol.position_of_iou(threshold), ..., at]
+    return found
+
+
 def _uncounted(table: MatchTable) -> npt.NDArray[np.bool_]:
     """(Q,) whether the object of each near pair is an area in which detections do not count."""
     assert table.near is not None
-    over_detection = (table.objects.special & _OVER_DETECTION).astype(np.bool_)
+    over_detection = (table.objects.special & OVER_DETECTION).astype(np.bool_)
     return np.asarray(over_detection[table.near.object])
 
 

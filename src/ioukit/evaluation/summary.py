@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._boundary import ReadingColumns
 from ioukit.datasets import Categories
-from ioukit.evaluation.curves import Curves
+from ioukit.evaluation.curves import Curves, drawing_of
 from ioukit.evaluation.protocols import Measure, Protocol
+from ioukit.evaluation.protocols.parts import NumberRules
+from ioukit.evaluation.table import MatchTable
 
-__all__ = ["in_group", "select", "summarise", "summarise_classes", "table", "value_of", "values_of_classes"]
+__all__ = [
+    "averaged",
+    "in_group",
+    "reading_of",
+    "select",
+    "summarise",
+    "summarise_classes",
+    "table",
+    "value_of",
+    "values_of_classes",
+]
+
+T = TypeVar("T", bound=np.floating[Any])
 
 
 def summarise(curves: Curves) -> dict[str, float]:
@@ -41,7 +57,7 @@ def values_of_classes(curves: Curves, measure: Measure) -> npt.NDArray[np.float6
     # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
     rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
     means = rows.mean(axis=1) if rows.shape[1] else np.full(count, np.nan)
-    return np.where(in_group(curves.categories, curves.protocol, measure), means, np.nan)
+    return np.where(in_group(curves.categories, curves.protocol, measure.group), means, np.nan)
 
 
 def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
@@ -50,17 +66,17 @@ def select(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     Of a measure of a group, K are the categories of the group.
     """
     chosen = _selected(curves, measure)
-    return chosen if measure.group is None else chosen[..., in_group(curves.categories, curves.protocol, measure)]
+    return chosen if measure.group is None else chosen[..., in_group(curves.categories, curves.protocol, measure.group)]
 
 
-def in_group(categories: Categories, protocol: Protocol, measure: Measure) -> npt.NDArray[np.bool_]:
-    """(K,) whether each category is in the group of a measure; all are if it has none."""
-    if measure.group is None:
+def in_group(categories: Categories, protocol: Protocol, group: str | None) -> npt.NDArray[np.bool_]:
+    """(K,) whether each category is in a group; all are in ``None``."""
+    if group is None:
         return np.ones(len(categories), np.bool_)
     groups = categories.column(protocol.category_groups)
     if groups is None:
         return np.zeros(len(categories), np.bool_)
-    return np.asarray(groups == measure.group)
+    return np.asarray(groups == group)
 
 
 def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
@@ -69,37 +85,51 @@ def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     if measure.quantity == "AR":
         array = curves.recall
     elif measure.quantity != "AP":
-        others = curves.miss_rate if measure.quantity == "MR" else curves.jaccard
+        others = curves.beside(measure.quantity)
         array = np.zeros((0, *curves.recall.shape[1:])) if others is None else others
     else:
         array = curves.precision if protocol.integral == "recalls" else curves.ap
     if not protocol.defines(measure):
         return array[:0, ..., 0, 0]
-    area = protocol.position_of_area(protocol.main_area if measure.area_range is None else measure.area_range)
-    cap = protocol.position_of_max_dets(protocol.main_max_dets if measure.max_dets is None else measure.max_dets)
-    array = array[..., area, cap]
+    array = array[
+        ...,
+        protocol.position_of_area(protocol.area_of(measure)),
+        protocol.position_of_max_dets(protocol.cap_of(measure)),
+    ]
     if measure.iou_threshold is None:
-        return array if protocol.objects_choose is None else _at_own_thresholds(array, curves)
+        if protocol.objects_choose is None:
+            return array
+        from ioukit.evaluation.object_choice import at_own_thresholds  # noqa: PLC0415 - COCO does not need it
+
+        return at_own_thresholds(array, curves.categories, protocol, protocol.objects_choose)
     at = protocol.position_of_iou(measure.iou_threshold)
     return array[at : at + 1]
 
 
-def _at_own_thresholds(array: npt.NDArray[np.float64], curves: Curves) -> npt.NDArray[np.float64]:
-    """(1, ..., K) the part at the IoU threshold of each category; NaN for a category without one."""
-    choice = curves.protocol.objects_choose
-    found = np.full((1, *array.shape[1:]), np.nan)
-    for at, name in enumerate(curves.categories.names):
-        threshold = None if choice is None else choice.threshold_of(name)
-        if threshold is not None:
-            found[0, ..., at] = array[curves.protocol.position_of_iou(threshold), ..., at]
-    return found
-
-
 def _mean(values: npt.NDArray[np.float64], protocol: Protocol) -> float:
-    if protocol.mean_over == "all":
-        return float(np.mean(np.nan_to_num(values, nan=0.0))) if values.size else float("nan")
+    if protocol.counts_undefined:  # in the order of memory, unlike chosen values
+        return float(np.mean(averaged(values, protocol))) if values.size else float("nan")
     defined = values[~np.isnan(values)]
     return float(np.mean(defined)) if defined.size else float("nan")
+
+
+def averaged(values: npt.NDArray[T], rules: NumberRules) -> npt.NDArray[T]:
+    """Values of categories as a mean takes them: NaN is left out, and is 0 first if the mean is over all categories."""
+    return np.nan_to_num(values, nan=0.0) if rules.counts_undefined else values
+
+
+def reading_of(table: MatchTable, measure: Measure) -> ReadingColumns:
+    """How a measure is read from the curves of a table."""
+    protocol = table.protocol
+    drawing = drawing_of(protocol)
+    return ReadingColumns(
+        quantity="recall" if measure.quantity == "AR" else drawing.integral,
+        recall_thresholds=drawing.recall_thresholds,
+        plain_precision=drawing.plain_precision,
+        zero_if_detected=protocol.zero_if_detected,
+        thresholds=np.array(protocol.iou_positions_of(measure)),
+        counted=in_group(table.evaluated, protocol, measure.group),
+    )
 
 
 def table(protocol: Protocol, summary: Mapping[str, float]) -> str:

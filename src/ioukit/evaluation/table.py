@@ -1,4 +1,12 @@
-"""The match table: which detection matches which object. The later steps of an evaluation read only this table."""
+"""The match table: which detection matches which object. The later steps of an evaluation read only this table.
+
+Owns the columns, the bits of special rules, and the questions that every analysis asks of them: who is ignored, right,
+within the cap. Does not own how rows are made (matching.py), added up (_merging.py) or stored (table_file.py).
+
+A row depends on its image alone: this is what makes tables of different images add up, and every result of the sum
+equal to that of all images. IoU thresholds and area ranges are bits, because ten thresholds by four ranges would
+otherwise be forty columns.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +28,10 @@ __all__ = ["NEARLY_ONE", "DetectionRows", "MatchTable", "NearPairs", "ObjectRows
 BoolArray = npt.NDArray[np.bool_]
 NEARLY_ONE = 1 - 1e-10
 """An overlap that reaches every threshold, as in pycocotools."""
-_IGNORED = 1  # a bit of `ObjectRows.special`
+IGNORED, OVER_DETECTION, REPEATED, VOID, MORE_THAN, COUNTS_ONCE, COVERED = 1, 2, 4, 8, 16, 32, 64
+"""The bits of :attr:`ObjectRows.special`."""
+NOT_EXHAUSTIVE, LEFT_OUT = 1, 2
+"""The bits of :attr:`DetectionRows.special`."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -189,7 +200,7 @@ class MatchTable(Frozen):
 
         Detections beyond the cap count, too.
         """
-        crowds = int((self.objects.special & _IGNORED).sum())
+        crowds = int((self.objects.special & IGNORED).sum())
         detections = int(self.image_detections.sum())
         return MappingProxyType({"annotations": len(self.objects), "crowds": crowds, "detections": detections})
 
@@ -218,7 +229,7 @@ class MatchTable(Frozen):
         cap = last if max_dets is None else max_dets
         if self.protocol.cap_scope == "category":
             most = np.bincount(self.evaluated_category(rows.category)).max(initial=0)
-            within = self._places_in_category() < cap if most > cap else np.ones(len(self), np.bool_)
+            within = self.ranks() < cap if most > cap else np.ones(len(self), np.bool_)
         else:
             within = np.ones(len(self), np.bool_) if self.near is None and cap == last else rows.rank < cap
         return within if rows.special is None else within & self.takes_part()
@@ -226,10 +237,12 @@ class MatchTable(Frozen):
     def takes_part(self) -> BoolArray:
         """(N,) whether each detection is evaluated; the others only count towards the cap."""
         special = self.detections.special
-        return np.ones(len(self), np.bool_) if special is None else special & 2 == 0
+        return np.ones(len(self), np.bool_) if special is None else special & LEFT_OUT == 0
 
-    def _places_in_category(self) -> npt.NDArray[np.int64]:
-        """(N,) the rank of each detection among all of its category, best first."""
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """(N,) the rank of each detection within the scope of the cap, 0 for the best."""
+        if self.protocol.cap_scope != "category":
+            return self.detections.rank.astype(np.int64)
         category = self.evaluated_category(self.detections.category)
         order = np.lexsort((-self.detections.score, category))  # stable: equal scores keep the order of the rows
         starts = np.searchsorted(category[order], category[order])
@@ -237,10 +250,25 @@ class MatchTable(Frozen):
         places[order] = np.arange(len(self)) - starts
         return places
 
+    def count_positives(self, rows: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """(K, A, M, T) true positives and false positives among some detections, with each cap."""
+        protocol, columns = self.protocol, self.detections
+        thresholds = len(protocol.iou_thresholds)
+        matched, ignored = (
+            np.unpackbits(sets[rows], axis=2, count=thresholds, bitorder="little").astype(np.bool_)[:, :, None, :]
+            for sets in (columns.matched, columns.ignored)
+        )
+        within = (self.ranks()[rows, None] < np.array(protocol.max_dets))[:, None, :, None]
+        category = self.evaluated_category(columns.category[rows])
+        counts = np.zeros((2, *self.num_objects.shape, len(protocol.max_dets), thresholds), np.int64)
+        for each, right in zip(counts, (matched, ~matched), strict=True):
+            np.add.at(each, category, right & ~ignored & within)
+        return counts[0], counts[1]
+
     def is_not_exhaustive(self) -> BoolArray:
         """(N,) whether some objects of the category of each detection may not be annotated on its image."""
         special = self.detections.special
-        return np.zeros(len(self), np.bool_) if special is None else (special & 1).astype(np.bool_)
+        return np.zeros(len(self), np.bool_) if special is None else (special & NOT_EXHAUSTIVE).astype(np.bool_)
 
     def matched_pairs(self, iou_threshold: float | None = None, area_range: str | None = None) -> npt.NDArray[np.intp]:
         """(M,) rows of :attr:`pairs` that match at a threshold in an area range."""

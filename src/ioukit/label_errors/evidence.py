@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ioukit.evaluation.analysis._near import match_again, near_pairs
 from ioukit.evaluation.protocols import AreaRange, Protocol
-from ioukit.evaluation.table import NearPairs, threshold_bits
+from ioukit.evaluation.table import IGNORED, REPEATED, VOID, NearPairs, threshold_bits
 from ioukit.label_errors.calibration import chance, fitted_logits, score_features
 from ioukit.overlap.join import overlap_join
 
@@ -33,7 +33,7 @@ RELIABLE = 0.3
 """A detection that is right with this chance makes an object a found one."""
 
 _SEEN = 0.3  # an object that a detection overlaps by this much is not around nothing
-_NEVER_ACCUSED = 1 | 4 | 8  # ignored in every area range, a group, matches that do not count
+_NEVER_ACCUSED = IGNORED | REPEATED | VOID
 _GROUP = 4
 _NO_CAP = 2**31 - 1
 _STEPS = (0.1, 0.3, 0.5, 0.7)  # of the overlaps with other objects and detections

@@ -138,10 +138,10 @@ def table_of(evaluated: Evaluation | MatchTable) -> MatchTable:
     table = evaluated.matches if isinstance(evaluated, Evaluation) else evaluated
     if not isinstance(table, MatchTable):
         raise TypeError(f"expected an Evaluation or a MatchTable, got {type(evaluated).__name__}")
-    if table.protocol.objects_choose is not None:
+    if why := table.protocol.why_matches_vary:
         raise ValueError(
-            f"by the protocol {table.protocol.name}, objects choose their detections again at every score threshold: "
-            "its matches do not say what a threshold keeps; evaluate with another protocol"
+            f"the matches of the protocol {table.protocol.name} do not say what a score threshold keeps: {why}; "
+            "evaluate with another protocol"
         )
     return table
 

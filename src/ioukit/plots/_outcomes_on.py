@@ -77,7 +77,7 @@ class Scene:
         """Left, top, right and bottom edge: those of the image, or those of the ground that has regions."""
         bounds = np.array([entry.outline.bounds for entry in self.drawn]).reshape(-1, 4)
         if self.ground:
-            from ioukit.evaluation.outlines.ground import ground_frame  # noqa: PLC0415 - for views from above
+            from ioukit.evaluation.outlines.outline import ground_frame  # noqa: PLC0415 - for views from above
 
             return ground_frame(bounds)
         width, height = frame_of(truth, position, pixels, bounds)

@@ -151,7 +151,7 @@ def draw_regions(
         >>> [text.get_text() for text in ax.texts]
         ['ship 0.90']
     """
-    from ioukit.evaluation.outlines.ground import ground_frame  # noqa: PLC0415 - keeps `import ioukit.plots` fast
+    from ioukit.evaluation.outlines.outline import ground_frame  # noqa: PLC0415 - keeps `import ioukit.plots` fast
 
     look = theme_of(theme)
     pixels = None if image is None else pixels_of(image, needed_by="draw_regions")

@@ -137,7 +137,7 @@ def _of(quantity: str, area: str, protocol: Protocol) -> str:
 
 
 def _mean_in_words(numbers: FloatArray, protocol: Protocol) -> str:
-    count = len(numbers) if protocol.mean_over == "all" else int((~np.isnan(numbers)).sum())
+    count = len(numbers) if protocol.counts_undefined else int((~np.isnan(numbers)).sum())
     if not count:
         return "no class has objects"
     mean = float(mean_of_classes(numbers, 0, protocol))

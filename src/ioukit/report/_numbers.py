@@ -10,6 +10,7 @@ import numpy as np
 
 from ioukit._checks import pluralize
 from ioukit.evaluation import REGION_KINDS, Measure, value_of
+from ioukit.evaluation.ignoring import cap_title
 from ioukit.evaluation.protocols import NO_CAP
 from ioukit.report._texts import (
     UNDEFINED,
@@ -30,11 +31,6 @@ __all__ += ["limits_text", "measure_rows", "settings", "size_rows"]
 
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
 
-_CAPS = {
-    "image_and_category": "Detections per class and image",
-    "image": "Detections per image",
-    "category": "Detections per class",
-}
 
 # TIDE's names, which readers know, with plain words.
 KIND_WORDS = {
@@ -128,7 +124,7 @@ def _words(evaluation: Evaluation, measure: Measure) -> str:
     thresholds = evaluation.protocol.iou_thresholds
     listed = len(evaluation.per_class)
     with_value = sum(not math.isnan(result.summary[measure.key]) for result in evaluation.per_class)
-    if evaluation.protocol.mean_over == "all":
+    if evaluation.protocol.counts_undefined:
         with_value = listed
     classes = pluralize(with_value, "class")
     if with_value < listed:
@@ -150,9 +146,8 @@ def measure_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str, str, s
             if iou is None and first == last:
                 iou = first
             words = f"{iou_text(first)} to {iou_text(last)}" if iou is None else iou_text(iou)
-            area = protocol.main_area if measure.area_range is None else measure.area_range
-            cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
-            rows.append((measure, words, abbreviate(area), _cap_text(cap), text(evaluation.summary[measure.key])))
+            area, cap = abbreviate(protocol.area_of(measure)), _cap_text(protocol.cap_of(measure))
+            rows.append((measure, words, area, cap, text(evaluation.summary[measure.key])))
     return rows
 
 
@@ -229,7 +224,7 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
         ("Regions", abbreviate(title)),
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
         ("Recalls", f"{len(protocol.recall_thresholds)}"),
-        (_CAPS[protocol.cap_scope], ", ".join("all" if cap == NO_CAP else str(cap) for cap in protocol.max_dets)),
+        (cap_title(protocol), ", ".join("all" if cap == NO_CAP else str(cap) for cap in protocol.max_dets)),
         ("Areas in square pixels", areas),
     ]
     if protocol.class_agnostic:

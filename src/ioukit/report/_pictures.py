@@ -17,8 +17,8 @@ import numpy.typing as npt
 from ioukit._optional import import_extra
 from ioukit.evaluation import Outline, Outlines
 from ioukit.evaluation.kinds import find_kind
-from ioukit.evaluation.outlines.ground import grid_step, ground_frame
-from ioukit.evaluation.outlines.tracing import simplified
+from ioukit.evaluation.outlines.masks import simplified
+from ioukit.evaluation.outlines.outline import grid_step, ground_frame
 from ioukit.report._picture_files import file_within, small_copy
 
 if TYPE_CHECKING:

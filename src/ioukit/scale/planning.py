@@ -22,7 +22,7 @@ from ioukit.scale.parts import GroundTruthParts, Job, edges_of
 from ioukit.scale.requests import Request, prepare
 from ioukit.scale.sources.opening import open_detections
 from ioukit.scale.sources.source import DetectionSource
-from ioukit.scale.stages import draw, draws_in_parts, match_part, split
+from ioukit.scale.stages import draw, match_part, split
 from ioukit.scale.table_files import write_table
 from ioukit.scale.work import WorkFolder
 
@@ -112,7 +112,7 @@ def plan(
     size = sum(len(batch) for batch in sample)
     seconds, used = min(_units(gt, sample, job, split_to_files=not owned) for _ in range(2))
     rows = source.estimated_rows
-    joined = 0 if draws_in_parts(job.protocol) else rows * PER_ROW_JOINED
+    joined = 0 if job.protocol.draws_in_parts else rows * PER_ROW_JOINED
     largest = max((source.pieces[number].rows or 0 for number in owned), default=-(-rows // job.parts))
     split_rows = 0 if owned else budget.batch_rows
     each = max(split_rows * PER_ROW_SPLIT, min(largest, budget.most_rows) * PER_ROW_MATCH)
@@ -156,7 +156,7 @@ def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job, *, split_to_
             batches = folder.batches(0, [{"checksums": checksums, "rows": size, "parts": [size]}])
         table = match_part(job, 0, objects, batches, sources=(len(small), size))
         write_table(table, folder.table(0, len(images)).folder)
-        if draws_in_parts(job.protocol):
+        if job.protocol.draws_in_parts:
             for category in range(len(table.evaluated)):
                 draw(job.protocol, category, [folder.table(0, len(images))])
         seconds = time.perf_counter() - start

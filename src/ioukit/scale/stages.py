@@ -4,7 +4,7 @@ Owns: what a step computes. Does not own: where it runs and what is between two 
 part (parts.py), the order of rows in files (table_files.py), the merge of the parts (merging.py).
 Cut here because matching needs one image at a time, and a curve all scores of a category, but only their sorted rows.
 So the steps before the curves share nothing, and a curve needs a block of each part at a time, not the rows. Protocols
-that need more than sorted rows (:func:`draws_in_parts`) are drawn from the joined table.
+that need more than sorted rows (:attr:`ioukit.Protocol.draws_in_parts`) are drawn from the joined table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ioukit.scale.merging import merged
 from ioukit.scale.parts import Job
 from ioukit.scale.table_files import Runs, arrow_array, narrowed, numpy_column
 
-__all__ = ["curves_of", "draw", "draws_in_parts", "match_part", "split"]
+__all__ = ["curves_of", "draw", "match_part", "split"]
 
 _ATTRIBUTE = "attribute."  # before the names of further columns
 
@@ -148,16 +148,6 @@ def _columns(batches: Sequence[tuple[int, Any]]) -> tuple[dict[str, npt.NDArray[
         columns[name] = np.concatenate(found) if len(found) > 1 else (found or [np.zeros((0, *shape), dtype)])[0]
     rows = columns.pop("row")
     return columns, rows
-
-
-def draws_in_parts(protocol: Protocol) -> bool:
-    """Whether curves can be drawn from sorted runs; other protocols need the rows of all images at once."""
-    return (
-        protocol.objects_choose is None
-        and not protocol.needs_whole_curves
-        and protocol.mean_over != "with_objects_or_detections"
-        and protocol.cap_scope != "category"
-    )
 
 
 def draw(protocol: Protocol, category: int, tables: Sequence[Runs]) -> dict[str, npt.NDArray[np.float64]]:

@@ -73,8 +73,7 @@ def computed_columns(
 
 def size_ranges(protocol: Protocol) -> dict[str, tuple[float, float]]:
     """The area ranges of a protocol without its main one, both ends included; COCO's if it has no others."""
-    by_area = protocol.ranges_by == "area" and protocol.objects_choose is None
-    for ranges in (protocol.area_ranges if by_area else (), COCO.area_ranges):
+    for ranges in (protocol.size_ranges, COCO.size_ranges):
         found = {area.label: (area.low, area.high) for area in ranges if area.label != protocol.main_area}
         if found:
             return found

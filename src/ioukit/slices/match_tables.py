@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import MatchTable, match
+from ioukit.evaluation.counting import range_flags
 from ioukit.evaluation.protocols import AreaRange, Protocol
 
 __all__ = ["ObjectPart", "check_object_parts", "tables_of_objects"]
@@ -31,15 +32,14 @@ class ObjectPart(NamedTuple):
 
 
 def check_object_parts(protocol: Protocol) -> None:
-    """Refuse a protocol in which objects choose among the detections.
+    """Refuse a protocol whose matches depend on the score threshold.
 
     Raises:
         ValueError: If it is one.
     """
-    if protocol.objects_choose is not None:
+    if why := protocol.why_matches_vary:
         raise ValueError(
-            f"the protocol {protocol.name!r} cannot ignore some of the objects: its objects choose among the "
-            "detections; choose images instead"
+            f"the protocol {protocol.name!r} cannot ignore some of the objects: {why}; choose images instead"
         )
 
 
@@ -91,8 +91,7 @@ def _matched(
     for at, choice in enumerate(choices):
         for area in ranges:
             label = f"{area.label} of part {at}"
-            by_flag = whole.protocol.ranges_by == "flag"
-            flags[label] = choice.objects & gt.flag(area.label) if by_flag else choice.objects
+            flags[label] = choice.objects & range_flags(gt, whole.protocol, area.label)
             labelled.append(AreaRange(label, area.low, area.high))
     return match(
         dataclasses.replace(gt, flags=flags),

@@ -377,7 +377,7 @@ class _CountedObjects:
 def _single(scene: Scene, by: Sequence[str | Expression] | None, bins: Bins | None) -> tuple[list[Part], list[str]]:
     if by is not None:
         return listed_parts(scene, by, bins), []
-    of_objects = scene.data is not None and scene.evaluation.protocol.objects_choose is None
+    of_objects = scene.data is not None and not scene.evaluation.protocol.why_matches_vary
     names = [
         *(name for name, column in scene.columns.items() if column.origin != "computed"),
         *(name for name in _COMPUTED if name in scene.columns or (name == SIZE and "area" in scene.columns)),

@@ -208,7 +208,7 @@ def _of_classes(
     adjusted = adjust_p_values([row.p_value for row in rows], correction).tolist()
     protocol = table.protocol
     (measure,) = (measure for measure in protocol.measures if measure.key == key)
-    area = protocol.main_area if measure.area_range is None else measure.area_range
+    area = protocol.area_of(measure)
     objects = table.num_objects[:, protocol.position_of_area(area)].tolist()
     return tuple(
         ClassDifference(

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.evaluation import Evaluation, MatchTable, Measure
-from ioukit.evaluation.metric_names import category_labels
+from ioukit.evaluation.class_results import category_labels
+from ioukit.evaluation.summary import in_group
 from ioukit.statistics.drawing import Weights, batches
 from ioukit.statistics.replicates import Replicates, replicate
 
@@ -123,9 +124,7 @@ def vanished_categories(
         weights: (B, I) image weights.
     """
     counts = ~table.ignores(table.protocol.main_area if area_range is None else area_range)
-    groups = None if group is None else table.evaluated.column(table.protocol.category_groups)
-    if groups is not None:
-        counts &= (groups == group)[table.evaluated_category(table.objects.category)]
+    counts &= in_group(table.evaluated, table.protocol, group)[table.evaluated_category(table.objects.category)]
     category = table.evaluated_category(table.objects.category)[counts].astype(np.int64)
     image = table.objects.image[counts].astype(np.int64)
     found = np.zeros(len(table.evaluated), np.int64)

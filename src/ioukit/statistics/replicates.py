@@ -12,8 +12,9 @@ from ioukit._boundary import NumberColumns, OutcomeColumns, WeighedColumns
 from ioukit._checks import check_threads, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
-from ioukit.evaluation import MatchTable, Measure, Protocol, accumulate
-from ioukit.evaluation.summary import in_group, value_of, values_of_classes
+from ioukit.evaluation import MatchTable, Measure, accumulate
+from ioukit.evaluation.curves import drawing_of
+from ioukit.evaluation.summary import reading_of, value_of, values_of_classes
 from ioukit.statistics.copies import repeat_images
 
 __all__ = ["Replicates", "replicate"]
@@ -84,21 +85,9 @@ def replicate(
     """
     chosen = _measures(table, measures)
     checked = _weights(weights, table)
-    if not _is_sum_along_curves(table.protocol, chosen):
+    if not table.protocol.sums_with_weights(chosen):
         return _written_out(table, checked, chosen, per_class, threads)
     return _weighed(table, checked, chosen, per_class, threads)
-
-
-def _is_sum_along_curves(protocol: Protocol, measures: Sequence[Measure]) -> bool:
-    """Whether weights can be added up along the curves, sorted once. Other numbers need the data set written out."""
-    return (
-        protocol.objects_choose is None
-        and protocol.cap_scope != "category"
-        and protocol.mean_over != "all"
-        and protocol.integral in ("recalls", "points", "area")
-        and all(measure.quantity in ("AP", "AR") for measure in measures)
-        and (protocol.mean_over == "with_objects" or all(measure.quantity == "AP" for measure in measures))
-    )
 
 
 def _weighed(
@@ -106,6 +95,7 @@ def _weighed(
 ) -> Replicates:
     """The numbers in one pass over the sorted detections for each data set."""
     protocol, rows, objects = table.protocol, table.detections, table.objects
+    drawing = drawing_of(protocol)
     shape = len(weights), len(table.evaluated), len(measures)
     values = np.full((shape[0], shape[2]), np.nan)
     of_class = np.full(shape, np.nan) if per_class else None
@@ -128,9 +118,9 @@ def _weighed(
         ),
         weights,
         [_number(table, measures[column]) for column in defined],
-        np.array(protocol.recall_thresholds),
-        not protocol.precision_epsilon,
-        protocol.mean_over == "with_objects_or_detections",
+        drawing.recall_thresholds,
+        drawing.plain_precision,
+        protocol.zero_if_detected,
         per_class,
         check_threads(threads),
     )
@@ -141,16 +131,13 @@ def _weighed(
 
 
 def _number(table: MatchTable, measure: Measure) -> NumberColumns:
-    protocol = table.protocol
-    area = protocol.main_area if measure.area_range is None else measure.area_range
-    every = range(len(protocol.iou_thresholds))
-    threshold = measure.iou_threshold
+    protocol, reading = table.protocol, reading_of(table, measure)
     return NumberColumns(
-        reading="last_recall" if measure.quantity == "AR" else protocol.integral,
-        area_range=protocol.position_of_area(area),
-        cap=protocol.main_max_dets if measure.max_dets is None else measure.max_dets,
-        thresholds=list(every) if threshold is None else [protocol.position_of_iou(threshold)],
-        of_category=in_group(table.evaluated, protocol, measure),
+        reading="last_recall" if measure.quantity == "AR" else reading.quantity,
+        area_range=protocol.position_of_area(protocol.area_of(measure)),
+        cap=protocol.cap_of(measure),
+        thresholds=reading.thresholds.tolist(),
+        of_category=reading.counted,
     )
 
 

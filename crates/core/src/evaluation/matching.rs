@@ -1,4 +1,15 @@
 //! Matching of detections and objects, at all thresholds and for all area ranges at once.
+//!
+//! Owns: the order of the detections of an image, the cap, the groups of one image and category, what an ignored object
+//! changes, and the rows of the match table. Does not own: overlaps (regions/), which candidate a detection takes
+//! (choosing.rs), what counts as a flag (counting.py sends bits, scene.rs names them), curves (accumulate.rs).
+//!
+//! Cut here because the rules are the same for boxes, masks and keypoints, while overlaps are not. The kind of region
+//! is asked once per group, and not once per pair, so matching is compiled once for all kinds.
+//!
+//! Thresholds are bits of a set. Thresholds that the same candidates reach have the same matches, and so have area
+//! ranges that ignore the same objects: `assign` matches each such run once, and copies the bits. Runs of images go to
+//! threads, and their rows are put together in order, so the number of threads changes nothing.
 
 use std::ops::{ControlFlow, Range};
 

@@ -17,15 +17,20 @@ _STEPS = 1000
 
 
 def whole_curves(table: MatchTable) -> dict[str, Floats]:
-    """(K, A, M, T) arrays by what they hold: ``"area"`` under trapezoids, ``"MR"`` and ``"JI"``, as the protocol asks.
+    """(K, A, M, T) arrays by what they hold: ``"area"`` under trapezoids and quantities of measures, as the rules ask.
 
     The Jaccard index is NaN at all but the main IoU threshold.
     """
     protocol = table.protocol
-    wanted = {measure.quantity for measure in protocol.measures} & {"MR", "JI"}
+    quantities = {measure.quantity for measure in protocol.measures}
+    wanted = quantities & {"MR", "JI"}
     names = [*sorted(wanted), *(["area"] if protocol.integral in ("trapezoid_from_first", "score_steps") else [])]
     shape = len(table.evaluated), len(protocol.area_ranges), len(protocol.max_dets), len(protocol.iou_thresholds)
     arrays: dict[str, Floats] = {name: np.full(shape, np.nan) for name in names}
+    if quantities & {"precision", "F1"}:
+        arrays |= _of_counts(table)
+    if not names:
+        return arrays
     limits = _score_limits(table)
     for a, area in enumerate(protocol.area_labels):
         for m, cap in enumerate(protocol.max_dets):
@@ -44,6 +49,15 @@ def whole_curves(table: MatchTable) -> dict[str, Floats]:
                     elif protocol.integral == "score_steps":
                         arrays["area"][k, a, m, t] = _steps(curve, *limits[k])
     return arrays
+
+
+def _of_counts(table: MatchTable) -> dict[str, Floats]:
+    """Precision and F1 of all detections that count: quantities that need no rank."""
+    right, wrong = table.count_positives(np.arange(len(table)))
+    objects = table.num_objects[:, :, None, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision, f1 = right / (right + wrong), 2 * right / (right + wrong + objects)
+    return {name: np.where(objects > 0, values, np.nan) for name, values in (("precision", precision), ("F1", f1))}
 
 
 def _found(curve: MissRateCurve) -> npt.NDArray[np.int64]:

@@ -15,7 +15,7 @@ from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._near import Rematched, match_again, near_pairs
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.protocols import AreaRange, Protocol
-from ioukit.evaluation.table import MatchTable, threshold_bits
+from ioukit.evaluation.table import IGNORED, MatchTable, threshold_bits
 
 __all__ = ["ConfusionMatrix", "confusion_matrix"]
 
@@ -158,7 +158,7 @@ def confusion_matrix(
     dt_of, object_of = dt_of[counted], object_of[counted]
     found = np.zeros(len(table.objects), np.bool_)
     found[object_of[object_of >= 0]] = True
-    missed = np.flatnonzero(~found & (table.objects.special & 1 == 0))
+    missed = np.flatnonzero(~found & (table.objects.special & IGNORED == 0))
     # By image: detections, best first, then missed objects in the order of the ground truth.
     missed = missed[np.argsort(table.objects.row[missed], kind="stable")]
     image = np.concatenate([table.detections.image[dt_of], table.objects.image[missed]]).astype(np.int64)

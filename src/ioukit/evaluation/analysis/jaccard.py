@@ -9,7 +9,7 @@ from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._sets import matched_edges
 from ioukit.evaluation.matching import reaching_pairs
-from ioukit.evaluation.table import MatchTable
+from ioukit.evaluation.table import COVERED, MatchTable
 
 __all__ = ["JaccardIndices", "jaccard_indices"]
 
@@ -18,7 +18,6 @@ Rows = npt.NDArray[np.int64]
 
 _SCORES = tuple(0.1 * place for place in range(10))  # as in the reference: its 0.3 is 0.30000000000000004
 _EPSILON = 1e-6  # the reference adds it to each denominator
-_COVERED = 64
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -104,7 +103,7 @@ def jaccard_indices(
         free_detection[pairs[0][kept]] = False
         free_object[pairs[1][kept]] = False
         left_out = np.flatnonzero(free_detection & in_ignored)
-        covered = np.flatnonzero(free_object & (table.objects.special & _COVERED != 0))
+        covered = np.flatnonzero(free_object & (table.objects.special & COVERED != 0))
         k = np.bincount(cell[0][pairs[0][kept]], minlength=sizes)
         n = np.bincount(cell[0][above], minlength=sizes) - np.bincount(cell[0][left_out], minlength=sizes)
         m = np.bincount(cell[1][~of_object], minlength=sizes) - np.bincount(cell[1][covered], minlength=sizes)

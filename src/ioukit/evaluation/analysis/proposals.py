@@ -112,7 +112,7 @@ def recall_curves(
     at = protocol.position_of_area(area_range)
     cap = protocol.max_dets[-1]
     category = table.evaluated_category(table.detections.category).astype(np.int64)
-    rank = _ranks(table, category)
+    rank = _ranks(table)
     if counts is None:
         chosen = np.arange(1, min(cap, int(rank.max(initial=0)) + 1) + 1)
     else:
@@ -133,15 +133,11 @@ def recall_curves(
     return RecallCurves(table.evaluated, protocol.iou_thresholds, area_range, chosen, recall)
 
 
-def _ranks(table: MatchTable, category: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _ranks(table: MatchTable) -> npt.NDArray[np.int64]:
     """(N,) the rank of each detection within the scope of the cap, best first."""
     rows, protocol = table.detections, table.protocol
-    ranks = rows.rank.astype(np.int64)
-    if protocol.cap_scope == "category":
-        order = np.lexsort((-rows.score, category))  # stable: equal scores by image and rank
-        starts = np.searchsorted(category[order], category[order])
-        ranks[order] = np.arange(len(table)) - starts
-    elif protocol.cap_scope == "image" and protocol.class_agnostic:
+    ranks = table.ranks()
+    if protocol.cap_scope == "image" and protocol.class_agnostic:
         # A detection must come before all that are matched after it, so equal scores exchange their ranks.
         within = np.flatnonzero(table.is_within_cap())
         image = rows.image[within]

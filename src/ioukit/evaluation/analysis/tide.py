@@ -335,6 +335,8 @@ def _without(scene: _Scene, objects: Rows) -> _Scene:
 def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) -> Floats:
     """(R, K) precision at the recalls; 0 for a class with detections but no objects, NaN for one without both."""
     count, protocol = len(scene.found), table.protocol
+    if not protocol.ranks:  # errors have kinds, but cost no AP
+        return np.full((1, len(scene.num_objects)), np.nan)
     recalls = np.array(protocol.recall_thresholds)
     curves: Mapping[str, npt.NDArray[Any]] = _core.accumulate(
         OutcomeColumns(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ioukit.evaluation.analysis.outcomes import Outcome, outcomes
 from ioukit.evaluation.curves import Curves
-from ioukit.evaluation.summary import in_group, select
+from ioukit.evaluation.summary import averaged, in_group, select
 from ioukit.evaluation.table import MatchTable
 
 __all__ = ["ClassMove", "ImageMove", "class_moves", "image_moves"]
@@ -91,10 +91,9 @@ def _parts(curves: Curves) -> dict[int, _Part]:
     """The classes in the mean, by id."""
     measure = curves.protocol.main_measure
     values = select(curves, measure)  # (T, R, K) or (T, K)
-    categories = curves.categories.take(in_group(curves.categories, curves.protocol, measure))
+    categories = curves.categories.take(in_group(curves.categories, curves.protocol, measure.group))
     cells = np.moveaxis(values, -1, 0).reshape(len(categories), -1)
-    if curves.protocol.mean_over == "all":
-        cells = np.nan_to_num(cells, nan=0.0)
+    cells = averaged(cells, curves.protocol)
     defined = ~np.isnan(cells)
     counts, totals = defined.sum(axis=1), np.where(defined, cells, 0.0).sum(axis=1)
     every = int(counts.sum())

@@ -59,7 +59,7 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
         ValueError: As :func:`measure_of`.
     """
     measure = measure_of(protocol, key)
-    label = protocol.main_area if measure.area_range is None else measure.area_range
+    label = protocol.area_of(measure)
     area = protocol.area_ranges[protocol.position_of_area(label)]
     thresholds = protocol.iou_thresholds
     if measure.iou_threshold is not None:
@@ -72,7 +72,7 @@ def rules_of_number(protocol: Protocol, key: str | None = None) -> Protocol:
     )
     # A flag has the name of its range.
     kept = area if protocol.ranges_by == "flag" else AreaRange("all", area.low, area.high)
-    cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
+    cap = protocol.cap_of(measure)
     narrowed: list[tuple[str, tuple[Any, ...], str]] = [
         ("iou_thresholds", thresholds, "iou_threshold"),
         ("area_ranges", (kept,), "area_range"),

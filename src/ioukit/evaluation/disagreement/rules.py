@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ioukit.evaluation.protocols import NO_CAP, Protocol
@@ -19,10 +19,17 @@ class Rule(NamedTuple):
     """What it is about."""
     fields: tuple[str, ...]
     """The fields of :class:`~ioukit.evaluation.Protocol`."""
-    words: Callable[[Protocol], str]
-    """Its value in a protocol, in plain words."""
+    said: Callable[[Protocol], str] | Mapping[str, str]
+    """Says its value in a protocol in plain words, or the words for some values of its only field, by value as text."""
     rematches: bool = True
     """Whether it can change which detections match; if not, it only changes how the number is computed."""
+
+    def words(self, protocol: Protocol) -> str:
+        """Its value in a protocol, in plain words."""
+        if not isinstance(self.said, Mapping):
+            return self.said(protocol)
+        value = getattr(protocol, self.fields[0])
+        return self.said.get(str(value)) or _plain(value)
 
     def value(self, protocol: Protocol) -> Any:
         """Its value, for comparing protocols of one number."""
@@ -32,16 +39,6 @@ class Rule(NamedTuple):
             else getattr(protocol, field)
             for field in self.fields
         )
-
-
-def _named(field: str, **words: str) -> Callable[[Protocol], str]:
-    """The words for a field with a few values, by the value as text."""
-
-    def said(protocol: Protocol) -> str:
-        value = getattr(protocol, field)
-        return words.get(str(value)) or _plain(value)
-
-    return said
 
 
 def _plain(value: Any) -> str:
@@ -136,65 +133,44 @@ def _measure(protocol: Protocol) -> str:
 
 _MATCHING = (
     Rule("IoU thresholds", ("iou_thresholds",), _thresholds),
-    Rule(
-        "classes",
-        ("class_agnostic",),
-        _named("class_agnostic", **{"False": "each class by itself", "True": "all classes as one"}),
-    ),
+    Rule("classes", ("class_agnostic",), {"False": "each class by itself", "True": "all classes as one"}),
     Rule(
         "which object a detection takes",
         ("choice",),
-        _named(
-            "choice",
-            best_free="the best free object",
-            best_of_all="the best object, taken or free",
-            best_of_all_then_groups="the best object, taken or free; without one the best group",
-        ),
+        {
+            "best_free": "the best free object",
+            "best_of_all": "the best object, taken or free",
+            "best_of_all_then_groups": "the best object, taken or free; without one the best group",
+        },
     ),
+    Rule("IoU equal to the threshold", ("threshold",), {"at_least": "a match", "more_than": "no match"}),
+    Rule("objects with the same IoU", ("ties",), {"last": "the last one is taken", "first": "the first one is taken"}),
+    Rule("pixels of a box", ("inclusive_boxes",), {"False": "width x height", "True": "(width + 1) x (height + 1)"}),
     Rule(
-        "IoU equal to the threshold",
-        ("threshold",),
-        _named("threshold", at_least="a match", more_than="no match"),
+        "borders of the image", ("clipped_boxes",), {"False": "boxes go on beyond them", "True": "boxes are cut there"}
     ),
-    Rule(
-        "objects with the same IoU",
-        ("ties",),
-        _named("ties", last="the last one is taken", first="the first one is taken"),
-    ),
-    Rule(
-        "pixels of a box",
-        ("inclusive_boxes",),
-        _named("inclusive_boxes", **{"False": "width x height", "True": "(width + 1) x (height + 1)"}),
-    ),
-    Rule(
-        "borders of the image",
-        ("clipped_boxes",),
-        _named("clipped_boxes", **{"False": "boxes go on beyond them", "True": "boxes are cut there"}),
-    ),
-    Rule("width over height", ("box_aspect_ratio",), _named("box_aspect_ratio", **{"0.0": "as it is"})),
-    Rule("added to the area of the union", ("overlap_epsilon",), _named("overlap_epsilon", **{"0.0": "nothing"})),
+    Rule("width over height", ("box_aspect_ratio",), {"0.0": "as it is"}),
+    Rule("added to the area of the union", ("overlap_epsilon",), {"0.0": "nothing"}),
     Rule("ignored objects", ("ignored", "counted_values"), _ignored),
     Rule("detections that take part", ("detection_values",), _detection_values),
     Rule(
         "classes that were looked for",
         ("verified",),
-        _named(
-            "verified",
-            all="all on every image",
-            listed="those that are listed for the image",
-            with_objects="those with an object there",
-            labelled="those with a label on the image",
-        ),
+        {
+            "all": "all on every image",
+            "listed": "those that are listed for the image",
+            "with_objects": "those with an object there",
+            "labelled": "those with a label on the image",
+        },
     ),
     Rule(
         "areas of 0",
         ("without_area",),
-        _named(
-            "without_area",
-            counted="count like others",
-            left_out="are left out",
-            detections_left_out="are left out, if they are those of detections",
-        ),
+        {
+            "counted": "count like others",
+            "left_out": "are left out",
+            "detections_left_out": "are left out, if they are those of detections",
+        },
     ),
     Rule("area range", ("area_ranges", "ranges_by"), _area),
     Rule("cap on detections", ("cap_scope", "max_dets"), _cap),
@@ -205,18 +181,17 @@ _CURVES = (
     Rule(
         "denominator of precision",
         ("precision_epsilon",),
-        _named("precision_epsilon", **{"True": "tp + fp + 2**-52", "False": "tp + fp"}),
+        {"True": "tp + fp + 2**-52", "False": "tp + fp"},
         rematches=False,
     ),
     Rule(
         "mean over",
         ("mean_over",),
-        _named(
-            "mean_over",
-            with_objects="classes with objects",
-            with_objects_or_detections="classes with objects or detections",
-            all="all classes",
-        ),
+        {
+            "with_objects": "classes with objects",
+            "with_objects_or_detections": "classes with objects or detections",
+            "all": "all classes",
+        },
         rematches=False,
     ),
     Rule("reading of the miss rate", ("miss_rate",), _miss_rate, rematches=False),
@@ -230,7 +205,7 @@ RULES: tuple[Rule, ...] = (
     *_MATCHING,
     # A field that has no words yet is a rule like the others, under its own name.
     *(
-        Rule(field.name.replace("_", " "), (field.name,), _named(field.name))
+        Rule(field.name.replace("_", " "), (field.name,), {})
         for field in dataclasses.fields(Protocol)
         if field.name not in _SAID and field.name not in _NO_RULES
     ),

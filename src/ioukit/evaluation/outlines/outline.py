@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -9,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Outline", "Outlines", "View", "box_outlines", "corner_outlines"]
+__all__ = ["Outline", "Outlines", "View", "box_outlines", "corner_outlines", "grid_step", "ground_frame"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -86,3 +87,29 @@ def corner_outlines(boxes: Floats) -> Outlines:
     rings = boxes[:, [[0, 1], [2, 1], [2, 3], [0, 3]]]
     finite: npt.NDArray[np.bool_] = np.asarray(np.isfinite(boxes).all(axis=1))
     return Outlines(tuple(Outline((ring,)) if good else Outline() for ring, good in zip(rings, finite, strict=True)))
+
+
+_MARGIN = 0.06  # of the longer side
+_NARROWEST = 0.4  # the shorter side of the frame, as a part of the longer one
+
+
+def ground_frame(bounds: npt.NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom edge of the part of the ground that shows all regions; y points up, so top > bottom.
+
+    Args:
+        bounds: (N, 4) ``[x1, y1, x2, y2]`` around the regions; rows with NaN do not count.
+    """
+    finite = bounds[np.isfinite(bounds).all(axis=1)]
+    if not len(finite):
+        return -10.0, 10.0, 10.0, -10.0
+    low, high = finite[:, :2].min(axis=0), finite[:, 2:].max(axis=0)
+    longest = max(float((high - low).max()), 1e-6)
+    sides = np.maximum(high - low + 2 * _MARGIN * longest, _NARROWEST * longest)
+    (left, bottom), (right, top) = ((low + high - sides) / 2).tolist(), ((low + high + sides) / 2).tolist()
+    return left, top, right, bottom
+
+
+def grid_step(longest: float) -> float:
+    """The distance of the lines of a grid: 1, 2 or 5 times a power of ten, so that 4 to 10 lines cross a side."""
+    power = 10.0 ** math.floor(math.log10(longest / 4))
+    return next(factor for factor in (5.0, 2.0, 1.0) if factor * power <= longest / 4 * (1 + 1e-9)) * power

@@ -1,29 +1,19 @@
 """The rules of an evaluation, as data: one file per protocol."""
 
-from ioukit.evaluation.protocols.caltech import CALTECH
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
-from ioukit.evaluation.protocols.crowdhuman import CROWDHUMAN
-from ioukit.evaluation.protocols.dota import DOTA_TASK1, DOTA_TASK2
 from ioukit.evaluation.protocols.kitti import KITTI, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule
 from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
 from ioukit.evaluation.protocols.open_images import OPEN_IMAGES, OPEN_IMAGES_CHALLENGE
 from ioukit.evaluation.protocols.own import read_protocol
-from ioukit.evaluation.protocols.protocol import (
-    MEASURE_RULES,
-    NO_CAP,
-    AreaRange,
-    IgnoreRule,
-    Protocol,
-    register_measure_rule,
-)
+from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule, ValueRange
+from ioukit.evaluation.protocols.pedestrians import CALTECH, CROWDHUMAN, WIDER_FACE
+from ioukit.evaluation.protocols.protocol import MEASURE_RULES, Protocol, register_measure_rule
 from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
 from ioukit.evaluation.protocols.tide import TIDE
 from ioukit.evaluation.protocols.ultralytics import ULTRALYTICS, ULTRALYTICS_8_3
-from ioukit.evaluation.protocols.value_ranges import ValueRange
-from ioukit.evaluation.protocols.voc import VOC2007, VOC2012
-from ioukit.evaluation.protocols.wider_face import WIDER_FACE
+from ioukit.evaluation.protocols.voc import DOTA_TASK1, DOTA_TASK2, VOC2007, VOC2012
 
 __all__ = [
     "CALTECH",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import AreaRange, IgnoreRule, Protocol, register_measure_rule
+from ioukit.evaluation.protocols.parts import AreaRange, IgnoreRule
+from ioukit.evaluation.protocols.protocol import Protocol, register_measure_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
-from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
+from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule
+from ioukit.evaluation.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

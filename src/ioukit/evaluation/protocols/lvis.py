@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
+from ioukit.evaluation.protocols.parts import IgnoreRule
+from ioukit.evaluation.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ __all__ = ["LOG_AVERAGE_MISS_RATE", "MR2", "Measure", "MissRateRule", "checked_m
 
 _FPPI = tuple(10.0 ** (place / 4 - 2) for place in range(9))
 
-Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI"]
+Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "precision", "F1"]
 Reading: TypeAlias = Literal["last_at_most", "first_at_least"]
 
 
@@ -28,7 +28,8 @@ class Measure:
     quantity: Quantity = "AP"
     """``"AP"``, the mean of precisions; ``"AR"``, the mean of the recalls after the last detection; ``"MR"``, the
     log-average miss rate, see :class:`MissRateRule`; ``"JI"``, the Jaccard index of CrowdDet, see
-    :func:`ioukit.evaluation.jaccard_indices`."""
+    :func:`ioukit.evaluation.jaccard_indices`; ``"precision"`` and ``"F1"`` of all detections within the cap. All but
+    ``"AP"``, ``"MR"`` and ``"JI"`` are numbers of counts, which protocols that do not rank have, too."""
     iou_threshold: float | None = None
     """The IoU threshold; ``None`` for the mean over all."""
     area_range: str | None = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from ioukit._toml import field_hint, toml_fields
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, Quantity, Reading
-from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
+from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
+from ioukit.evaluation.protocols.parts import IgnoreRule
+from ioukit.evaluation.protocols.protocol import Protocol
 from ioukit.evaluation.protocols.registry import find_protocol
 
 if TYPE_CHECKING:
@@ -51,27 +53,17 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
     given = _fields(path)
     try:
         based_on = given.pop("based_on", None)
-        _check(given, _PROTOCOL, "", "a protocol", (field.name for field in dataclasses.fields(Protocol)))
         given.setdefault("name", path.stem)
-        if "ignored" in given:
-            given["ignored"] = tuple(
-                _made(IgnoreRule, rule, f"ignored[{at}]") for at, rule in enumerate(given["ignored"])
-            )
-        if "miss_rate" in given:
-            given["miss_rate"] = _made(MissRateRule, given["miss_rate"], "miss_rate")
-        if "objects_choose" in given:
-            given["objects_choose"] = _object_choice(given["objects_choose"])
-        if not isinstance(given.get("summary", ""), str):
-            given["summary"] = tuple(_made(Measure, one, f"summary[{at}]") for at, one in enumerate(given["summary"]))
+        made = _values(given, Protocol, "", "a protocol")
         if based_on is not None:
             _expect(isinstance(based_on, str), "based_on", "the name of a protocol", based_on)
-            return find_protocol(based_on).replace(**given)
-        if missing := [name for name in _REQUIRED if name not in given]:
+            return find_protocol(based_on).replace(**made)
+        if missing := [name for name in _required(Protocol) if name not in given]:
             raise ValueError(
                 f"expected a field {missing[0]}, found none: give it, or take the fields of another protocol, for "
                 'example with based_on = "coco"'
             )
-        return Protocol(**given)
+        return Protocol(**made)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -121,69 +113,69 @@ def _is_high(value: Any) -> bool:
     return value is None or _is_number(value)
 
 
-_TEXT = _Expected("text", lambda value: isinstance(value, str))
-_BOOL = _Expected("true or false", lambda value: isinstance(value, bool))
-_NUMBERS = _Expected("a list of numbers", lambda value: _all(value, _is_number))
+_TABLE = _Expected("a table", lambda value: isinstance(value, dict))
 _TABLES = _Expected("a list of tables", lambda value: _all(value, lambda row: isinstance(row, dict)))
-_NUMBER = _Expected("a number", _is_number)
-_VALUE_RANGES = _Expected('a list of ["name of a value", lowest, highest]', lambda rows: _all(rows, _is_value_range))
-_PROTOCOL = {
-    "iou_thresholds": _NUMBERS,
-    "recall_thresholds": _NUMBERS,
-    "max_dets": _Expected("a list of whole numbers", lambda value: _all(value, _is_whole)),
-    "area_ranges": _Expected(
+_TEXT = _Expected("text", lambda value: isinstance(value, str))
+_EXPECTED = {
+    "bool": _Expected("true or false", lambda value: isinstance(value, bool)),
+    "int": _Expected("a whole number", _is_whole),
+    "int | None": _Expected("a whole number", lambda value: value is None or _is_whole(value)),
+    "float": _Expected("a number", _is_number),
+    "float | None": _Expected("a number", _is_high),
+    "str | None": _Expected("text", lambda value: value is None or isinstance(value, str)),
+    "tuple[float, ...]": _Expected("a list of numbers", lambda value: _all(value, _is_number)),
+    "tuple[int, ...]": _Expected("a list of whole numbers", lambda value: _all(value, _is_whole)),
+    "tuple[str, ...]": _Expected(
+        "a list of kinds of region", lambda value: _all(value, lambda kind: isinstance(kind, str))
+    ),
+    "tuple[AreaRange, ...]": _Expected(
         "a table with [lowest, highest] for each label",
         lambda value: isinstance(value, dict) and all(map(_is_range, value.values())),
     ),
-    "class_agnostic": _BOOL,
-    "inclusive_boxes": _BOOL,
-    "clipped_boxes": _BOOL,
-    "box_aspect_ratio": _NUMBER,
-    "overlap_epsilon": _NUMBER,
-    "counted_values": _VALUE_RANGES,
-    "detection_values": _VALUE_RANGES,
-    "precision_epsilon": _BOOL,
-    "miss_rate": _Expected("a table", lambda value: isinstance(value, dict)),
-    "ignored": _TABLES,
-    "objects_choose": _Expected("a table", lambda value: isinstance(value, dict)),
-    "meant_for": _Expected("a list of kinds of region", lambda value: _all(value, lambda kind: isinstance(kind, str))),
-    "summary": _Expected(
-        "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
+    "tuple[ValueRange, ...]": _Expected(
+        'a list of ["name of a value", lowest, highest]', lambda rows: _all(rows, _is_value_range)
     ),
-}
-_IGNORED = {"over_detection": _BOOL, "repeated": _BOOL, "more_than": _BOOL, "counts_once": _BOOL}
-_MEASURE = {
-    "quantity": _Expected(" or ".join(get_args(Quantity)), lambda value: value in get_args(Quantity)),
-    "iou_threshold": _Expected("a number", _is_high),
-    "area_range": _Expected("the label of an area range", lambda value: value is None or isinstance(value, str)),
-    "max_dets": _Expected("a whole number", lambda value: value is None or _is_whole(value)),
-    "group": _Expected("text", lambda value: value is None or isinstance(value, str)),
-    "headline": _BOOL,
-}
-_MISS_RATE = {
-    "fppi": _NUMBERS,
-    "reading": _Expected(" or ".join(get_args(Reading)), lambda value: value in get_args(Reading)),
-    "floor": _NUMBER,
-}
-_KINDS: dict[type[Any], tuple[str, Mapping[str, _Expected]]] = {
-    IgnoreRule: ("a rule", _IGNORED),
-    MissRateRule: ("a rule", _MISS_RATE),
-    Measure: ("a measure", _MEASURE),
-}
-_LIMIT = {"at_most": _NUMBERS}
-_OBJECT_CHOICE = {
-    "iou_thresholds": _Expected(
+    "tuple[tuple[str, float], ...]": _Expected(
         "a table with the IoU threshold of each category",
         lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     ),
-    "neighbours": _Expected(
+    "tuple[tuple[str, str], ...]": _Expected(
         "a table with the neighbour of each category",
         lambda value: isinstance(value, dict) and all(isinstance(name, str) for name in value.values()),
     ),
-    "limits": _TABLES,
-    "steps": _Expected("a whole number", _is_whole),
+    "Quantity": _Expected(" or ".join(get_args(Quantity)), lambda value: value in get_args(Quantity)),
+    "Reading": _Expected(" or ".join(get_args(Reading)), lambda value: value in get_args(Reading)),
+    "MissRateRule": _TABLE,
+    "ObjectChoice | None": _TABLE,
+    "tuple[IgnoreRule, ...]": _TABLES,
+    "tuple[ObjectLimit, ...]": _TABLES,
+    "str | tuple[Measure, ...]": _Expected(
+        "the name of a rule or a list of tables", lambda value: isinstance(value, str) or _TABLES.holds(value)
+    ),
 }
-_REQUIRED = ("iou_thresholds", "recall_thresholds", "max_dets", "area_ranges")
+"""What a value must be, by the type of its field. All other fields are text."""
+_RECORDS: dict[str, tuple[type[Any], str]] = {
+    "MissRateRule": (MissRateRule, "a rule"),
+    "ObjectChoice | None": (ObjectChoice, "the table"),
+    "tuple[IgnoreRule, ...]": (IgnoreRule, "a rule"),
+    "tuple[ObjectLimit, ...]": (ObjectLimit, "a limit"),
+    "str | tuple[Measure, ...]": (Measure, "a measure"),
+}
+"""What a table stands for, by the type of its field, and what messages call it."""
+
+
+def _types(kind: type[Any]) -> dict[str, str]:
+    """The fields of a record, each with its type as it is written."""
+    if dataclasses.is_dataclass(kind):
+        return {field.name: str(field.type) for field in dataclasses.fields(kind)}
+    return {name: annotation.__forward_arg__ for name, annotation in kind.__annotations__.items()}
+
+
+def _required(kind: type[Any]) -> list[str]:
+    """The fields without a default."""
+    if dataclasses.is_dataclass(kind):
+        return [field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING]
+    return [name for name in kind._fields if name not in kind._field_defaults]
 
 
 def _expect(holds: bool, where: str, words: str, value: Any) -> None:
@@ -191,41 +183,33 @@ def _expect(holds: bool, where: str, words: str, value: Any) -> None:
         raise ValueError(f"{where}: expected {words}, found {json.dumps(value, default=str)}")
 
 
-def _check(
-    given: Mapping[str, Any], expected: Mapping[str, _Expected], prefix: str, owner: str, known: Iterable[str]
-) -> None:
-    """Refuses unknown fields, and values of a wrong type. Fields that are not in `expected` are text."""
-    names = tuple(known)
+def _check(given: Mapping[str, Any], kind: type[Any], prefix: str, owner: str) -> None:
+    """Refuses unknown fields, and values of a wrong type."""
+    types = _types(kind)
     for name, value in given.items():
-        if name not in names:
-            raise ValueError(f"{prefix}{name}: {owner} has no such field; {field_hint(name, names)}")
-        wanted = expected.get(name, _TEXT)
+        if name not in types:
+            raise ValueError(f"{prefix}{name}: {owner} has no such field; {field_hint(name, tuple(types))}")
+        wanted = _EXPECTED.get(types[name], _TEXT)
         _expect(wanted.holds(value), prefix + name, wanted.words, value)
 
 
-def _object_choice(fields: dict[str, Any]) -> Any:
-    """An `ObjectChoice` from the fields of a table."""
-    from ioukit.evaluation.protocols.object_choice import (  # noqa: PLC0415 - few protocols have one
-        ObjectChoice,
-        ObjectLimit,
-    )
-
-    names = tuple(field.name for field in dataclasses.fields(ObjectChoice))
-    _check(fields, _OBJECT_CHOICE, "objects_choose.", "the table", names)
-    _expect("iou_thresholds" in fields, "objects_choose.iou_thresholds", "a table", None)
-    for at, limit in enumerate(fields.get("limits", ())):
-        where = f"objects_choose.limits[{at}]."
-        _check(limit, _LIMIT, where, "a limit", ObjectLimit._fields)
-        for name in ObjectLimit._fields:
-            _expect(name in limit, where + name, "a value", None)
-    return ObjectChoice(**fields)
+def _values(given: Mapping[str, Any], kind: type[Any], prefix: str, owner: str) -> dict[str, Any]:
+    """The fields of a record, checked, with records in the place of tables."""
+    _check(given, kind, prefix, owner)
+    types, made = _types(kind), dict(given)
+    for name, value in given.items():
+        if types[name] in _RECORDS and isinstance(value, dict):
+            made[name] = _record(value, types[name], prefix + name)
+        elif types[name] in _RECORDS and isinstance(value, list):
+            made[name] = tuple(_record(one, types[name], f"{prefix}{name}[{at}]") for at, one in enumerate(value))
+    return made
 
 
-def _made(kind: type[Any], fields: dict[str, Any], where: str) -> Any:
-    """An `IgnoreRule`, a `MissRateRule` or a `Measure` from the fields of a table."""
-    owner, expected = _KINDS[kind]
-    names = tuple(field.name for field in dataclasses.fields(kind)) if kind is Measure else kind._fields
-    _check(fields, expected, f"{where}.", owner, names)
-    if kind is not MissRateRule and names[0] not in fields:
-        raise ValueError(f"{where}.{names[0]}: expected text, found none")
-    return kind(**fields)
+def _record(fields: Mapping[str, Any], of_type: str, where: str) -> Any:
+    kind, owner = _RECORDS[of_type]
+    made = _values(fields, kind, f"{where}.", owner)
+    for name in _required(kind):
+        if name not in fields:
+            words = _EXPECTED.get(_types(kind)[name], _TEXT).words
+            raise ValueError(f"{where}.{name}: expected {words}, found none")
+    return kind(**made)

@@ -6,7 +6,7 @@ import math
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import AreaRange, IgnoreRule
+from ioukit.evaluation.protocols.parts import AreaRange, IgnoreRule
 
 __all__ = ["TIDE"]
 

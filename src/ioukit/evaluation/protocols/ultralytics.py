@@ -6,7 +6,7 @@ import math
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import AreaRange
+from ioukit.evaluation.protocols.parts import AreaRange
 
 __all__ = ["ULTRALYTICS", "ULTRALYTICS_8_3"]
 

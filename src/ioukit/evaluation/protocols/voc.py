@@ -1,4 +1,4 @@
-"""PASCAL VOC: Visual Object Classes."""
+"""PASCAL VOC, and DOTA, whose rules are VOC's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
-from ioukit.evaluation.protocols.protocol import NO_CAP, AreaRange, IgnoreRule, Protocol
+from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule
+from ioukit.evaluation.protocols.protocol import Protocol
 
-__all__ = ["VOC2007", "VOC2012"]
+__all__ = ["DOTA_TASK1", "DOTA_TASK2", "VOC2007", "VOC2012"]
 
 VOC2007 = Protocol(
     name="VOC2007",
@@ -51,3 +52,31 @@ VOC2012 = VOC2007.replace(
 """PASCAL VOC since 2010, as `voc_eval.py` of py-faster-rcnn evaluates: the rules of :data:`VOC2007`, but AP is the area
 under the curve. The Matlab kit of the challenge accepts an IoU of 0.5, too: that is
 ``VOC2012.replace(threshold="at_least")``."""
+
+
+_MEASURES = (
+    Measure(
+        "mAP",
+        line="map: {value:.4f}",
+        headline=True,
+        words="Mean average precision, over {classes} at {thresholds}. 1 is perfect.",
+    ),
+)
+
+DOTA_TASK1 = VOC2007.replace(
+    name="DOTA task 1",
+    inclusive_boxes=False,
+    summary=_MEASURES,
+    reference="Xia et al., CVPR 2018, arXiv:1711.10398; dota_evaluation_task1.py of DOTA_devkit",
+    meant_for=("polygon", "rotated"),
+)
+"""DOTA's task 1, oriented boxes, as DOTA_devkit evaluates: the rules of :data:`VOC2007` for polygons, which are
+compared by their exact overlap. It is meant for ``iou_type="polygon"`` or ``"rotated"``."""
+
+DOTA_TASK2 = VOC2007.replace(
+    name="DOTA task 2",
+    summary=_MEASURES,
+    reference="Xia et al., CVPR 2018, arXiv:1711.10398; dota_evaluation_task2.py of DOTA_devkit",
+)
+"""DOTA's task 2, horizontal boxes, as DOTA_devkit evaluates: the rules of :data:`VOC2007`. The kit cuts the digits
+after the point off the coordinates of objects, and leaves those of detections."""

@@ -14,9 +14,9 @@ from ioukit._checks import check_choice
 from ioukit._optional import import_extra
 from ioukit._output import spreadsheet_text, whole_folder
 from ioukit.evaluation.results import Evaluation
+from ioukit.evaluation.tables.columns import Source
 from ioukit.evaluation.tables.frames import arrow_table, table_values
 from ioukit.evaluation.tables.register import TABLES
-from ioukit.evaluation.tables.source import Source
 
 if TYPE_CHECKING:
     from ioukit.evaluation.tables.columns import Values

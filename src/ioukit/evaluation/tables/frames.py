@@ -10,8 +10,8 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_choice
 from ioukit._optional import import_extra
+from ioukit.evaluation.tables.columns import Source
 from ioukit.evaluation.tables.register import TABLES
-from ioukit.evaluation.tables.source import Source
 
 if TYPE_CHECKING:
     from ioukit.evaluation.tables.columns import ResultColumn, Values

@@ -8,16 +8,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ioukit.evaluation.tables.columns import ResultColumn, Values
-from ioukit.evaluation.tables.numbers_of_classes import (
+from ioukit.evaluation.tables.values import (
     curve_columns,
     per_class_columns,
+    per_detection_columns,
+    per_image_columns,
+    per_object_columns,
     point_columns,
     summary_columns,
 )
-from ioukit.evaluation.tables.rows_of_data import per_detection_columns, per_image_columns, per_object_columns
 
 if TYPE_CHECKING:
-    from ioukit.evaluation.tables.source import Source
+    from ioukit.evaluation.tables.columns import Source
 
 __all__ = ["TABLES", "ResultTable"]
 
@@ -105,7 +107,9 @@ def _box(of: str) -> tuple[ResultColumn, ...]:
 _SUMMARY = (
     ResultColumn("measure", "text", "Key of the measure, such as `AP50`."),
     ResultColumn("value", "number", "The number. Missing if it is undefined.", optional=True),
-    ResultColumn("quantity", "text", "`AP`, `AR`, `MR` (log-average miss rate) or `JI` (Jaccard index)."),
+    ResultColumn(
+        "quantity", "text", "`AP`, `AR`, `MR` (log-average miss rate), `JI` (Jaccard index), `precision` or `F1`."
+    ),
     ResultColumn("iou_threshold", "number", "Its IoU threshold. Missing for a mean over all.", "IoU", optional=True),
     ResultColumn("area_range", "text", "Label of its area range."),
     ResultColumn(

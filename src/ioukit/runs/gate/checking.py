@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit.evaluation._same_scene import check_same_ground_truth
-from ioukit.evaluation.metric_names import class_labels
+from ioukit.evaluation.class_results import class_labels
 from ioukit.runs.gate.evidence import Evidence, gathered, replicates_needed
 from ioukit.runs.gate.results import Finding, GateResult, Outcome, RuleCheck, RuleResult
 from ioukit.runs.gate.rules import Rule, Rules, default_rules

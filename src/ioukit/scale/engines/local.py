@@ -21,7 +21,7 @@ from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
 from ioukit.scale.memory import bytes_of
 from ioukit.scale.parts import GroundTruthParts, Range, counts_per_image, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, prepare
-from ioukit.scale.stages import curves_of, draw, draws_in_parts, match_part, split
+from ioukit.scale.stages import curves_of, draw, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
 from ioukit.scale.work import WorkFolder, remove_folder, work_folder
@@ -76,7 +76,7 @@ class _Run:
         tables = self._match(pieces)
         sources = (len(gt), sum(piece["rows"] for piece in pieces))
         table = StoredTable.of_parts(tables, gt.images.labels, sources, self._categories)
-        if draws_in_parts(protocol):
+        if protocol.draws_in_parts:
             drawing = self._budget.drawing_threads(len(tables))
             drawn = _each(lambda category: draw(protocol, category, tables), range(len(table.evaluated)), drawing)
             evaluation = Evaluation(table, curves_of(table, drawn))

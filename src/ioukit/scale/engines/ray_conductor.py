@@ -43,7 +43,6 @@ from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, valu
 from ioukit.scale.kept_files import checked_digest, reading, with_digest
 from ioukit.scale.parts import GroundTruthParts, Job, Range, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, check_ground_truth, prepare
-from ioukit.scale.stages import draws_in_parts
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, work_folder
 
@@ -333,7 +332,7 @@ class _Run:
 
     def _draw(self, tables: Sequence[Any], matches: Sequence[Task], sources: tuple[int, int]) -> Any:
         protocol = self._job.protocol
-        if not draws_in_parts(protocol):
+        if not protocol.draws_in_parts:
             given = tables if self._folder is not None else [task.results[0] for task in matches]
             return self._tasks.receipts([self._tasks.submit("the curves", draw_joined, sources, *given)])[0]
         draws = []

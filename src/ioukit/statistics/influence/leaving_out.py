@@ -11,7 +11,7 @@ from ioukit._boundary import InfluenceColumns, ReadingColumns
 from ioukit._checks import check_threads
 from ioukit.evaluation import Evaluation, MatchTable, Measure, Protocol, accumulate
 from ioukit.evaluation.matching import rules_of
-from ioukit.evaluation.summary import in_group, value_of
+from ioukit.evaluation.summary import reading_of, value_of
 from ioukit.evaluation.table import NEARLY_ONE
 from ioukit.statistics import replicate
 from ioukit.statistics.influence.influences import Influence
@@ -21,8 +21,6 @@ __all__ = ["detection_influence", "image_influence", "object_influence"]
 
 Given: TypeAlias = "Evaluation | MatchTable"
 LeftOut: TypeAlias = Literal["detections", "objects", "images"]
-
-_INTEGRALS = ("recalls", "points", "area", "trapezoid", "sloping_trapezoid")
 
 
 def detection_influence(
@@ -107,7 +105,7 @@ def _influence(given: Given, key: str | Measure | None, left_out: LeftOut, threa
     table = given if isinstance(given, MatchTable) else given.matches
     protocol = table.protocol
     measure = _measure(protocol, key)
-    reason = _what_is_missing(protocol, measure)
+    reason = protocol.why_no_sum(measure)
     if left_out == "images":
         if reason:
             return _by_replicates(table, evaluation, measure, threads)
@@ -119,10 +117,11 @@ def _influence(given: Given, key: str | Measure | None, left_out: LeftOut, threa
     else:
         table = _with_near_pairs(given, threads)
     value = value_of(accumulate(table, threads=threads) if evaluation is None else evaluation.curves, measure)
+    reading = reading_of(table, measure)
     found = _core.leave_one_out(
         _columns(table, evaluation, measure, left_out),
         rules_of(protocol, None if table.near is None else table.near.least),
-        _reading(table, measure),
+        reading,
         left_out,
         check_threads(threads),
     )
@@ -131,7 +130,7 @@ def _influence(given: Given, key: str | Measure | None, left_out: LeftOut, threa
             f"the match of detection {found} of the table is not the one that its near pairs give: the table was "
             "changed, or its data is not that which was matched"
         )
-    return _result(table, measure, left_out, value, found)
+    return _result(table, measure, reading, left_out, value, found)
 
 
 def _measure(protocol: Protocol, key: str | Measure | None) -> Measure:
@@ -149,17 +148,6 @@ def _measure(protocol: Protocol, key: str | Measure | None) -> Measure:
     return measure
 
 
-def _what_is_missing(protocol: Protocol, measure: Measure) -> str:
-    """Why the number is not a sum over true positives; empty if it is."""
-    if measure.quantity not in ("AP", "AR"):
-        return "is no AP and no AR"
-    if protocol.objects_choose is not None:
-        return "depends on score thresholds of the whole data set"
-    if measure.quantity == "AP" and protocol.integral not in _INTEGRALS:
-        return "depends on all points of the curve"
-    return ""
-
-
 def _with_near_pairs(given: Given, threads: int | None) -> MatchTable:
     """The table with all pairs that could match."""
     table = given if isinstance(given, MatchTable) else given.matches
@@ -174,8 +162,7 @@ def _with_near_pairs(given: Given, threads: int | None) -> MatchTable:
 
 def _columns(table: MatchTable, evaluation: Evaluation | None, measure: Measure, left_out: LeftOut) -> InfluenceColumns:
     protocol, rows, objects, near = table.protocol, table.detections, table.objects, table.near
-    area = protocol.main_area if measure.area_range is None else measure.area_range
-    cap = protocol.main_max_dets if measure.max_dets is None else measure.max_dets
+    area, cap = protocol.area_of(measure), protocol.cap_of(measure)
     if left_out == "images" or near is None:  # nothing is matched again
         detection, paired, overlap = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         outside = np.zeros(len(rows), np.bool_)
@@ -207,29 +194,19 @@ def _columns(table: MatchTable, evaluation: Evaluation | None, measure: Measure,
     )
 
 
-def _reading(table: MatchTable, measure: Measure) -> ReadingColumns:
-    protocol = table.protocol
-    threshold = measure.iou_threshold
-    every = range(len(protocol.iou_thresholds))
-    return ReadingColumns(
-        quantity="recall" if measure.quantity == "AR" else protocol.integral,
-        recall_thresholds=np.array(protocol.recall_thresholds),
-        plain_precision=not protocol.precision_epsilon,
-        zero_if_detected=protocol.mean_over == "with_objects_or_detections",
-        thresholds=np.array(every if threshold is None else [protocol.position_of_iou(threshold)]),
-        counted=in_group(table.evaluated, protocol, measure),
-    )
-
-
-def _result(table: MatchTable, measure: Measure, left_out: LeftOut, value: float, found: dict[str, Any]) -> Influence:
-    protocol = table.protocol
-    counts = in_group(table.evaluated, protocol, measure)
-    points = len(protocol.iou_thresholds) if measure.iou_threshold is None else 1
-    if measure.quantity == "AP" and protocol.integral == "recalls":
-        points *= len(protocol.recall_thresholds)
+def _result(
+    table: MatchTable,
+    measure: Measure,
+    reading: ReadingColumns,
+    left_out: LeftOut,
+    value: float,
+    found: dict[str, Any],
+) -> Influence:
+    counts = reading.counted
+    points = len(reading.thresholds) * (len(reading.recall_thresholds) if reading.quantity == "recalls" else 1)
     change, more = found["change"], found["more_defined"]
     total, defined = found["total"][counts].sum(), found["defined"][counts].sum()
-    if protocol.mean_over == "all":  # categories without objects count 0
+    if table.protocol.counts_undefined:  # categories without objects count 0
         more, defined = np.zeros_like(more), counts.sum() * points
     with np.errstate(invalid="ignore", divide="ignore"):
         # The difference of sums of the same categories is exact where nothing changes.

@@ -12,7 +12,6 @@ __all__ = ["outside_range", "unverified_without"]
 
 BoolArray = npt.NDArray[np.bool_]
 
-_LISTS = {"listed": ("neg_category_ids",), "labelled": ("positive_category_ids", "negative_category_ids")}
 _LARGEST_AREA = 1e10  # the end of COCO's range of all areas
 
 
@@ -42,7 +41,7 @@ def outside_range(table: MatchTable, evaluation: Evaluation | None, area_range: 
     pairs = np.unpackbits(table.pairs.matched[:, at], axis=1, count=thresholds, bitorder="little").astype(np.bool_)
     np.logical_or.at(paired, table.pairs.detection, pairs)
     tells = ~(matched | paired)
-    if protocol.cap_scope != "category":
+    if protocol.matches_within_cap:
         tells &= (rows.rank < protocol.max_dets[-1])[:, None]  # those beyond are ignored, whatever their area
     known = tells.any(axis=1)
     if (low > 0 or high < _LARGEST_AREA) and not known.all():
@@ -61,14 +60,14 @@ def unverified_without(table: MatchTable, evaluation: Evaluation | None) -> Bool
     Raises:
         ValueError: If the lists of the images are needed and not at hand.
     """
-    verified, objects = table.protocol.verified, table.objects
-    if verified == "all":
+    lists_looked_for, objects = table.protocol.lists_looked_for, table.objects
+    if lists_looked_for is None:
         return None
     count = len(table.categories)
     group = objects.image.astype(np.int64) * count + objects.category
     _, inverse, sizes = np.unique(group, return_inverse=True, return_counts=True)
     single = np.asarray(sizes[inverse] == 1)
-    if verified not in _LISTS:
+    if not lists_looked_for:
         return single
     if evaluation is None or evaluation.ground_truth is None:
         raise ValueError(
@@ -78,7 +77,7 @@ def unverified_without(table: MatchTable, evaluation: Evaluation | None) -> Bool
     truth = evaluation.ground_truth
     places = np.full(len(truth.images), -1)
     places[truth.images.positions(table.image_ids)] = np.arange(len(table.image_ids))
-    for name in _LISTS[verified]:
+    for name in lists_looked_for:
         lists = truth.images.attributes[name]
         if not isinstance(lists, IdLists):
             raise TypeError(f"the attribute {name!r} of the images must hold lists of ids")

@@ -20,7 +20,7 @@ from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.analysis.outcomes_by_score import OutcomesByScore, Overlaps
 from ioukit.viewer.answers.bins import IOU_EDGES, bins_of, even_edges, largest_of, size_edges
 from ioukit.viewer.answers.issues import Issues
-from ioukit.viewer.answers.sizes import Sizes, areas_of, named_ranges
+from ioukit.viewer.answers.sizes import Sizes, areas_of
 from ioukit.viewer.answers.values import LeftOutError, Value, some_of
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ class Collection:
     @property
     def area_ranges(self) -> list[tuple[str, float, float]]:
         """Label and ends of each area range; empty if the protocol's ranges are not ranges of areas."""
-        return named_ranges(self.protocol)
+        return list(self.protocol.size_ranges)
 
     @cached_property
     def flags(self) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ioukit.datasets import Detections
 from ioukit.evaluation import Protocol
+from ioukit.evaluation.counting import narrowest_range
 
-__all__ = ["Sizes", "areas_of", "named_ranges"]
+__all__ = ["Sizes", "areas_of"]
 
 _ROWS = 1 << 18  # at once
 
@@ -24,7 +25,7 @@ class Sizes(NamedTuple):
     size: npt.NDArray[np.float32]
     """Square root of the area, in pixels; NaN if it is not known."""
     area_range: npt.NDArray[np.uint8]
-    """Position in `named_ranges` of the narrowest one; their number for none."""
+    """Position in :attr:`ioukit.Protocol.size_ranges` of the narrowest one; their number for none."""
 
     @classmethod
     def of(cls, rows: Rows, areas: Callable[[Rows], npt.NDArray[np.float64]], protocol: Protocol) -> Sizes:
@@ -35,16 +36,14 @@ class Sizes(NamedTuple):
             areas: Returns the areas of rows.
             protocol: The rules, which have the area ranges.
         """
-        ranges = named_ranges(protocol)
-        size, code = np.empty(len(rows), np.float32), np.full(len(rows), len(ranges), np.uint8)
-        widest_first = sorted(enumerate(ranges), key=lambda one: (one[1][2] - one[1][1], -one[1][1]), reverse=True)
+        size, code = np.empty(len(rows), np.float32), np.empty(len(rows), np.uint8)
         for start in range(0, len(rows), _ROWS):
             part = slice(start, start + _ROWS)
             area = areas(rows[part])
             with np.errstate(invalid="ignore"):
                 size[part] = np.sqrt(area)
-            for at, (_, low, high) in widest_first:
-                code[part][(low <= area) & (area <= high)] = at
+            found = narrowest_range(area, protocol)
+            code[part] = np.where(found < 0, len(protocol.size_ranges), found)
         return cls(size, code)
 
 
@@ -54,10 +53,3 @@ def areas_of(detections: Detections) -> Callable[[Rows], npt.NDArray[np.float64]
     if areas is not None:
         return lambda rows: areas[rows]
     return lambda rows: boxes[rows, 2] * boxes[rows, 3]  # as `Detections.areas_or_those_of_boxes` has it
-
-
-def named_ranges(protocol: Protocol) -> list[tuple[str, float, float]]:
-    """Label and ends of each area range; empty if the protocol's ranges are not ranges of areas."""
-    if protocol.ranges_by != "area" or protocol.objects_choose is not None:
-        return []
-    return [(one.label, float(one.low), float(one.high)) for one in protocol.area_ranges]

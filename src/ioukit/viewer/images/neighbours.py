@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.evaluation.table import NEARLY_ONE, threshold_bits
+from ioukit.evaluation.matching import needs_more, order_of_preference, reaches_threshold, wanted
+from ioukit.evaluation.table import NEARLY_ONE, OVER_DETECTION, threshold_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     Rows = npt.NDArray[np.int64]
 
 __all__ = ["Found", "Neighbours", "Pair", "Thing"]
-
-_OVER_DETECTION, _VOID, _MORE_THAN = 2, 8, 16  # bits of ObjectRows.special
-_LEFT_OUT = 2  # a bit of DetectionRows.special
 
 
 class Found(NamedTuple):
@@ -55,7 +53,7 @@ class Thing(NamedTuple):
     @property
     def is_area(self) -> bool:
         """Whether the overlap with it is the intersection over the area of the detection, as for crowds."""
-        return bool(self.special & _OVER_DETECTION)
+        return bool(self.special & OVER_DETECTION)
 
 
 class Pair(NamedTuple):
@@ -139,13 +137,12 @@ class Neighbours:
 
     def reaches(self, pair: Pair) -> bool:
         """Whether the overlap of a pair is enough for a match."""
-        if self.needs_more(pair.object):
-            return pair.iou > self.threshold
-        return pair.iou >= min(self.threshold, NEARLY_ONE)
+        rules, special = self._table.protocol, pair.object.special
+        return bool(reaches_threshold(rules, pair.iou, self.threshold, special=special))
 
     def needs_more(self, one: Thing) -> bool:
         """Whether a match with an object needs more than the threshold, and not just as much."""
-        return self._table.protocol.threshold == "more_than" or bool(one.special & _MORE_THAN)
+        return needs_more(self._table.protocol, one.special)
 
     def near_of(self, one: Found) -> Iterator[Pair]:
         """The objects that overlap a detection, in the order of preference."""
@@ -163,13 +160,7 @@ class Neighbours:
 
     def wanted(self, one: Found) -> Pair | None:
         """The object that a detection without a match would take if others had not taken it; ``None`` for none."""
-        choice = self._table.protocol.choice
-        if choice == "best_free":
-            return next(filter(self.reaches, self.alike(one)), None)
-        tiers = [self.alike(one)]
-        if choice == "best_of_all_then_groups":
-            tiers = [filter(area, self.alike(one)) for area in (_is_no_area, _is_area)]
-        return next((pair for tier in tiers if (pair := next(tier, None)) is not None and self.reaches(pair)), None)
+        return wanted(self._table.protocol, list(self.alike(one)), self.reaches, lambda pair: pair.object.is_area)
 
     def _read_objects(self, rows: slice) -> dict[int, Thing]:
         table, columns = self._table, self._table.objects
@@ -185,10 +176,7 @@ class Neighbours:
     def _read_detections(self, rows: slice) -> dict[int, Found]:
         table, columns = self._table, self._table.detections
         special = np.zeros(rows.stop - rows.start, np.uint8) if columns.special is None else columns.special[rows]
-        if table.protocol.cap_scope == "category":  # the cap depends on all images
-            within = table.is_within_cap()[rows]
-        else:
-            within = (columns.rank[rows] < table.protocol.max_dets[-1]) & (special & _LEFT_OUT == 0)
+        within = table.is_within_cap()[rows]
         listed = zip(
             range(rows.start, rows.stop),
             table.evaluated_category(columns.category[rows]).tolist(),
@@ -208,8 +196,7 @@ class Neighbours:
         assert near is not None
         first, last = np.searchsorted(near.detection, [rows.start, rows.stop]).tolist()
         detection, place, iou = near.detection[first:last], near.object[first:last], near.iou[first:last]
-        later = -1 if self._table.protocol.ties == "last" else 1
-        order = np.lexsort((later * self._table.objects.row[place], -iou, detection))
+        order = order_of_preference(self._table.protocol, detection, self._table.objects.row[place], iou)
         self._of = _Sorted.of(detection[order], rows, place[order], iou[order])
         order = np.lexsort((detection, -iou, place))
         self._to = _Sorted.of(place[order], objects, detection[order], iou[order])
@@ -226,11 +213,3 @@ class Neighbours:
                 self.takers[place].append(pair)
         for takers in self.takers.values():
             takers.sort(key=lambda pair: -pair.detection.score)
-
-
-def _is_area(pair: Pair) -> bool:
-    return pair.object.is_area
-
-
-def _is_no_area(pair: Pair) -> bool:
-    return not pair.object.is_area

@@ -6,8 +6,8 @@ is it ignored, did a better detection take the object that it wants (`_false_pos
 was nearest. So a reason agrees with the outcome, whatever the protocol.
 
 Does not own: who overlaps, matches and could match whom (`neighbours.py`), and which rule ignores a mark
-(`ignore_rules.py`). It is cut here because those stay the same in any other form of words. Numbers have as many digits
-as it takes to show which one is larger: "0.50 is below 0.50" explains nothing.
+(`evaluation/ignoring.py`). It is cut here because those stay the same in any other form of words. Numbers have as many
+digits as it takes to show which one is larger: "0.50 is below 0.50" explains nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._output import printable
-from ioukit.viewer.answers.sizes import areas_of
-from ioukit.viewer.images.ignore_rules import cap_words, detection_rule, object_rule
+from ioukit.evaluation.ignoring import cap_words, detection_rule, excuse, left_out_rule, object_rule
+from ioukit.evaluation.table import LEFT_OUT, NOT_EXHAUSTIVE
 from ioukit.viewer.images.neighbours import Found, Neighbours, Pair, Thing
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Explainer", "Reason"]
 
-_NOT_EXHAUSTIVE, _LEFT_OUT = 1, 2  # bits of DetectionRows.special
 _OVERLAPS = {"keypoints": "OKS", "rotated-probiou": "ProbIoU", "boundary": "boundary IoU"}
 
 
@@ -112,16 +111,14 @@ class Explainer:
         return self._missed(one, takers)
 
     def _not_counted(self, one: Found) -> Reason:
-        if one.special & _LEFT_OUT:
+        if one.special & LEFT_OUT:
             return Reason("left_out", f"It does not count: {self._left_out(one)}.")
         if not one.within:
             return Reason("beyond_cap", f"It does not count: only {cap_words(self._protocol)}.")
         return Reason("below_score", f"It does not count: {self._too_low(one)}.")
 
     def _left_out(self, one: Found) -> str:
-        area = areas_of(self._data)(self._table.detections.row[one.row : one.row + 1])[0]
-        without_area = self._protocol.without_area != "counted" and not area > 0
-        return "it has no area" if without_area else "nobody looked for its class on this image"
+        return left_out_rule(self._data, self._protocol, int(self._table.detections.row[one.row]))
 
     def _too_low(self, one: Found) -> str:
         score, limit = _apart(one.score, self._all.score_threshold)
@@ -154,24 +151,23 @@ class Explainer:
         return Reason("found_before", words, match.object.row, -1, match.iou)
 
     def _ignored_alone(self, one: Found) -> Reason:
-        if one.special & _NOT_EXHAUSTIVE:
+        if one.special & NOT_EXHAUSTIVE:
             return Reason(
                 "not_exhaustive",
                 "It matches no object, and does not count: not all objects of its class are annotated on this image.",
             )
-        choice = self._protocol.objects_choose
         rule = detection_rule(
             self._data, self._protocol, self._all.area_range, int(self._table.detections.row[one.row])
         )
-        if rule or choice is None:
+        if rule or not self._protocol.why_matches_vary:
             return Reason(
                 "outside", f"It matches no object, and does not count: {rule or 'it is outside of the range'}."
             )
         own = self._class(self._table.detections.category[one.row])
         for pair in self._all.near_of(one):
             other = self._class(self._table.objects.category[pair.object.row])
-            if pair.iou > self._all.threshold and (pair.object.is_area or choice.neighbour_of(other) == own):
-                why = "nothing counts there" if pair.object.is_area else f"a {other} is not counted against a {own}"
+            why = excuse(self._protocol, own, other, is_area=pair.object.is_area)
+            if why and pair.iou > self._all.threshold:
                 words = f"It does not count: it lies on {self._named(pair)} ({self._measured(pair)}), and {why}."
                 return Reason("excused", words, pair.object.row, -1, pair.iou)
         return Reason("excused", "It matches no object, and does not count.")
@@ -180,7 +176,7 @@ class Explainer:
         wanted = self._all.wanted(one)
         if wanted is not None:
             words = f"{self._clause(wanted)}, but {self._taker(wanted)} matches that object."
-            if self._protocol.choice != "best_free" and sum(map(self._all.reaches, self._all.alike(one))) > 1:
+            if self._protocol.takes_best_or_none and sum(map(self._all.reaches, self._all.alike(one))) > 1:
                 words += " By this protocol, a detection matches its best object or none."
             takers = self._all.takers.get(wanted.object.row)
             return Reason("taken", words, wanted.object.row, takers[0].detection.row if takers else -1, wanted.iou)
@@ -254,7 +250,7 @@ class Explainer:
 
     def _why_not(self, one: Found) -> str:
         """Why a detection does not count."""
-        if one.special & _LEFT_OUT:
+        if one.special & LEFT_OUT:
             return self._left_out(one)
         return self._too_low(one) if one.within else f"only {cap_words(self._protocol)}"
 
@@ -263,7 +259,7 @@ class Explainer:
         one = pair.detection
         start = f"The best detection of its class ({self._measured(pair)}, score {_number(one.score)})"
         if not one.within:
-            code = "left_out" if one.special & _LEFT_OUT else "beyond_cap"
+            code = "left_out" if one.special & LEFT_OUT else "beyond_cap"
             return Reason(code, f"{start} does not count: {self._why_not(one)}.", -1, one.row, pair.iou)
         taken = self._all.match.get(one.row) or next(self._all.alike(one))
         does = "matches" if one.row in self._all.match else "overlaps most with"

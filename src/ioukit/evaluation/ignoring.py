@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._output import printable
-from ioukit.viewer.answers.sizes import areas_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
-    from ioukit.evaluation import Protocol
+    from ioukit.evaluation.protocols import Protocol
+    from ioukit.evaluation.protocols.parts import CountRules, MatchRules
 
-__all__ = ["cap_words", "detection_rule", "object_rule"]
+__all__ = ["cap_title", "cap_words", "detection_rule", "excuse", "left_out_rule", "object_rule"]
 
 _KNOWN = {
     "crowd": "it is a crowd",
@@ -22,6 +22,7 @@ _KNOWN = {
     "group_of": "it is a group",
     "dont_care": "it is an area in which nothing counts",
 }
+_TITLES = {"image_and_category": "per class and image", "image": "per image", "category": "per class"}
 _SCOPES = {
     "image_and_category": "of each image and class",
     "image": "of each image",
@@ -75,8 +76,34 @@ def detection_rule(detections: Detections, protocol: Protocol, area_range: str, 
     if protocol.objects_choose is not None:
         height = float(detections.boxes[row, 3])
         return _outside(height, limits.low, limits.high, area_range, "its height", "pixels")
-    area = float(areas_of(detections)(np.array([row]))[0])
+    area = _area(detections, row)
     return _outside(area, limits.low, limits.high, area_range, "its area", "square pixels")
+
+
+def left_out_rule(detections: Detections, rules: CountRules, row: int) -> str:
+    """Why a detection takes no part, such as ``"it has no area"``."""
+    if rules.without_area != "counted" and not _area(detections, row) > 0:
+        return "it has no area"
+    return "nobody looked for its class on this image"
+
+
+def excuse(rules: MatchRules, own: str, other: str, *, is_area: bool) -> str:
+    """Why a detection of a class need not match anything where it overlaps an object, such as "nothing counts there".
+
+    Args:
+        rules: The rules.
+        own: The class of the detection.
+        other: The class of the object.
+        is_area: Whether the object is an area, see :attr:`~ioukit.evaluation.IgnoreRule.over_detection`.
+
+    Returns:
+        The reason; empty if it has to match.
+    """
+    if rules.objects_choose is None:
+        return ""
+    if is_area:
+        return "nothing counts there"
+    return f"a {other} is not counted against a {own}" if rules.objects_choose.neighbour_of(other) == own else ""
 
 
 def cap_words(protocol: Protocol) -> str:
@@ -86,6 +113,16 @@ def cap_words(protocol: Protocol) -> str:
         "of each image" if protocol.class_agnostic and protocol.cap_scope != "category" else _SCOPES[protocol.cap_scope]
     )
     return f"the best detection {scope} counts" if most == 1 else f"the {most:,} best detections {scope} count"
+
+
+def cap_title(protocol: Protocol) -> str:
+    """The title of the caps, such as ``"Detections per class and image"``."""
+    return f"Detections {_TITLES[protocol.cap_scope]}"
+
+
+def _area(detections: Detections, row: int) -> float:
+    areas, (_, _, width, height) = detections.areas, detections.boxes[row]
+    return float(width * height if areas is None else areas[row])  # as `Detections.areas_or_those_of_boxes` has it
 
 
 def _outside_values(truth: GroundTruth, protocol: Protocol, row: int) -> str:
