@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ioukit._register import Register, imported
 from ioukit.checks.case import Case
 from ioukit.checks.suspicion import Suspicion
 
@@ -31,14 +31,11 @@ class Rule:
 
     def function(self) -> Find:
         """The function; its module is imported now."""
-        if not isinstance(self.find, str):
-            return self.find
-        module, _, name = self.find.partition(":")
-        found: Find = getattr(importlib.import_module(module), name)
+        found: Find = imported(self.find)
         return found
 
 
-RULES: dict[str, Rule] = {}
+RULES: Register[Rule] = Register("rule")
 """The rules by name, in the order in which they are asked."""
 
 
@@ -48,9 +45,7 @@ def register_rule(rule: Rule) -> None:
     Raises:
         ValueError: If there is one of that name.
     """
-    if rule.name in RULES:
-        raise ValueError(f"there is a rule {rule.name!r} already: {RULES[rule.name].title}")
-    RULES[rule.name] = rule
+    RULES.add(rule.name, rule)
 
 
 _HERE = "ioukit.checks.rules"

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from ioukit._toml import field_hint, toml_fields
+from ioukit._near_names import suggest
+from ioukit._toml import toml_fields
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, Quantity, Reading
 from ioukit.evaluation.protocols.protocol import IgnoreRule, Protocol
 from ioukit.evaluation.protocols.registry import find_protocol
@@ -198,7 +199,8 @@ def _check(
     names = tuple(known)
     for name, value in given.items():
         if name not in names:
-            raise ValueError(f"{prefix}{name}: {owner} has no such field; {field_hint(name, names)}")
+            every = f"choose from {', '.join(names)}"
+            raise ValueError(f"{prefix}{name}: {owner} has no such field{suggest(name, names, every, 1)}")
         wanted = expected.get(name, _TEXT)
         _expect(wanted.holds(value), prefix + name, wanted.words, value)
 

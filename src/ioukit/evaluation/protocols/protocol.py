@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ioukit._checks import check_choice, check_number, rising_numbers
+from ioukit._register import Register
 from ioukit.evaluation.protocols.measures import MR2, Measure, MissRateRule, checked_measures, checked_miss_rate
 
 if TYPE_CHECKING:
@@ -349,7 +350,7 @@ class Protocol:
         return cls(**given)
 
 
-MEASURE_RULES: dict[str, Callable[[Protocol], tuple[Measure, ...]]] = {}
+MEASURE_RULES: Register[Callable[[Protocol], tuple[Measure, ...]]] = Register("rule of measures")
 """Rules that make the measures of a protocol from its thresholds, caps and area ranges, by name."""
 
 
@@ -359,9 +360,7 @@ def register_measure_rule(name: str, rule: Callable[[Protocol], tuple[Measure, .
     Raises:
         ValueError: If a rule of that name exists already.
     """
-    if name in MEASURE_RULES:
-        raise ValueError(f"there is a rule of measures {name!r} already")
-    MEASURE_RULES[name] = rule
+    MEASURE_RULES.add(name, rule)
 
 
 def _caps(values: Iterable[int]) -> set[int]:

@@ -7,7 +7,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from ioukit._toml import field_hint, toml_fields
+from ioukit._near_names import suggest
+from ioukit._toml import toml_fields
 from ioukit.runs.gate.rules import Rule, Rules
 
 if TYPE_CHECKING:
@@ -80,4 +81,5 @@ def _check_names(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) 
     """Refuses unknown fields."""
     for name in given:
         if name not in known:
-            raise ValueError(f"{prefix}{name}: there is no such field; {field_hint(name, known)}")
+            every = f"choose from {', '.join(known)}"
+            raise ValueError(f"{prefix}{name}: there is no such field{suggest(name, known, every, 1)}")

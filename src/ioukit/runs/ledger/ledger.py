@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ioukit._database import check_writable, reading, writing
+from ioukit._near_names import suggest
 from ioukit.runs.ledger.inputs import hashed_inputs
 from ioukit.runs.ledger.naming import Reference, check_name, check_tags, check_values, parse_reference
 from ioukit.runs.ledger.run import COLUMNS, Run, run_of_row, stored_numbers
@@ -327,8 +328,6 @@ def _row(db: sqlite3.Connection, reference: Reference, source: str) -> tuple[Any
 
 
 def _missing(db: sqlite3.Connection, reference: Reference, source: str) -> str:
-    import difflib  # noqa: PLC0415 - only for the message
-
     names = [str(name) for (name,) in db.execute("SELECT name FROM runs GROUP BY name ORDER BY max(id) DESC")]
     start = f"{source}: there is no run {str(reference)!r}"
     if not names:
@@ -336,8 +335,4 @@ def _missing(db: sqlite3.Connection, reference: Reference, source: str) -> str:
     if reference.name in names:
         numbers = [row[0] for row in db.execute("SELECT number FROM runs WHERE name = ?", (reference.name,))]
         return f"{start}; the runs of this name have the numbers {', '.join(map(str, sorted(numbers)[-10:]))}"
-    same = [name for name in names if name.lower() == reference.name.lower()]
-    close = list(dict.fromkeys([*same, *difflib.get_close_matches(reference.name, names, n=3)]))[:3]
-    if close:
-        return f"{start}; did you mean {' or '.join(map(repr, close))}?"
-    return f"{start}; the newest are {', '.join(map(repr, names[:5]))}"
+    return start + suggest(reference.name, names, f"the newest are {', '.join(map(repr, names[:5]))}")
