@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._near_names import suggest
+
 __all__ = ["Column", "Level", "Values", "missing_values", "near_names", "unknown_values", "values_of"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
