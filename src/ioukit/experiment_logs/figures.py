@@ -1,23 +1,28 @@
-"""The figures of an evaluation that trackers show: those of the report."""
+"""The figures of an evaluation that trackers show, those of the report, and the pictures that trackers take."""
 
 from __future__ import annotations
 
+import io
+import warnings
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ioukit import plots
+from ioukit._optional import import_extra
 from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
-from ioukit.experiment_logs.picture import Picture, picture_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from ioukit.evaluation import ConfusionMatrix, Evaluation, ScoreCurves
 
-__all__ = ["FIGURES", "Drawer", "chosen_figures"]
+__all__ = ["FIGURES", "Drawer", "Picture", "chosen_figures", "picture_of"]
 
 _MOST_BARS = 80  # classes; a figure of more is taller than trackers show
 _MOST_CELLS = 20  # classes of the matrix, as many as the report starts with
@@ -150,3 +155,33 @@ def _most_confused(matrix: ConfusionMatrix) -> list[int] | None:
     worst = np.sort(np.argsort(-errors, kind="stable")[:_MOST_CELLS])
     ids: list[int] = matrix.categories.ids[worst].tolist()
     return ids
+
+
+_DPI = 150
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure."""
+
+    png: bytes = field(repr=False)
+    """The figure as a PNG file, 150 dots per inch."""
+
+    @cached_property
+    def pixels(self) -> NDArray[np.uint8]:
+        """(H, W, 3) the same as RGB, within [0, 255]."""
+        image = import_extra("PIL.Image", extra="plots", needed_by="Picture.pixels")  # matplotlib needs it, too
+        with image.open(io.BytesIO(self.png)) as opened:
+            return np.asarray(opened.convert("RGB"))
+
+
+def picture_of(figure: Any) -> Picture:
+    """A figure of matplotlib as a picture.
+
+    A letter that the font lacks is drawn as a box without a warning: it would come again for every figure and epoch.
+    """
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(buffer, format="png", dpi=_DPI, facecolor=figure.get_facecolor())
+    return Picture(buffer.getvalue())

@@ -17,10 +17,10 @@ from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import Correction, adjust_p_values, check_correction
 from ioukit.statistics.detectable import check_power, detectable_difference, images_needed
 from ioukit.statistics.differences import ClassDifference, Comparison, Difference
-from ioukit.statistics.drawing import ImageGroups, Labels, check_seed
 from ioukit.statistics.estimating import check_options, enough_groups, left_out, resampled
 from ioukit.statistics.limits import Limits, Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers
+from ioukit.statistics.resampling import ImageGroups, Labels, check_seed
 
 __all__ = ["compare"]
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.statistics.drawing import ImageGroups, Labels, check_seed, image_groups
 from ioukit.statistics.limits import Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers, vanished_categories
+from ioukit.statistics.resampling import ImageGroups, Labels, check_seed, image_groups
 
 __all__ = [
     "Interval",

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from ioukit._near_names import suggest
 from ioukit.evaluation import Evaluation, MatchTable, Measure
 from ioukit.evaluation.metric_names import category_labels
-from ioukit.statistics.drawing import Weights, batches
 from ioukit.statistics.replicates import Replicates, replicate
+from ioukit.statistics.resampling import Weights, batches
 
 __all__ = ["NamedNumbers", "chosen_keys", "labels_of", "named_numbers", "vanished_categories"]
 

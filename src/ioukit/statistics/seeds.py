@@ -15,9 +15,9 @@ from ioukit.evaluation import Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.detectable import alarm, check_power
 from ioukit.statistics.differences import find_difference
-from ioukit.statistics.drawing import Labels
 from ioukit.statistics.estimating import check_level, defined, enough_groups, resampled
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
+from ioukit.statistics.resampling import Labels
 from ioukit.statistics.student import t_quantile, t_tail
 
 __all__ = ["SeedComparison", "SeedDifference", "compare_seeds"]

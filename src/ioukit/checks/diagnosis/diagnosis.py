@@ -54,10 +54,10 @@ def register_rules(kind: Kind, rules: Rules | str) -> None:
     _RULES.register(kind, rules)
 
 
-register_rules("ioukit.regions.boxes3d:Boxes3D", "ioukit.checks.diagnosis.boxes3d:diagnose_boxes3d")
+register_rules("ioukit.regions.boxes3d:Boxes3D", "ioukit.checks.diagnosis.turned:diagnose_boxes3d")
 register_rules("ioukit.regions.masks:Masks", "ioukit.checks.diagnosis.masks:diagnose_masks")
 register_rules("ioukit.regions.polygons:Polygons", "ioukit.checks.diagnosis.polygons:diagnose_polygons")
-register_rules("ioukit.regions.rotated:RotatedBoxes", "ioukit.checks.diagnosis.rotated:diagnose_rotated")
+register_rules("ioukit.regions.rotated:RotatedBoxes", "ioukit.checks.diagnosis.turned:diagnose_rotated")
 
 
 def diagnose(

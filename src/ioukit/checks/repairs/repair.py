@@ -218,7 +218,7 @@ for _kind in (
     ),
     RepairKind(
         "network", "MODE:SIZE, such as letterbox:640, stretch:640x480, longest:640, shortest:800 or factor:0.5",
-        "boxes are in the pixels of the network's image", f"{_HERE}.frames:from_network", by_image=True,
+        "boxes are in the pixels of the network's image", f"{_HERE}.boxes:from_network", by_image=True,
     ),
     RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
     RepairKind(

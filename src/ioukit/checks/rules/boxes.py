@@ -8,6 +8,7 @@ import numpy as np
 
 from ioukit.checks import diagnose
 from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
+from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.checks.repairs.boxes import FORMATS, as_pixels, as_xywh
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.readings import Reading, best_reading
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["beyond_image", "of_ground_truth", "readings"]
 
 WORDS = {
-    "xyxy": "[x1, y1, x2, y2]",
-    "yxyx": "[y1, x1, y2, x2]",
-    "cxcywh": "[centre x, centre y, width, height]",
+    **LAYOUTS,
     "fractions": "fractions of the image",
     "scaled-twice": "fractions of the image that were multiplied by its size twice",
 }

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit.checks.case import MATCH
-from ioukit.checks.diagnosis.data_sets import conventions, in_words, mapped
-from ioukit.checks.diagnosis.data_sets import other_ids as ids_after
-from ioukit.checks.repairs.classes import mapping_text
+from ioukit.checks.class_ids import conventions, in_words, mapped, mapping_text
+from ioukit.checks.class_ids import other_ids as ids_after
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
 

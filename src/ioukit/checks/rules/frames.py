@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit.checks.case import MATCH
-from ioukit.checks.repairs.frames import MODES, on_image, unit_scales
+from ioukit.checks.repairs.boxes import MODES, on_image, unit_scales
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.readings import Reading, best_reading
 from ioukit.checks.suspicion import Suspicion, examples

@@ -61,11 +61,11 @@ for _rule in (
     Rule("empty-classes", "classes without objects or detections", f"{_HERE}.classes:empty", False),
     Rule("unknown-images", "images that the ground truth does not list", f"{_HERE}.images:unknown"),
     Rule("images-of-one-side", "images without detections or annotations", f"{_HERE}.images:one_side"),
-    Rule("duplicates", "rows that repeat an earlier one", f"{_HERE}.duplicates:duplicates", False),
-    Rule("suppression", "missing or repeated NMS", f"{_HERE}.suppression:suppression"),
+    Rule("duplicates", "rows that repeat an earlier one", f"{_HERE}.repeats:duplicates", False),
+    Rule("suppression", "missing or repeated NMS", f"{_HERE}.repeats:suppression"),
     Rule("scores", "scores that are equal, or no confidences", f"{_HERE}.scores:scores"),
     Rule("areas", "areas that are not those of the masks", f"{_HERE}.ground_truth:areas", False),
     Rule("crowds", "crowds that are not marked", f"{_HERE}.ground_truth:crowds", False),
-    Rule("train-images", "images of the training set", f"{_HERE}.train:train_images", False),
+    Rule("train-images", "images of the training set", f"{_HERE}.images:train_images", False),
 ):
     register_rule(_rule)

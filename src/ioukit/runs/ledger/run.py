@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ioukit.errors import DatasetError
-from ioukit.runs.ledger.inputs import InputFile
+from ioukit.runs.ledger.input_files import InputFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

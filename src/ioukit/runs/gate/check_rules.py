@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from ioukit._near_names import suggest
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.metric_names import class_labels
-from ioukit.runs.gate.evidence import Evidence, gathered, replicates_needed
-from ioukit.runs.gate.results import Finding, GateResult, Outcome, RuleCheck, RuleResult
+from ioukit.runs.gate.bounds import Evidence, gathered, replicates_needed
+from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult
 from ioukit.runs.gate.rules import Rule, Rules, default_rules
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
-    from ioukit.runs.gate.evidence import Bounds
+    from ioukit.runs.gate.bounds import Bounds
 
 __all__ = ["check_rules"]
 
