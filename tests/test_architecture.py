@@ -33,6 +33,7 @@ LAYERS = (
         "_exports",
         "_near_names",
         "_optional",
+        "_plain_values",
         "_register",
         "_label_places",
         "_output",

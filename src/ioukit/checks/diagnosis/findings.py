@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+
+from ioukit._plain_values import plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +91,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values for JSON, with its ``count``."""
-        return {**asdict(self), "rows": list(self.rows), "count": self.count}
+        return {**plain_values(self), "count": self.count}
 
     def __str__(self) -> str:
         shown = ", ".join(map(str, self.rows[:SHOWN_ROWS])) + (", ..." if self.count > SHOWN_ROWS else "")
