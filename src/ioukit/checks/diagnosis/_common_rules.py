@@ -23,7 +23,7 @@ __all__ = [
     "repeated_rows",
 ]
 
-# The thresholds of the rules; the docstrings of the functions `diagnose_<kind>` explain them.
+# The thresholds of the rules. They are choices, which the docstrings of `diagnose_<kind>` explain; none was measured.
 MOST_OF_A_NORMALIZED = 1.5
 BEYOND_NORMALIZED = 2.0
 SURELY_PIXELS = 10.0

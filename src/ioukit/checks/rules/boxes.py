@@ -34,6 +34,7 @@ WORDS = {
 }
 NAMES: dict[Side, str] = {"detections": "detections", "ground_truth": "ground truth"}
 
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 # A fraction is at most 1; boxes may reach a little beyond the image.
 MOST_OF_A_FRACTION = 2.0
 # Pixels that were multiplied by the size of the image again lie far beyond it.

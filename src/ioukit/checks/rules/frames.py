@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["frames"]
 
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 # A pair of a detection and an object votes for a size of the network's image. Votes agree within half a percent.
 BIN = 0.005
 PEAKS = 3
