@@ -68,14 +68,6 @@ class Drawer:
         return picture_of(_DRAWN[name](self).figure)
 
 
-def _precision_recall(drawer: Drawer) -> Any:
-    return plots.precision_recall_figure(drawer.evaluation)
-
-
-def _score_curves(drawer: Drawer) -> Any:
-    return plots.score_curves_figure(drawer.curves)
-
-
 def _class_ap(drawer: Drawer) -> Any:
     """All classes; if they are very many, those with the most objects."""
     classes = drawer.evaluation.curves.categories
@@ -84,14 +76,6 @@ def _class_ap(drawer: Drawer) -> Any:
         objects = np.array([result.num_ground_truth for result in drawer.evaluation.per_class])
         ids = classes.ids[np.argsort(-objects, kind="stable")[:_MOST_BARS]].tolist()
     return plots.class_ap_figure(drawer.evaluation, classes=ids)
-
-
-def _ap_by_iou(drawer: Drawer) -> Any:
-    return plots.ap_by_iou_figure(drawer.evaluation)
-
-
-def _ap_by_size(drawer: Drawer) -> Any:
-    return plots.ap_by_size_figure(drawer.evaluation)
 
 
 def _confusion(drawer: Drawer) -> Any:
@@ -109,19 +93,15 @@ def _error_kinds(drawer: Drawer) -> Any:
     return plots.error_kinds_figure(errors)
 
 
-def _worst_images(drawer: Drawer) -> Any:
-    return plots.worst_images_figure(drawer.evaluation, images=drawer.images).axes[0]
-
-
 _DRAWN: dict[str, Callable[[Drawer], Any]] = {
-    "precision_recall": _precision_recall,
-    "score_curves": _score_curves,
+    "precision_recall": lambda drawer: plots.precision_recall_figure(drawer.evaluation),
+    "score_curves": lambda drawer: plots.score_curves_figure(drawer.curves),
     "class_ap": _class_ap,
-    "ap_by_iou": _ap_by_iou,
-    "ap_by_size": _ap_by_size,
+    "ap_by_iou": lambda drawer: plots.ap_by_iou_figure(drawer.evaluation),
+    "ap_by_size": lambda drawer: plots.ap_by_size_figure(drawer.evaluation),
     "confusion": _confusion,
     "error_kinds": _error_kinds,
-    "worst_images": _worst_images,
+    "worst_images": lambda drawer: plots.worst_images_figure(drawer.evaluation, images=drawer.images).axes[0],
 }
 _NEED_NEAR_PAIRS = ("confusion", "error_kinds")
 
