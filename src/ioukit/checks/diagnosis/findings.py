@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get
 
 import numpy as np
 
-from ioukit._checks import counted
+from ioukit._checks import pluralize
 from ioukit._plain_values import plain_values
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Finding:
 
 
 class Findings(Generic[Found]):
-    """What a diagnosis or a check found, in order: it can be counted and iterated over."""
+    """What a diagnosis or a check found, in order: it can be pluralize and iterated over."""
 
     findings: tuple[Found, ...]
 
@@ -135,7 +135,7 @@ class Diagnosis(Findings[Finding]):
 
     def __str__(self) -> str:
         found = f"{len(self)} finding{'' if len(self) == 1 else 's'}" if self.findings else "nothing looks wrong"
-        return "\n".join([f"{counted(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
+        return "\n".join([f"{pluralize(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain values for JSON."""
@@ -155,7 +155,7 @@ class Collector:
 
     def add(self, code: Code, severity: Severity, rows: Mask, says: str, hint: str) -> None:
         """Adds a finding if a row of (N,) is true. The message is the number of regions, then ``says``."""
-        self.state(code, severity, rows, f"{int(rows.sum())} of {counted(self.count, self.kind)} {says}", hint)
+        self.state(code, severity, rows, f"{int(rows.sum())} of {pluralize(self.count, self.kind)} {says}", hint)
 
     def state(self, code: Code, severity: Severity, rows: Mask | None, message: str, hint: str) -> None:
         """Adds a finding with this message if a row of (N,) is true, or if it is not about rows at all (None)."""
