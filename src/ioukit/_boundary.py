@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from ioukit._columns import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,32 +14,6 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     MaskParts: TypeAlias = tuple[NDArray[np.uint32], Ids, NDArray[np.uint32]]
     """Runs, offsets and sizes."""
-
-    from dataclasses import dataclass as struct
-else:
-
-    def struct(cls: type) -> type:
-        """Like ``dataclass``, for classes that are made once per evaluation.
-
-        To compile the methods of one class takes ``dataclass`` and ``NamedTuple`` 0.1 to 0.3 ms, and every `import
-        ioukit` that evaluates would pay for all of them. Type checkers see ``dataclass``.
-        """
-        names = tuple(cls.__annotations__)
-
-        def init(self: Any, *args: Any, **kwargs: Any) -> None:
-            if len(args) > len(names):
-                raise TypeError(f"{cls.__name__} takes {len(names)} values, got {len(args)}")
-            given = dict(zip(names, args, strict=False))
-            if wrong := (given.keys() & kwargs.keys()) | (kwargs.keys() - set(names)):
-                raise TypeError(f"{cls.__name__} got {', '.join(sorted(wrong))} twice, or has no such field")
-            given |= kwargs
-            if missing := [name for name in names if name not in given and name not in vars(cls)]:
-                raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
-            vars(self).update(given)
-
-        cls.__init__ = init
-        return cls
-
 
 __all__ = [
     "BoxColumns",
@@ -56,11 +32,10 @@ __all__ = [
     "SelectionColumns",
     "VerifiedColumns",
     "WeighedColumns",
-    "struct",
 ]
 
 
-@struct
+@record(eq=False, repr=False)
 class SelectionColumns:
     """The images, or the categories, of a ground truth, and which of them are evaluated."""
 
@@ -68,7 +43,7 @@ class SelectionColumns:
     chosen: NDArray[np.bool_]
 
 
-@struct
+@record(eq=False, repr=False)
 class ObjectColumns:
     """The columns of the ground truth that matching reads."""
 
@@ -82,7 +57,7 @@ class ObjectColumns:
     """(G, C) the ranges that ignore each object for another reason than its area, as bits."""
 
 
-@struct
+@record(eq=False, repr=False)
 class DetectionColumns:
     """The columns of the detections that matching reads, and the name of their source."""
 
@@ -95,7 +70,7 @@ class DetectionColumns:
     """The areas of the boxes if ``None``."""
 
 
-@struct
+@record(eq=False, repr=False)
 class VerifiedColumns:
     """Two lists of categories for each image, each as the ids of all lists and where the list of each image ends."""
 
@@ -105,7 +80,7 @@ class VerifiedColumns:
     """The categories of which some objects may not be annotated."""
 
 
-@struct
+@record(eq=False, repr=False)
 class SceneColumns:
     """What is matched: objects and detections, and which of their images and categories are evaluated."""
 
@@ -117,7 +92,7 @@ class SceneColumns:
     """All categories were looked for on all images if ``None``."""
 
 
-@struct
+@record(eq=False, repr=False)
 class BoxColumns:
     """(G, 4) and (N, 4) boxes ``[x, y, width, height]`` of objects and detections."""
 
@@ -131,7 +106,7 @@ class BoxColumns:
     """(G, 2) and (N, 2) width and height of the image of each box, which is cut to it; ``None`` if none is cut."""
 
 
-@struct
+@record(eq=False, repr=False)
 class MaskColumns:
     """Masks of objects and detections, each as runs, offsets and sizes."""
 
@@ -139,7 +114,7 @@ class MaskColumns:
     detection_masks: MaskParts
 
 
-@struct
+@record(eq=False, repr=False)
 class PairColumns:
     """Measured overlaps, sorted by detection, then object."""
 
@@ -151,7 +126,7 @@ class PairColumns:
     """(P,) above 0."""
 
 
-@struct
+@record(eq=False, repr=False)
 class RuleColumns:
     """The rules of a protocol that matching follows."""
 
@@ -169,7 +144,7 @@ class RuleColumns:
     near: float | None
 
 
-@struct
+@record(eq=False, repr=False)
 class OutcomeColumns:
     """The columns of a match table that curves are drawn from."""
 
@@ -182,7 +157,7 @@ class OutcomeColumns:
     """(K, A) objects to find."""
 
 
-@struct
+@record(eq=False, repr=False)
 class WeighedColumns:
     """The columns of a match table of which images are weighed."""
 
@@ -195,7 +170,7 @@ class WeighedColumns:
     """(G, C) the ranges that ignore each object, as bits."""
 
 
-@struct
+@record(eq=False, repr=False)
 class NumberColumns:
     """A number of a summary: what it is the mean of."""
 
@@ -211,7 +186,7 @@ class NumberColumns:
     """(K,) whether the mean is over each category."""
 
 
-@struct
+@record(eq=False, repr=False)
 class ChoiceColumns:
     """The columns of a match table of which objects choose among the detections."""
 
@@ -234,7 +209,7 @@ class ChoiceColumns:
     """(K, A) objects to find."""
 
 
-@struct
+@record(eq=False, repr=False)
 class DrawingColumns:
     """How curves are drawn."""
 
@@ -247,7 +222,7 @@ class DrawingColumns:
     """The integral of a protocol: with ``"area"`` and the trapezoids, the area under each curve is computed, too."""
 
 
-@struct
+@record(eq=False, repr=False)
 class InfluenceColumns:
     """The columns of a match table with near pairs, and what of it a number is about."""
 
@@ -280,7 +255,7 @@ class InfluenceColumns:
     """The cap of the number."""
 
 
-@struct
+@record(eq=False, repr=False)
 class ReadingColumns:
     """How a number is read from curves."""
 

@@ -12,6 +12,7 @@ import pytest
 from ioukit import DatasetError, Detections, GroundTruth, diagnose, read_coco
 from ioukit.checks import diagnose_data
 from ioukit.checks.diagnosis import data_sets
+from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.datasets import Images
 from ioukit.regions.formats import convert
 from support.paths import DATA
@@ -130,9 +131,7 @@ def test_another_format(data: tuple[GroundTruth, Detections], fmt: Any) -> None:
         wrong = with_boxes(side, convert(side.boxes, "xywh", fmt))
         (finding,) = diagnose_data(wrong, reference)
         assert (finding.code, finding.severity) == (f"looks_like_{fmt}", "warning")
-        says = (
-            rf"\d+ of {len(side)} {kind} hardly fit \[x, y, width, height\], and fit {re.escape(data_sets.WORDS[fmt])}"
-        )
+        says = rf"\d+ of {len(side)} {kind} hardly fit \[x, y, width, height\], and fit {re.escape(LAYOUTS[fmt])}"
         assert re.fullmatch(says, finding.message)
         assert f"Boxes(boxes, '{fmt}').convert('xywh')" in finding.hint
         sizes = truth.images.sizes[truth.images.positions(side.image_ids)]

@@ -180,7 +180,7 @@ class TestShared:
 
     def test_a_long_reference_is_taken_in_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = diagnose(space(sense="clockwise"), reference=space(z="bottom"))
-        monkeypatch.setattr("ioukit.checks.diagnosis._common_rules.PAIRS_AT_ONCE", 1)
+        monkeypatch.setattr("ioukit.checks.diagnosis.turned.PAIRS_AT_ONCE", 1)
         assert diagnose(space(sense="clockwise"), reference=space(z="bottom")) == whole
 
 

@@ -15,7 +15,7 @@ from ioukit import DatasetError, Detections, GroundTruth
 from ioukit.anchors import Letterbox
 from ioukit.checks import REPAIRS, Repair, repaired
 from ioukit.checks.diagnosis.data_sets import first_of_each
-from ioukit.checks.repairs.frames import MODES, unit_scales
+from ioukit.checks.repairs.boxes import MODES, unit_scales
 from support.planted_faults import in_format
 
 if TYPE_CHECKING:

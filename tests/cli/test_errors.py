@@ -11,8 +11,8 @@ import pytest
 import typer
 
 import ioukit
+from ioukit._near_names import did_you_mean, near_files
 from ioukit.cli._errors import bad_input, bad_output, bad_use
-from ioukit.cli._near_names import did_you_mean, near_files
 from support.command import run_here
 
 if TYPE_CHECKING:

@@ -229,9 +229,12 @@ def test_on_invalid(tmp_path: Path) -> None:
         (["eval", GT, DT, "--threads", "0"], "--threads"),
         (
             ["eval", GT, DT, "--protocol", "coca"],
-            "Invalid value for --protocol: unknown protocol 'coca'; choose from c",
+            "Invalid value for --protocol: unknown protocol 'coca'; did you mean 'coco'? Else choose",
         ),
-        (["eval", GT, DT, "--iou-type", "box"], "Invalid value for --iou-type: unknown iou_type 'box'; choose from bb"),
+        (
+            ["eval", GT, DT, "--iou-type", "box"],
+            "Invalid value for --iou-type: unknown iou_type 'box'; did you mean",
+        ),
         (["eval", "-", "-"], "- (standard input) stands for one file, got it twice"),
         (["eval", GT, DT, "--areas", "tiny"], "Invalid value for --areas: expected name:low:high, got 'tiny'"),
         (["eval", GT, DT, "--areas", "tiny:9:1"], "area range 'tiny' must go from a lower to a higher number, got 9"),

@@ -68,7 +68,7 @@ def test_exit_codes(words: list[str], code: int, first: str) -> None:
         (["--baseline", "main"], "--candidate"),
         (["--candidate", "same"], "compares with a baseline"),
         (["--baseline", "main", "--candidate", "same", "--rules", "missing.toml"], "missing.toml"),
-        (["--baseline", "main", "--candidate", "same", "--rules", "bad.toml"], "did you mean may_fall_by?"),
+        (["--baseline", "main", "--candidate", "same", "--rules", "bad.toml"], "did you mean 'may_fall_by'?"),
         (["--baseline", "main", "--candidate", "same", "--rules", "unknown.toml"], "there is no metric 'APx'"),
         (["--baseline", "main", "--candidate", "same", "--junit", "runs.db"], "is an input"),
         (["--baseline", "main", "--candidate", "same", "--markdown", "missing/a.md"], "there is no folder"),

@@ -179,7 +179,7 @@ def test_an_image_of_a_name_that_several_have_is_chosen_by_id() -> None:
     ("name", "known", "end"),
     [
         ("CAR", ["bus", "car"], "did you mean 'car'?"),
-        ("cat", ["Cat", "cats", "cot"], "did you mean 'cats' or 'cot' or 'Cat'?"),
+        ("cat", ["Cat", "cats", "cot"], "did you mean 'Cat' or 'cats' or 'cot'?"),
         ("CATS", ["cats", "CATX"], "did you mean 'cats' or 'CATX'?"),
         ("aaaa", ["aaab", "aaac", "aaad", "aaae"], "did you mean 'aaae' or 'aaad' or 'aaac'?"),
         ("q", ["bus"], "there are 'bus'"),
@@ -188,4 +188,4 @@ def test_an_image_of_a_name_that_several_have_is_chosen_by_id() -> None:
     ],
 )
 def test_what_may_have_been_meant(name: str, known: list[str], end: str) -> None:
-    assert near(name, known) == end
+    assert near(name, known) == f"; {end}"

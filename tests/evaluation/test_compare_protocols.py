@@ -100,7 +100,7 @@ def test_one_part_of_the_data() -> None:
 
 def test_what_a_comparison_refuses() -> None:
     data = federated()
-    with pytest.raises(ValueError, match="unknown protocol 'cocoa'; choose from coco"):
+    with pytest.raises(ValueError, match=r"unknown protocol 'cocoa'; did you mean 'coco'\? Else choose from coco"):
         compare_protocols(*data, ["cocoa"])
     with pytest.raises(ValueError, match="two protocols have the name 'coco'"):
         compare_protocols(*data, ["coco", "COCO"])

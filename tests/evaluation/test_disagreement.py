@@ -346,7 +346,7 @@ def test_every_pair_of_protocols_is_joined_by_a_walk() -> None:
 
 def test_what_is_refused() -> None:
     data = federated()
-    with pytest.raises(ValueError, match="unknown protocol 'cocoa'; choose from coco"):
+    with pytest.raises(ValueError, match=r"unknown protocol 'cocoa'; did you mean 'coco'\? Else choose from coco"):
         explain_difference(*data, "cocoa", COCO)
     with pytest.raises(TypeError, match="expected a protocol or the name of one, got int"):
         explain_difference(*data, COCO, 3)  # type: ignore[arg-type]

@@ -321,7 +321,7 @@ def test_a_file_can_name_the_rules(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("steps = 10", 'steps = "a"', r'own.toml: objects_choose.steps: expected a whole number, found "a"'),
-        ("steps", "stepz", "objects_choose.stepz: the table has no such field; did you mean steps?"),
+        ("steps", "stepz", "objects_choose.stepz: the table has no such field; did you mean 'steps'?"),
         ("Bus = 0.6", "Bus = true", "objects_choose.iou_thresholds: expected a table with the IoU threshold of each"),
         ("Bus = 0.6", "Bus = 0.7", r"own.toml: Bus has the IoU threshold 0.7, which iou_thresholds must list"),
         ('attribute = "hidden"', "", r"objects_choose.limits\[0\].attribute: expected text, found none"),

@@ -93,7 +93,7 @@ def test_a_protocol_can_be_based_on_another(tmp_path: Path) -> None:
         ("name = \nties = 1", r"own\.toml: expected TOML, found something else: .*line 1"),
         (
             "iou_threshold = [0.5]",
-            r"own\.toml: iou_threshold: a protocol has no such field; did you mean iou_thresholds",
+            r"own\.toml: iou_threshold: a protocol has no such field; did you mean 'iou_thresholds'",
         ),
         ("quux = 1", r"own\.toml: quux: a protocol has no such field; choose from iou_thresholds, class_agnostic, "),
         ("name = 3", r"own\.toml: name: expected text, found 3"),
@@ -109,7 +109,7 @@ def test_a_protocol_can_be_based_on_another(tmp_path: Path) -> None:
         ("class_agnostic = 1", r"own\.toml: class_agnostic: expected true or false, found 1"),
         ('ignored = ["crowd"]', r'own\.toml: ignored: expected a list of tables, found \["crowd"\]'),
         ("[[ignored]]\nrepeated = true", r"own\.toml: ignored\[0\]\.flag: expected text, found none"),
-        ('[[ignored]]\nflag = "a"\nrepeat = true', r"own\.toml: ignored\[0\]\.repeat: .* did you mean repeated\?"),
+        ('[[ignored]]\nflag = "a"\nrepeat = true', r"own\.toml: ignored\[0\]\.repeat: .* did you mean 'repeated'\?"),
         (
             '[[ignored]]\nflag = "a"\nrepeated = 1',
             r"own\.toml: ignored\[0\]\.repeated: expected true or false, found 1",

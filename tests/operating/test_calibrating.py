@@ -21,7 +21,7 @@ from ioukit.operating import (
 from ioukit.operating.score_fits import FITS
 from ioukit.operating.splitting import parts
 from ioukit.postprocess import IsotonicMap, OperatingPoints, PlattMap, TemperatureMap
-from ioukit.statistics.drawing import image_groups
+from ioukit.statistics.resampling import image_groups
 from operating.plain_calibration import Row, binned, of_classes, rows_of
 from operating.plain_choice import random_scene
 from support import strategies as _strategies  # noqa: F401 - loads the profile

@@ -30,7 +30,7 @@ from ioukit.operating.splitting import halves, parts
 from ioukit.operating.sweeps import HOW, chosen_thresholds, scene_of
 from ioukit.postprocess import OperatingPoints, PlattMap
 from ioukit.statistics import bootstrap_weights, repeat_images
-from ioukit.statistics.drawing import image_groups
+from ioukit.statistics.resampling import image_groups
 from operating.plain_choice import counted, plain_threshold, random_scene
 
 RULES: tuple[Rule, ...] = (

@@ -20,7 +20,7 @@ import pytest
 from ioukit import DatasetError
 from ioukit.runs import Ledger
 from ioukit.runs.ledger import schema
-from ioukit.runs.ledger.tables import sha256_of
+from ioukit.runs.ledger.ledger import sha256_of
 from support.evaluated_scenes import made
 
 EVALUATION = made(images=40, seed=1)

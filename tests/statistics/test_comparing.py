@@ -21,11 +21,11 @@ from ioukit.statistics import (
     bootstrap_weights,
     compare,
     detectable_difference,
-    drawing,
     images_needed,
     permutation_swaps,
     repeat_images,
     replicate,
+    resampling,
 )
 from ioukit.statistics.copies import interleave
 from support.two_models import ground_truth, model, pair
@@ -112,7 +112,7 @@ def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
     a, b = pair(2)
     plain = repr(compare(a, b, **FEW, per_class="AP").to_dict())
     for threads, size in [(1, 1), (2, 1 << 26), (3, 700)]:
-        monkeypatch.setattr(drawing, "_BYTES", size)
+        monkeypatch.setattr(resampling, "_BYTES", size)
         assert repr(compare(a, b, **FEW, per_class="AP", threads=threads).to_dict()) == plain
 
 

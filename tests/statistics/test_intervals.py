@@ -15,11 +15,11 @@ from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import COCO, Evaluation, Measure
 from ioukit.statistics import (
     bootstrap_weights,
-    drawing,
     interval_from_replicates,
     intervals,
     leave_one_out_weights,
     repeat_images,
+    resampling,
 )
 from support.evaluated_scenes import made
 from support.other_protocols import OTHER, evaluated
@@ -67,7 +67,7 @@ def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
     options: dict[str, Any] = {"keys": ["AP", "APs", "AP/cat"], "replicates": 25}
     plain = repr({key: one.to_dict() for key, one in evaluation.intervals(**options).items()})
     for threads, size in [(1, 1), (2, 1 << 26), (3, 300), (2, 3000)]:
-        monkeypatch.setattr(drawing, "_BYTES", size)
+        monkeypatch.setattr(resampling, "_BYTES", size)
         found = evaluation.intervals(**options, threads=threads)
         assert repr({key: one.to_dict() for key, one in found.items()}) == plain
 

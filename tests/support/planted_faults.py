@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ioukit import Detections, GroundTruth
-from ioukit.checks.diagnosis.data_sets import COCO_91
-from ioukit.checks.repairs.frames import unit_scales
+from ioukit.checks.class_ids import COCO_91
+from ioukit.checks.repairs.boxes import unit_scales
 from ioukit.checks.repairs.rows import surviving
 from ioukit.datasets import Categories
 from ioukit.regions.formats import convert

@@ -3,13 +3,12 @@
 from ioukit.checks.case import Case
 from ioukit.checks.checking import Checked, check
 from ioukit.checks.diagnosis.boxes import diagnose_boxes
-from ioukit.checks.diagnosis.boxes3d import diagnose_boxes3d
 from ioukit.checks.diagnosis.data_sets import diagnose_data
 from ioukit.checks.diagnosis.diagnosis import diagnose, register_rules
 from ioukit.checks.diagnosis.findings import Diagnosis, Finding
 from ioukit.checks.diagnosis.masks import diagnose_masks
 from ioukit.checks.diagnosis.polygons import diagnose_polygons
-from ioukit.checks.diagnosis.rotated import diagnose_rotated
+from ioukit.checks.diagnosis.turned import diagnose_boxes3d, diagnose_rotated
 from ioukit.checks.named_images import read_named_images
 from ioukit.checks.repairs.repair import REPAIRS, Data, Repair, RepairKind, register_repair, repaired
 from ioukit.checks.rules.registry import RULES, Rule, register_rule

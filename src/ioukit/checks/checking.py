@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import pluralize
 from ioukit.checks.case import Case
+from ioukit.checks.diagnosis.findings import Findings
 from ioukit.checks.repairs.repair import Data
 from ioukit.checks.suspicion import SURENESS
 from ioukit.checks.verifying import VerifiedSuspicion, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import Protocol
@@ -22,7 +23,7 @@ __all__ = ["Checked", "check"]
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(Findings[VerifiedSuspicion]):
     """What `check` found: iterate over it, print it, or ask whether it is `ok`."""
 
     findings: tuple[VerifiedSuspicion, ...]
@@ -40,15 +41,6 @@ class Checked:
     def ok(self) -> bool:
         """Whether nothing was found that may move numbers. Notes do not count."""
         return not any(finding.harmful for finding in self.findings)
-
-    def __iter__(self) -> Iterator[VerifiedSuspicion]:
-        return iter(self.findings)
-
-    def __len__(self) -> int:
-        return len(self.findings)
-
-    def __bool__(self) -> bool:
-        raise TypeError("the result of a check is neither true nor false: ask for .ok, or len() for the findings")
 
     def __str__(self) -> str:
         harmful = sum(finding.harmful for finding in self.findings)

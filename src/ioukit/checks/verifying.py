@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioukit._plain_values import plain_values
 from ioukit.checks.rules.registry import RULES
 from ioukit.checks.suspicion import Suspicion
 from ioukit.errors import DatasetError
@@ -53,21 +54,10 @@ class VerifiedSuspicion:
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values for JSON; an undefined number is None."""
-        given = {
-            field.name: getattr(self.suspicion, field.name)
-            for field in dataclasses.fields(Suspicion)
-            if field.name not in ("repair", "least_gain", "must_improve")
-        }
         repair = self.suspicion.repair
-        return {
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()},
-            "harmful": self.harmful,
-            "repair": None if repair is None else str(repair).split(" "),
-            "measure": self.measure or None,
-            "before": None if math.isnan(self.before) else self.before,
-            "after": None if math.isnan(self.after) else self.after,
-            "together_with": list(self.together_with),
-        }
+        found = {**plain_values(self.suspicion), **plain_values(self), "measure": self.measure or None}
+        found["repair"] = None if repair is None else str(repair).split(" ")
+        return {name: value for name, value in found.items() if name not in ("suspicion", "least_gain", "must_improve")}
 
     def __str__(self) -> str:
         suspicion = self.suspicion

@@ -10,7 +10,6 @@ imported when it is asked for. Tried and removed: to stop Python's collector dur
 could be measured.
 """
 
-import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
@@ -18,38 +17,42 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import ioukit
+from ioukit._register import Register
 from ioukit.cli._output import JsonCommand
 from ioukit.cli._streams import standard_output, stopped_by_signals
 
 __all__ = ["app_of", "run"]
 
-COMMANDS = {
-    "eval": "eval.eval_files",
-    "compare": "compare.compare_files",
-    "check": "check.check_files",
-    "nms": "nms.filter_files",
-    "operate": "operate.operate",
-    "doctor": "doctor.doctor",
-    "inspect": "inspect.inspect_data",
-    "labels": "labels.find_labels",
-    "make-shapes": "make_shapes.make_shapes",
-    "panoptic": "panoptic.panoptic",
-    "playground": "playground.playground",
-    "predict": "predict.predict",
-    "protocols": "protocols.compare_rules",
-    "convert": "convert.convert",
-    "merge": "merge.merge",
-    "slices": "slices.slices",
-    "subset": "subset.subset",
-    "remap": "remap.remap",
-    "runs": "runs.list_runs",
-    "show": "show.show_run",
-    "gate": "gate.check_gate",
-    "train": "train.train",
-    "val": "val.val",
-    "view": "view.view",
-}
-"""The module and the function of each command, in the order of the help."""
+COMMANDS: Register[Callable[..., None]] = Register("command")
+"""The function of each command, in the order of the help."""
+
+for _name, _home in {
+    "eval": "eval:eval_files",
+    "compare": "compare:compare_files",
+    "check": "check:check_files",
+    "nms": "nms:filter_files",
+    "operate": "operate:operate",
+    "doctor": "doctor:doctor",
+    "inspect": "inspect:inspect_data",
+    "labels": "labels:find_labels",
+    "make-shapes": "make_shapes:make_shapes",
+    "panoptic": "panoptic:panoptic",
+    "playground": "playground:playground",
+    "predict": "predict:predict",
+    "protocols": "protocols:compare_rules",
+    "convert": "convert:convert",
+    "merge": "merge:merge",
+    "slices": "slices:slices",
+    "subset": "subset:subset",
+    "remap": "remap:remap",
+    "runs": "runs:list_runs",
+    "show": "show:show_run",
+    "gate": "gate:check_gate",
+    "train": "train:train",
+    "val": "val:val",
+    "view": "view:view",
+}.items():
+    COMMANDS.add(_name, f"ioukit.cli.{_home}")
 
 
 def app_of(words: Sequence[str] = ()) -> typer.Typer:
@@ -70,9 +73,7 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_ioukit)
     for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
-        module_name, function_name = COMMANDS[name].split(".")
-        module = importlib.import_module(f"ioukit.cli.{module_name}")
-        command = _expand_groups(getattr(module, function_name))
+        command = _expand_groups(COMMANDS[name])
         takes_json = "json" in command.__annotations__
         text, _, examples = (inspect.getdoc(command) or "").partition("\n\nExamples:\n")
         epilog = f"\b\nExamples:\n{examples}" if examples else None  # \b: keep the line breaks

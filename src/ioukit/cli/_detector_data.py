@@ -5,7 +5,6 @@ The data are a ``data.yaml``, or a COCO file with the folder of its images; `pre
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 from collections import defaultdict
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from ioukit._near_names import did_you_mean, near_names
 from ioukit._output import printable
 from ioukit.cli._data_files import STANDARD_INPUT
-from ioukit.cli._near_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,7 +212,7 @@ def image_ids(ground_truth: GroundTruth, files: Sequence[Path], *, source: Path)
     missing = [file for file, ids in zip(files, found, strict=True) if not ids]
     if missing:
         name = missing[0].name
-        like = [name] if name in named else difflib.get_close_matches(name, named, n=3, cutoff=0.8)
+        like = [name] if name in named else near_names(name, named, cutoff=0.8)
         close = ["/".join(parts) for one in like for parts, _ in named[one]][:3]
         more = f" (and {len(missing) - 1:,} other files)" if len(missing) > 1 else ""
         raise ValueError(f"{source} lists no image {missing[0]}{more}{did_you_mean(close)}")

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 import ioukit
+from ioukit._near_names import did_you_mean, near_files
 from ioukit._output import printable
-from ioukit.cli._near_names import did_you_mean, near_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

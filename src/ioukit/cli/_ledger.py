@@ -60,7 +60,7 @@ class LogOptions(NamedTuple):
                     raise typer.BadParameter("needs --log: the ledger that keeps the run", param_hint=option)
             return None
         from ioukit.runs import Ledger  # noqa: PLC0415 - only ledgers need it
-        from ioukit.runs.ledger.naming import check_name, check_tags, check_values  # noqa: PLC0415 - as above
+        from ioukit.runs.ledger.names import check_name, check_tags, check_values  # noqa: PLC0415 - as above
 
         if self.name is None:
             raise typer.BadParameter("needs --name: the name of the run in the ledger", param_hint="--log")

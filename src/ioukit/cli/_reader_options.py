@@ -7,8 +7,8 @@ import inspect
 import json
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
+from ioukit._near_names import suggest
 from ioukit.cli._errors import bad_argument, bad_input
-from ioukit.cli._near_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,11 +59,9 @@ def reader_options(words: Sequence[str], reader: Callable[..., Any], format: str
 
 def _known(name: str, known: Sequence[str]) -> str:
     """Words about the options that there are."""
-    import difflib  # noqa: PLC0415 - only for the message
-
     if not known:
         return "; it has none"
-    return f"; it has {', '.join(known)}{did_you_mean(difflib.get_close_matches(name, known, n=1))}"
+    return f"; it has {', '.join(known)}{suggest(name, known, most=1)}"
 
 
 def _value(name: str, text: str, annotation: Any, namespace: dict[str, Any]) -> Any:

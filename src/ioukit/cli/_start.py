@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# Python looks for cycles among all objects when it ends, which takes longer than matching a small data set. The system
-# takes the memory back anyway.
+# Python looks for cycles among all objects when it ends. The system takes the memory back anyway. Without this line,
+# `ioukit eval` of examples/coco_val2017_100 takes 168 ms of CPU time instead of 145 ms (medians of 40 processes).
+# Without the other switch below, it takes 170 ms. A third one, no collector during the imports, gained nothing.
 atexit.register(gc.freeze)
 
 

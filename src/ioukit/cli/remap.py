@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ioukit._near_names import did_you_mean, near_files
 from ioukit.cli._data_sets import InputPath, OutputPath, ToOption, WritingOptions, convert_data
-from ioukit.cli._near_names import did_you_mean, near_files
 
 __all__ = ["remap"]
 

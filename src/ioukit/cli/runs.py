@@ -12,7 +12,7 @@ from ioukit.cli._errors import bad_output, bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs, number_text, pairs_text, parse_tags
 from ioukit.cli._output import AnswerOptions
 from ioukit.runs import Ledger, Run
-from ioukit.runs.ledger.selecting import number_of
+from ioukit.runs.ledger.selected_runs import number_of
 
 __all__ = ["list_runs"]
 

@@ -14,8 +14,8 @@ from ioukit.comparison.splitting import parts
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import compare, intervals
 from ioukit.statistics.correction import Correction
-from ioukit.statistics.drawing import Labels
 from ioukit.statistics.limits import Method
+from ioukit.statistics.resampling import Labels
 
 __all__ = ["compare_models"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Frozen, record
+from ioukit._near_names import suggest
 
 if TYPE_CHECKING:
     import typing
@@ -71,11 +72,7 @@ class ClassResults(Sequence[Result]):
         if found:
             ids = ", ".join(str(result.id) for result in found)
             raise KeyError(f"{len(found)} categories have the name {key!r}, with the ids {ids}: choose by position")
-        import difflib  # noqa: PLC0415 - only for the message
-
-        close = difflib.get_close_matches(key, [result.name for result in self._results], n=3)
-        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-        raise KeyError(f"no category has the name {key!r}{hint}")
+        raise KeyError(f"no category has the name {key!r}{suggest(key, [result.name for result in self._results])}")
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)

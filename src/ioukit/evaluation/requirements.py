@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ioukit._checks import check_choice
+from ioukit._near_names import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,18 +108,7 @@ def check_requirements(evaluation: Evaluation, requirements: Iterable[Requiremen
     known = evaluation.metrics(per_class=tuple(evaluation.summary))
     for requirement in wanted:
         if requirement.metric not in known:
-            raise ValueError(f"there is no metric {requirement.metric!r}{_suggested(requirement.metric, list(known))}")
+            summary = ", ".join(one for one in known if "/" not in one)
+            every = f"choose from {summary}, or the same of a class, as in {next(iter(known))}/NAME"
+            raise ValueError(f"there is no metric {requirement.metric!r}{suggest(requirement.metric, known, every)}")
     return tuple(RequirementResult(requirement, known[requirement.metric]) for requirement in wanted)
-
-
-def _suggested(name: str, known: list[str]) -> str:
-    """The end of a message: names that are similar, or examples if none is."""
-    import difflib  # noqa: PLC0415 - only for the message
-
-    same = [one for one in known if one.lower() == name.lower()]
-    close = list(dict.fromkeys([*same, *difflib.get_close_matches(name, known, n=3)]))[:3]
-    if close:
-        return f"; did you mean {' or '.join(map(repr, close))}?"
-    return f"; choose from {', '.join([one for one in known if '/' not in one])}, or the same of a class, as in " + (
-        f"{next(iter(known))}/NAME"
-    )

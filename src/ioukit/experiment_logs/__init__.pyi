@@ -1,8 +1,7 @@
 """Where do the results go? Experiment trackers, and the checks of a build."""
 
-from ioukit.experiment_logs.figures import FIGURES
+from ioukit.experiment_logs.figures import FIGURES, Picture
 from ioukit.experiment_logs.junit import junit_xml
-from ioukit.experiment_logs.picture import Picture
 from ioukit.experiment_logs.registry import register_tracker
 from ioukit.experiment_logs.sending import Logged, TrackerError, TrackerWarning, log_evaluation
 from ioukit.experiment_logs.tracker import Channel, Tracker

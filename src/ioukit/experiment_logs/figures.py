@@ -1,23 +1,28 @@
-"""The figures of an evaluation that trackers show: those of the report."""
+"""The figures of an evaluation that trackers show, those of the report, and the pictures that trackers take."""
 
 from __future__ import annotations
 
+import io
+import warnings
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ioukit import plots
+from ioukit._optional import import_extra
 from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
-from ioukit.experiment_logs.picture import Picture, picture_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from ioukit.evaluation import ConfusionMatrix, Evaluation, ScoreCurves
 
-__all__ = ["FIGURES", "Drawer", "chosen_figures"]
+__all__ = ["FIGURES", "Drawer", "Picture", "chosen_figures", "picture_of"]
 
 _MOST_BARS = 80  # classes; a figure of more is taller than trackers show
 _MOST_CELLS = 20  # classes of the matrix, as many as the report starts with
@@ -63,14 +68,6 @@ class Drawer:
         return picture_of(_DRAWN[name](self).figure)
 
 
-def _precision_recall(drawer: Drawer) -> Any:
-    return plots.precision_recall_figure(drawer.evaluation)
-
-
-def _score_curves(drawer: Drawer) -> Any:
-    return plots.score_curves_figure(drawer.curves)
-
-
 def _class_ap(drawer: Drawer) -> Any:
     """All classes; if they are very many, those with the most objects."""
     classes = drawer.evaluation.curves.categories
@@ -79,14 +76,6 @@ def _class_ap(drawer: Drawer) -> Any:
         objects = np.array([result.num_ground_truth for result in drawer.evaluation.per_class])
         ids = classes.ids[np.argsort(-objects, kind="stable")[:_MOST_BARS]].tolist()
     return plots.class_ap_figure(drawer.evaluation, classes=ids)
-
-
-def _ap_by_iou(drawer: Drawer) -> Any:
-    return plots.ap_by_iou_figure(drawer.evaluation)
-
-
-def _ap_by_size(drawer: Drawer) -> Any:
-    return plots.ap_by_size_figure(drawer.evaluation)
 
 
 def _confusion(drawer: Drawer) -> Any:
@@ -104,19 +93,15 @@ def _error_kinds(drawer: Drawer) -> Any:
     return plots.error_kinds_figure(errors)
 
 
-def _worst_images(drawer: Drawer) -> Any:
-    return plots.worst_images_figure(drawer.evaluation, images=drawer.images).axes[0]
-
-
 _DRAWN: dict[str, Callable[[Drawer], Any]] = {
-    "precision_recall": _precision_recall,
-    "score_curves": _score_curves,
+    "precision_recall": lambda drawer: plots.precision_recall_figure(drawer.evaluation),
+    "score_curves": lambda drawer: plots.score_curves_figure(drawer.curves),
     "class_ap": _class_ap,
-    "ap_by_iou": _ap_by_iou,
-    "ap_by_size": _ap_by_size,
+    "ap_by_iou": lambda drawer: plots.ap_by_iou_figure(drawer.evaluation),
+    "ap_by_size": lambda drawer: plots.ap_by_size_figure(drawer.evaluation),
     "confusion": _confusion,
     "error_kinds": _error_kinds,
-    "worst_images": _worst_images,
+    "worst_images": lambda drawer: plots.worst_images_figure(drawer.evaluation, images=drawer.images).axes[0],
 }
 _NEED_NEAR_PAIRS = ("confusion", "error_kinds")
 
@@ -150,3 +135,33 @@ def _most_confused(matrix: ConfusionMatrix) -> list[int] | None:
     worst = np.sort(np.argsort(-errors, kind="stable")[:_MOST_CELLS])
     ids: list[int] = matrix.categories.ids[worst].tolist()
     return ids
+
+
+_DPI = 150
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure."""
+
+    png: bytes = field(repr=False)
+    """The figure as a PNG file, 150 dots per inch."""
+
+    @cached_property
+    def pixels(self) -> NDArray[np.uint8]:
+        """(H, W, 3) the same as RGB, within [0, 255]."""
+        image = import_extra("PIL.Image", extra="plots", needed_by="Picture.pixels")  # matplotlib needs it, too
+        with image.open(io.BytesIO(self.png)) as opened:
+            return np.asarray(opened.convert("RGB"))
+
+
+def picture_of(figure: Any) -> Picture:
+    """A figure of matplotlib as a picture.
+
+    A letter that the font lacks is drawn as a box without a warning: it would come again for every figure and epoch.
+    """
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(buffer, format="png", dpi=_DPI, facecolor=figure.get_facecolor())
+    return Picture(buffer.getvalue())

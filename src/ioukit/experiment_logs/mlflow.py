@@ -15,7 +15,7 @@ from ioukit.experiment_logs.tracker import Channel, Tracker, is_module, is_of_cl
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from ioukit.experiment_logs.picture import Picture
+    from ioukit.experiment_logs.figures import Picture
 
 __all__ = ["TRACKER"]
 

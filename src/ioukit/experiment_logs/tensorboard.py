@@ -12,7 +12,7 @@ from ioukit.experiment_logs.tracker import Channel, Tracker, is_of_class, rename
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ioukit.experiment_logs.picture import Picture
+    from ioukit.experiment_logs.figures import Picture
 
 __all__ = ["TRACKER"]
 

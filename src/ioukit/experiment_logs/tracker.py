@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from ioukit.experiment_logs.picture import Picture
+    from ioukit.experiment_logs.figures import Picture
 
 __all__ = ["Channel", "Tracker", "is_module", "is_of_class", "renamed"]
 

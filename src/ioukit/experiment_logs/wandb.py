@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from ioukit.experiment_logs.picture import Picture
+    from ioukit.experiment_logs.figures import Picture
 
 __all__ = ["TRACKER"]
 

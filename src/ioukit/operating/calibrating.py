@@ -26,8 +26,8 @@ from ioukit.operating.sweeps import scene_of, table_of
 from ioukit.postprocess import ScoreMap
 from ioukit.postprocess.score_maps import checked_scores
 from ioukit.statistics import Interval, bootstrap_weights
-from ioukit.statistics.drawing import Labels, check_seed, image_groups
 from ioukit.statistics.estimating import check_level
+from ioukit.statistics.resampling import Labels, check_seed, image_groups
 
 __all__ = ["CalibrationFit", "calibrate"]
 

@@ -22,8 +22,8 @@ from ioukit.operating.sweeps import Scene, scene_of, table_of
 from ioukit.postprocess import OperatingPoints
 from ioukit.postprocess.score_maps import checked_scores
 from ioukit.statistics import Interval, bootstrap_weights
-from ioukit.statistics.drawing import Labels, check_seed
 from ioukit.statistics.estimating import check_level, defined
+from ioukit.statistics.resampling import Labels, check_seed
 
 __all__ = [
     "KEYS",

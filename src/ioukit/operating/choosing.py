@@ -19,8 +19,8 @@ from ioukit.operating.splitting import halves
 from ioukit.operating.sweeps import CHOSEN, HOW, Scene, chosen_thresholds, costs_of, scene_of, table_of
 from ioukit.postprocess import OperatingPoints, ScoreMap
 from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates
-from ioukit.statistics.drawing import Labels, check_seed, image_groups
 from ioukit.statistics.estimating import check_level, defined
+from ioukit.statistics.resampling import Labels, check_seed, image_groups
 
 if TYPE_CHECKING:
     from ioukit.operating.calibrating import CalibrationFit

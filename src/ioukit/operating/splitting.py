@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.statistics.drawing import ImageGroups
+from ioukit.statistics.resampling import ImageGroups
 
 __all__ = ["halves", "parts"]
 

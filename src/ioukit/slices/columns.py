@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from ioukit._near_names import suggest
 
 __all__ = ["Column", "Level", "Values", "missing_values", "near_names", "unknown_values", "values_of"]
 
@@ -111,7 +112,4 @@ class Column:
 
 def near_names(name: str, known: list[str]) -> str:
     """The end of a message about a name that is unknown: similar names, or all."""
-    close = difflib.get_close_matches(name, known, n=3)
-    if close:
-        return f"; did you mean {' or '.join(map(repr, close))}?"
-    return f"; there are {', '.join(sorted(known))}" if known else "; there are none"
+    return suggest(name, known, f"there are {', '.join(sorted(known)) or 'none'}")

@@ -18,8 +18,8 @@ from ioukit.slices.parts import Bins, Part, listed_parts
 from ioukit.slices.results import Slice, SliceNumbers
 from ioukit.slices.scene import Scene
 from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates, repeat_images
-from ioukit.statistics.drawing import ImageGroups, Labels, image_groups
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
+from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
 
 __all__ = ["PartTables", "counts_of", "default_keys", "part_tables", "slice_numbers"]
 

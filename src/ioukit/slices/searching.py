@@ -28,10 +28,10 @@ from ioukit.slices.results import WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
 from ioukit.slices.trials import Chance, Trial, adjusted, of_random_images, of_recall, of_swapped_models
 from ioukit.statistics import bootstrap_weights, interval_from_replicates
-from ioukit.statistics.drawing import Labels, image_groups
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.limits import standard_normal
 from ioukit.statistics.named_numbers import named_numbers
+from ioukit.statistics.resampling import Labels, image_groups
 
 __all__ = ["Candidate", "candidates", "worst_slices"]
 

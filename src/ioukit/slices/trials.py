@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.statistics import interleave, permutation_swaps
-from ioukit.statistics.drawing import ImageGroups, Labels
 from ioukit.statistics.named_numbers import NamedNumbers
+from ioukit.statistics.resampling import ImageGroups, Labels
 
 __all__ = [
     "Chance",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
@@ -17,10 +16,10 @@ from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import Correction, adjust_p_values, check_correction
 from ioukit.statistics.detectable import check_power, detectable_difference, images_needed
 from ioukit.statistics.differences import ClassDifference, Comparison, Difference
-from ioukit.statistics.drawing import ImageGroups, Labels, check_seed
 from ioukit.statistics.estimating import check_options, enough_groups, left_out, resampled
-from ioukit.statistics.limits import Limits, Method, find_limits
+from ioukit.statistics.limits import Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers
+from ioukit.statistics.resampling import ImageGroups, Labels, check_seed
 
 __all__ = ["compare"]
 
@@ -89,23 +88,20 @@ def compare(
     for key in of_classes:
         check_choice("number of per_class", key, tuple(a.summary))
     every = [*listed, *(f"{key}/{label}" for key in of_classes for label in labels)]
-    results = _tested(
-        a, b, named_numbers(a, every), _Options(level, replicates, permutations, check_seed(seed), method, threads),
-        enough_groups(a.matches, strata, clusters),
-    )  # fmt: skip
+    groups = enough_groups(a.matches, strata, clusters)
+    options = _Options(level, replicates, permutations, check_seed(seed), method, threads)
+    rows, vanished = _tested(a, b, named_numbers(a, every), options, groups)
     images = len(a.matches.image_ids)
-    differences = [
-        _difference(key, found, level, power, images) for key, found in zip(listed, results.rows, strict=False)
-    ]
+    differences = [_difference(*each, power, images) for each in zip(listed, rows, vanished, strict=False)]
     classes = {}
     for at, key in enumerate(of_classes):
         start = len(listed) + at * len(labels)
-        classes[key] = _of_classes(key, a.matches, results.rows[start : start + len(labels)], level, correction)
+        classes[key] = _of_classes(key, a.matches, rows[start : start + len(labels)], correction)
     return Comparison(
         tuple(differences),
         classes,
         images,
-        results.num_clusters,
+        groups.num_clusters,
         operator.index(replicates),
         operator.index(permutations),
         operator.index(seed),
@@ -123,23 +119,24 @@ class _Options(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """What is known of one number."""
+    """What `Difference` and `ClassDifference` both say of a number."""
 
     a: float
     b: float
     difference: float
-    limits: Limits
+    low: float
+    high: float
+    level: float
+    standard_error: float
     p_value: float
-    vanished: Mapping[str, float]
+    method: str
+    undefined: float
 
 
-class _Results(NamedTuple):
-    rows: list[_Row]
-    num_clusters: int
-
-
-def _tested(a: Evaluation, b: Evaluation, numbers: NamedNumbers, options: _Options, groups: ImageGroups) -> _Results:
-    """The differences of some numbers of two models, with limits and p-values."""
+def _tested(
+    a: Evaluation, b: Evaluation, numbers: NamedNumbers, options: _Options, groups: ImageGroups
+) -> tuple[list[_Row], Sequence[Mapping[str, float]]]:
+    """The differences of some numbers of two models, with limits and p-values; and which categories vanished."""
     tables = (a.matches, b.matches)
     drawn = resampled(tables, numbers, groups, options.replicates, options.seed, options.threads)
     replicates = drawn.values[1] - drawn.values[0]
@@ -154,9 +151,9 @@ def _tested(a: Evaluation, b: Evaluation, numbers: NamedNumbers, options: _Optio
     for at, difference in enumerate(differences.tolist()):
         without = None if left is None else left[:, at]
         limits = find_limits(difference, replicates[:, at], options.level, left_out=without, groups=groups.strata)
-        values = float(observed[0][at]), float(observed[1][at])
-        rows.append(_Row(*values, difference, limits, float(p_values[at]), drawn.vanished[at]))
-    return _Results(rows, groups.num_clusters)
+        values = float(observed[0][at]), float(observed[1][at]), difference, limits.low, limits.high, options.level
+        rows.append(_Row(*values, limits.standard_error, float(p_values[at]), limits.method, limits.undefined))
+    return rows, drawn.vanished
 
 
 def _permuted(
@@ -176,33 +173,20 @@ def _permuted(
     return np.where(np.isnan(observed), np.nan, (1 + reached) / (1 + options.permutations))
 
 
-def _difference(key: str, found: _Row, level: float, power: float, images: int) -> Difference:
-    limits = found.limits
-    made = Difference(
-        key,
-        found.a,
-        found.b,
-        found.difference,
-        limits.low,
-        limits.high,
-        level,
-        limits.standard_error,
-        found.p_value,
-        detectable_difference(limits.standard_error, level=level, power=power),
-        power,
-        None,
-        limits.method,
-        limits.undefined,
-        found.vanished,
+def _difference(key: str, row: _Row, vanished: Mapping[str, float], power: float, images: int) -> Difference:
+    error, level = row.standard_error, row.level
+    return Difference(
+        key=key,
+        detectable=detectable_difference(error, level=level, power=power),
+        power=power,
+        images_needed=images_needed(row.difference, error, images, level=level, power=power, p_value=row.p_value),
+        vanished=vanished,
+        **row._asdict(),
     )
-    needed = images_needed(
-        made.difference, made.standard_error, images, level=level, power=power, p_value=found.p_value
-    )
-    return dataclasses.replace(made, images_needed=needed)
 
 
 def _of_classes(
-    key: str, table: MatchTable, rows: Sequence[_Row], level: float, correction: Correction
+    key: str, table: MatchTable, rows: Sequence[_Row], correction: Correction
 ) -> tuple[ClassDifference, ...]:
     """The differences of one number for every category."""
     adjusted = adjust_p_values([row.p_value for row in rows], correction).tolist()
@@ -212,21 +196,7 @@ def _of_classes(
     objects = table.num_objects[:, protocol.position_of_area(area)].tolist()
     return tuple(
         ClassDifference(
-            key,
-            label,
-            number,
-            count,
-            row.a,
-            row.b,
-            row.difference,
-            row.limits.low,
-            row.limits.high,
-            level,
-            row.limits.standard_error,
-            row.p_value,
-            corrected,
-            row.limits.method,
-            row.limits.undefined,
+            key=key, category=label, category_id=number, num_objects=count, p_adjusted=corrected, **row._asdict()
         )
         for label, number, count, row, corrected in zip(
             labels_of(table), table.evaluated.ids.tolist(), objects, rows, adjusted, strict=True

@@ -9,12 +9,10 @@ from typing import Any, Protocol, TypeVar
 
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
+from ioukit._plain_values import plain_values
 from ioukit.statistics.detectable import alarm
-from ioukit.statistics.estimating import defined
 
 __all__ = ["ClassDifference", "Comparison", "Difference"]
-
-_FLOATS = ("a", "b", "difference", "low", "high", "standard_error", "p_value")
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -62,17 +60,7 @@ class Difference(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
-        return {
-            "key": self.key,
-            **{name: defined(getattr(self, name)) for name in _FLOATS},
-            "level": self.level,
-            "detectable": defined(self.detectable),
-            "power": self.power,
-            "images_needed": self.images_needed,
-            "method": self.method,
-            "undefined": self.undefined,
-            "vanished": dict(self.vanished),
-        }
+        return plain_values(self)
 
     def __repr__(self) -> str:
         return (
@@ -123,17 +111,7 @@ class ClassDifference(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
-        return {
-            "key": self.key,
-            "category": self.category,
-            "category_id": self.category_id,
-            "num_objects": self.num_objects,
-            **{name: defined(getattr(self, name)) for name in _FLOATS},
-            "p_adjusted": defined(self.p_adjusted),
-            "level": self.level,
-            "method": self.method,
-            "undefined": self.undefined,
-        }
+        return plain_values(self)
 
     def __repr__(self) -> str:
         return (
@@ -189,16 +167,7 @@ class Comparison(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""
-        return {
-            "differences": [difference.to_dict() for difference in self.differences],
-            "per_class": {key: [one.to_dict() for one in rows] for key, rows in self.per_class.items()},
-            "num_images": self.num_images,
-            "num_clusters": self.num_clusters,
-            "replicates": self.replicates,
-            "permutations": self.permutations,
-            "seed": self.seed,
-            "correction": self.correction,
-        }
+        return plain_values(self)
 
     def __repr__(self) -> str:
         shown = ", ".join(

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Frozen, record
+from ioukit._plain_values import plain_values
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.statistics.drawing import ImageGroups, Labels, check_seed, image_groups
 from ioukit.statistics.limits import Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers, vanished_categories
+from ioukit.statistics.resampling import ImageGroups, Labels, check_seed, image_groups
 
 __all__ = [
     "Interval",
@@ -67,16 +68,7 @@ class Interval(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
-        return {
-            "key": self.key,
-            **{name: defined(getattr(self, name)) for name in ("value", "low", "high")},
-            "level": self.level,
-            "standard_error": defined(self.standard_error),
-            "method": self.method,
-            "replicates": self.replicates,
-            "undefined": defined(self.undefined),
-            "vanished": dict(self.vanished),
-        }
+        return plain_values(self)
 
     def __repr__(self) -> str:
         return f"Interval({self.key}={self.value:.4f}, {self.level:.0%} from {self.low:.4f} to {self.high:.4f})"
@@ -178,16 +170,7 @@ def interval_from_replicates(
     without = None if left_out is None else _column("left_out", left_out)
     limits = find_limits(value, drawn, level, left_out=without, groups=groups)
     return Interval(
-        key,
-        value,
-        limits.low,
-        limits.high,
-        level,
-        limits.standard_error,
-        limits.method,
-        len(drawn),
-        limits.undefined,
-        vanished or {},
+        key=key, value=value, level=level, replicates=len(drawn), vanished=vanished or {}, **limits._asdict()
     )
 
 

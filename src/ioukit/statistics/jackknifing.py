@@ -9,9 +9,9 @@ import numpy as np
 
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import Evaluation
-from ioukit.statistics.drawing import Labels
 from ioukit.statistics.estimating import enough_groups, left_out
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
+from ioukit.statistics.resampling import Labels
 
 __all__ = ["Jackknife", "jackknife"]
 

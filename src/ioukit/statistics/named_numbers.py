@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +10,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._near_names import suggest
 from ioukit.evaluation import Evaluation, MatchTable, Measure
 from ioukit.evaluation.class_results import category_labels
 from ioukit.evaluation.summary import in_group
-from ioukit.statistics.drawing import Weights, batches
 from ioukit.statistics.replicates import Replicates, replicate
+from ioukit.statistics.resampling import Weights, batches
 
 __all__ = ["NamedNumbers", "chosen_keys", "labels_of", "named_numbers", "vanished_categories"]
 
@@ -96,9 +96,8 @@ def named_numbers(evaluation: Evaluation, keys: Sequence[str]) -> NamedNumbers:
     columns, classes = [], []
     for key in keys:
         if key not in known and key not in of_class:
-            close = difflib.get_close_matches(key, [*known, *of_class], n=3)
-            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {', '.join(known)}"
-            raise ValueError(f"the protocol {evaluation.protocol.name} has no number {key!r}; {hint}")
+            hint = suggest(key, [*known, *of_class], f"there are {', '.join(known)}")
+            raise ValueError(f"the protocol {evaluation.protocol.name} has no number {key!r}{hint}")
         name, position = (key, -1) if key in known else of_class[key]
         columns.append(used.setdefault(name, len(used)))
         classes.append(position)

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
+from ioukit._plain_values import plain_value, plain_values
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.detectable import alarm, check_power
 from ioukit.statistics.differences import find_difference
-from ioukit.statistics.drawing import Labels
-from ioukit.statistics.estimating import check_level, defined, enough_groups, resampled
+from ioukit.statistics.estimating import check_level, enough_groups, resampled
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
+from ioukit.statistics.resampling import Labels
 from ioukit.statistics.student import t_quantile, t_tail
 
 __all__ = ["SeedComparison", "SeedDifference", "compare_seeds"]
@@ -77,18 +78,7 @@ class SeedDifference(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
-        numbers = ("a", "b", "difference", "low", "high", "standard_error", "variance_images", "variance_seeds")
-        return {
-            "key": self.key,
-            "values_a": [defined(value) for value in self.values_a],
-            "values_b": [defined(value) for value in self.values_b],
-            **{name: defined(getattr(self, name)) for name in (*numbers, "p_value", "detectable")},
-            "share_of_seeds": defined(self.share_of_seeds),
-            "degrees_of_freedom": defined(self.degrees_of_freedom),
-            "level": self.level,
-            "power": self.power,
-            "undefined": self.undefined,
-        }
+        return {**plain_values(self), "share_of_seeds": plain_value(self.share_of_seeds)}
 
     def __repr__(self) -> str:
         return (
@@ -119,14 +109,7 @@ class SeedComparison(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""
-        return {
-            "differences": [difference.to_dict() for difference in self.differences],
-            "num_images": self.num_images,
-            "num_clusters": self.num_clusters,
-            "num_runs": list(self.num_runs),
-            "replicates": self.replicates,
-            "seed": self.seed,
-        }
+        return plain_values(self)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{one.key} {one.difference:+.4f} (p={one.p_value:.3g})" for one in self.differences[:3])

@@ -1,45 +1,32 @@
-"""Rules for several kinds of regions: units, places in the image, duplicates, angles, and references."""
+"""Rules for several kinds of regions: units, places in the image, and duplicates."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ioukit._checks import check_positive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Hashable, Sequence
 
     from ioukit.checks.diagnosis.findings import Collector, Mask
-    from ioukit.regions._turned import TurnedBoxes
-    from ioukit.regions.regions import Regions
-    from ioukit.typing import AngleSense, FloatArray
-
-    Turned = TypeVar("Turned", bound=TurnedBoxes)
+    from ioukit.typing import FloatArray
 
 __all__ = [
     "Units",
-    "angles",
-    "best_overlaps",
     "check_image_size",
-    "check_reference",
     "duplicates",
     "places",
     "repeated_keys",
     "repeated_rows",
-    "senses",
 ]
 
-# The thresholds of the rules; the docstrings of the functions `diagnose_<kind>` explain them.
+# The thresholds of the rules. They are choices, which the docstrings of `diagnose_<kind>` explain; none was measured.
 MOST_OF_A_NORMALIZED = 1.5
 BEYOND_NORMALIZED = 2.0
 SURELY_PIXELS = 10.0
-RADIANS_ROWS = 3
-BETTER_IOU = 0.1
-
-PAIRS_AT_ONCE = 1 << 22
 
 
 def check_image_size(image_size: tuple[float, float] | None) -> None:
@@ -161,52 +148,3 @@ def repeated_keys(keys: Sequence[Hashable | None]) -> Mask:
         again[row] = key is not None and key in seen
         seen.add(key)
     return again
-
-
-def angles(found: Collector, boxes: TurnedBoxes) -> None:
-    """Adds ``degrees`` for degrees that are declared as radians, or ``radians`` for the opposite."""
-    small = np.abs(boxes.angle) <= 2 * math.pi
-    if boxes.unit == "radians":
-        found.add("degrees", "warning", ~small, "have an angle beyond 2 pi", "pass unit='degrees' if these are degrees")
-    elif len(boxes) >= RADIANS_ROWS and small.all() and (boxes.angle % 1 != 0).any():
-        says = f"no angle of {len(boxes):,} boxes is beyond 2 pi degrees, and some are not whole numbers"
-        rows = boxes.angle != 0
-        found.state("radians", "warning", rows, says, "pass unit='radians' if these are radians")
-
-
-def check_reference(boxes: Regions, reference: object) -> None:
-    """Raises `TypeError` for a reference of another kind."""
-    if reference is not None and not isinstance(reference, type(boxes)):
-        raise TypeError(f"reference must be {type(boxes).__name__} like the boxes, got {type(reference).__name__}")
-
-
-def best_overlaps(regions: Regions, reference: Regions) -> FloatArray:
-    """(N,) the IoU of each region with the best one of the reference, which is not empty."""
-    from ioukit.overlap.pairwise import pairwise_iou  # noqa: PLC0415 - only needed with a reference
-
-    step = max(1, PAIRS_AT_ONCE // len(reference))
-    blocks = (regions[row : row + step] for row in range(0, len(regions), step))
-    return np.concatenate([pairwise_iou(block, reference).max(axis=1) for block in blocks])
-
-
-def senses(found: Collector, boxes: Turned, reference: Turned, best: Callable[[Turned, Turned], FloatArray]) -> Turned:
-    """Adds ``other_sense``, and returns the boxes with the sense that fits the reference.
-
-    Args:
-        found: Where findings are added.
-        boxes: The boxes.
-        reference: Boxes of the same kind, not empty.
-        best: From the boxes and the reference to (N,) best overlaps.
-    """
-    other: AngleSense = "clockwise" if boxes.sense == "counterclockwise" else "counterclockwise"
-    flipped = boxes._with(boxes.numpy(), sense=other)
-    as_given, as_flipped = best(boxes, reference), best(flipped, reference)
-    if as_flipped.mean() < as_given.mean() + BETTER_IOU:
-        return boxes
-    says = (
-        f"the mean of the best IoU with the reference is {as_given.mean():.2f}, "
-        f"and {as_flipped.mean():.2f} if the angles are {other}"
-    )
-    hint = f"one of the two sets may have the wrong sense: pass sense={other!r} for it"
-    found.state("other_sense", "warning", as_flipped > as_given, says, hint)
-    return flipped

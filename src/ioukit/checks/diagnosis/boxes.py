@@ -18,15 +18,21 @@ if TYPE_CHECKING:
     from ioukit.checks.diagnosis.findings import Mask
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["LOOKS_LIKE", "collect", "diagnose_boxes", "other_formats"]
+__all__ = ["LAYOUTS", "LOOKS_LIKE", "collect", "diagnose_boxes", "other_formats"]
 
 LOOKS_LIKE: dict[BoxFormat, Code] = {
     "xyxy": "looks_like_xyxy",
     "xywh": "looks_like_xywh",
     "cxcywh": "looks_like_cxcywh",
 }
+LAYOUTS = {
+    "xyxy": "[x1, y1, x2, y2]",
+    "yxyx": "[y1, x1, y2, x2]",
+    "cxcywh": "[centre x, centre y, width, height]",
+}
+"""The numbers of a box in other formats than COCO's ``[x, y, width, height]``, in words."""
 
-# The thresholds of the rules; the docstring of `diagnose_boxes` explains them.
+# The thresholds of the rules. They are choices, which the docstring of `diagnose_boxes` explains; none was measured.
 STICKS_OUT = 0.1
 MISFIT_SHARE = 0.1
 MISFIT_ROWS = 3

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit import _core
+from ioukit.checks.class_ids import conventions, in_words, other_ids
 from ioukit.checks.diagnosis._common_rules import MOST_OF_A_NORMALIZED, SURELY_PIXELS
-from ioukit.checks.diagnosis.boxes import LOOKS_LIKE, other_formats
+from ioukit.checks.diagnosis.boxes import LAYOUTS, LOOKS_LIKE, other_formats
 from ioukit.checks.diagnosis.findings import Collector, Diagnosis
 from ioukit.datasets import GroundTruth
 from ioukit.regions.formats import convert
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from ioukit.checks.diagnosis.findings import Mask
@@ -28,19 +27,9 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     Rows = NDArray[np.intp]
 
-__all__ = [
-    "COCO_91",
-    "LOOKED_AT",
-    "SHARE_OF_IMAGES",
-    "conventions",
-    "diagnose_data",
-    "first_of_each",
-    "in_words",
-    "mapped",
-    "other_ids",
-]
+__all__ = ["LOOKED_AT", "SHARE_OF_IMAGES", "diagnose_data", "first_of_each"]
 
-# The thresholds of the rules; the docstring of `diagnose_data` explains them.
+# The thresholds of the rules. They are choices, which the docstring of `diagnose_data` explains; none was measured.
 LOOKED_AT = 5_000
 ONE_OF = 5
 MOST_PAIRS = 200_000
@@ -51,23 +40,11 @@ MOSTLY = 0.5
 CATEGORIES = 2
 IMAGES = 10
 SHARE_OF_IMAGES = 0.3
-MOST_SHIFTS = 5
 LAST_ROWS = 50
 REPEATED = 0.2
 REPEATED_ROWS = 10
 
-WORDS = {
-    "xywh": "[x, y, width, height]",
-    "xyxy": "[x1, y1, x2, y2]",
-    "cxcywh": "[centre x, centre y, width, height]",
-}
-
-# The ids of COCO's 80 classes; eleven of 1 to 91 were never used.
-_UNUSED = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83, 91}
-COCO_91 = np.array([number for number in range(1, 91) if number not in _UNUSED])
-"""(80,) COCO's ids of its classes, ascending."""
-
-_GOLDEN = 0.6180339887498949
+_GOLDEN = 0.6180339887498949  # (sqrt(5) - 1) / 2, whose multiples spread most evenly
 
 
 def diagnose_data(
@@ -179,7 +156,7 @@ def _boxes(found: Collector, boxes: FloatArray, rows: Rows, sizes: FloatArray, *
         found.state("normalized_not_declared", "warning", _mask(total, rows), f"all of {says}", hint)
     fits, misfits = other_formats(looked, "xywh", image)
     for fmt in fits:
-        says = f"{_looked_at(found, rows)} hardly fit {WORDS['xywh']}, and fit {WORDS[fmt]}"
+        says = f"{_looked_at(found, rows)} hardly fit [x, y, width, height], and fit {LAYOUTS[fmt]}"
         hint = f"convert them, if that is their format: Boxes(boxes, {fmt!r}).convert('xywh')"
         message = f"{int(misfits.sum()):,} of {says}"
         found.state(LOOKS_LIKE[fmt], "warning", _mask(total, rows[misfits]), message, hint)
@@ -214,29 +191,6 @@ def _categories(
             hint = f"add {int(how)} to the category ids" if how[0] in "+-" else "write the ids of the ground truth"
             found.state("other_category_ids", "warning", _mask(len(detections), rows[rightly]), message, hint)
             return
-
-
-def conventions(differences: Ids) -> list[str]:
-    """Conventions of class ids to try, for `other_ids`.
-
-    Args:
-        differences: (P,) id of the object minus that of the detection, of pairs that overlap.
-    """
-    values, times = np.unique(differences, return_counts=True)
-    frequent = values[np.argsort(-times, kind="stable")][:MOST_SHIFTS]
-    return [*(f"{shift:+d}" for shift in frequent.tolist() if shift), "positions0", "positions1", "80to91", "91to80"]
-
-
-def in_words(how: str) -> str:
-    """A convention of class ids in words, behind "if"."""
-    if how[0] in "+-":
-        return f"{int(how)} is added to all category ids"
-    return {
-        "positions0": "the ids are positions in the list of categories, counted from 0",
-        "positions1": "the ids are positions in the list of categories, counted from 1",
-        "80to91": "the ids 1 to 80 stand for COCO's 1 to 90",
-        "91to80": "COCO's ids 1 to 90 stand for the categories in order",
-    }[how]
 
 
 def _pairs(
@@ -282,43 +236,6 @@ def _images(found: Collector, image_ids: Ids, ground_truth: GroundTruth, places:
             "check that the detector ran on all images, and that its image ids are those of the ground truth: all "
             "objects of these images count as missed",
         )  # fmt: skip
-
-
-def mapped(ids: Ids, mapping: Mapping[int, int]) -> Ids:
-    """(N,) the ids after a mapping; ids that it lacks stay."""
-    if not mapping or not len(ids):
-        return ids
-    old = np.array(sorted(mapping), np.int64)
-    new = np.array([mapping[number] for number in old.tolist()], np.int64)
-    places = np.minimum(np.searchsorted(old, ids), len(old) - 1)
-    return np.where(old[places] == ids, new[places], ids)
-
-
-def other_ids(ids: Ids, how: str, known: Ids) -> Ids:
-    """(N,) ids of the ground truth's classes, for ids that follow another convention.
-
-    Args:
-        ids: (N,) the ids of the detections.
-        how: ``"+N"`` or ``"-N"``; ``"positions0"`` or ``"positions1"``: positions in the list of classes, counted from
-            0 or 1; ``"80to91"``: 1 to 80 for COCO's 1 to 90; ``"91to80"``: COCO's 1 to 90 for 1 to 80, or for 0 to 79
-            if the ground truth has a class 0. Ids without a counterpart
-            stay.
-        known: (K,) ids of the ground truth's classes, ascending.
-
-    Raises:
-        ValueError: If ``how`` is none of these.
-    """
-    if how in ("positions0", "positions1"):
-        first = int(how[-1])
-        return mapped(ids, {place + first: number for place, number in enumerate(known.tolist())})
-    if how == "80to91":
-        return mapped(ids, {place + 1: number for place, number in enumerate(COCO_91.tolist())})
-    if how == "91to80":
-        first = 0 if 0 in known else 1
-        return mapped(ids, {number: place + first for place, number in enumerate(COCO_91.tolist())})
-    if how[:1] not in ("+", "-") or not how[1:].isdecimal():
-        raise ValueError
-    return ids + int(how)
 
 
 def first_of_each(side: GroundTruth | Detections) -> Mask:

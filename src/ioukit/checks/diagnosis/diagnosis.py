@@ -32,7 +32,7 @@ def _check_rules(rules: object) -> None:
         raise TypeError(f"rules must be a function of regions that returns a Diagnosis, got {rules!r}")
 
 
-_RULES: ByKind[Rules] = ByKind(_check_rules)
+_RULES: ByKind[Rules] = ByKind("kind of region with rules", _check_rules)
 
 
 def register_rules(kind: Kind, rules: Rules | str) -> None:
@@ -54,10 +54,10 @@ def register_rules(kind: Kind, rules: Rules | str) -> None:
     _RULES.register(kind, rules)
 
 
-register_rules("ioukit.regions.boxes3d:Boxes3D", "ioukit.checks.diagnosis.boxes3d:diagnose_boxes3d")
+register_rules("ioukit.regions.boxes3d:Boxes3D", "ioukit.checks.diagnosis.turned:diagnose_boxes3d")
 register_rules("ioukit.regions.masks:Masks", "ioukit.checks.diagnosis.masks:diagnose_masks")
 register_rules("ioukit.regions.polygons:Polygons", "ioukit.checks.diagnosis.polygons:diagnose_polygons")
-register_rules("ioukit.regions.rotated:RotatedBoxes", "ioukit.checks.diagnosis.rotated:diagnose_rotated")
+register_rules("ioukit.regions.rotated:RotatedBoxes", "ioukit.checks.diagnosis.turned:diagnose_rotated")
 
 
 def diagnose(
@@ -135,7 +135,7 @@ def diagnose(
         kind = _RULES.kind_of(regions)
         if kind is None:
             raise TypeError(f"there are no rules for {name}: ioukit.checks.register_rules adds them")
-        rules = _RULES.value(kind)
+        rules = _RULES[kind]
         taken = inspect.signature(rules).parameters
         _refuse(name, **{key: value for key, value in given.items() if key not in taken})
         return rules(regions, **{key: value for key, value in given.items() if key in taken})

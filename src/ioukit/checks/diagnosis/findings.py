@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
+
+from ioukit._checks import pluralize
+from ioukit._plain_values import plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
     Mask: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["CODES", "Code", "Collector", "Diagnosis", "Finding", "Severity"]
+__all__ = ["CODES", "Code", "Collector", "Diagnosis", "Finding", "Findings", "Severity"]
 
 Code: TypeAlias = Literal[
     # Rows that are refused.
@@ -61,6 +64,7 @@ Code: TypeAlias = Literal[
 ]
 """The codes of findings; `diagnose` lists the codes of each kind of region."""
 CODES: tuple[Code, ...] = get_args(Code)
+Found = TypeVar("Found")
 Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
@@ -89,7 +93,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain values for JSON, with its ``count``."""
-        return {**asdict(self), "rows": list(self.rows), "count": self.count}
+        return {**plain_values(self), "count": self.count}
 
     def __str__(self) -> str:
         shown = ", ".join(map(str, self.rows[:SHOWN_ROWS])) + (", ..." if self.count > SHOWN_ROWS else "")
@@ -97,8 +101,24 @@ class Finding:
         return f"{self.severity:<8}{self.code}: {self.message}{where}\n{'':8}-> {self.hint}"
 
 
+class Findings(Generic[Found]):
+    """What a diagnosis or a check found, in order: it can be pluralize and iterated over."""
+
+    findings: tuple[Found, ...]
+
+    def __iter__(self) -> Iterator[Found]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __bool__(self) -> bool:
+        name = type(self).__name__
+        raise TypeError(f"a {name} is neither true nor false: ask for .ok, or len() for the number of findings")
+
+
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Findings[Finding]):
     """All findings about a set of regions: iterate over it, print it, or ask whether it is `ok`."""
 
     findings: tuple[Finding, ...]
@@ -113,18 +133,9 @@ class Diagnosis:
         """Whether nothing was found."""
         return not self.findings
 
-    def __iter__(self) -> Iterator[Finding]:
-        return iter(self.findings)
-
-    def __len__(self) -> int:
-        return len(self.findings)
-
-    def __bool__(self) -> bool:
-        raise TypeError("a Diagnosis is neither true nor false: ask for .ok, or len() for the number of findings")
-
     def __str__(self) -> str:
         found = f"{len(self)} finding{'' if len(self) == 1 else 's'}" if self.findings else "nothing looks wrong"
-        return "\n".join([f"{_counted(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
+        return "\n".join([f"{pluralize(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain values for JSON."""
@@ -144,7 +155,7 @@ class Collector:
 
     def add(self, code: Code, severity: Severity, rows: Mask, says: str, hint: str) -> None:
         """Adds a finding if a row of (N,) is true. The message is the number of regions, then ``says``."""
-        self.state(code, severity, rows, f"{int(rows.sum())} of {_counted(self.count, self.kind)} {says}", hint)
+        self.state(code, severity, rows, f"{int(rows.sum())} of {pluralize(self.count, self.kind)} {says}", hint)
 
     def state(self, code: Code, severity: Severity, rows: Mask | None, message: str, hint: str) -> None:
         """Adds a finding with this message if a row of (N,) is true, or if it is not about rows at all (None)."""
@@ -157,8 +168,3 @@ class Collector:
         """All findings, sorted by severity and then in the order of the rules."""
         found = sorted(self._found, key=lambda finding: SEVERITIES.index(finding.severity))
         return Diagnosis(tuple(found), self.count, self.kind)
-
-
-def _counted(count: int, kind: str) -> str:
-    plural = f"{kind}es" if kind.endswith("x") else f"{kind}s"
-    return f"{count:,} {kind if count == 1 else plural}"

@@ -7,33 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit.checks.diagnosis.data_sets import mapped, other_ids
+from ioukit.checks.class_ids import mapped, mapping_of, other_ids
 from ioukit.checks.repairs.repair import replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ioukit.checks.repairs.repair import Data, Repair
 
-__all__ = ["mapping_of", "mapping_text", "merged", "with_other_ids"]
-
-
-def mapping_of(text: str) -> dict[int, int]:
-    """The mapping of a text such as ``"3>5,5>3"``.
-
-    Raises:
-        ValueError: If it is no such text, or names an id twice.
-    """
-    pairs = [item.split(">") for item in text.split(",")]
-    mapping = {int(old): int(new) for old, new in pairs}
-    if len(mapping) < len(pairs):
-        raise ValueError(text)
-    return mapping
-
-
-def mapping_text(mapping: Mapping[int, int]) -> str:
-    """The text of a mapping, which `mapping_of` reads."""
-    return ",".join(f"{old}>{new}" for old, new in sorted(mapping.items()))
+__all__ = ["merged", "with_other_ids"]
 
 
 def with_other_ids(data: Data, repair: Repair) -> Data:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ioukit._register import Register, imported
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 
@@ -72,14 +72,11 @@ class RepairKind:
 
     def function(self) -> Apply:
         """The function; its module is imported now."""
-        if not isinstance(self.apply, str):
-            return self.apply
-        module, _, name = self.apply.partition(":")
-        found: Apply = getattr(importlib.import_module(module), name)
+        found: Apply = imported(self.apply)
         return found
 
 
-REPAIRS: dict[str, RepairKind] = {}
+REPAIRS: Register[RepairKind] = Register("repair")
 """The kinds of repairs by name."""
 
 
@@ -89,9 +86,7 @@ def register_repair(kind: RepairKind) -> None:
     Raises:
         ValueError: If there is one of that name.
     """
-    if kind.name in REPAIRS:
-        raise ValueError(f"there is a repair {kind.name!r} already: {REPAIRS[kind.name].title}")
-    REPAIRS[kind.name] = kind
+    REPAIRS.add(kind.name, kind)
 
 
 @dataclass(frozen=True)
@@ -223,7 +218,7 @@ for _kind in (
     ),
     RepairKind(
         "network", "MODE:SIZE, such as letterbox:640, stretch:640x480, longest:640, shortest:800 or factor:0.5",
-        "boxes are in the pixels of the network's image", f"{_HERE}.frames:from_network", by_image=True,
+        "boxes are in the pixels of the network's image", f"{_HERE}.boxes:from_network", by_image=True,
     ),
     RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
     RepairKind(

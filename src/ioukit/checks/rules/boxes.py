@@ -8,6 +8,7 @@ import numpy as np
 
 from ioukit.checks import diagnose
 from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
+from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.checks.repairs.boxes import FORMATS, as_pixels, as_xywh
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.readings import Reading, best_reading
@@ -27,14 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["beyond_image", "of_ground_truth", "readings"]
 
 WORDS = {
-    "xyxy": "[x1, y1, x2, y2]",
-    "yxyx": "[y1, x1, y2, x2]",
-    "cxcywh": "[centre x, centre y, width, height]",
+    **LAYOUTS,
     "fractions": "fractions of the image",
     "scaled-twice": "fractions of the image that were multiplied by its size twice",
 }
 NAMES: dict[Side, str] = {"detections": "detections", "ground_truth": "ground truth"}
 
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 # A fraction is at most 1; boxes may reach a little beyond the image.
 MOST_OF_A_FRACTION = 2.0
 # Pixels that were multiplied by the size of the image again lie far beyond it.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit.checks.case import MATCH
-from ioukit.checks.repairs.frames import MODES, on_image, unit_scales
+from ioukit.checks.repairs.boxes import MODES, on_image, unit_scales
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.readings import Reading, best_reading
 from ioukit.checks.suspicion import Suspicion, examples
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["frames"]
 
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 # A pair of a detection and an object votes for a size of the network's image. Votes agree within half a percent.
 BIN = 0.005
 PEAKS = 3

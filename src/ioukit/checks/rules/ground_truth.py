@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["areas", "crowds"]
 
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 FEWEST = 5
 LOOKED_AT = 2_000
 DIFFERS = 0.2

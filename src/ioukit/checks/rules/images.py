@@ -1,14 +1,16 @@
-"""Rules about images: unknown ids, ids that match by another name, images on one side only."""
+"""Rules about images: unknown ids, ids that match by another name, images of one side, or of the training set."""
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ioukit.checks.case import MATCH, elementwise_iou
 from ioukit.checks.diagnosis.data_sets import SHARE_OF_IMAGES
-from ioukit.checks.repairs.images import places_by_position, places_by_stem
+from ioukit.checks.repairs.images import places_by_position, places_by_stem, stem
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
     Places = NDArray[np.intp]
+    from ioukit.datasets import GroundTruth
 
-__all__ = ["one_side", "unknown"]
+__all__ = ["one_side", "train_images", "unknown"]
 
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 MOST_MATCHED = 0.3
 BETTER = 0.2
 TIMES_EXPECTED = 3.0
@@ -193,3 +197,60 @@ def _without_annotations(case: Case, objects: Places) -> Iterator[Suspicion]:
             count, len(annotated), "check that these images were annotated; all their detections count as false",
             examples(labels), labels, Repair("only", "annotated-images") if sure else None, must_improve=False,
         )  # fmt: skip
+
+
+_BLOCK = 1 << 20
+
+
+def train_images(case: Case) -> Iterator[Suspicion]:
+    """Images that the training set has as well, by name, and by the bytes of the files where folders are given."""
+    if case.train is None:
+        return
+    gt = case.ground_truth
+    ours, theirs = _names(gt), set(_names(case.train))
+    both = [name for name in ours if name in theirs]
+    yield from _found(gt, both, "have the name of an image of the training set", "train_images_by_name")
+    folder, train_folder = case.folders
+    if folder is not None and train_folder is not None:
+        yield from _found(
+            gt, _same_files(folder, train_folder), "have the bytes of an image of the training set",
+            "train_images_by_content",
+        )  # fmt: skip
+
+
+def _names(gt: GroundTruth) -> list[str]:
+    """The name of each image without folders and extension; its id if it has no name."""
+    return [stem(name or label) for name, label in zip(gt.images.names, gt.images.labels.tolist(), strict=True)]
+
+
+def _found(gt: GroundTruth, names: list[str], says: str, code: str) -> Iterator[Suspicion]:
+    if names:
+        yield Suspicion(
+            code, "sure" if code.endswith("content") else "likely",
+            f"{len(names):,} of {len(gt.images):,} images {says}: AP on them does not tell how good the detector is",
+            len(names), len(gt.images), "leave them out of the test set, or of the training set (`ioukit subset "
+            "--images @FILE` keeps the images of a list)", examples(names),
+        )  # fmt: skip
+
+
+def _same_files(folder: str, other: str) -> list[str]:
+    """The names of the files of a folder whose bytes a file of another folder has; only files of one size are read."""
+    ours, theirs = _sizes(folder), _sizes(other)
+    of_both = set(ours.values()) & set(theirs.values()) - {0}
+    known = {_digest(path) for path, size in theirs.items() if size in of_both}
+    return [path.name for path, size in ours.items() if size in of_both and _digest(path) in known]
+
+
+def _sizes(folder: str) -> dict[Path, int]:
+    """The files of a folder and of the folders in it, with their sizes; links out of the folder are left out."""
+    root = Path(folder).resolve()
+    files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.resolve().is_relative_to(root))
+    return {path: path.stat().st_size for path in files}
+
+
+def _digest(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.digest()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ioukit._register import Register, imported
 from ioukit.checks.case import Case
 from ioukit.checks.suspicion import Suspicion
 
@@ -31,14 +31,11 @@ class Rule:
 
     def function(self) -> Find:
         """The function; its module is imported now."""
-        if not isinstance(self.find, str):
-            return self.find
-        module, _, name = self.find.partition(":")
-        found: Find = getattr(importlib.import_module(module), name)
+        found: Find = imported(self.find)
         return found
 
 
-RULES: dict[str, Rule] = {}
+RULES: Register[Rule] = Register("rule")
 """The rules by name, in the order in which they are asked."""
 
 
@@ -48,9 +45,7 @@ def register_rule(rule: Rule) -> None:
     Raises:
         ValueError: If there is one of that name.
     """
-    if rule.name in RULES:
-        raise ValueError(f"there is a rule {rule.name!r} already: {RULES[rule.name].title}")
-    RULES[rule.name] = rule
+    RULES.add(rule.name, rule)
 
 
 _HERE = "ioukit.checks.rules"
@@ -66,11 +61,11 @@ for _rule in (
     Rule("empty-classes", "classes without objects or detections", f"{_HERE}.classes:empty", False),
     Rule("unknown-images", "images that the ground truth does not list", f"{_HERE}.images:unknown"),
     Rule("images-of-one-side", "images without detections or annotations", f"{_HERE}.images:one_side"),
-    Rule("duplicates", "rows that repeat an earlier one", f"{_HERE}.duplicates:duplicates", False),
-    Rule("suppression", "missing or repeated NMS", f"{_HERE}.suppression:suppression"),
+    Rule("duplicates", "rows that repeat an earlier one", f"{_HERE}.repeats:duplicates", False),
+    Rule("suppression", "missing or repeated NMS", f"{_HERE}.repeats:suppression"),
     Rule("scores", "scores that are equal, or no confidences", f"{_HERE}.scores:scores"),
     Rule("areas", "areas that are not those of the masks", f"{_HERE}.ground_truth:areas", False),
     Rule("crowds", "crowds that are not marked", f"{_HERE}.ground_truth:crowds", False),
-    Rule("train-images", "images of the training set", f"{_HERE}.train:train_images", False),
+    Rule("train-images", "images of the training set", f"{_HERE}.images:train_images", False),
 ):
     register_rule(_rule)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._columns import Columns, record
+from ioukit._near_names import suggest
 from ioukit.datasets.columns._checks import image_labels, integers, named_columns
 from ioukit.datasets.columns.lazy import Names
 from ioukit.errors import DatasetError
@@ -106,12 +107,8 @@ class Categories(Columns):
         if len(found) > 1:
             raise ValueError(f"{len(found)} categories have the name {key!r}; choose by id: {self.ids[found].tolist()}")
         if not found:
-            import difflib  # noqa: PLC0415 - only for the message
-
-            close = difflib.get_close_matches(key, self.names, n=3)
             others = ", ".join(map(repr, self.names[:5])) + (", ..." if len(self) > 5 else "")
-            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; there are {others}"
-            raise ValueError(f"no category has the name {key!r}{hint}")
+            raise ValueError(f"no category has the name {key!r}{suggest(key, self.names, f'there are {others}')}")
         return found[0]
 
 

@@ -6,11 +6,11 @@ The module ``<name>.py`` of a format has the functions that its row lists: ``rec
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ioukit._register import Later
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats import coco, lvis
 from ioukit.datasets.formats.format import Format
@@ -22,27 +22,7 @@ FOLDER = "/"
 """Stands for folders among the suffixes of :func:`_row`."""
 
 
-class _Later:
-    """A function of the module of a format, which is imported when the function is called or its signature asked for.
-
-    Args:
-        module: The name of the module.
-        name: The name of the function.
-    """
-
-    def __init__(self, module: str, name: str) -> None:
-        self._module, self._name = module, name
-
-    @property
-    def __wrapped__(self) -> Callable[..., Any]:
-        """The function itself; `inspect.signature` reads its arguments."""
-        found: Callable[..., Any] = getattr(
-            importlib.import_module(f"ioukit.datasets.formats.{self._module}"), self._name
-        )
-        return found
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self.__wrapped__(*arguments, **options)
+_HERE = "ioukit.datasets.formats"
 
 
 def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool]:
@@ -50,7 +30,7 @@ def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool
 
     def recognises(path: Path) -> bool:
         suffix = FOLDER if path.is_dir() else path.suffix.lower() if path.is_file() else None
-        return suffix in suffixes and bool(_Later(module, "recognises")(path))
+        return suffix in suffixes and bool(Later(f"{_HERE}.{module}:recognises")(path))
 
     return recognises
 
@@ -76,7 +56,7 @@ def _row(
     module = name.replace("-", "_")
     for function in functions:
         verb, _, kind = function.partition("_")
-        fields[function] = _Later(module, "_".join(filter(None, (verb, module, kind))))
+        fields[function] = Later(f"{_HERE}.{module}:{'_'.join(filter(None, (verb, module, kind)))}")
     return Format(name=name, title=title, recognises=recognises or _recogniser(module, suffixes), **fields)
 
 
@@ -109,11 +89,11 @@ def _table_rows() -> tuple[Format, ...]:
             name=name,
             title=f"{title} tables with a row per object and named columns",
             recognises=_recogniser_of_file(f"recognises_{name}"),
-            read=_Later("tables", "read_table"),
-            read_detections=_Later("tables", "read_table_detections"),
+            read=Later(f"{_HERE}.tables:read_table"),
+            read_detections=Later(f"{_HERE}.tables:read_table_detections"),
             needs_ground_truth=True,
-            write=_Later("tables", f"write_{name}"),
-            write_detections=_Later("tables", f"write_{name}"),
+            write=Later(f"{_HERE}.tables:write_{name}"),
+            write_detections=Later(f"{_HERE}.tables:write_{name}"),
             suffix=suffix,
             detections_suffix=suffix,
         )
@@ -123,7 +103,7 @@ def _table_rows() -> tuple[Format, ...]:
 
 def _recogniser_of_file(name: str) -> Callable[[Path], bool]:
     suffixes = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
-    return lambda path: path.suffix.lower() in suffixes and bool(_Later("tables", name)(path))
+    return lambda path: path.suffix.lower() in suffixes and bool(Later(f"{_HERE}.tables:{name}")(path))
 
 
 BUILTIN = (
@@ -133,8 +113,8 @@ BUILTIN = (
         recognises=_is_coco,
         read=GroundTruth.from_coco,
         read_detections=coco.read_results,
-        write=_Later("coco_writing", "write_coco"),
-        write_detections=_Later("coco_writing", "write_coco_detections"),
+        write=Later(f"{_HERE}.coco_writing:write_coco"),
+        write_detections=Later(f"{_HERE}.coco_writing:write_coco_detections"),
         suffix=".json",
         detections_suffix=".json",
         by_name=True,
@@ -166,8 +146,8 @@ BUILTIN = (
         recognises=lvis.recognises,
         read=lvis.read_lvis,
         read_detections=coco.read_results,
-        write=_Later("coco_writing", "write_lvis"),
-        write_detections=_Later("coco_writing", "write_coco_detections"),
+        write=Later(f"{_HERE}.coco_writing:write_lvis"),
+        write_detections=Later(f"{_HERE}.coco_writing:write_coco_detections"),
         suffix=".json",
         detections_suffix=".json",
         by_name=True,

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ioukit._register import Register
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
@@ -20,8 +21,16 @@ __all__ = ["FORMATS", "find_format", "read", "read_detections", "register_format
 _MOST_FILES = 50
 """How many files of a folder are looked at for the message that it has no format."""
 
-FORMATS: dict[str, Format] = {known.name: known for known in BUILTIN}
+
+def _check_format(format: Format) -> None:
+    if format.read is None and format.read_detections is None:
+        raise ValueError(f"format {format.name!r} reads neither ground truth nor detections")
+
+
+FORMATS: Register[Format] = Register("format", _check_format)
 """The formats by name, in the order in which a path is compared with them."""
+for _format in BUILTIN:
+    FORMATS.add(_format.name, _format)
 
 
 def register_format(added: Format) -> None:
@@ -30,19 +39,7 @@ def register_format(added: Format) -> None:
     Raises:
         ValueError: If there is a format of that name, or it reads nothing.
     """
-    if added.name in FORMATS:
-        raise ValueError(f"there is a format {added.name!r} already: {FORMATS[added.name].title}")
-    if added.read is None and added.read_detections is None:
-        raise ValueError(f"format {added.name!r} reads neither ground truth nor detections")
-    FORMATS[added.name] = added
-
-
-def _near(name: str) -> str:
-    """The part of a message that suggests formats of similar names; empty if there are none."""
-    import difflib  # noqa: PLC0415 - only for the message
-
-    close = difflib.get_close_matches(name.casefold().replace("_", "-"), FORMATS, n=2)
-    return f"did you mean {' or '.join(map(repr, close))}? Else " if close else ""
+    FORMATS.add(added.name, added)
 
 
 def find_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
@@ -54,9 +51,7 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
         DatasetError: If no format recognises the path.
     """
     if format is not None:
-        if format not in FORMATS:
-            raise ValueError(f"unknown format {format!r}; {_near(format)}choose from {', '.join(FORMATS)}")
-        return FORMATS[format]
+        return FORMATS.find(format)
     place = Path(path)
     for known in FORMATS.values():
         if known.recognises(place):

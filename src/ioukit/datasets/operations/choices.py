@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._near_names import suggest
 from ioukit.datasets.columns.images import Images
 
 __all__ = ["image_positions", "near"]
@@ -17,17 +18,9 @@ _SHOWN = 5
 
 def near(name: str, known: Collection[str]) -> str:
     """The end of a message about an unknown name: similar names, or the first ones."""
-    import difflib  # noqa: PLC0415 - only for the message
-
     listed = list(known)
-    by_case = {one.casefold(): one for one in listed}
-    close = difflib.get_close_matches(name, listed, n=3)
-    same = by_case.get(name.casefold())
-    if same is not None and same not in close:
-        close.insert(0, same)
-    if close:
-        return f"did you mean {' or '.join(map(repr, close))}?"
-    return f"there are {', '.join(map(repr, listed[:_SHOWN]))}{', ...' if len(listed) > _SHOWN else ''}"
+    first = f"there are {', '.join(map(repr, listed[:_SHOWN]))}{', ...' if len(listed) > _SHOWN else ''}"
+    return suggest(name, listed, first)
 
 
 def image_positions(images: Images, wanted: Sequence[int | str] | npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
@@ -55,7 +48,7 @@ def image_positions(images: Images, wanted: Sequence[int | str] | npt.NDArray[np
             names = _by_name(images)
         found = names.get(key, [])
         if not found:
-            raise ValueError(f"no image has the id or the name {key!r}; {near(key, names or labels)}")
+            raise ValueError(f"no image has the id or the name {key!r}{near(key, names or labels)}")
         if len(set(found)) > 1:
             raise ValueError(f"{len(set(found)):,} images have the name {key!r}: choose them by id")
         chosen.add(found[0])

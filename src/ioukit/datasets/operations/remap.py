@@ -117,7 +117,7 @@ def _plan(
     check_choice("unmapped", unmapped, get_args(Unmapped))
     for name, target in mapping.items():
         if name not in categories.names:
-            raise ValueError(f"no class has the name {name!r}; {near(name, categories.names)}")
+            raise ValueError(f"no class has the name {name!r}{near(name, categories.names)}")
         if target is None and not drop:
             raise ValueError(
                 f"the class {name!r} gets no name: drop=True, or --drop in a command, leaves out its objects"
@@ -141,7 +141,7 @@ def _plan(
     new_ids = {name: int(categories.ids[leader]) for name, leader in leaders.items()}
     if ids is not None:
         if missing := [name for name in groups if name not in ids]:
-            raise ValueError(f"no id is given for the new class {missing[0]!r}; {near(missing[0], ids)}")
+            raise ValueError(f"no id is given for the new class {missing[0]!r}{near(missing[0], ids)}")
         new_ids = {name: int(ids[name]) for name in groups}
         if len(set(new_ids.values())) < len(new_ids):
             raise ValueError(f"ids must differ, got {new_ids}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._checks import pluralize
+from ioukit._near_names import near_names
 from ioukit.datasets.columns._checks import pixel_boxes
 from ioukit.datasets.formats.text_files import refuse
 from ioukit.evaluation.evaluator.categories import KnownCategories
@@ -86,11 +86,11 @@ class Reader:
         for name in self.needs:
             if name not in names:
                 others = [key for key in names if key not in (*self.needs, *_OPTIONAL[self.side])]
-                near = difflib.get_close_matches(name, others, n=1, cutoff=0.5)
+                near = near_names(name, others, 1, cutoff=0.5)
                 found = ", ".join(map(repr, keys)) or "no keys"
                 refuse(where, f"the key {name!r}", f"{found}{f'; rename {near[0]!r}' if near else ''}")
         for name in _OPTIONAL[self.side]:
-            if name not in names and (near := difflib.get_close_matches(name, names, n=1, cutoff=0.8)):
+            if name not in names and (near := near_names(name, names, 1, cutoff=0.8)):
                 refuse(where, f"the key {name!r}, or no such key", repr(near[0]))
 
     def _boxes_of(self, records: Records) -> tuple[Joined, BoxFormat]:

@@ -57,7 +57,7 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
     return Kind(name, title, of_kind, COCO_KEYPOINTS, keypoint_outlines, COLUMN)
 
 
-def columns(compared: Comparison, name: str, sigmas: Sequence[float]) -> PairColumns:
+def columns(compared: Comparison, name: str = "keypoints", sigmas: Sequence[float] = COCO_SIGMAS) -> PairColumns:
     """The similarities of all pairs of one image; ``name`` is the name of the kind."""
     spread: Floats = np.array(sigmas, np.float64)
     sides = ((compared.ground_truth, "annotations"), (compared.detections, "detections"))

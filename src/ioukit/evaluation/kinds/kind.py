@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._boundary import BoxColumns, MaskColumns, PairColumns, struct
+from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
+from ioukit._columns import record
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
@@ -34,7 +35,7 @@ __all__ = [
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
-@struct
+@record(eq=False, repr=False)
 class Comparison:
     """The regions to compare."""
 

@@ -1,21 +1,22 @@
-"""Masks, as COCO's `segm` compares them."""
+"""Masks, as COCO's `segm` compares them, and their boundaries."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ioukit._boundary import MaskColumns
+from ioukit._boundary import MaskColumns, PairColumns
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
-from ioukit.evaluation.kinds.kind import Comparison, Rows, column_of
+from ioukit.evaluation.kinds.kind import Comparison, Rows, candidate_pairs, column_of
 
-__all__ = ["columns", "masks_of_both"]
+__all__ = ["boundary_columns", "columns"]
 
 
-def masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
+def _masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
     """The masks of the objects and of the detections; ``name`` is the name of the kind."""
     from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - comparing boxes should not load masks
 
@@ -55,4 +56,28 @@ def _check_sizes(gt: GroundTruth, sides: list[tuple[GroundTruth | Detections, Ro
 
 def columns(compared: Comparison) -> MaskColumns:
     """The masks of both sides."""
-    return MaskColumns(*(masks._parts for masks in masks_of_both(compared, "segm")))
+    return MaskColumns(*(masks._parts for masks in _masks_of_both(compared, "segm")))
+
+
+def boundary_columns(compared: Comparison) -> PairColumns:
+    """The smaller of the IoU of two masks and the IoU of their boundaries, of the pairs that may overlap.
+
+    Reference: Cheng et al., Boundary IoU, CVPR 2021, arXiv:2103.16562, and the program of its authors.
+    """
+    from ioukit.overlap.engines import masks as engine  # noqa: PLC0415 - comparing boxes should not load this
+
+    objects, detections = _masks_of_both(compared, "boundary")
+    rows, places = candidate_pairs(compared, objects, detections)
+    if not len(rows):
+        return PairColumns(rows, places, np.zeros(0))
+    overlap: npt.NDArray[np.float64] = np.zeros(len(rows))
+    over = compared.over_detection[places]
+    # As in the authors' program, the mask of a crowd is compared, not its boundary.
+    of, to, threads = rows[over], places[over], compared.threads
+    overlap[over] = engine.pairs("ioa_first", detections, objects, of, to, threads)
+    of, to = rows[~over], places[~over]
+    whole = engine.pairs("iou", detections, objects, of, to, threads)
+    edges = detections.boundary(threads=threads or None), objects.boundary(threads=threads or None)
+    overlap[~over] = np.minimum(whole, engine.pairs("iou", *edges, of, to, threads))
+    found = overlap > 0
+    return PairColumns(rows[found], places[found], overlap[found])

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from ioukit._toml import field_hint, toml_fields
+from ioukit._near_names import suggest
+from ioukit._toml import toml_fields
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, Quantity, Reading
 from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
 from ioukit.evaluation.protocols.parts import IgnoreRule
@@ -188,7 +189,8 @@ def _check(given: Mapping[str, Any], kind: type[Any], prefix: str, owner: str) -
     types = _types(kind)
     for name, value in given.items():
         if name not in types:
-            raise ValueError(f"{prefix}{name}: {owner} has no such field; {field_hint(name, tuple(types))}")
+            every = f"choose from {', '.join(types)}"
+            raise ValueError(f"{prefix}{name}: {owner} has no such field{suggest(name, tuple(types), every, 1)}")
         wanted = _EXPECTED.get(types[name], _TEXT)
         _expect(wanted.holds(value), prefix + name, wanted.words, value)
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ioukit._checks import check_choice
+from ioukit._register import Register
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, checked_measures
 from ioukit.evaluation.protocols.parts import (
     AreaRange,
@@ -201,7 +202,7 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
         return cls(**given)
 
 
-MEASURE_RULES: dict[str, Callable[[Protocol], tuple[Measure, ...]]] = {}
+MEASURE_RULES: Register[Callable[[Protocol], tuple[Measure, ...]]] = Register("rule of measures")
 """Rules that make the measures of a protocol from its thresholds, caps and area ranges, by name."""
 
 
@@ -211,6 +212,4 @@ def register_measure_rule(name: str, rule: Callable[[Protocol], tuple[Measure, .
     Raises:
         ValueError: If a rule of that name exists already.
     """
-    if name in MEASURE_RULES:
-        raise ValueError(f"there is a rule of measures {name!r} already")
-    MEASURE_RULES[name] = rule
+    MEASURE_RULES.add(name, rule)

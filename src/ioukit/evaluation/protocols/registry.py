@@ -2,62 +2,36 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, MutableMapping
-
+from ioukit._register import Register
 from ioukit.evaluation.protocols.protocol import Protocol
 
 __all__ = ["PROTOCOLS", "check_protocol", "find_protocol", "register_protocol"]
 
 
-class _Protocols(MutableMapping[str, Protocol]):
-    """Protocols by name: in lower case, in the order in which they were added."""
-
-    def __init__(self, **homes: str) -> None:
-        # A protocol, or its module and its name there.
-        self._entries: dict[str, Protocol | str] = {key.replace("_", "-"): home for key, home in homes.items()}
-
-    def __getitem__(self, key: str) -> Protocol:
-        entry = self._entries[key]
-        if isinstance(entry, str):
-            module, name = entry.split(":")
-            entry = self._entries[key] = getattr(importlib.import_module(f"ioukit.evaluation.protocols.{module}"), name)
-        return entry
-
-    def __setitem__(self, key: str, protocol: Protocol) -> None:
-        self._entries[key] = protocol
-
-    def __delitem__(self, key: str) -> None:
-        del self._entries[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-
-PROTOCOLS: MutableMapping[str, Protocol] = _Protocols(
-    coco="coco:COCO",
-    coco_keypoints="coco:COCO_KEYPOINTS",
-    voc2007="voc:VOC2007",
-    voc2012="voc:VOC2012",
-    dota_task1="voc:DOTA_TASK1",
-    dota_task2="voc:DOTA_TASK2",
-    tide="tide:TIDE",
-    lvis="lvis:LVIS",
-    lvis_fixed="lvis:LVIS_FIXED",
-    crowdhuman="pedestrians:CROWDHUMAN",
-    caltech="pedestrians:CALTECH",
-    wider_face="pedestrians:WIDER_FACE",
-    kitti="kitti:KITTI",
-    kitti_r11="kitti:KITTI_R11",
-    open_images="open_images:OPEN_IMAGES",
-    open_images_challenge="open_images:OPEN_IMAGES_CHALLENGE",
-    ultralytics="ultralytics:ULTRALYTICS",
-    ultralytics_8_3="ultralytics:ULTRALYTICS_8_3",
-)
+PROTOCOLS: Register[Protocol] = Register("protocol")
 """The protocols by name, in lower case."""
+
+for _name, _home in {
+    "coco": "coco:COCO",
+    "coco-keypoints": "coco:COCO_KEYPOINTS",
+    "voc2007": "voc:VOC2007",
+    "voc2012": "voc:VOC2012",
+    "dota-task1": "voc:DOTA_TASK1",
+    "dota-task2": "voc:DOTA_TASK2",
+    "tide": "tide:TIDE",
+    "lvis": "lvis:LVIS",
+    "lvis-fixed": "lvis:LVIS_FIXED",
+    "crowdhuman": "pedestrians:CROWDHUMAN",
+    "caltech": "pedestrians:CALTECH",
+    "wider-face": "pedestrians:WIDER_FACE",
+    "kitti": "kitti:KITTI",
+    "kitti-r11": "kitti:KITTI_R11",
+    "open-images": "open_images:OPEN_IMAGES",
+    "open-images-challenge": "open_images:OPEN_IMAGES_CHALLENGE",
+    "ultralytics": "ultralytics:ULTRALYTICS",
+    "ultralytics-8-3": "ultralytics:ULTRALYTICS_8_3",
+}.items():
+    PROTOCOLS.add(_name, f"ioukit.evaluation.protocols.{_home}")
 
 
 def register_protocol(name: str, protocol: Protocol) -> None:
@@ -66,10 +40,7 @@ def register_protocol(name: str, protocol: Protocol) -> None:
     Raises:
         ValueError: If a protocol of that name exists already.
     """
-    key = name.lower()
-    if key in PROTOCOLS:
-        raise ValueError(f"there is a protocol {key!r} already")
-    PROTOCOLS[key] = protocol
+    PROTOCOLS.add(name.lower(), protocol)
 
 
 def find_protocol(name: str, iou_type: str | None = None) -> Protocol:
@@ -95,9 +66,7 @@ def find_protocol(name: str, iou_type: str | None = None) -> Protocol:
         meant = [other for other in others if iou_type in other.meant_for]
         if len(meant) == 1:
             return meant[0]
-    if key not in PROTOCOLS:
-        raise ValueError(f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[key]
+    return PROTOCOLS.find(key)
 
 
 def check_protocol(protocol: object) -> None:

@@ -71,7 +71,7 @@ def _check_engine(engine: object) -> None:
             raise TypeError(f"an engine needs a function {name!r}, see ioukit.overlap.Engine; {engine!r} has none")
 
 
-_ENGINES: ByKind[Engine] = ByKind(_check_engine)
+_ENGINES: ByKind[Engine] = ByKind("kind of region with an engine", _check_engine)
 
 
 def register_engine(kind: Kind, engine: Engine | str) -> None:
@@ -120,10 +120,10 @@ def engine_of(boxes1: object, boxes2: object) -> Engine | None:
         )
     (kind,) = kinds
     assert kind is not None
-    return _ENGINES.value(kind)
+    return _ENGINES[kind]
 
 
-def _kind(boxes: object) -> Kind | None:
+def _kind(boxes: object) -> str | None:
     """The registered kind of regions; None for upright boxes."""
     if not isinstance(boxes, Regions) or isinstance(boxes, Boxes):
         return None

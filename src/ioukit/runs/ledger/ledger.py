@@ -5,23 +5,25 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from ioukit._database import check_writable, reading, writing
-from ioukit.runs.ledger.inputs import hashed_inputs
-from ioukit.runs.ledger.naming import Reference, check_name, check_tags, check_values, parse_reference
+from ioukit._near_names import suggest
+from ioukit.errors import DatasetError
+from ioukit.runs.ledger.input_files import hashed_inputs
+from ioukit.runs.ledger.names import Reference, check_name, check_tags, check_values, parse_reference
 from ioukit.runs.ledger.run import COLUMNS, Run, run_of_row, stored_numbers
 from ioukit.runs.ledger.schema import SCHEMA
-from ioukit.runs.ledger.selecting import selected
-from ioukit.runs.ledger.tables import checked, stored_table, table_of
+from ioukit.runs.ledger.selected_runs import selected
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-    from ioukit.evaluation import Evaluation
+    from ioukit.evaluation import Evaluation, MatchTable
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "checked", "sha256_of", "stored_table", "table_of"]
 
 _TIMEOUT = 60.0
 _NEAR = 0.1
@@ -327,8 +329,6 @@ def _row(db: sqlite3.Connection, reference: Reference, source: str) -> tuple[Any
 
 
 def _missing(db: sqlite3.Connection, reference: Reference, source: str) -> str:
-    import difflib  # noqa: PLC0415 - only for the message
-
     names = [str(name) for (name,) in db.execute("SELECT name FROM runs GROUP BY name ORDER BY max(id) DESC")]
     start = f"{source}: there is no run {str(reference)!r}"
     if not names:
@@ -336,8 +336,55 @@ def _missing(db: sqlite3.Connection, reference: Reference, source: str) -> str:
     if reference.name in names:
         numbers = [row[0] for row in db.execute("SELECT number FROM runs WHERE name = ?", (reference.name,))]
         return f"{start}; the runs of this name have the numbers {', '.join(map(str, sorted(numbers)[-10:]))}"
-    same = [name for name in names if name.lower() == reference.name.lower()]
-    close = list(dict.fromkeys([*same, *difflib.get_close_matches(reference.name, names, n=3)]))[:3]
-    if close:
-        return f"{start}; did you mean {' or '.join(map(repr, close))}?"
-    return f"{start}; the newest are {', '.join(map(repr, names[:5]))}"
+    return start + suggest(reference.name, names, f"the newest are {', '.join(map(repr, names[:5]))}")
+
+
+_LEVEL = 1
+"""Of zlib. Higher levels take three times as long, and save less than a tenth."""
+
+
+def stored_table(table: MatchTable) -> tuple[bytes, str]:
+    """The bytes of a match table, and their SHA-256."""
+    from ioukit.evaluation.table_file import pack_table  # noqa: PLC0415 - loads NumPy, which listing does not need
+
+    content = zlib.compress(pack_table(table, compress=False), _LEVEL)
+    return content, sha256_of(content)
+
+
+def table_of(content: bytes | None, sha256: str, source: str) -> MatchTable:
+    """The match table of the bytes.
+
+    Nothing in the bytes is executed: they are columns of numbers and text, see
+    :func:`ioukit.evaluation.table_file.load_table`.
+
+    Args:
+        content: What :func:`stored_table` returned; ``None`` if it is missing.
+        sha256: Their SHA-256.
+        source: Their name in messages.
+
+    Raises:
+        DatasetError: If the bytes are not those that were stored.
+    """
+    from ioukit.evaluation.table_file import unpack_table  # noqa: PLC0415 - as above
+
+    try:
+        packed = zlib.decompress(checked(content, sha256, source))
+    except zlib.error as error:
+        raise DatasetError(f"{source}: the match table is damaged: {error}") from None
+    return unpack_table(packed, source)
+
+
+def checked(content: bytes | None, sha256: str, source: str) -> bytes:
+    """The bytes, if they are those that were stored; else raises as :func:`table_of`."""
+    if not isinstance(content, bytes):
+        raise DatasetError(f"{source}: the match table is missing: the ledger is damaged")
+    if sha256_of(content) != sha256:
+        raise DatasetError(f"{source}: the match table is damaged: its SHA-256 is not the one that was stored")
+    return content
+
+
+def sha256_of(content: bytes) -> str:
+    """The SHA-256 of the bytes, as hexadecimal digits."""
+    import hashlib  # noqa: PLC0415 - listing runs does not need it
+
+    return hashlib.sha256(content).hexdigest()

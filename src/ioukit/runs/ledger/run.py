@@ -9,8 +9,9 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ioukit._plain_values import plain_values
 from ioukit.errors import DatasetError
-from ioukit.runs.ledger.inputs import InputFile
+from ioukit.runs.ledger.input_files import InputFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,24 +81,9 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python values, ``None`` where a number is undefined."""
-        return {
-            "id": self.id,
-            "uid": self.uid,
-            "name": self.name,
-            "number": self.number,
-            "created": self.created,
-            "tags": dict(self.tags),
-            "values": dict(self.values),
-            "summary": {key: None if math.isnan(value) else value for key, value in self.summary.items()},
-            "counts": dict(self.counts),
-            "protocol": self.protocol,
-            "iou_type": self.iou_type,
-            "notes": list(self.notes),
-            "options": dict(self.options),
-            "inputs": [one._asdict() for one in self.inputs],
-            "versions": dict(self.versions),
-            "table": {"sha256": self.table_sha256, "bytes": self.table_bytes},
-        }
+        fields = plain_values(self)
+        fields["table"] = {"sha256": fields.pop("table_sha256"), "bytes": fields.pop("table_bytes")}
+        return {name: value for name, value in fields.items() if name not in ("dropped", "rules")}
 
     def __hash__(self) -> int:
         return hash(self.uid)

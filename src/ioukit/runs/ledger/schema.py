@@ -15,10 +15,10 @@ APPLICATION_ID = 0x494F554B
 """What SQLite stores in the header of the file to tell whose it is: ``IOUK`` in ASCII."""
 
 
-def _first(db: sqlite3.Connection) -> None:
-    """A row per run with its match table, and the last number of every name."""
+def _create_runs(db: sqlite3.Connection, table_sha256: str, content: str = "") -> None:
+    """Makes the table of runs, with what a version adds to the column of the hash, and its column of match tables."""
     db.execute(
-        """
+        f"""
         CREATE TABLE runs (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             uid TEXT NOT NULL UNIQUE,
@@ -37,13 +37,17 @@ def _first(db: sqlite3.Connection) -> None:
             inputs TEXT NOT NULL,
             versions TEXT NOT NULL,
             rules TEXT NOT NULL,
-            table_sha256 TEXT NOT NULL,
+            table_sha256 TEXT NOT NULL{table_sha256},
             table_bytes INTEGER NOT NULL,
-            content BLOB NOT NULL,
-            UNIQUE (name, number)
+            {content}UNIQUE (name, number)
         )
         """
     )
+
+
+def _first(db: sqlite3.Connection) -> None:
+    """A row per run with its match table, and the last number of every name."""
+    _create_runs(db, "", "content BLOB NOT NULL, ")
     db.execute("CREATE TABLE names (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID")
 
 
@@ -53,32 +57,7 @@ def _second(db: sqlite3.Connection) -> None:
     db.execute("INSERT OR IGNORE INTO tables SELECT table_sha256, content FROM runs")
     (last,) = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'runs'").fetchone()
     db.execute("ALTER TABLE runs RENAME TO first_runs")
-    db.execute(
-        """
-        CREATE TABLE runs (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            uid TEXT NOT NULL UNIQUE,
-            name TEXT NOT NULL,
-            number INTEGER NOT NULL,
-            created TEXT NOT NULL,
-            protocol TEXT NOT NULL,
-            iou_type TEXT NOT NULL,
-            dropped INTEGER NOT NULL,
-            tags TEXT NOT NULL,
-            user_values TEXT NOT NULL,
-            summary TEXT NOT NULL,
-            counts TEXT NOT NULL,
-            notes TEXT NOT NULL,
-            options TEXT NOT NULL,
-            inputs TEXT NOT NULL,
-            versions TEXT NOT NULL,
-            rules TEXT NOT NULL,
-            table_sha256 TEXT NOT NULL REFERENCES tables,
-            table_bytes INTEGER NOT NULL,
-            UNIQUE (name, number)
-        )
-        """
-    )
+    _create_runs(db, " REFERENCES tables")
     columns = (
         "id, uid, name, number, created, protocol, iou_type, dropped, tags, user_values, summary, counts, notes, "
         "options, inputs, versions, rules, table_sha256, table_bytes"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._near_names import near_names
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import evaluate
 from ioukit.evaluation._same_scene import check_same_ground_truth
@@ -351,8 +351,7 @@ class Collection:
         found = [at for at, number in enumerate(self.categories.ids.tolist()) if name == f"id:{number}"]
         found = found or [at for at, known in enumerate(names) if known == name]
         if not found:
-            close = difflib.get_close_matches(name, names, n=3)
-            raise ValueError(f"no class is called {name!r}; there are {some_of(names, close)}")
+            raise ValueError(f"no class is called {name!r}; there are {some_of(names, near_names(name, names))}")
         return found
 
     def _values_of_data(self, notes: list[str]) -> list[Value]:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from ioukit._plain_values import plain_value, plain_values
 from ioukit.runs.gate.rules import Rule
 
 __all__ = ["EXIT_CODES", "Finding", "GateResult", "Outcome", "RuleCheck", "RuleResult", "shown_check", "shown_number"]
@@ -42,9 +43,7 @@ class RuleCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
-        numbers = {name: getattr(self, name) for name in ("baseline", "candidate", "difference", "low", "high")}
-        shown = {name: None if math.isnan(value) else value for name, value in numbers.items()}
-        return {"key": self.key, "finding": self.finding, **shown}
+        return {**plain_values(self), "difference": plain_value(self.difference)}
 
 
 @dataclass(frozen=True)
@@ -69,14 +68,7 @@ class RuleResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""
-        return {
-            "rule": str(self.rule),
-            "name": self.rule.name,
-            "outcome": self.outcome,
-            "certainty": self.certainty,
-            "reason": self.reason,
-            "checks": [check.to_dict() for check in self.checks],
-        }
+        return {**plain_values(self), "rule": str(self.rule), "name": self.rule.name}
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ioukit.report.junit_suite import SuiteCase, suite_xml
 from ioukit.report.markdown import escaped, markdown_table
-from ioukit.runs.gate.results import shown_check, shown_number
+from ioukit.runs.gate.gate_result import shown_check, shown_number
 
 if TYPE_CHECKING:
     import datetime
 
-    from ioukit.runs.gate.results import GateResult, RuleResult
+    from ioukit.runs.gate.gate_result import GateResult, RuleResult
 
 __all__ = ["gate_junit", "gate_markdown"]
 

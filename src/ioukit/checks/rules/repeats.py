@@ -1,4 +1,4 @@
-"""A rule about NMS that is missing, or that removed too much."""
+"""Rules about rows that repeat another: equal rows, and NMS that is missing or removed too much."""
 
 from __future__ import annotations
 
@@ -18,11 +18,38 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.checks.case import Case
+    from ioukit.checks.repairs.repair import Side
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.typing import FloatArray
 
-__all__ = ["suppression"]
+__all__ = ["duplicates", "suppression"]
 
+
+def duplicates(case: Case) -> Iterator[Suspicion]:
+    """Annotations with equal image, class and box; detections with an equal score, too."""
+    sides: list[tuple[Side, str]] = [("ground_truth", "annotations")]
+    if case.data.detections is not None:
+        sides.append(("detections", "detections"))
+    for side, name in sides:
+        data = case.data.of(side)
+        first = first_of_each(data)
+        count = int((~first).sum())
+        if not count:
+            continue
+        labels = data.image_labels()
+        images, where = np.unique(labels, return_inverse=True)
+        repeated, all_of = np.bincount(where[~first], minlength=len(images)), np.bincount(where)
+        whole = images[(repeated > 0) & (2 * repeated >= all_of)]
+        of_images = f"; {len(whole):,} images have all their {name} at least twice, as a padded sampler leaves them"
+        yield Suspicion(
+            f"repeated_{name}", "sure",
+            f"{count:,} of {len(data):,} {name} repeat an earlier one{of_images if len(whole) > 1 else ''}",
+            count, len(data), "leave them out", examples(images[repeated > 0].tolist()),
+            tuple(images[repeated > 0].tolist()), Repair("duplicates", side=side), must_improve=False,
+        )  # fmt: skip
+
+
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 CLOSE = 0.6
 LEAST_SHARE = 0.03
 LOWEST = 0.05

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from ioukit._near_names import suggest
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.class_results import class_labels
-from ioukit.runs.gate.evidence import Evidence, gathered, replicates_needed
-from ioukit.runs.gate.results import Finding, GateResult, Outcome, RuleCheck, RuleResult
+from ioukit.runs.gate.bounds import Evidence, gathered, replicates_needed
+from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult
 from ioukit.runs.gate.rules import Rule, Rules, default_rules
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
-    from ioukit.runs.gate.evidence import Bounds
+    from ioukit.runs.gate.bounds import Bounds
 
 __all__ = ["check_rules"]
 
@@ -138,15 +139,11 @@ def _keys(rule: Rule, sides: _Sides, source: str) -> list[str]:
 def _check_known(key: str, known: Mapping[str, float], what: str, source: str, *, shown: str | None = None) -> None:
     if key in known:
         return
-    import difflib  # noqa: PLC0415 - only for the message
-
     start = key.removesuffix(shown) if shown else ""
     names = [one.removeprefix(start) for one in known if one.startswith(start)]
     word = shown or key
-    same = [one for one in names if one.lower() == word.lower()]
-    close = list(dict.fromkeys([*same, *difflib.get_close_matches(word, names, n=3)]))[:3]
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {', '.join(names[:12])}"
-    raise ValueError(f"{source}: there is no {what} {word!r}; {hint}")
+    hint = suggest(word, names, f"there are {', '.join(names[:12])}")
+    raise ValueError(f"{source}: there is no {what} {word!r}{hint}")
 
 
 def _replicates(rules: Rules, counts: Mapping[Rule, int]) -> int:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ioukit.evaluation import Evaluation
-    from ioukit.statistics.drawing import ImageGroups
+    from ioukit.statistics.resampling import ImageGroups
 
 __all__ = ["Bounds", "Evidence", "gathered", "replicates_needed"]
 

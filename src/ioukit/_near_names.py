@@ -1,0 +1,64 @@
+"""The names that are probably meant by an unknown name, for the end of a message."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["did_you_mean", "near_files", "near_names", "suggest", "unknown_name"]
+
+
+def near_names(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0.6) -> list[str]:
+    """The known names that are similar, the most similar first. Upper and lower case are equal, and so are - and _.
+
+    Args:
+        name: The unknown name.
+        known: The names that there are.
+        most: How many are returned at most.
+        cutoff: The least similarity, by `difflib.get_close_matches`, whose defaults these two are.
+    """
+    import difflib  # noqa: PLC0415 - only for messages
+
+    alike: dict[str, list[str]] = {}
+    for one in known:
+        alike.setdefault(one.casefold().replace("_", "-"), []).append(one)
+    close = difflib.get_close_matches(name.casefold().replace("_", "-"), alike, n=most, cutoff=cutoff)
+    return [one for key in close for one in alike[key]][:most]
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """The end of a message that offers these names; empty if there are none."""
+    return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""
+
+
+def suggest(name: str, known: Iterable[str], otherwise: str = "", most: int = 3) -> str:
+    """The end of a message about an unknown name: the similar names, or other words if no name is similar."""
+    return did_you_mean(near_names(name, known, most)) or (f"; {otherwise}" if otherwise else "")
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """A message about an unknown name, with the similar names and all."""
+    known = tuple(known)
+    near = suggest(name, known, most=2) if isinstance(name, str) else ""
+    return f"unknown {what} {name!r}{f'{near} Else' if near else ';'} choose from {', '.join(known)}"
+
+
+def near_files(path: str | os.PathLike[str]) -> list[str]:
+    """At most three existing paths that are similar to `path`, the most similar first.
+
+    Only the first part of the path that does not exist is replaced, by names from its folder.
+    """
+    from pathlib import Path  # noqa: PLC0415 - the first evaluation does not wait for it
+
+    missing, rest = Path(path), Path()
+    while missing.name and not os.path.lexists(missing.parent):
+        missing, rest = missing.parent, missing.name / rest
+    try:
+        names = sorted(os.listdir(missing.parent))
+    except OSError:
+        return []
+    found = [missing.parent / name / rest for name in near_names(missing.name, names)]
+    return [str(one) for one in found if one.exists()]
