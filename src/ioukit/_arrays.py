@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import Array, FloatArray
 
-__all__ = [
-    "FLOATS",
-    "as_floats",
-    "as_numpy",
-    "as_tensor",
-    "computing_dtype",
-    "computing_dtype_in",
-    "constant",
-    "in_library_of",
-    "library_of",
-    "namespace_of",
-    "on_host",
-    "one_library",
-    "recomputed",
-    "shared_with_numpy",
-]
 
 FLOATS = {np.dtype(kind): np.dtype(kind) for kind in (np.float16, np.float32, np.float64)}
 _LARGEST_INTEGER = 2**53  # up to here every integer is a float64

@@ -17,24 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "check_boxes",
-    "check_choice",
-    "check_count",
-    "check_factors",
-    "check_finite",
-    "check_format",
-    "check_number",
-    "check_one_unit",
-    "check_positive",
-    "check_threads",
-    "check_window",
-    "integer_column",
-    "largest_coordinate",
-    "pluralize",
-    "rising_numbers",
-    "too_large",
-]
 
 FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
 

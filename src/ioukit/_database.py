@@ -24,7 +24,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Schema", "Step", "changes_of", "check_place", "check_writable", "reading", "writing"]
 
 Step: TypeAlias = Callable[[sqlite3.Connection], None]
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["place_labels"]
 
 GAP = 1.0
 """Pixels that stay free between two labels."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["did_you_mean", "near_files", "near_names", "suggest", "unknown_name"]
-
 
 def near_names(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0.6) -> list[str]:
     """The known names that are similar, the most similar first. Upper and lower case are equal, and so are - and _.

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["import_extra"]
-
 
 def import_extra(module: str, *, extra: str, needed_by: str) -> ModuleType:
     """The imported module, or an error that says how to install it.

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["aligned", "check_output", "printable", "spreadsheet_text", "whole_file", "whole_folder", "write_whole"]
-
 
 def printable(text: str) -> str:
     """`text` with an escape for each character that is not printable or controls a terminal, such as a line break."""

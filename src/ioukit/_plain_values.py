@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["plain_value", "plain_values"]
-
 
 def plain_values(record: Any) -> dict[str, Any]:
     """The fields of a dataclass by name, without private ones, each as `plain_value` has it."""

@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 
 from ioukit._near_names import unknown_name
 
-__all__ = ["Later", "Register", "imported"]
-
 Entry = TypeVar("Entry")
 
 

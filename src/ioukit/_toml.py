@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["toml_fields"]
-
 
 def toml_fields(text: str) -> dict[str, Any]:
     """The fields of a TOML text.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DatasetError"]
-
 
 class DatasetError(ValueError):
     """Raised for an invalid data set, from a file or from memory.

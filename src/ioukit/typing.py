@@ -7,8 +7,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AngleSense", "AngleUnit", "Array", "BoxFormat", "FloatArray"]
-
 AngleUnit: TypeAlias = Literal["radians", "degrees"]
 """The unit of an angle."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from ioukit._arrays import as_floats, as_numpy, library_of, namespace_of
 from ioukit.typing import Array
 
-__all__ = ["all_like", "check_codable", "floats", "joined", "logit", "sigmoid"]
-
 # exp(80) is a float32. Beyond it exp overflows and its gradient is NaN; a sigmoid is 0 or 1 in float32 long before.
 _SATURATED = 80.0
 

@@ -26,23 +26,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import Array, BoxFormat
 
-__all__ = [
-    "DELTA_CLAMP",
-    "GridCoding",
-    "decode_deltas",
-    "decode_grid",
-    "decode_ltrb",
-    "decode_yolov3",
-    "decode_yolov5",
-    "decode_yolox",
-    "distribution_targets",
-    "encode_deltas",
-    "encode_ltrb",
-    "encode_yolov3",
-    "encode_yolov5",
-    "encode_yolox",
-    "expected_distances",
-]
 
 GridCoding: TypeAlias = Literal["yolov3", "yolov5", "yolox", "ltrb"]
 """The coding of the four numbers that a head predicts for a cell."""

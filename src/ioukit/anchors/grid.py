@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["AnchorBoxes", "AnchorPoints", "anchor_boxes", "anchor_points"]
-
 
 class AnchorPoints(NamedTuple):
     """One point per cell, level by level, row by row."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["AnchorFit", "FitMethod", "fit_anchors", "measure_anchors"]
 
 FitMethod: TypeAlias = Literal["kmeans", "genetic"]
 """k-means under the distance 1 - IoU, or k-means followed by random changes that are kept if the fit improves."""

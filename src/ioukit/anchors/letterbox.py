@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat
 
-__all__ = ["Letterbox"]
-
 
 @dataclass(frozen=True)
 class Letterbox:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ioukit.assign.assignment import Candidates
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["boxes_of", "finished", "floats_of", "labels_of", "pair_of_sets", "points_of", "scores_of", "spread"]
 
 _NO_VALUES = "has no values to look at: assignment runs on the host, outside of traced programs"
 

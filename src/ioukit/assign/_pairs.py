@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = [
-    "BLOCK",
-    "best_of_each",
-    "distance_to_edge",
-    "find_covered",
-    "keepers",
-    "near_an_object",
-    "object_blocks",
-    "padded",
-    "points_inside",
-]
 
 BLOCK = 2**18
 """The largest number of pairs in a block of several objects, which takes about 30 MB of temporaries."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import Array, FloatArray
 
-__all__ = ["Assignment", "AssignmentChange", "Candidates", "Outcome"]
 
 # How a rule decides between two objects that claim one prediction: the field it compares, the words, the unit.
 _CONFLICT = {

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["assign_atss"]
-
 
 def assign_atss(
     anchors: BoxesLike,

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["assign_hungarian"]
 
 # The number of candidates that are kept per object, the cheapest ones.
 _KEPT = 8

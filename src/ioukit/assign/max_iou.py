@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["LowQuality", "assign_grid", "assign_max_iou", "assign_overlaps"]
 
 LowQuality: TypeAlias = Literal["none", "mmdet", "detectron2"]
 """Whether an object always gets the predictions that overlap it most, even below the threshold, and by whose rule."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["SimOTARule", "assign_simota"]
 
 SimOTARule: TypeAlias = Literal["mmdet", "yolox"]
 """Whose rule: MMDetection and YOLOX have different rules of this name."""

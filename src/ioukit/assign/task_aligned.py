@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["DualAssignment", "TaskAlignedRule", "assign_dual", "assign_task_aligned"]
 
 TaskAlignedRule: TypeAlias = Literal["tood", "v8"]
 """Whose rule: that of TOOD as in MMDetection, or that of YOLOv8."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["assign_uniform"]
-
 
 def assign_uniform(
     predictions: BoxesLike,

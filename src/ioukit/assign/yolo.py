@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["assign_yolov3", "assign_yolov5"]
-
 
 def assign_yolov3(
     objects: BoxesLike,

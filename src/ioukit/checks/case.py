@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
     Mask = NDArray[np.bool_]
 
-__all__ = ["MATCH", "Case", "Pairs", "elementwise_iou"]
 
 MATCH = 0.5
 """The IoU of a detection and an object that belong together."""

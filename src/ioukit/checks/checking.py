@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import Protocol
 
-__all__ = ["Checked", "check"]
-
 
 @dataclass(frozen=True)
 class Checked(Findings[VerifiedSuspicion]):

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-__all__ = ["conventions", "in_words", "mapped", "mapping_of", "mapping_text", "other_ids"]
 
 # The ids of COCO's 80 classes; eleven of 1 to 91 were never used.
 _UNUSED = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83, 91}

@@ -12,7 +12,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import os
 
-__all__ = ["read_named_images"]
 
 _FIELDS = ("image_id", "category_id", "bbox", "score")
 

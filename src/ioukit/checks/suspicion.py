@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from ioukit.checks.repairs.repair import Repair
 
-__all__ = ["SURENESS", "Sure", "Suspicion", "examples"]
 
 Sure: TypeAlias = Literal["sure", "likely", "possible"]
 SURENESS: tuple[Sure, ...] = ("sure", "likely", "possible")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ioukit.checks.case import Case
     from ioukit.checks.repairs.repair import Repair
 
-__all__ = ["VerifiedSuspicion", "explained"]
 
 _NAN = float("nan")
 MOST_CAUSES = 4

@@ -21,8 +21,6 @@ from ioukit._register import Register
 from ioukit.cli._output import JsonCommand
 from ioukit.cli._streams import standard_output, stopped_by_signals
 
-__all__ = ["app_of", "run"]
-
 COMMANDS: Register[Callable[..., None]] = Register("command")
 """The function of each command, in the order of the help."""
 

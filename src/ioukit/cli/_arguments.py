@@ -5,19 +5,6 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-__all__ = [
-    "BestAndWorstOption",
-    "CsvOption",
-    "LevelOption",
-    "MarkdownOption",
-    "ModelNames",
-    "OperatingPointsOption",
-    "PermutationsOption",
-    "ReplicatesOption",
-    "SeedOption",
-    "ThreadsOption",
-]
-
 ThreadsOption: TypeAlias = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads to use; the numbers are the same. [default: all]")
 ]

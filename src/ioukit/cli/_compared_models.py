@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation, Protocol
 
-__all__ = ["LabelOptions", "image_labels", "labelled_files", "models_of_files", "models_of_runs"]
 
 Models = dict[str, "Evaluation"]
 Labels = dict[str, Any]

@@ -27,25 +27,6 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.datasets import Detections, Format, GroundTruth
 
-__all__ = [
-    "STANDARD_INPUT",
-    "DetectionsPath",
-    "GroundTruthPath",
-    "OnInvalid",
-    "OnInvalidOption",
-    "Reader",
-    "ReaderOptions",
-    "ReadingOptions",
-    "RepairOption",
-    "Source",
-    "check_readable_again",
-    "holds_detections",
-    "input_files",
-    "open_source",
-    "repaired",
-    "size_of",
-    "with_attributes",
-]
 
 STANDARD_INPUT = Path("/dev/stdin")
 

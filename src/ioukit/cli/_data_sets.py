@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.datasets import Detections, GroundTruth
 
-__all__ = ["DetectionsOption", "InputPath", "OutputPath", "ToOption", "TruthOption", "WritingOptions", "convert_data"]
 
 _LONG_WORK = 30_000_000  # bytes of input; with more, the command shows that it is busy
 

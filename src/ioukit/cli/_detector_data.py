@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from ioukit.torch.detector.data import Data, OnInvalid, Pixels
     from ioukit.torch.detector.model import Config
 
-__all__ = [
-    "BatchOption",
-    "DeviceOption",
-    "Images",
-    "ImagesOption",
-    "NetworkPath",
-    "OnBadOption",
-    "SplitOption",
-    "check_split",
-    "class_ids",
-    "ids",
-    "image_ids",
-    "read_images",
-    "read_split",
-    "say_data",
-]
 
 _YAML = (".yaml", ".yml")
 

@@ -24,8 +24,6 @@ from ioukit._output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["bad_argument", "bad_input", "bad_output", "bad_use", "bad_value", "end_command", "missing_extra"]
-
 
 @contextlib.contextmanager
 def bad_value(option: str | None) -> Iterator[None]:

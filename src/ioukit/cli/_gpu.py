@@ -14,8 +14,6 @@ import numpy as np
 from ioukit.overlap import elementwise_ciou
 from ioukit.overlap._conformance import Backend, compare
 
-__all__ = ["GPU", "Device", "OtherLibrary", "disagreements", "find_gpu", "gpu_text"]
-
 _DRIVER_SECONDS = 20  # nvidia-smi waits for the driver; on a healthy machine it takes less than one
 
 

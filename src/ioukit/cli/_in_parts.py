@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Protocol
     from ioukit.evaluation.kinds import Kind
 
-__all__ = ["PartsOptions", "with_hint"]
 
 _NEAR = 0.1  # for error kinds and the confusion matrix, as the report and --errors need them
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
     from ioukit.runs import Ledger, Run
 
-__all__ = ["LedgerOption", "LogOptions", "about_runs", "describe_run", "number_text", "pairs_text", "parse_tags"]
 
 LedgerOption: TypeAlias = Annotated[
     Path, typer.Option("--log", metavar="FILE", help="The ledger, made by `ioukit eval --log`.")

@@ -27,16 +27,6 @@ from ioukit.cli._streams import Talk, print_result
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = [
-    "STDOUT",
-    "AnswerOptions",
-    "JsonCommand",
-    "QuietOption",
-    "SummaryOption",
-    "check_files",
-    "json_option",
-    "write_text",
-]
 
 _OPTION = "--json"
 STDOUT = Path("-")

@@ -13,7 +13,6 @@ from ioukit.cli._errors import bad_argument, bad_input
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["reader_options"]
 
 _OF_COMMANDS = ("ground_truth", "on_invalid", "threads")
 """Arguments of readers that the commands give; they have options of their own, or none."""

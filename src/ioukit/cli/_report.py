@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.datasets import GroundTruth
 
-__all__ = ["ReportOption", "ReportOptions", "say_found"]
 
 ReportOption: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write one HTML page to look at: charts, numbers and examples.")

@@ -21,22 +21,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Categories, Detections, GroundTruth
     from ioukit.evaluation import Kind, Protocol, Tool
 
-__all__ = [
-    "ChosenClasses",
-    "KindOption",
-    "NamedRules",
-    "RuleOptions",
-    "chosen_classes",
-    "chosen_iou_type",
-    "chosen_tool",
-    "kind_of",
-    "named_number",
-    "parse_areas",
-    "parse_classes",
-    "parse_list",
-    "parse_max_dets",
-    "parse_thresholds",
-]
 
 # Upper end of COCO's range "all". Larger objects are ignored in every range, so infinity is replaced by this.
 _LARGEST_AREA = 1e10

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, RequirementResult
     from ioukit.evaluation.requirements import Requirement
 
-__all__ = ["Sending", "SendingOptions", "TablesOptions"]
-
 
 class TablesOptions(NamedTuple):
     """The tables that an evaluation writes to a folder."""

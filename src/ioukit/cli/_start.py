@@ -13,7 +13,6 @@ from ioukit.datasets.reading_ahead import ReadingAhead
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
 
 # Python looks for cycles among all objects when it ends. The system takes the memory back anyway. Without this line,
 # `ioukit eval` of examples/coco_val2017_100 takes 168 ms of CPU time instead of 145 ms (medians of 40 processes).

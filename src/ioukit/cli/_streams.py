@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-__all__ = ["Talk", "print_result", "standard_output", "stopped_by_signals"]
 
 # Windows does not have this signal; there, a closed pipe ends a command with the same number.
 _SIGPIPE = getattr(signal, "SIGPIPE", 13)

@@ -15,8 +15,6 @@ from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
-__all__ = ["Suppressing", "fused_records", "record_texts", "surviving_records", "surviving_rows", "with_score"]
-
 _SOFT_THRESHOLD = 0.001  # the default of soft_nms
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ClassResult, Evaluation, OperatingPoint, Protocol
 
-__all__ = ["analyse", "analysis_table", "class_table", "evaluation_json", "evaluation_table", "ranked_table"]
 
 Result = TypeVar("Result")
 

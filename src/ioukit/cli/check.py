@@ -14,8 +14,6 @@ from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import NamedRules
 
-__all__ = ["check_files"]
-
 _LONG_WORK = 20_000_000  # bytes of input
 
 

@@ -15,8 +15,6 @@ from ioukit.cli._output import AnswerOptions, write_text
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import RuleOptions
 
-__all__ = ["compare_files"]
-
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 1_000_000  # bytes of input, which are evaluated thousands of times
 

@@ -11,8 +11,6 @@ from ioukit.cli._data_sets import DetectionsOption, InputPath, OutputPath, Truth
 if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
 
-__all__ = ["convert"]
-
 
 def convert(
     source: InputPath,

@@ -16,8 +16,6 @@ from ioukit.cli._gpu import find_gpu, gpu_text
 from ioukit.cli._output import AnswerOptions
 from ioukit.overlap._conformance import Agreement, agreements
 
-__all__ = ["doctor"]
-
 
 def doctor(
     *,

@@ -17,8 +17,6 @@ from ioukit.cli._rules import RuleOptions, chosen_classes, chosen_tool
 from ioukit.cli._sending import Sending, SendingOptions, TablesOptions
 from ioukit.cli._tables import analyse, evaluation_json, evaluation_table
 
-__all__ = ["eval_files"]
-
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
 

@@ -17,8 +17,6 @@ from ioukit.cli._ledger import LedgerOption, about_runs
 from ioukit.cli._output import AnswerOptions, write_text
 from ioukit.runs import Ledger, check_rules, default_rules, gate_junit, gate_markdown, read_rules
 
-__all__ = ["check_gate"]
-
 
 def check_gate(
     *,

@@ -17,7 +17,6 @@ from ioukit.cli._tables import ranked_table
 if TYPE_CHECKING:
     from ioukit.inspection import Inspection
 
-__all__ = ["inspect_data"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 20_000_000  # bytes of input, or a folder of files, whose size is not known

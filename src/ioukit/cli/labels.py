@@ -17,7 +17,6 @@ from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes, parse_l
 if TYPE_CHECKING:
     from ioukit.label_errors import LabelErrors
 
-__all__ = ["find_labels"]
 
 _LONG_WORK = 50_000_000  # bytes of input
 _PRINTED = 20  # rows of the table on the terminal, unless --top says more

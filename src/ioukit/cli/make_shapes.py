@@ -12,8 +12,6 @@ from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import QuietOption
 from ioukit.cli._streams import Talk
 
-__all__ = ["make_shapes"]
-
 
 def make_shapes(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make: a new or an empty one.")],

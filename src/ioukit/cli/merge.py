@@ -8,8 +8,6 @@ import typer
 
 from ioukit.cli._data_sets import DetectionsOption, OutputPath, ToOption, TruthOption, WritingOptions, convert_data
 
-__all__ = ["merge"]
-
 
 def merge(
     sources: Annotated[list[Path], typer.Argument(metavar="IN...", help="The data sets: any known format.")],

@@ -22,8 +22,6 @@ from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
-__all__ = ["filter_files"]
-
 _LONG_WORK = 30_000_000  # bytes of input; with more, the command shows that it is busy
 _COUNTS = b'{"output": '  # the beginning of the counts that --json writes
 

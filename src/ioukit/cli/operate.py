@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ioukit.operating import CalibrationFit, ClassThreshold, Rule, ThresholdChoice
     from ioukit.statistics import Interval
 
-__all__ = ["operate"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 10_000_000  # bytes of input

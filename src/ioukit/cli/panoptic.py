@@ -17,7 +17,6 @@ from ioukit.cli._tables import ranked_table
 if TYPE_CHECKING:
     from ioukit.evaluation import PanopticClass, PanopticQuality
 
-__all__ = ["panoptic"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000  # bytes of JSON, of about fifty images

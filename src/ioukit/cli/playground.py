@@ -10,8 +10,6 @@ from ioukit.cli._errors import bad_output
 from ioukit.cli._output import QuietOption, check_files
 from ioukit.cli._streams import Talk
 
-__all__ = ["playground"]
-
 
 def playground(
     *,

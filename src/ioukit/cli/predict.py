@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from ioukit.torch.detector.model import Config
     from ioukit.torch.detector.predict import Result
 
-__all__ = ["predict"]
-
 
 # Long: the steps of a command, one after the other.
 def predict(

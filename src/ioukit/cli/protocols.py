@@ -17,7 +17,6 @@ from ioukit.evaluation.protocols import PROTOCOLS
 if TYPE_CHECKING:
     from ioukit.evaluation import Kind, ProtocolComparison, ProtocolDifference
 
-__all__ = ["compare_rules"]
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 10_000_000  # bytes of input, which are evaluated many times

@@ -9,8 +9,6 @@ import typer
 from ioukit._near_names import did_you_mean, near_files
 from ioukit.cli._data_sets import InputPath, OutputPath, ToOption, WritingOptions, convert_data
 
-__all__ = ["remap"]
-
 
 def remap(
     source: InputPath,

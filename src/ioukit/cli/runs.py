@@ -14,8 +14,6 @@ from ioukit.cli._output import AnswerOptions
 from ioukit.runs import Ledger, Run
 from ioukit.runs.ledger.selected_runs import number_of
 
-__all__ = ["list_runs"]
-
 _SHOWN = 3  # numbers of the summary, if no columns are asked for
 
 

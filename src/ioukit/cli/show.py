@@ -15,8 +15,6 @@ from ioukit.cli._report import ReportOption, ReportOptions
 from ioukit.cli._tables import analyse, evaluation_table
 from ioukit.runs import Ledger
 
-__all__ = ["show_run"]
-
 
 def show_run(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A name such as B, or B@2, or an id such as @7.")],

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
     from ioukit.slices import SliceNumbers, WorstSlices
 
-__all__ = ["slices"]
 
 _LONG_WORK = 100_000  # bytes of input; the search takes longer than reading
 

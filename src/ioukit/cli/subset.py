@@ -9,8 +9,6 @@ import typer
 from ioukit.cli._data_sets import InputPath, OutputPath, ToOption, WritingOptions, convert_data
 from ioukit.cli._rules import parse_classes, parse_list
 
-__all__ = ["subset"]
-
 
 def subset(
     source: InputPath,

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ioukit.torch.detector.model import Config
     from ioukit.torch.detector.train import Training
 
-__all__ = ["progress", "train"]
 
 _ANCHORS = ("fit", "coco")
 _PATIENCE = 60.0  # seconds; a log gets a line after this time without one

@@ -21,8 +21,6 @@ from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._tables import evaluation_table
 
-__all__ = ["val"]
-
 
 def val(
     network: NetworkPath,

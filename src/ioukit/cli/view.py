@@ -19,8 +19,6 @@ from ioukit.cli._rules import RuleOptions
 from ioukit.cli._streams import Talk, print_result
 from ioukit.datasets import GroundTruth
 
-__all__ = ["view"]
-
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 100_000_000  # bytes of input
 _NEAR = 0.1  # matched at once, which takes less memory than matching again

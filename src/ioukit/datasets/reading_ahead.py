@@ -16,8 +16,6 @@ from ioukit import _core
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ReadingAhead"]
-
 
 class ReadingAhead:
     """Other threads of the core read two files within this context, in case that they are asked for.

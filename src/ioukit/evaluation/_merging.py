@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["merged_fields", "with_all_categories"]
-
 Positions = npt.NDArray[np.int64]
 
 

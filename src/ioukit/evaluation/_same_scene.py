@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation.results import Evaluation
     from ioukit.evaluation.table import MatchTable, ObjectRows
 
-__all__ = ["check_same_ground_truth", "check_same_scene"]
-
 
 def check_same_ground_truth(a: Evaluation, b: Evaluation, *, names: tuple[str, str] = ("A", "B")) -> None:
     """Check that two evaluations have the same rules, images, categories and objects.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
         def name(self) -> str: ...
 
 
-__all__ = ["ClassResult", "ClassResults", "category_labels", "class_labels", "flat_metrics"]
-
 Result = TypeVar("Result", bound="_Named")
 """The numbers of one category, with its id and its name."""
 

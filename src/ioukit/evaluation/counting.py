@@ -24,15 +24,6 @@ from ioukit.evaluation.table import COUNTS_ONCE, IGNORED, MORE_THAN, OVER_DETECT
 if TYPE_CHECKING:
     from ioukit.datasets import IdLists
 
-__all__ = [
-    "narrowest_range",
-    "range_flags",
-    "ranges_that_ignore",
-    "rows_taking_part",
-    "sizes_of",
-    "special_bits",
-    "verified_columns",
-]
 
 T = TypeVar("T")
 _OF_BOXES = ("left", "top", "width", "height", "right", "bottom")

@@ -26,8 +26,6 @@ from ioukit.datasets import Categories
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["Curves", "accumulate", "drawing_of"]
-
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 

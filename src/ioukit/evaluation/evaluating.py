@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation.protocols import Protocol
     from ioukit.evaluation.results import Evaluation
 
-__all__ = ["detections_of", "evaluate", "ground_truth_of"]
 
 GroundTruthLike: TypeAlias = "GroundTruth | str | os.PathLike[str] | Mapping[str, Any]"
 DetectionsLike: TypeAlias = "Detections | str | os.PathLike[str] | Sequence[Mapping[str, Any]] | npt.NDArray[Any]"

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation.protocols import Protocol
     from ioukit.evaluation.protocols.parts import CountRules, MatchRules
 
-__all__ = ["cap_title", "cap_words", "detection_rule", "excuse", "left_out_rule", "object_rule"]
 
 _KNOWN = {
     "crowd": "it is a crowd",

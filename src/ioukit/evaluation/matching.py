@@ -53,17 +53,6 @@ from ioukit.evaluation.table import (
     PairRows,
 )
 
-__all__ = [
-    "checked_near",
-    "match",
-    "needs_more",
-    "order_of_preference",
-    "reaches_threshold",
-    "reaching_pairs",
-    "rules_of",
-    "wanted",
-]
-
 T = TypeVar("T")
 
 

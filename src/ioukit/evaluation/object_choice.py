@@ -27,8 +27,6 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.object_choice import ObjectChoice
 from ioukit.evaluation.table import OVER_DETECTION, MatchTable
 
-__all__ = ["at_own_thresholds", "check_selection", "ignored_ranges", "step_curves", "with_ranges"]
-
 _NONE = np.iinfo(np.uint32).max
 
 

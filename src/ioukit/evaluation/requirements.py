@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation.results import Evaluation
 
-__all__ = ["Requirement", "RequirementResult", "check_requirements"]
 
 _DIGITS = 4
 

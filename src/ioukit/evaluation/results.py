@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
 
-__all__ = ["Evaluation"]
 
 _NEAR = 0.1  # the background threshold of TIDE
 

@@ -15,18 +15,6 @@ from ioukit.evaluation.protocols import Measure, Protocol
 from ioukit.evaluation.protocols.parts import NumberRules
 from ioukit.evaluation.table import MatchTable
 
-__all__ = [
-    "averaged",
-    "in_group",
-    "reading_of",
-    "select",
-    "summarise",
-    "summarise_classes",
-    "table",
-    "value_of",
-    "values_of_classes",
-]
-
 T = TypeVar("T", bound=np.floating[Any])
 
 

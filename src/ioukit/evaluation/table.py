@@ -23,8 +23,6 @@ from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets.columns.images import Categories
 from ioukit.evaluation.protocols import Protocol
 
-__all__ = ["NEARLY_ONE", "DetectionRows", "MatchTable", "NearPairs", "ObjectRows", "PairRows", "threshold_bits"]
-
 BoolArray = npt.NDArray[np.bool_]
 NEARLY_ONE = 1 - 1e-10
 """An overlap that reaches every threshold, as in pycocotools."""

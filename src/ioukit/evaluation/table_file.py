@@ -25,8 +25,6 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["COLUMN_TYPES", "load_table", "opened_arrays", "pack_table", "save_table", "unpack_table"]
-
 _FORMAT = "ioukit match table"
 _VERSION = 1
 _one_reader = threading.Lock()

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from ioukit.experiment_logs.figures import Picture
 
-__all__ = ["TRACKER"]
-
 
 class _Channel(Channel):
     def __init__(self, run: Any, step: int | None) -> None:

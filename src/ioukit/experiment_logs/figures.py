@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ConfusionMatrix, Evaluation, ScoreCurves
 
-__all__ = ["FIGURES", "Drawer", "Picture", "chosen_figures", "picture_of"]
 
 _MOST_BARS = 80  # classes; a figure of more is taller than trackers show
 _MOST_CELLS = 20  # classes of the matrix, as many as the report starts with

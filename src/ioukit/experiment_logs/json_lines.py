@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ioukit.experiment_logs.figures import Picture
 
-__all__ = ["SUFFIXES", "TRACKER"]
 
 SUFFIXES = (".jsonl", ".ndjson")
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import Evaluation, RequirementResult
 
-__all__ = ["junit_xml"]
-
 
 def junit_xml(
     evaluation: Evaluation,

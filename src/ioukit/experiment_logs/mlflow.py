@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ioukit.experiment_logs.figures import Picture
 
-__all__ = ["TRACKER"]
 
 _REFUSED = r"[^/\w.\- ]"  # a colon, too, which MLflow refuses on Windows
 _LONGEST = 250  # characters of a name

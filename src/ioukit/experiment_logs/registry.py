@@ -7,8 +7,6 @@ from typing import Any
 from ioukit.experiment_logs import clearml, json_lines, mlflow, tensorboard, wandb
 from ioukit.experiment_logs.tracker import Tracker
 
-__all__ = ["TRACKERS", "find_tracker", "register_tracker"]
-
 TRACKERS: list[Tracker] = [
     mlflow.TRACKER,
     wandb.TRACKER,

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
     from ioukit.experiment_logs.tracker import Channel
 
-__all__ = ["Logged", "TrackerError", "TrackerWarning", "log_evaluation"]
-
 
 class TrackerError(RuntimeError):
     """A tracker did not take a part of an evaluation. The cause is the error of the tracker."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ioukit.experiment_logs.figures import Picture
 
-__all__ = ["TRACKER"]
 
 _REFUSED = r"[^-/\w.]"  # what tensorboardX replaces, too
 

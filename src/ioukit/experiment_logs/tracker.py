@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.experiment_logs.figures import Picture
 
-__all__ = ["Channel", "Tracker", "is_module", "is_of_class", "renamed"]
-
 
 _ROOM = 16  # characters of a long name that are kept free for a number
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.experiment_logs.figures import Picture
 
-__all__ = ["TRACKER"]
 
 _LONGEST = 128  # characters of the name of an artifact
 

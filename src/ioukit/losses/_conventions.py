@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ioukit.losses._pairs import TrainingPairs
     from ioukit.typing import Array
 
-__all__ = ["Convention", "convention"]
 
 Convention: TypeAlias = Literal["torchvision", "mmdet", "ultralytics"]
 

@@ -24,18 +24,6 @@ if TYPE_CHECKING:
     from ioukit.overlap.variants import Measure
     from ioukit.typing import Array, BoxFormat
 
-__all__ = [
-    "FUSED",
-    "Formula",
-    "IoUMode",
-    "PairLoss",
-    "Reduction",
-    "TrainingPairs",
-    "box_loss",
-    "by_mode",
-    "overlap_of",
-    "reduced",
-]
 
 Reduction: TypeAlias = Literal["none", "mean", "sum"]
 IoUMode: TypeAlias = Literal["linear", "log", "square"]

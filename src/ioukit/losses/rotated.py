@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ioukit.regions.rotated import RotatedBoxes
     from ioukit.typing import AngleSense, AngleUnit, Array
 
-__all__ = ["kfiou_loss", "probiou_loss", "rotated_iou_loss"]
-
 
 @documented_rotated
 def rotated_iou_loss(

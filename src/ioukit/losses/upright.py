@@ -30,24 +30,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = [
-    "NativeLoss",
-    "alpha_iou_loss",
-    "ciou_loss",
-    "diou_loss",
-    "eiou_loss",
-    "focal_eiou_loss",
-    "focaler_iou_loss",
-    "giou_loss",
-    "inner_iou_loss",
-    "iou_loss",
-    "loss_and_gradient",
-    "mpdiou_loss",
-    "nwd_loss",
-    "shape_iou_loss",
-    "siou_loss",
-    "wiou_loss",
-]
 
 NativeLoss: TypeAlias = Literal["iou", "giou", "diou", "ciou", "eiou"]
 

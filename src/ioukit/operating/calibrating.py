@@ -29,8 +29,6 @@ from ioukit.statistics import Interval, bootstrap_weights
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.resampling import Labels, check_seed, image_groups
 
-__all__ = ["CalibrationFit", "calibrate"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = Literal["temperature", "platt", "isotonic"]
 Target: TypeAlias = Literal["match", "iou"]

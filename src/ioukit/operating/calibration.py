@@ -25,21 +25,6 @@ from ioukit.statistics import Interval, bootstrap_weights
 from ioukit.statistics.estimating import check_level, defined
 from ioukit.statistics.resampling import Labels, check_seed
 
-__all__ = [
-    "KEYS",
-    "CalibrationErrors",
-    "Judged",
-    "Reliability",
-    "basic_interval",
-    "calibration_errors",
-    "d_ece_by_box",
-    "judged",
-    "matched_anywhere",
-    "measured",
-    "pooled_reliability",
-]
-
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 KEYS = ("D-ECE", "LaECE", "LaECE0", "Brier")

@@ -25,8 +25,6 @@ from ioukit.statistics.resampling import Labels, check_seed, image_groups
 if TYPE_CHECKING:
     from ioukit.operating.calibrating import CalibrationFit
 
-__all__ = ["ClassThreshold", "PointNumbers", "ThresholdChoice", "choose_thresholds"]
-
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -12,19 +12,6 @@ import numpy.typing as npt
 
 from ioukit._checks import check_number
 
-__all__ = [
-    "Counts",
-    "FBeta",
-    "FalsePositivesPerImage",
-    "LeastCost",
-    "PrecisionAtLeast",
-    "RecallAtLeast",
-    "Rule",
-    "f_beta_of",
-    "find_rule",
-    "quotient",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = npt.NDArray[Any]
 Found: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]"

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from ioukit.postprocess import IsotonicMap, PlattMap, ScoreMap, TemperatureMap
 from ioukit.postprocess.score_maps import checked_scores, log_odds
 
-__all__ = ["FITS", "fit_isotonic", "fit_platt", "fit_temperature"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _LEAST_TEMPERATURE, _MOST_TEMPERATURE = 1e-2, 1e2

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from ioukit.statistics.resampling import ImageGroups
 
-__all__ = ["halves", "parts"]
-
 _HALVES, _PARTS = 2, 3  # streams of random numbers; the bootstrap and permutations have 0 and 1
 
 Numbers: TypeAlias = npt.NDArray[np.intp]

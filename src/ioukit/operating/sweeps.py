@@ -14,19 +14,6 @@ from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
 from ioukit.operating.rules import Counts, LeastCost, Rule
 
-__all__ = [
-    "CHOSEN",
-    "HOW",
-    "NOT_REACHED",
-    "NO_OBJECTS",
-    "Scene",
-    "Sweep",
-    "chosen_thresholds",
-    "costs_of",
-    "scene_of",
-    "table_of",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.intp]
 Weights: TypeAlias = npt.NDArray[np.integer]

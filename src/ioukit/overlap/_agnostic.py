@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ioukit.overlap.variants import Measure
     from ioukit.typing import Array
 
-__all__ = ["FORMULAS", "MAX_BYTES", "Pairs", "Sides", "elementwise", "pairwise"]
 
 MAX_BYTES = 2**28
 """Default of ``max_bytes``: 256 MiB of temporaries."""

@@ -34,19 +34,6 @@ if TYPE_CHECKING:
     from ioukit.overlap.engines.engine import Engine
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = [
-    "OnDevice",
-    "OnHost",
-    "as_corners",
-    "check_values",
-    "corners_on_device",
-    "corners_on_host",
-    "floats",
-    "paired_shape",
-    "receive",
-    "single_set",
-    "table_shape",
-]
 
 _LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32, the widest that JAX has by default
 

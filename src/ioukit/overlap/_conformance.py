@@ -19,7 +19,6 @@ from ioukit.overlap.variants import Measure, alpha_iou, inner_iou, ioa, mpdiou, 
 if TYPE_CHECKING:
     from ioukit.typing import Array, FloatArray
 
-__all__ = ["BACKENDS", "BOXES", "MEASURES", "Agreement", "Backend", "Unavailable", "agreements", "compare", "native"]
 
 MEASURES = (
     *map(Measure, ("intersection", "iou", "iom", "giou", "diou", "ciou", "eiou", "siou", "centre_distance")),

@@ -10,8 +10,6 @@ import numpy as np
 
 from ioukit.overlap.variants import VARIANTS, Variant
 
-__all__ = ["documented", "named"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _HELP = """{summary}

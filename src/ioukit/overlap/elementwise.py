@@ -23,25 +23,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
-__all__ = [
-    "elementwise_alpha_iou",
-    "elementwise_centre_distance",
-    "elementwise_ciou",
-    "elementwise_diou",
-    "elementwise_eiou",
-    "elementwise_giou",
-    "elementwise_inner_iou",
-    "elementwise_intersection",
-    "elementwise_ioa",
-    "elementwise_iom",
-    "elementwise_iou",
-    "elementwise_jaccard_distance",
-    "elementwise_mpdiou",
-    "elementwise_nwd",
-    "elementwise_siou",
-    "elementwise_tiou",
-]
-
 
 class ElementwiseOverlap(Protocol):
     """A function ``elementwise_<name>`` without options of its own; its docstring says what it computes."""

@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["jaccard_distance", "jaccard_index", "jaccard_index_of_counts"]
-
 
 def jaccard_index(a: AbstractSet[Any] | ArrayLike, b: AbstractSet[Any] | ArrayLike, *, empty: float = 0.0) -> float:
     """Jaccard index of two sets: the fraction of their union that is in both.

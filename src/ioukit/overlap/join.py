@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-__all__ = ["OverlapPairs", "join_corners", "join_measure", "join_threshold", "least_computed", "overlap_join"]
 
 _MOST_BOXES = 2**31 - 1  # the native module numbers boxes in 32 bits
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["boundary_iou", "pairwise_mask_iou"]
-
 
 def pairwise_mask_iou(
     masks1: Masks,

@@ -24,25 +24,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
-__all__ = [
-    "pairwise_alpha_iou",
-    "pairwise_centre_distance",
-    "pairwise_ciou",
-    "pairwise_diou",
-    "pairwise_eiou",
-    "pairwise_giou",
-    "pairwise_inner_iou",
-    "pairwise_intersection",
-    "pairwise_ioa",
-    "pairwise_iom",
-    "pairwise_iou",
-    "pairwise_jaccard_distance",
-    "pairwise_mpdiou",
-    "pairwise_nwd",
-    "pairwise_siou",
-    "pairwise_tiou",
-]
-
 
 class PairwiseOverlap(Protocol):
     """A function ``pairwise_<name>`` without options of its own; its docstring says what it computes."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["document_jaccard", "polygon_iou"]
 
 _HORIZON = 1e-12  # as a part of the weight in the middle of the page; below it, the image of a point is only rounding
 

@@ -19,14 +19,6 @@ from ioukit.regions.rotated import RotatedBoxes
 if TYPE_CHECKING:
     from ioukit.typing import AngleSense, AngleUnit, Array
 
-__all__ = [
-    "RotatedPairs",
-    "elementwise_kfiou",
-    "elementwise_probiou",
-    "pairwise_kfiou",
-    "pairwise_probiou",
-    "rotated_pairs",
-]
 
 _THIN = 1e-4  # sides count as at least this part of the largest: their fourth powers must fit in float32
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["pairwise_shape_iou", "sizes_of"]
-
 
 def pairwise_shape_iou(sizes1: ArrayLike, sizes2: ArrayLike) -> FloatArray:
     """IoU of every size of one set with every size of another, as if the boxes had the same centre.

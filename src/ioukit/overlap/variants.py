@@ -13,20 +13,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ioukit._checks import check_positive
 
-__all__ = [
-    "METRICS",
-    "VARIANTS",
-    "Measure",
-    "OverlapMetric",
-    "Variant",
-    "alpha_iou",
-    "inner_iou",
-    "ioa",
-    "measure_of",
-    "mpdiou",
-    "nwd",
-]
-
 
 @dataclass(frozen=True)
 class Variant:

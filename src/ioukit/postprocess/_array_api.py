@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ioukit.postprocess._options import Limits, Rule
     from ioukit.typing import Array
 
-__all__ = ["Kernels", "compiled_kernels", "padded_survivors", "survivors"]
 
 _BLOCK = 1024
 """The number of boxes whose overlaps with each other are computed as one table."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-__all__ = ["best_of_images", "groups", "limited"]
-
 
 def groups(labels: Ids | None, batch: Ids | None) -> Ids | None:
     """(N,) a number per box that is equal for boxes of one label and one image; None without labels and images.

@@ -45,24 +45,6 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-__all__ = [
-    "DeviceSet",
-    "FloatKind",
-    "HostSet",
-    "Names",
-    "RegionSet",
-    "as_kind",
-    "check_one_library",
-    "common_kind",
-    "device_set",
-    "host_boxes",
-    "host_floats",
-    "host_set",
-    "receive",
-    "refuse_nan",
-    "region_set",
-    "restored",
-]
 
 FloatKind: TypeAlias = "np.dtype[Any] | Literal['bfloat16']"
 """The dtype that floats came in: one of NumPy's, or bfloat16, which is float32 on the host."""

@@ -14,20 +14,6 @@ from ioukit.overlap.variants import Measure, OverlapMetric, measure_of
 if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
-__all__ = [
-    "Limits",
-    "Rule",
-    "Suppress",
-    "SymmetricMetric",
-    "check_metric",
-    "check_thresholds",
-    "condition",
-    "count_limit",
-    "join_threshold",
-    "least_reaching",
-    "limits_of",
-    "rule_of",
-]
 
 SymmetricMetric: TypeAlias = Literal["iou", "iom", "giou", "diou", "ciou"]
 """The overlaps of the sparse join that do not depend on the order of the two boxes."""

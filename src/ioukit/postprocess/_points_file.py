@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ioukit.postprocess.score_maps import ScoreMap
 
-__all__ = ["points_text", "read_points"]
 
 _FORMAT = "ioukit operating points"
 _VERSION = 1

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["Ranked", "ranked_pairs"]
-
 
 class Ranked(NamedTuple):
     """Boxes by descending score, and the pairs that overlap, the better box first."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["FilteredDetections", "filter_detections"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FilteredDetections:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
-__all__ = ["Confidence", "Fused", "non_maximum_weighted", "weighted_boxes_fusion"]
 
 Confidence: TypeAlias = Literal["avg", "max", "box_and_model_avg", "absent_model_aware_avg"]
 """How the score of a fused box is computed from the scores of the boxes in its cluster."""

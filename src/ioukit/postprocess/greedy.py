@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-__all__ = ["nms", "nms_padded"]
-
 
 @overload
 def nms(

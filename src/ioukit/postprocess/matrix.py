@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
-__all__ = ["ClusterVariant", "Clustered", "MatrixKernel", "cluster_nms", "fast_nms", "matrix_nms"]
 
 MatrixKernel: TypeAlias = Literal["gaussian", "linear"]
 ClusterVariant: TypeAlias = Literal["plain", "score_penalty", "score_penalty_distance", "weighted"]

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-__all__ = ["Merged", "merge_boxes", "non_maximum_merge"]
 
 Against: TypeAlias = Literal["best", "merged"]
 

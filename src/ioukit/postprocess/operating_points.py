@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ioukit.postprocess.score_maps import ScoreMap
 
-__all__ = ["AppliedPoints", "OperatingPoints"]
-
 
 _LARGEST = 2.0**53
 

@@ -13,7 +13,6 @@ from ioukit._columns import Frozen, record
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["IsotonicMap", "PlattMap", "ScoreMap", "TemperatureMap", "log_odds"]
 
 _EDGE = 1e-7
 """Scores are moved this far away from 0 and 1, where their log odds are infinite."""

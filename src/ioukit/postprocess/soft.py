@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
-__all__ = ["SoftMethod", "soft_nms"]
 
 SoftMethod: TypeAlias = Literal["linear", "gaussian"]
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-__all__ = ["Suppression", "suppression_of"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suppression:

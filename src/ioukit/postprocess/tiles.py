@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
 
-__all__ = ["Tile", "TiledDetections", "TiledNms", "cut_tiles", "nms_over_tiles"]
-
 
 @dataclass(frozen=True)
 class Tile:

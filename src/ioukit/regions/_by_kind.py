@@ -8,8 +8,6 @@ from ioukit._register import Register
 from ioukit.regions.boxes import Boxes
 from ioukit.regions.regions import Regions
 
-__all__ = ["ByKind", "Kind"]
-
 Kind: TypeAlias = "type[Regions] | str"
 """A subclass of `Regions`, or its name ``"package.module:Class"``, which is not imported."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Parts: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]
 
-__all__ = ["chosen", "from_arrays", "from_boxes", "from_coco", "joined", "sizes_of"]
-
 
 def from_arrays(arrays: Any) -> Parts:
     """The masks of (N, H, W) pixels, or of a list of (H, W)."""

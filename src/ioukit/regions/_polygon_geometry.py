@@ -18,21 +18,6 @@ if TYPE_CHECKING:
 
     Offsets = NDArray[np.int64]
 
-__all__ = [
-    "bounds",
-    "centroids",
-    "clip_to_window",
-    "convex",
-    "first_contact",
-    "following",
-    "hull",
-    "local",
-    "min_area_rectangle",
-    "perimeters",
-    "ring_area",
-    "signed_areas",
-    "without_repeats",
-]
 
 _EPSILON = 2.0**-53
 _ORIENTATION_BOUND = (3 + 16 * _EPSILON) * _EPSILON  # Shewchuk 1997: above it, the sign of the rounded value is right

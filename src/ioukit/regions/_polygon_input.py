@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["OnePolygon", "check_polygons", "pairs_of", "points_of", "ragged"]
 
 LARGEST = 2.0**500  # beyond, areas overflow
 

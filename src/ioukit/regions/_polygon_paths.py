@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["PolygonPaths"]
-
 
 class PolygonPaths(Regions):
     """N closed paths: the points of all in one array, and the position where each path begins."""

@@ -12,7 +12,6 @@ from ioukit.regions._polygon_geometry import without_repeats
 if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
-__all__ = ["JoinStyle", "buffered", "clipped", "shapely", "simplified", "valid_parts"]
 
 JoinStyle: TypeAlias = Literal["mitre", "round", "bevel"]
 

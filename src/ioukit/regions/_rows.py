@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["RowsOfNumbers", "floats_of"]
-
 
 class RowsOfNumbers(Regions):
     """N rows of K numbers: a frozen value that knows what the numbers mean."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["TurnedBoxes", "check_angle"]
-
 
 def check_angle(unit: str, sense: str) -> None:
     """Raises `ValueError` for an unknown unit or sense of an angle."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ioukit.regions.regions import Regions
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["Boxes", "BoxesLike"]
 
 BoxesLike: TypeAlias = "Regions | Sequence[Boxes] | ArrayLike"
 """What functions on boxes accept: `Boxes`, numbers of shape (..., 4), and other regions where a function says so."""

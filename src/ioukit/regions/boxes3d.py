@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ioukit.regions.boxes import Boxes
     from ioukit.typing import AngleSense, AngleUnit, FloatArray
 
-__all__ = ["Boxes3D"]
 
 Height: TypeAlias = Literal["centre", "bottom"]
 

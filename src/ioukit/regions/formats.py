@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["convert", "convert_array", "convert_in"]
 
 _Conversion: TypeAlias = "Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]"
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ioukit.regions._mask_input import Parts
     from ioukit.typing import FloatArray
 
-__all__ = ["Masks"]
-
 
 class Masks(Regions):
     """N masks, each with its own height and width: a frozen value that holds runs, not pixels.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["is_inside_box", "order_points_clockwise"]
 
 Start: TypeAlias = Literal["top_left", "top", "first"]
 

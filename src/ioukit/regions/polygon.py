@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ioukit.regions.rotated import RotatedBoxes
     from ioukit.typing import FloatArray
 
-__all__ = ["Polygon"]
-
 
 class Polygon(OnePolygon):
     """One polygon: a frozen value in float64 with the conventions of `Polygons`.

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ioukit.regions._polygon_shapely import JoinStyle
     from ioukit.typing import FloatArray
 
-__all__ = ["Polygons", "PolygonsLike"]
 
 PolygonsLike: TypeAlias = "Polygons | Sequence[OnePolygon | ArrayLike] | NDArray[Any]"
 """What `Polygons` can be made of: `Polygons`, a sequence of `Polygon` or of points (K, 2), or an array (N, K, 2)."""

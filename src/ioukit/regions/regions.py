@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["Regions"]
-
 
 class Regions(ABC):
     """N regions of one kind: a frozen value with a length. ``regions[i]`` is a set of one region.

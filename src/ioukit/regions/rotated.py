@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import AngleSense, AngleUnit, FloatArray
 
-__all__ = ["RotatedBoxes"]
 
 Range = Literal["quarter", "half"]
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ConfusionMatrix, ErrorKinds, MatchTable, NearPairs
 
-__all__ = ["Entries", "ErrorPositions", "MarkPositions", "Matrix", "error_entries", "errors_by_score", "iou_histogram"]
-__all__ += ["matrix_by_score", "reliability", "score_histogram", "sizes_by_score"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

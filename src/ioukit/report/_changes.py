@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import MatchTable
 
-__all__ = ["ChangeList", "PairMarks", "SideBySide", "Thresholds", "change_list", "pair_marks", "side_by_side"]
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ScoreCurve, ScoreCurves
 
-__all__ = ["MOST_POSITIONS", "page_scores", "slider", "slider_scores"]
 
 MOST_POSITIONS = 512
 """More positions would be useless: sliders and charts are not wider than this number of pixels."""

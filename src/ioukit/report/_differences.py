@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
     from ioukit.statistics import Comparison, Difference
 
-__all__ = ["DifferenceRow", "difference_rows", "interval_text", "part_lists", "signed"]
 
 _MOST_PARTS = 3000  # of a list: about 100 KB of the page
 _MINUS = "\N{MINUS SIGN}"

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ioukit.inspection import Inspection
 
-__all__ = ["Example", "choose_examples", "draw_examples"]
 
 _MOST_OBJECTS = 2000
 """The largest number of regions on one image of the page."""

@@ -14,7 +14,6 @@ from ioukit._optional import import_extra
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["asset", "page", "policy", "program", "style"]
 
 # JSON inside of <script>: escape everything that could end the element, and line ends of old JavaScript.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}

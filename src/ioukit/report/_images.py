@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, ImageResults
     from ioukit.report._by_score import Entries, ErrorPositions, MarkPositions
 
-__all__ = ["Choice", "Pictures", "choose_images", "pictures"]
 
 Positions = npt.NDArray[np.int64]
 

@@ -26,8 +26,6 @@ from ioukit.report._texts import (
 if TYPE_CHECKING:
     from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
 
-__all__ = ["KIND_WORDS", "Bar", "Cell", "Tile", "by_iou", "class_table", "error_rows", "headline", "lead"]
-__all__ += ["limits_text", "measure_rows", "settings", "size_rows"]
 
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
 

@@ -19,7 +19,6 @@ from ioukit._optional import import_extra
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SUFFIXES", "as_rgb", "file_within", "opened", "picture", "small_copy", "turned", "turns"]
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 """The formats that are opened, by the names of Pillow."""

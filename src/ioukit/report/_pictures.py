@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets import Detections, GroundTruth
 
-__all__ = ["Drawer", "Photographs", "numbers_of", "picture_notes", "picture_size", "tenths", "thousandths", "thumbnail"]
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]

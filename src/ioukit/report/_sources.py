@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Categories
     from ioukit.evaluation import Evaluation
 
-__all__ = ["InputFile", "input_file", "input_paths", "made_with", "name_of", "time_text", "view_command"]
-
 
 @dataclass(frozen=True)
 class InputFile:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets import Categories
 
-__all__ = ["UNDEFINED", "abbreviate", "class_name", "class_names", "fact_list", "iou_text", "rounded", "score_text"]
-__all__ += ["text", "value_text"]
 
 UNDEFINED = "\N{EN DASH}"
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import ScoreCurves
     from ioukit.report._changes import PairMarks
 
-__all__ = ["ComparisonPage", "comparison_data", "write_comparison"]
 
 Positions = npt.NDArray[np.int64]
 

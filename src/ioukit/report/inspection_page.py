@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from ioukit.inspection import Inspection
 
-__all__ = ["InspectionPage", "inspection_data", "write_inspection"]
 
 CHARTED = 1000
 """The number of classes that have charts of their own: the most frequent ones."""

@@ -12,8 +12,6 @@ from ioukit._output import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["SuiteCase", "suite_xml"]
-
 
 class SuiteCase(NamedTuple):
     """One check, and how it ended."""

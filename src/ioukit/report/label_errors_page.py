@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from ioukit.label_errors import LabelError, LabelErrors
 
-__all__ = ["LabelsPage", "labels_data", "write_label_errors"]
 
 Positions = npt.NDArray[np.int64]
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ClassResult, Evaluation, Measure, RequirementResult
 
-__all__ = ["escaped", "markdown_summary", "markdown_table"]
 
 # GitHub refuses summaries of more than 1 MiB per step. Half of it leaves room for what else a step writes.
 _MOST_BYTES = 512 * 1024

@@ -11,7 +11,6 @@ from ioukit.report import _html
 if TYPE_CHECKING:
     from ioukit.overlap.variants import Variant
 
-__all__ = ["playground_page"]
 
 IMAGE_SIZE = (20, 14)
 """Width and height of the picture in units; MPDIoU uses it as the size of the image."""

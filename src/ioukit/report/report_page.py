@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ErrorKinds, Evaluation, ImageResults, MatchTable, Measure, ScoreCurves
 
-__all__ = ["ReportPage", "report_data", "write_report"]
 
 _NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
 _NO_OBJECTS = "There are no objects: precision and recall are undefined."

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.report._sources import InputFile
 
-__all__ = ["Layout", "Page", "check_report", "write_page"]
-
 
 class Layout(NamedTuple):
     """The files of ``report/assets`` that a kind of page is made of."""

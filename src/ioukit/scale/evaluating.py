@@ -15,8 +15,6 @@ from ioukit.scale.engines.local import evaluate_here
 from ioukit.scale.memory import parsed_memory
 from ioukit.scale.requests import Request, check_engine, check_ground_truth
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     ground_truth: GroundTruthLike,

@@ -19,8 +19,6 @@ from ioukit._optional import import_extra
 from ioukit.datasets import Images
 from ioukit.scale.sources.source import Piece
 
-__all__ = ["Layout", "OutOfPlaceError", "RowsInOrder", "layout_of"]
-
 _MOST_SHARED = 0.1
 """Part of the images that several pieces may have, if there is a layout."""
 LEAST_ROWS = 100_000

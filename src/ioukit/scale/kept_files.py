@@ -15,8 +15,6 @@ from typing import Any
 from ioukit._optional import import_extra
 from ioukit.errors import DatasetError
 
-__all__ = ["checked_digest", "checksum", "reading", "with_digest"]
-
 _CHECKED_BYTES = 1 << 20
 """Bytes of a file that are read at a time for its checksum."""
 _OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)

@@ -10,8 +10,6 @@ import numpy as np
 
 from ioukit.datasets import GroundTruth
 
-__all__ = ["Budget", "budget_of", "bytes_of", "parsed_memory"]
-
 _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _UNITS = {"": 1, "b": 1}
 _UNITS |= {f"{letter}b": 1000**power for letter, power in _POWERS.items()}

@@ -8,8 +8,6 @@ import numpy as np
 
 from ioukit.scale.table_files import Run
 
-__all__ = ["merged", "sorted_rows"]
-
 FAN_IN = 128
 """How many runs are merged at once; a merge looks at each of them for every block that it reads."""
 

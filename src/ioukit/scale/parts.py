@@ -19,10 +19,6 @@ import numpy.typing as npt
 from ioukit.datasets import GroundTruth, Images
 from ioukit.evaluation.protocols import Protocol
 
-__all__ = [
-    "GroundTruthParts", "Job", "Positions", "Range", "counts_per_image", "edges_of", "large_parts", "ranges_of_parts",
-]  # fmt: skip
-
 Positions = npt.NDArray[np.int64]
 
 

@@ -26,8 +26,6 @@ from ioukit.scale.stages import draw, match_part, split
 from ioukit.scale.table_files import write_table
 from ioukit.scale.work import WorkFolder
 
-__all__ = ["Plan", "plan"]
-
 SAMPLE_ROWS = 100_000
 PER_ROW_JOINED = 130
 """Bytes per detection where the tables of all parts are joined in memory: they are there twice for a moment."""

@@ -16,8 +16,6 @@ from ioukit.scale.requests import check_engine
 from ioukit.statistics import Replicates
 from ioukit.statistics import replicate as replicate_here
 
-__all__ = ["replicate"]
-
 _TASKS_PER_CORE = 4  # a choice: a core that is done early takes work of the others
 
 

@@ -23,8 +23,6 @@ from ioukit.scale.parts import Job, edges_of
 from ioukit.scale.sources.opening import open_detections
 from ioukit.scale.sources.source import Cut, DetectionSource
 
-__all__ = ["Prepared", "Request", "check_engine", "check_ground_truth", "prepare"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Request:

@@ -27,8 +27,6 @@ from ioukit.scale.merging import merged
 from ioukit.scale.parts import Job
 from ioukit.scale.table_files import Runs, arrow_array, narrowed, numpy_column
 
-__all__ = ["curves_of", "draw", "match_part", "split"]
-
 _ATTRIBUTE = "attribute."  # before the names of further columns
 
 

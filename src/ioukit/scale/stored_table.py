@@ -16,8 +16,6 @@ from ioukit.datasets import Categories
 from ioukit.evaluation.table import MatchTable
 from ioukit.scale.table_files import PartTable
 
-__all__ = ["StoredTable", "joined"]
-
 _READ = ("detections", "objects", "pairs", "near", "image_detections")
 """The fields of a match table that take reading its files."""
 

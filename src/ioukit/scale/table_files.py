@@ -33,10 +33,6 @@ from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, Object
 from ioukit.evaluation.table_file import COLUMN_TYPES, opened_arrays
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
 
-__all__ = [
-    "BLOCK_ROWS", "PartTable", "Run", "Runs", "TableFile", "header_of", "write_batches", "write_table",
-]  # fmt: skip
-
 BLOCK_ROWS = 65_536
 """Rows of one record batch: what a merge holds of each part at a time."""
 _GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}

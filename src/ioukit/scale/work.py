@@ -25,8 +25,6 @@ from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
 from ioukit.scale.table_files import TableFile, write_batches
 
-__all__ = ["WorkFolder", "remove_folder", "work_folder"]
-
 _JOB = "ioukit-job.json"
 _LOCK = "lock"
 _WORDS = {

@@ -18,8 +18,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
-__all__ = ["Step", "parse"]
-
 # The limits are choices: more than people write by hand, and far less than what makes Python's parser overflow the
 # stack of a thread.
 _LONGEST = 2000

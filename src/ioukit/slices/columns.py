@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from ioukit._near_names import suggest
 
-__all__ = ["Column", "Level", "Values", "missing_values", "near_names", "unknown_values", "values_of"]
-
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Level: TypeAlias = Literal["image", "object"]
 

@@ -14,8 +14,6 @@ from ioukit.evaluation.protocols import COCO, Protocol
 from ioukit.overlap.join import overlap_join
 from ioukit.slices.columns import Column, values_of
 
-__all__ = ["computed_columns", "size_ranges"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Positions: TypeAlias = npt.NDArray[np.intp]
 

@@ -17,8 +17,6 @@ import numpy.typing as npt
 from ioukit.slices._parsing import Step, parse
 from ioukit.slices.columns import Values, near_names, values_of
 
-__all__ = ["Expression"]
-
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Lookup: TypeAlias = Callable[[str], Values]
 

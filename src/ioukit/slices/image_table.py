@@ -17,8 +17,6 @@ from ioukit.datasets.formats.text_files import parse_json_line, read_lines, refu
 from ioukit.errors import DatasetError
 from ioukit.slices.columns import Values, missing_values
 
-__all__ = ["ImageColumns", "ImageRows", "column_values", "image_columns", "image_rows", "is_list"]
-
 _KEYS = ("image_id", "image", "file_name", "filename", "file", "name", "path", "id")
 _TRUTHS = {"true": True, "false": False}
 _ARROW = (".parquet", ".pq", ".arrow", ".feather", ".ipc")

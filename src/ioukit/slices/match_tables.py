@@ -14,8 +14,6 @@ from ioukit.evaluation import MatchTable, match
 from ioukit.evaluation.counting import range_flags
 from ioukit.evaluation.protocols import AreaRange, Protocol
 
-__all__ = ["ObjectPart", "check_object_parts", "tables_of_objects"]
-
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
 _AT_ONCE = 16

@@ -21,8 +21,6 @@ from ioukit.statistics import Interval, bootstrap_weights, interval_from_replica
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
 
-__all__ = ["PartTables", "counts_of", "default_keys", "part_tables", "slice_numbers"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Weights: TypeAlias = npt.NDArray[np.uint16]
 

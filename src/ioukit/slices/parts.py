@@ -17,8 +17,6 @@ from ioukit.slices.expression import Expression
 from ioukit.slices.match_tables import check_object_parts
 from ioukit.slices.scene import Scene
 
-__all__ = ["SIZE", "Bins", "Part", "as_objects", "both", "check_bins", "listed_parts", "parts_of"]
-
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bins: TypeAlias = Mapping[str, int | Sequence[float] | Mapping[str, tuple[float, float]]]
 

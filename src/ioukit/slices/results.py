@@ -17,9 +17,6 @@ from ioukit.statistics import Interval
 from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import defined
 
-__all__ = ["Slice", "SliceNumbers", "WorstSlice", "WorstSlices", "csv_text", "number_text", "signed_text"]
-
-
 _SHARED = (
     "* detections without a match count as false positives in these slices and in the rest, because nobody knows where "
     "they belong; compare their AP between models, not with other slices"

@@ -16,9 +16,6 @@ from ioukit.slices.columns import Column, Level, Values, near_names, unknown_val
 from ioukit.slices.computed import computed_columns
 from ioukit.slices.image_table import image_columns
 
-__all__ = ["Scene", "SliceColumn", "column_of_images", "slice_columns"]
-
-
 Positions: TypeAlias = npt.NDArray[np.intp]
 
 

@@ -33,9 +33,6 @@ from ioukit.statistics.limits import standard_normal
 from ioukit.statistics.named_numbers import named_numbers
 from ioukit.statistics.resampling import Labels, image_groups
 
-__all__ = ["Candidate", "candidates", "worst_slices"]
-
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _CLEARLY = standard_normal.inv_cdf(0.95)

@@ -24,17 +24,6 @@ from ioukit.statistics import interleave, permutation_swaps
 from ioukit.statistics.named_numbers import NamedNumbers
 from ioukit.statistics.resampling import ImageGroups, Labels
 
-__all__ = [
-    "Chance",
-    "RecallDifference",
-    "Trial",
-    "adjusted",
-    "of_random_images",
-    "of_recall",
-    "of_swapped_models",
-    "recall_difference",
-]
-
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
 

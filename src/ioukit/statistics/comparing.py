@@ -21,8 +21,6 @@ from ioukit.statistics.limits import Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, check_seed
 
-__all__ = ["compare"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from ioukit.evaluation import MatchTable
 
-__all__ = ["interleave", "repeat_images"]
-
 Positions = npt.NDArray[np.int64]
 
 

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from ioukit._checks import check_choice
 
-__all__ = ["Correction", "adjust_p_values", "check_correction"]
-
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
 

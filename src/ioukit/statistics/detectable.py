@@ -7,8 +7,6 @@ import math
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.limits import standard_normal
 
-__all__ = ["alarm", "check_power", "detectable_difference", "images_needed"]
-
 _NO_DIFFERENCE = 1e-12  # what rounding makes of equal numbers stays below it
 _MOST_P = 0.999  # a p-value of 1 would need infinitely many images
 

@@ -12,8 +12,6 @@ from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_values
 from ioukit.statistics.detectable import alarm
 
-__all__ = ["ClassDifference", "Comparison", "Difference"]
-
 
 @record(frozen=True, eq=False, repr=False)
 class Difference(Frozen):

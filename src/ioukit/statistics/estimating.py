@@ -18,18 +18,6 @@ from ioukit.statistics.limits import Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers, vanished_categories
 from ioukit.statistics.resampling import ImageGroups, Labels, check_seed, image_groups
 
-__all__ = [
-    "Interval",
-    "Resampled",
-    "check_level",
-    "defined",
-    "enough_groups",
-    "interval_from_replicates",
-    "intervals",
-    "left_out",
-    "resampled",
-]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 METHODS = ("percentile", "bca")

@@ -13,8 +13,6 @@ from ioukit.statistics.estimating import enough_groups, left_out
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import Labels
 
-__all__ = ["Jackknife", "jackknife"]
-
 
 @record(frozen=True, eq=False, repr=False)
 class Jackknife(Frozen):

@@ -10,8 +10,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Limits", "Method", "acceleration_of", "find_limits", "standard_normal"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = Literal["percentile", "bca"]
 

@@ -17,8 +17,6 @@ from ioukit.evaluation.summary import in_group
 from ioukit.statistics.replicates import Replicates, replicate
 from ioukit.statistics.resampling import Weights, batches
 
-__all__ = ["NamedNumbers", "chosen_keys", "labels_of", "named_numbers", "vanished_categories"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _ROWS = 256  # replicates at a time, where one of them needs more memory than its weights

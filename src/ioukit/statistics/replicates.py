@@ -17,8 +17,6 @@ from ioukit.evaluation.curves import drawing_of
 from ioukit.evaluation.summary import reading_of, value_of, values_of_classes
 from ioukit.statistics.copies import repeat_images
 
-__all__ = ["Replicates", "replicate"]
-
 Floats = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.uint16]
 

@@ -13,17 +13,6 @@ import numpy.typing as npt
 
 from ioukit._checks import check_count, pluralize
 
-__all__ = [
-    "ImageGroups",
-    "Labels",
-    "batches",
-    "bootstrap_weights",
-    "check_seed",
-    "image_groups",
-    "leave_one_out_weights",
-    "permutation_swaps",
-]
-
 Labels: TypeAlias = "Mapping[Any, Hashable] | Sequence[Hashable] | npt.NDArray[Any]"
 Weights: TypeAlias = npt.NDArray[np.uint16]
 

@@ -21,8 +21,6 @@ from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import Labels
 from ioukit.statistics.student import t_quantile, t_tail
 
-__all__ = ["SeedComparison", "SeedDifference", "compare_seeds"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 

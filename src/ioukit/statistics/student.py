@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["t_quantile", "t_tail"]
-
 _TINY = 1e-300
 _MOST = 1e7
 

@@ -26,7 +26,6 @@ from ioukit.torch import losses
 if TYPE_CHECKING:
     from ioukit.typing import BoxFormat
 
-__all__ = ["compiled"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.server.app import App
     from ioukit.viewer.server.running import Server
 
-__all__ = ["FRAMES", "Viewer", "view"]
 
 FRAMES = (
     *(f"{scheme}://{host}:*" for scheme in ("http", "https") for host in ("localhost", "127.0.0.1")),

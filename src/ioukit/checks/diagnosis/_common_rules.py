@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from ioukit.checks.diagnosis.findings import Collector, Mask
     from ioukit.typing import FloatArray
 
-__all__ = [
-    "Units",
-    "check_image_size",
-    "duplicates",
-    "places",
-    "repeated_keys",
-    "repeated_rows",
-]
 
 # The thresholds of the rules. They are choices, which the docstrings of `diagnose_<kind>` explain; none was measured.
 MOST_OF_A_NORMALIZED = 1.5

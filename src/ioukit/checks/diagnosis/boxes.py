@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ioukit.checks.diagnosis.findings import Mask
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["LAYOUTS", "LOOKS_LIKE", "collect", "diagnose_boxes", "other_formats"]
 
 LOOKS_LIKE: dict[BoxFormat, Code] = {
     "xyxy": "looks_like_xyxy",

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     Rows = NDArray[np.intp]
 
-__all__ = ["LOOKED_AT", "SHARE_OF_IMAGES", "diagnose_data", "first_of_each"]
 
 # The thresholds of the rules. They are choices, which the docstring of `diagnose_data` explains; none was measured.
 LOOKED_AT = 5_000

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ioukit.regions._by_kind import Kind
     from ioukit.typing import BoxFormat
 
-__all__ = ["diagnose", "register_rules"]
 
 Rules: TypeAlias = "Callable[..., Diagnosis]"
 

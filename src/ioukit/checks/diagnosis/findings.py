@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     Mask: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["CODES", "Code", "Collector", "Diagnosis", "Finding", "Findings", "Severity"]
 
 Code: TypeAlias = Literal[
     # Rows that are refused.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ioukit.regions._mask_input import Parts
     from ioukit.regions.masks import Masks
 
-__all__ = ["diagnose_masks", "diagnose_records"]
-
 
 def diagnose_masks(masks: Masks, *, image_size: tuple[float, float] | None = None) -> Diagnosis:
     """Findings about masks.

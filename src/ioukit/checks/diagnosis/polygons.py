@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ioukit.checks.diagnosis.findings import Diagnosis
     from ioukit.regions.polygons import Polygons
 
-__all__ = ["diagnose_polygons"]
-
 
 def diagnose_polygons(polygons: Polygons, *, image_size: tuple[float, float] | None = None) -> Diagnosis:
     """Findings about polygons.

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Turned = TypeVar("Turned", bound=TurnedBoxes)
 
-__all__ = ["diagnose_boxes3d", "diagnose_rotated"]
 
 # Choices, which the docstrings of the two functions state; no measurement stands behind them.
 RADIANS_ROWS = 3

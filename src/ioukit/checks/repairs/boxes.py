@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections
     from ioukit.typing import FloatArray
 
-__all__ = [
-    "FORMATS",
-    "MODES",
-    "as_pixels",
-    "as_xywh",
-    "clip",
-    "from_network",
-    "in_pixels",
-    "on_image",
-    "read_as",
-    "sizes_of_rows",
-    "unit_scales",
-    "with_boxes",
-]
 
 FORMATS = ("xyxy", "yxyx", "cxcywh")
 _SWAPPED = [1, 0, 3, 2]

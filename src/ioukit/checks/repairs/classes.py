@@ -13,8 +13,6 @@ from ioukit.checks.repairs.repair import replaced
 if TYPE_CHECKING:
     from ioukit.checks.repairs.repair import Data, Repair
 
-__all__ = ["merged", "with_other_ids"]
-
 
 def with_other_ids(data: Data, repair: Repair) -> Data:
     """Gives detections the class ids of the ground truth."""

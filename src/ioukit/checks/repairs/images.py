@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ioukit.checks.repairs.repair import Data, Repair
     from ioukit.datasets import Detections, GroundTruth
 
-__all__ = ["only", "placed", "places_by_position", "places_by_stem", "stems", "with_other_ids"]
 
 _EXTENSION = re.compile(r"\.(jpe?g|png|bmp|tiff?|webp|gif|json|txt|xml)$", re.IGNORECASE)
 _NUMBER_AT_END = re.compile(r"(\d+)$")

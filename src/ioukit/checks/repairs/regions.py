@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ioukit.checks.repairs.repair import Data, Repair
     from ioukit.datasets import GroundTruth
 
-__all__ = ["mask_areas", "with_crowds", "with_other_areas", "written_as_rle"]
-
 
 def mask_areas(data: Data, rows: NDArray[np.intp] | None = None) -> NDArray[np.float64] | None:
     """(N,) the areas of the masks of some annotations in square pixels; ``None`` if there are no masks.

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["REPAIRS", "Data", "Repair", "RepairKind", "Side", "register_repair", "repaired"]
 
 Side: TypeAlias = Literal["detections", "ground_truth"]
 _GT = "gt:"

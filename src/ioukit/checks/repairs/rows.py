@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.checks.repairs.repair import Data, Repair
 
-__all__ = ["suppressed", "surviving", "with_other_scores", "without_duplicates"]
-
 
 def without_duplicates(data: Data, repair: Repair) -> Data:
     """Leaves out rows that repeat an earlier one."""

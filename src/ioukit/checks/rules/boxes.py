@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.typing import FloatArray
 
-__all__ = ["beyond_image", "of_ground_truth", "readings"]
 
 WORDS = {
     **LAYOUTS,

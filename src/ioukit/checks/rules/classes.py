@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     Places = NDArray[np.intp]
 
-__all__ = ["empty", "names", "other_ids", "unknown"]
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 BETTER = 0.1  # share of the objects that must gain their class; other conventions than the true one gain by chance

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ioukit.checks.case import Case
     from ioukit.typing import FloatArray
 
-__all__ = ["frames"]
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 # A pair of a detection and an object votes for a size of the network's image. Votes agree within half a percent.

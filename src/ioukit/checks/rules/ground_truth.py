@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from ioukit.checks.case import Case
 
-__all__ = ["areas", "crowds"]
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 FEWEST = 5

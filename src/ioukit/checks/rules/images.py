@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
     from ioukit.datasets import GroundTruth
 
-__all__ = ["one_side", "train_images", "unknown"]
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 MOST_MATCHED = 0.3

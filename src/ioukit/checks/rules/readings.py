@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ioukit.checks.case import Pairs
     from ioukit.typing import FloatArray
 
-__all__ = ["Reading", "best_reading"]
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 # The docstring of `best_reading` explains them.

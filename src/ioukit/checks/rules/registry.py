@@ -10,8 +10,6 @@ from ioukit._register import Register, imported
 from ioukit.checks.case import Case
 from ioukit.checks.suspicion import Suspicion
 
-__all__ = ["RULES", "Rule", "register_rule"]
-
 Find: TypeAlias = Callable[[Case], Iterable[Suspicion]]
 
 

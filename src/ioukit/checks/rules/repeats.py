@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.typing import FloatArray
 
-__all__ = ["duplicates", "suppression"]
-
 
 def duplicates(case: Case) -> Iterator[Suspicion]:
     """Annotations with equal image, class and box; detections with an equal score, too."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ioukit.checks.case import Case
     from ioukit.typing import FloatArray
 
-__all__ = ["scores"]
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 FEWEST = 20

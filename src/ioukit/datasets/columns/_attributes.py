@@ -13,8 +13,6 @@ from ioukit.datasets.columns._checks import check_readable_again
 from ioukit.datasets.columns.lazy import ValuesOfFiles
 from ioukit.errors import DatasetError
 
-__all__ = ["KEYPOINT_NAMES", "attribute_columns", "category_columns"]
-
 KEYPOINT_NAMES = "keypoint_names"
 """The attribute of categories with the names of their keypoints, (K, P); empty text fills the rows of those with less.
 In COCO's files it is the member ``keypoints``."""

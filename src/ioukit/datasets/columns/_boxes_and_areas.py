@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ioukit._columns import Columns
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["boxes_of_regions", "readable_rows", "with_areas"]
 
 Floats = npt.NDArray[np.float64]
 Data = TypeVar("Data", bound="Columns")

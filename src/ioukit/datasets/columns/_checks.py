@@ -15,20 +15,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
 
-__all__ = [
-    "OnInvalid",
-    "bools",
-    "check_boxes",
-    "check_on_invalid",
-    "check_readable_again",
-    "check_values",
-    "existing_file",
-    "floats",
-    "image_labels",
-    "integers",
-    "named_columns",
-    "pixel_boxes",
-]
 
 OnInvalid = Literal["error", "drop", "pycocotools"]
 """What to do with an invalid record. ``"error"``: refuse the data set. ``"drop"``: leave the record out and count it.

@@ -32,7 +32,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from ioukit.datasets.columns.id_lists import IdLists
 
-__all__ = ["LINES", "Dialect", "Raw", "detection_columns", "ground_truth_columns"]
 
 Dialect = Literal["coco", "lvis"]
 """Whose members the records of an annotation file have."""

@@ -6,8 +6,6 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["FIRST_ROWS", "table"]
-
 FIRST_ROWS = slice(0, 5)
 """The rows that a notebook shows."""
 

@@ -13,20 +13,6 @@ import numpy as np
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid
 from ioukit.errors import DatasetError
 
-__all__ = [
-    "BOX_OR_OTHER",
-    "FLAG",
-    "FOUR",
-    "INTEGER",
-    "NUMBER",
-    "OPTIONAL_FLAG",
-    "OPTIONAL_NUMBER",
-    "Field",
-    "check_lists",
-    "columns",
-    "has_box",
-]
-
 
 class Field:
     """A kind of value in records: how values become a column, and whether a single value is right."""

@@ -14,15 +14,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from ioukit.regions.regions import Regions
 
-__all__ = [
-    "KEYPOINTS",
-    "SEGMENTATIONS",
-    "WITHOUT_AREA",
-    "WITHOUT_KEYPOINTS",
-    "bounding_boxes",
-    "region_columns",
-    "region_sets",
-]
 
 SEGMENTATIONS = "segmentations"
 """The name of the column of masks as in COCO's files: polygons or RLE."""

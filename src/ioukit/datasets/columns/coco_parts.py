@@ -14,8 +14,6 @@ from ioukit.datasets.columns._coco import LINES
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["CocoPart", "parts_of_results"]
-
 
 class CocoPart(NamedTuple):
     """Some records of a results file that follow one another."""

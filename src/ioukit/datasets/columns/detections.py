@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.coco_parts import CocoPart
     from ioukit.regions import BoxesLike, Regions
 
-__all__ = ["Detections", "detections_of_coco"]
 
 _NAME = "detections"
 

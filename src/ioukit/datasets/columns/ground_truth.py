@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.id_lists import IdLists
     from ioukit.regions import BoxesLike, Regions
 
-__all__ = ["GroundTruth"]
 
 _NAME = "ground truth"
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.ground_truth import GroundTruth
     from ioukit.datasets.columns.images import Categories
 
-__all__ = ["NAMES", "NEGATIVE", "POSITIVE", "ClassHierarchy"]
 
 NAMES = "label_name"
 """The attribute of the categories with their names in a hierarchy, such as ``/m/01yrx``."""

@@ -13,8 +13,6 @@ from ioukit._columns import frozen
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["IdLists"]
-
 
 class IdLists(Sequence[npt.NDArray[np.int64]]):
     """(N,) lists of ids, each of its own length: the categories that were looked for on each image, for example.

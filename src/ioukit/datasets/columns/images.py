@@ -15,8 +15,6 @@ from ioukit.datasets.columns._checks import image_labels, integers, named_column
 from ioukit.datasets.columns.lazy import Names
 from ioukit.errors import DatasetError
 
-__all__ = ["Categories", "Images", "by_id", "listed_categories", "listed_images", "numbered"]
-
 
 @record(frozen=True, eq=False, repr=False)
 class Images(Columns):

@@ -14,8 +14,6 @@ from ioukit.datasets.columns._checks import check_readable_again
 from ioukit.datasets.columns.lazy import Keypoints
 from ioukit.errors import DatasetError
 
-__all__ = ["boxes_of_keypoints", "decode_keypoints"]
-
 _EXPECTED = "numbers: x, y and visibility of as many points as the other records have"
 
 

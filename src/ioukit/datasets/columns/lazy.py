@@ -23,8 +23,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Keypoints", "Names", "Segmentations", "ValuesOfFiles", "texts_at"]
-
 
 class Names(Sequence[str]):
     """Strings in one piece of UTF-8, decoded one at a time."""

@@ -15,8 +15,6 @@ from ioukit.datasets.columns.lazy import Segmentations
 from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
 
-__all__ = ["boxes_of_masks", "decode"]
-
 _NEEDS_SIZE = "expected polygons of an image whose width and height are known"  # as the core says
 
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from ioukit import _core
 
-__all__ = ["SKELETON", "category_records", "skeletons", "skeletons_in_file"]
-
 SKELETON = "skeleton"
 """The attribute of categories with their skeletons, (K, E, 2): the numbers of the keypoints at both ends of each edge.
 As in COCO's files the first keypoint has the number 1; edges of two zeros fill the rows of shorter skeletons."""

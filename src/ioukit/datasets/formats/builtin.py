@@ -16,8 +16,6 @@ from ioukit.datasets.formats import coco, lvis
 from ioukit.datasets.formats.format import Format
 from ioukit.datasets.formats.recognising import OTHER_JSON, archive_in, first_bytes, last_bytes
 
-__all__ = ["BUILTIN"]
-
 FOLDER = "/"
 """Stands for folders among the suffixes of :func:`_row`."""
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["read_coco", "read_results", "recognises"]
 
 _SUFFIXES = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _GZIP = b"\x1f\x8b"

@@ -16,8 +16,6 @@ from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, inside, member, numbers, read_json, refuse, to_number
 from ioukit.regions.masks import Masks
 
-__all__ = ["read_coco_panoptic"]
-
 _BOX = ("x", "y", "width", "height")
 
 

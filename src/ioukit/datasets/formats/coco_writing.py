@@ -32,11 +32,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = [
-    "write_coco",
-    "write_coco_detections",
-    "write_lvis",
-]
 
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _LVIS_LISTS = ("neg_category_ids", "not_exhaustive_category_ids")

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CodedColumn", "ListColumn"]
-
 
 class CodedColumn(Sequence[Any]):
     """A column that keeps each different value once; every value stands in at least one row."""

@@ -31,13 +31,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = [
-    "read_createml",
-    "read_createml_detections",
-    "recognises",
-    "write_createml",
-    "write_createml_detections",
-]
 
 _FILE = "_annotations.createml.json"
 _HOLDS = Holds(image_sizes=False)

@@ -24,8 +24,6 @@ from ioukit.datasets.formats.text_files import abbreviate, member, numbers, pars
 from ioukit.datasets.formats.written_names import image_stems
 from ioukit.datasets.formats.written_rows import plain, rows_of_images
 
-__all__ = ["read_crowdhuman", "read_crowdhuman_detections", "write_crowdhuman", "write_crowdhuman_detections"]
-
 PERSON = 1
 """The id of the only category, unless the ground truth of detections has another one for persons."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.formats.problems import Problems
 
-__all__ = ["Codes", "CsvTable", "csv_rows", "first_row"]
-
 
 class Codes(NamedTuple):
     """A column of text in which the same strings come again and again."""

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["read_cvat", "recognises", "write_cvat"]
 
 _FILE = "annotations.xml"
 _ROOT = re.compile(rb"<annotations[\s/>]")

@@ -39,17 +39,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = [
-    "other_areas",
-    "partly_kept",
-    "points_of_objects",
-    "read_dota",
-    "read_dota_detections",
-    "recognises",
-    "rotated_of_points",
-    "write_dota",
-    "write_dota_detections",
-]
 
 _POINTS = tuple(f"{axis}{number}" for number in range(1, 5) for axis in "xy")
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")

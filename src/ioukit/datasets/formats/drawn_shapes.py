@@ -11,23 +11,6 @@ import numpy.typing as npt
 
 from ioukit.datasets.formats.text_files import abbreviate, refuse, shortened
 
-__all__ = [
-    "Drawn",
-    "around_points",
-    "check_place",
-    "ellipse",
-    "joined",
-    "mask",
-    "mask_of_rle",
-    "mask_of_runs",
-    "points_of",
-    "polygon",
-    "rectangle",
-    "segmentation_area",
-    "straightened",
-    "turned_rectangle",
-]
-
 _CORNERS_OF_ELLIPSE = 64
 _LINES_OF_CURVE = 16
 _MOST_PIXELS = 2**28

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["Format"]
-
 
 @dataclass(frozen=True)
 class Format:

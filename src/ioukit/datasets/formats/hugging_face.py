@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["is_hugging_face", "read_hugging_face"]
 
 _SOURCE = "Hugging Face data set"
 _ORIENTATION = 0x0112

@@ -20,7 +20,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["SUFFIXES", "files_below", "found_size", "image_sizes", "images_below", "sizes_or_unknown"]
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"))
 """The ends of the names that are taken for images, in lower case."""

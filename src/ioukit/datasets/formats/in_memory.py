@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["detections_in_memory", "ground_truth_in_memory", "is_in_memory"]
 
 _EXPECTED = "a path, a table of pandas, Polars or PyArrow, or a data set of Hugging Face"
 

@@ -33,8 +33,6 @@ from ioukit.datasets.formats.written_names import class_words
 from ioukit.datasets.formats.written_rows import write_image_texts
 from ioukit.regions.boxes3d import Boxes3D
 
-__all__ = ["KITTI_NAMES", "read_kitti", "read_kitti_detections", "recognises", "write_kitti", "write_kitti_detections"]
-
 KITTI_NAMES = ("Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc", "DontCare")
 """The names of KITTI's types of objects, in the order of their ids, which are 1 to 9."""
 

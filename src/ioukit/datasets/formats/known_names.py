@@ -15,8 +15,6 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.errors import DatasetError
 
-__all__ = ["ImageFinder", "KnownNames", "required"]
-
 Given = TypeVar("Given")
 
 

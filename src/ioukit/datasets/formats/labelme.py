@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.ground_truth import GroundTruth
     from ioukit.datasets.formats.drawn_shapes import Drawn
 
-__all__ = ["read_labelme", "recognises", "write_labelme"]
 
 _HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None, areas_of_regions=True)
 _KEYS = frozenset({"label", "points", "group_id", "shape_type", "flags", "mask"})

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.ground_truth import GroundTruth
     from ioukit.datasets.formats.drawn_shapes import Drawn
 
-__all__ = ["read_labelme_xml", "recognises"]
 
 _LABELME = re.compile(
     rb"<annotation[\s>](?:(?!<bndbox).)*<(?:sourceImage|sourceAnnotation|imagesize|pt|segm)[\s>]", re.DOTALL

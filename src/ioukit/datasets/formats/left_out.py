@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.columns.detections import Detections
 
-__all__ = ["Holds", "left_out_columns"]
-
 
 @dataclass(frozen=True)
 class Holds:

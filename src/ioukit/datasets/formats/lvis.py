@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["read_lvis", "recognises"]
 
 _KEYS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"', b'"frequency"')
 

@@ -31,8 +31,6 @@ from ioukit.datasets.formats.text_files import (
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
-__all__ = ["MOT_NAMES", "read_mot", "read_mot_detections", "recognises", "write_mot", "write_mot_detections"]
-
 MOT_NAMES = (
     *("pedestrian", "person on vehicle", "car", "bicycle", "motorbike", "non motorized vehicle", "static person"),
     *("distractor", "occluder", "occluder on the ground", "occluder full", "reflection", "crowd"),

@@ -24,7 +24,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = ["UNKNOWN_SIZE", "Objects"]
 
 UNKNOWN_SIZE = (math.nan, math.nan)
 

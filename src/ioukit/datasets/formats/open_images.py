@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = [
-    "read_open_images",
-    "read_open_images_detections",
-    "recognises",
-    "write_open_images",
-    "write_open_images_detections",
-]
 
 _NAMED = ("ImageID", "LabelName")
 _MOST_DIGITS = 15

@@ -22,14 +22,6 @@ from ioukit.datasets.formats.text_files import abbreviate, files_in, read_lines,
 from ioukit.datasets.formats.written_names import class_words
 from ioukit.datasets.formats.written_rows import write_image_texts
 
-__all__ = [
-    "read_padilla",
-    "read_padilla_detections",
-    "recognises",
-    "write_padilla",
-    "write_padilla_detections",
-]
-
 Layout: TypeAlias = Literal["xywh", "xyxy", "fractions"]
 """What the four numbers of a line are: the low corner and the size in pixels, both corners in pixels, or the centre and
 the size in fractions of the image."""

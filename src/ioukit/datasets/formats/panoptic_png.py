@@ -15,8 +15,6 @@ import numpy.typing as npt
 from ioukit._optional import import_extra
 from ioukit.errors import DatasetError
 
-__all__ = ["HIGHEST_ID", "SegmentMap", "read_png"]
-
 HIGHEST_ID = 2**32 - 1
 """The largest id of a segment: two ids make one key of 64 bits."""
 _NEEDED_BY = "panoptic segmentation with PNG files"

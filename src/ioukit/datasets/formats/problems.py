@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["Data", "Problems"]
 
 Data = TypeVar("Data", bound="GroundTruth | Detections")
 

@@ -13,18 +13,6 @@ import time
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-__all__ = [
-    "OTHER_JSON",
-    "archive_in",
-    "count_of",
-    "counts_in",
-    "first_bytes",
-    "first_file",
-    "first_lines",
-    "first_words",
-    "last_bytes",
-]
-
 T = TypeVar("T")
 
 _LOOK = 1 << 16

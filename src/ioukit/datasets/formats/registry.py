@@ -15,9 +15,6 @@ from ioukit.datasets.formats.format import Format
 from ioukit.datasets.formats.recognising import archive_in, counts_in, first_bytes
 from ioukit.errors import DatasetError
 
-__all__ = ["FORMATS", "find_format", "read", "read_detections", "register_format", "write"]
-
-
 _MOST_FILES = 50
 """How many files of a folder are looked at for the message that it has no format."""
 

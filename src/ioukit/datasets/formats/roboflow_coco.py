@@ -9,8 +9,6 @@ from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.text_files import abbreviate, inside, refuse
 
-__all__ = ["read_roboflow_coco", "recognises"]
-
 FILE = "_annotations.coco.json"
 
 

@@ -46,14 +46,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
 
-__all__ = [
-    "Corners",
-    "read_scalabel",
-    "read_scalabel_detections",
-    "recognises",
-    "write_scalabel",
-    "write_scalabel_detections",
-]
 
 _OTHER_SHAPES = ("box3d", "graph")
 Corners: TypeAlias = Literal["edges", "inclusive"]

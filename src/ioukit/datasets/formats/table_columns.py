@@ -8,8 +8,6 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from ioukit._output import printable
 from ioukit.errors import DatasetError
 
-__all__ = ["BOX_LAYOUTS", "ROLES", "BoxLayout", "ChosenColumns", "choose_columns", "has_boxes", "is_taken"]
-
 BoxLayout: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
 """What the four numbers of a box are."""
 BOX_LAYOUTS: tuple[BoxLayout, ...] = get_args(BoxLayout)

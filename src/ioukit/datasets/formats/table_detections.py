@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.table_rows import Reading
     from ioukit.datasets.formats.table_sources import Table
 
-__all__ = ["detections_of_rows", "detections_of_text"]
 
 _MOST_NAMES = 20
 _NUMBER_ROLES = ("score", "area", "image_width", "image_height")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.formats.table_sources import Table
 
-__all__ = ["KNOWN_FLAGS", "ChosenRows", "Reading", "further_column", "ground_truth_of_rows", "whole_numbers"]
 
 KNOWN_FLAGS: Mapping[str, str] = {
     **{name: name for name in ("crowd", "difficult", "truncated", "occluded", "group_of", "ignore")},

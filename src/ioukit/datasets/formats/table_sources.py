@@ -15,9 +15,6 @@ from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
 from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, refuse
 
-__all__ = ["Table", "arrow_columns", "arrow_table", "csv_table", "frame_table", "is_frame"]
-
-
 _FLOAT_LIST = re.compile(r"(?:large_list|list|fixed_size_list)<\w+: (?:float|double)(?: not null)?>(?:\[\d+\])?")
 _TEXT_TYPES = {"string", "large_string"}
 _PLAIN_TYPES = {"float", "double", "bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}

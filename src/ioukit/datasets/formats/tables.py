@@ -32,19 +32,6 @@ from ioukit.datasets.formats.table_sources import Table, arrow_table, csv_table,
 from ioukit.datasets.formats.text_files import shorter
 from ioukit.datasets.formats.written_rows import image_places
 
-__all__ = [
-    "read_frame",
-    "read_frame_detections",
-    "read_table",
-    "read_table_detections",
-    "recognises_arrow",
-    "recognises_csv",
-    "recognises_parquet",
-    "write_arrow",
-    "write_csv",
-    "write_parquet",
-]
-
 _BOX_NAMES: Mapping[BoxLayout, tuple[str, ...]] = {
     "xywh": ("x", "y", "width", "height"),
     "xyxy": ("xmin", "ymin", "xmax", "ymax"),

@@ -25,33 +25,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = [
-    "FARTHEST",
-    "abbreviate",
-    "check_link",
-    "files_in",
-    "fits_a_path",
-    "inside",
-    "is_number",
-    "lies_in",
-    "member",
-    "numbers",
-    "parse_json",
-    "parse_json_line",
-    "parse_xml",
-    "read_json",
-    "read_lines",
-    "read_text",
-    "read_xml",
-    "refuse",
-    "shortened",
-    "shorter",
-    "single_file",
-    "start_of_single_file",
-    "to_number",
-    "to_numbers",
-    "words_of_lines",
-]
 
 FARTHEST = 2.0**53
 """Beyond this number, a double no longer tells pixels apart."""

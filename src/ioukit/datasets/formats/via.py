@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["read_via", "recognises", "write_via"]
 
 _HOLDS = Holds(regions=frozenset({"segmentations"}), flags=None, attributes=None, areas_of_regions=True)
 _CLASS = "class"

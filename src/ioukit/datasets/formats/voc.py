@@ -31,7 +31,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["read_voc", "read_voc_detections", "recognises", "write_voc", "write_voc_detections"]
 
 Corners = Literal["as_is", "pixels"]
 """What ``xmin`` to ``ymax`` are: the edges of the box as they are, or its first and last pixels, counted from 1."""

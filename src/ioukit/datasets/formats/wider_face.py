@@ -34,14 +34,6 @@ from ioukit.datasets.formats.text_files import (
 )
 from ioukit.datasets.formats.written_rows import image_places
 
-__all__ = [
-    "read_wider_face",
-    "read_wider_face_detections",
-    "recognises",
-    "write_wider_face",
-    "write_wider_face_detections",
-]
-
 _BOX = ("x", "y", "width", "height")
 _ATTRIBUTES = ("blur", "expression", "illumination", "invalid", "occlusion", "pose")
 _INVALID = "invalid"

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.ground_truth import GroundTruth
     from ioukit.datasets.columns.images import Categories, Images
 
-__all__ = ["class_names", "class_words", "image_file_names", "image_names", "image_stems"]
 
 _LONGEST = 200
 """In bytes of UTF-8. Most file systems allow 255; this leaves room for a suffix."""

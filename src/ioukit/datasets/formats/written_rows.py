@@ -24,17 +24,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.columns.images import Images
 
-__all__ = [
-    "attribute_values",
-    "drawn_segmentations",
-    "far_end",
-    "image_places",
-    "plain",
-    "rows_of_images",
-    "write_image_texts",
-    "write_json",
-]
-
 
 def image_places(data: GroundTruth | Detections, images: Images) -> npt.NDArray[np.intp]:
     """(N,) the position of the image of each row in the list of images."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["read_split", "read_yolo", "read_yolo_detections", "recognises", "write_yolo", "write_yolo_detections"]
 
 _SETTINGS = (".yaml", ".yml", ".data")
 _KINDS: dict[Task, str] = {"obb": "RotatedBoxes", "pose": "keypoints", "segment": "segmentations"}

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.formats.problems import Problems
 
-__all__ = ["SIZES", "Layout", "find_layout", "text_files"]
 
 _NAMES = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
 """The names of files that name the classes, in the order in which they are looked for."""

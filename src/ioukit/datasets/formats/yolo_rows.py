@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Bools = npt.NDArray[np.bool_]
 
-__all__ = ["MOST_OUTSIDE", "Rows", "Task", "read_rows", "region_arguments"]
 
 Task = Literal["detect", "segment", "pose", "obb"]
 """What the lines hold, as Ultralytics names it: boxes, polygons, boxes with keypoints, or oriented boxes."""

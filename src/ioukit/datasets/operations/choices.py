@@ -11,8 +11,6 @@ import numpy.typing as npt
 from ioukit._near_names import suggest
 from ioukit.datasets.columns.images import Images
 
-__all__ = ["image_positions", "near"]
-
 _SHOWN = 5
 
 

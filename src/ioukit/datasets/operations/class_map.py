@@ -10,8 +10,6 @@ from pathlib import Path
 from ioukit._optional import import_extra
 from ioukit.datasets.formats.text_files import abbreviate, read_lines, read_text, refuse
 
-__all__ = ["read_class_map"]
-
 _HEADER = ("old", "new")
 
 

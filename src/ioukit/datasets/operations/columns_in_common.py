@@ -17,8 +17,6 @@ from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.columns.lazy import Segmentations
 from ioukit.datasets.columns.skeletons import SKELETON
 
-__all__ = ["filled_attributes", "images_in_common", "in_common"]
-
 Data = TypeVar("Data", GroundTruth, Detections)
 
 

@@ -20,8 +20,6 @@ from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.columns.lazy import Names
 from ioukit.datasets.operations.columns_in_common import filled_attributes, images_in_common, in_common
 
-__all__ = ["Classes", "Duplicates", "free_ids", "looked_up", "merge", "merge_detections", "merged_categories"]
-
 Duplicates: TypeAlias = Literal["error", "join", "first", "keep"]
 """What happens to an image that is in several data sets."""
 _Place = tuple[int, int]

@@ -16,8 +16,6 @@ from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.operations.choices import near
 
-__all__ = ["Unmapped", "remap", "remap_detections"]
-
 Unmapped: TypeAlias = Literal["keep", "drop", "error"]
 """What happens to classes that the mapping does not name."""
 

@@ -15,8 +15,6 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.images import Images
 from ioukit.datasets.operations.choices import image_positions
 
-__all__ = ["SIZES", "AreaRange", "split", "subset", "subset_detections"]
-
 AreaRange: TypeAlias = str | tuple[float, float]
 """A range of areas in square pixels, with both ends: a name of :data:`SIZES`, a text ``"low:high"``, or a pair."""
 

@@ -16,8 +16,6 @@ from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
 from ioukit.regions.rotated import RotatedBoxes
 
-__all__ = ["PredictedColumns"]
-
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]

@@ -13,18 +13,6 @@ from ioukit._arrays import on_host
 from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.regions.masks import Masks
 
-__all__ = [
-    "Prediction",
-    "Tool",
-    "array_of",
-    "boxes_or_rotated",
-    "column_of",
-    "masks_of",
-    "member_of",
-    "numbers_of",
-    "text_of",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

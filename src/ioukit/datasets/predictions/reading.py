@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["TOOLS", "from_predictions", "tool_of"]
 
 TOOLS = (
     Tool("Ultralytics (Results)", tools.is_ultralytics, tools.read_ultralytics),

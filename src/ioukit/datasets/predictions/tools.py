@@ -25,19 +25,6 @@ from ioukit.datasets.predictions.prediction import (
 from ioukit.regions.masks import Masks
 from ioukit.regions.rotated import RotatedBoxes
 
-__all__ = [
-    "is_detectron2",
-    "is_dict",
-    "is_mmdetection",
-    "is_supervision",
-    "is_ultralytics",
-    "read_detectron2",
-    "read_dict",
-    "read_mmdetection",
-    "read_supervision",
-    "read_ultralytics",
-]
-
 _BOX_KEYS = ("boxes", "bboxes")
 _CLASS_NAMES, _CORNERS = "class_name", "xyxyxyxy"  # keys of `data`
 

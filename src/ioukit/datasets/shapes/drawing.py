@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.shapes.outlines import Outline
     from ioukit.typing import FloatArray
 
-__all__ = ["CLASSES", "Scene", "check_size", "draw_scene"]
 
 CLASSES = ("circle", "ellipse", "triangle", "square", "pentagon", "star", "digit")
 """Names of the classes; a label is a position in this tuple."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Outline: TypeAlias = Callable[[FloatArray, FloatArray], NDArray[np.bool_]]
 
-__all__ = ["digit", "disc", "has_handwritten", "regular_polygon", "star"]
-
 
 def disc() -> Outline:
     """The unit disc: a circle, or an ellipse if the axes are scaled."""

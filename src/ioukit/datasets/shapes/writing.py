@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
-__all__ = ["FORMATS", "check_request", "make_shapes"]
-
 FORMATS = ("coco", "yolo")
 
 

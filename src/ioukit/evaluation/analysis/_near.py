@@ -15,8 +15,6 @@ from ioukit.evaluation.matching import rules_of
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import NEARLY_ONE, DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["Rematched", "check_rematch", "match_again", "near_pairs", "table_by_values"]
-
 _IGNORED = 1
 
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["quotient"]
-
 
 def quotient(numerator: npt.NDArray[Any], denominator: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """The quotient, NaN where the denominator is 0."""

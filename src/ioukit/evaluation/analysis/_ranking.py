@@ -12,8 +12,6 @@ import numpy.typing as npt
 from ioukit.datasets import Categories
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["Ranking", "last_of_equal", "ranking"]
-
 Rows = npt.NDArray[np.intp]
 
 

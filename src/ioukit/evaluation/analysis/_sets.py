@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["matched_edges"]
-
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 

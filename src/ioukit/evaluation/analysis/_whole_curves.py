@@ -9,8 +9,6 @@ from ioukit.evaluation.analysis.jaccard import jaccard_indices
 from ioukit.evaluation.analysis.miss_rate import MissRateCurve, miss_rate_curves
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["whole_curves"]
-
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 1000

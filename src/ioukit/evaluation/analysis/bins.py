@@ -13,8 +13,6 @@ from ioukit.evaluation.analysis._near import check_rematch, table_by_values
 from ioukit.evaluation.protocols import AreaRange
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["match_bins"]
-
 Floats = npt.NDArray[np.float64]
 
 _LEAST, _MOST = -np.finfo(np.float64).max, np.finfo(np.float64).max

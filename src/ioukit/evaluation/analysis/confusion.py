@@ -17,8 +17,6 @@ from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.protocols import AreaRange, Protocol
 from ioukit.evaluation.table import IGNORED, MatchTable, threshold_bits
 
-__all__ = ["ConfusionMatrix", "confusion_matrix"]
-
 # The largest number that the match table can count.
 _NO_CAP = 2**31 - 1
 

@@ -14,8 +14,6 @@ from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["ImageResults", "per_image"]
-
 
 @record(frozen=True, eq=False, repr=False)
 class ImageResults(Frozen):

@@ -11,8 +11,6 @@ from ioukit.evaluation.analysis._sets import matched_edges
 from ioukit.evaluation.matching import reaching_pairs
 from ioukit.evaluation.table import COVERED, MatchTable
 
-__all__ = ["JaccardIndices", "jaccard_indices"]
-
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 

@@ -16,8 +16,6 @@ from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["LRPCurve", "LRPErrors", "LRPPoint", "lrp_errors"]
-
 Floats = npt.NDArray[np.float64]
 
 

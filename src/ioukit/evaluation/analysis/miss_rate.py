@@ -12,8 +12,6 @@ from ioukit.evaluation.analysis._ranking import ranking
 from ioukit.evaluation.protocols.measures import MissRateRule
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["MissRateCurve", "MissRateCurves", "miss_rate_curves"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ from ioukit.datasets import GroundTruth
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.overlap.join import OverlapPairs, overlap_join
 
-__all__ = ["aspect_ratios", "largest_overlaps", "num_neighbours"]
-
 _ANY_OVERLAP = 1e-300
 
 

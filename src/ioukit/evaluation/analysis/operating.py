@@ -16,8 +16,6 @@ from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["AveragedPoint", "OperatingPoint", "ScoreCurve", "ScoreCurves", "score_curves"]
-
 Average: TypeAlias = Literal["micro", "macro", "weighted"]
 
 _MOST_BETA = 1e100  # its square times a count is finite

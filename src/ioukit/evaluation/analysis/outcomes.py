@@ -12,8 +12,6 @@ from ioukit._checks import check_number
 from ioukit._columns import Frozen, record
 from ioukit.evaluation.table import MatchTable, threshold_bits
 
-__all__ = ["Outcome", "Outcomes", "outcomes"]
-
 
 class Outcome(IntEnum):
     """The outcome of a detection or an object."""

@@ -29,9 +29,6 @@ from ioukit.evaluation.analysis.tide import (
 )
 from ioukit.evaluation.table import NEARLY_ONE, MatchTable, threshold_bits
 
-__all__ = ["DETECTED", "FALSE", "IGNORED_DETECTION", "IGNORED_OBJECT", "MISSED", "NOT_COUNTED", "NO_ERROR", "TRUE"]
-__all__ += ["OutcomesByScore", "Overlaps"]
-
 DETECTED, TRUE, FALSE, MISSED, IGNORED_OBJECT, IGNORED_DETECTION = range(6)
 """The kinds of objects and detections, as the scripts of the pages number them, too."""
 NOT_COUNTED = 6

@@ -16,8 +16,6 @@ from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.protocols import AreaRange
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["RecallCurves", "match_proposals", "recall_curves"]
-
 Floats = npt.NDArray[np.float64]
 _UNBOUNDED = float(np.finfo(np.float64).max)
 

@@ -15,9 +15,6 @@ from ioukit._columns import Frozen, record
 from ioukit.evaluation.analysis._near import near_pairs
 from ioukit.evaluation.table import NEARLY_ONE, MatchTable, NearPairs
 
-__all__ = ["BACKGROUND_THRESHOLD", "ERROR_KINDS", "ErrorKinds", "error_kinds"]
-__all__ += ["best_overlaps", "kinds_of_false_positives"]
-
 ERROR_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed")
 """The kinds of errors; the last is an error of objects, the others are errors of detections."""
 

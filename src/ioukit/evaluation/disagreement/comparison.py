@@ -17,8 +17,6 @@ from ioukit.evaluation.protocols import PROTOCOLS, Protocol
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["ProtocolComparison", "ProtocolResult", "compare_protocols"]
-
 
 @dataclass(frozen=True, eq=False)
 class ProtocolResult:

@@ -13,8 +13,6 @@ from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.summary import averaged, in_group, select
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["ClassMove", "ImageMove", "class_moves", "image_moves"]
-
 Counts: TypeAlias = npt.NDArray[np.int64]
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from ioukit.evaluation.protocols import AreaRange, Measure, Protocol, find_protocol
 
-__all__ = ["measure_of", "protocol_of", "rules_of_number"]
-
 
 def protocol_of(given: Protocol | str) -> Protocol:
     """A protocol, given by itself or by its name in :data:`PROTOCOLS`.

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from ioukit.evaluation.protocols import NO_CAP, Protocol
 
-__all__ = ["RULES", "Rule"]
-
 
 class Rule(NamedTuple):
     """A rule of the evaluation: one field of a protocol, or a few that mean something only together."""

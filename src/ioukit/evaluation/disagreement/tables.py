@@ -7,8 +7,6 @@ from collections.abc import Collection, Sequence
 
 _LEAST = 5e-5  # with four digits, a smaller difference would look like 0
 
-__all__ = ["defined", "lines_of", "number", "signed"]
-
 
 def number(value: float) -> str:
     """A number of a table, ``-`` where it is undefined."""

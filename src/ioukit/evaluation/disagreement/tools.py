@@ -10,8 +10,6 @@ import numpy as np
 
 from ioukit.evaluation.protocols import PROTOCOLS, Protocol
 
-__all__ = ["TOOLS", "Tool", "find_tool"]
-
 
 def _no_changes() -> dict[str, Any]:
     return {}

@@ -21,7 +21,6 @@ from ioukit.evaluation.table import MatchTable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["ProtocolDifference", "RuleStep", "explain_difference"]
 
 _SHOWN = 5e-5  # a smaller share is 0.0000 in the table
 

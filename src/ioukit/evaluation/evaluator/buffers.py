@@ -11,8 +11,6 @@ from ioukit.evaluation.evaluator.rows import Rows
 from ioukit.regions.formats import convert
 from ioukit.typing import BoxFormat
 
-__all__ = ["GrowingColumn", "GrowingRows"]
-
 _CHUNK = 8192
 """Rows that a piece of memory holds."""
 _MISSING = {"crowd": np.array(False), "areas": np.array(np.nan, np.float32)}

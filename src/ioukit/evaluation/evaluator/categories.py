@@ -13,8 +13,6 @@ from ioukit.datasets.columns.images import listed_categories
 from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.evaluation.evaluator.values import place_of
 
-__all__ = ["KnownCategories", "given_categories"]
-
 _LARGEST_TABLE = 1 << 16
 
 

@@ -21,9 +21,6 @@ from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import MatchTable
 from ioukit.typing import BoxFormat
 
-__all__ = ["CollectedImages", "Settings"]
-
-
 _AT_ONCE = 1 << 16
 """So many rows are matched at a time."""
 

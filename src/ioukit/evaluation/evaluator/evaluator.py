@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import BoxFormat
 
-__all__ = ["Evaluator"]
-
 
 class Evaluator:
     """An evaluation that grows batch by batch, for training and validation loops.

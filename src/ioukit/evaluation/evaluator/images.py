@@ -10,8 +10,6 @@ import numpy as np
 from ioukit._arrays import as_numpy, library_of
 from ioukit.datasets.formats.text_files import abbreviate, refuse
 
-__all__ = ["ImageIds"]
-
 Labels = list[int] | list[str]
 
 

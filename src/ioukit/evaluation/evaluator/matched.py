@@ -8,8 +8,6 @@ from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.datasets.formats.text_files import refuse
 from ioukit.evaluation.table import MatchTable
 
-__all__ = ["MatchedParts", "numbered_on"]
-
 _MOST_PARTS = 64
 """So many tables of updates are added to one, so that they take no more than their rows."""
 

@@ -20,8 +20,6 @@ from ioukit.regions.boxes import Boxes
 from ioukit.regions.formats import convert
 from ioukit.typing import BoxFormat
 
-__all__ = ["Reader", "Records"]
-
 _SAFE = 2.0**51  # sides of boxes with such coordinates stay below 2**53
 _OPTIONAL = {"predictions": (), "targets": ("iscrowd", "area")}
 

@@ -19,8 +19,6 @@ from ioukit.regions.masks import Masks
 from ioukit.regions.regions import Regions
 from ioukit.typing import BoxFormat
 
-__all__ = ["RegionReader"]
-
 _MASKS, _KEYPOINTS = "Masks", "keypoints"
 
 

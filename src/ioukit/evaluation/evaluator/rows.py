@@ -13,8 +13,6 @@ from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.regions.formats import convert
 from ioukit.typing import BoxFormat
 
-__all__ = ["Rows", "data_of"]
-
 
 @dataclass
 class Rows:

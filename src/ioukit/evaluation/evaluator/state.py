@@ -22,11 +22,6 @@ from ioukit.evaluation.evaluator.matched import numbered_on
 from ioukit.evaluation.table import MatchTable
 from ioukit.evaluation.table_file import pack_table, unpack_table
 
-__all__ = [
-    "Gather", "State", "checked_messages", "common_table", "failure_message", "gather_by_torch", "packed_state",
-    "state_message", "unpacked_state",
-]  # fmt: skip
-
 _FORMAT = "ioukit evaluator"
 _VERSION = 1
 _FAILED, _STATE = b"failed\n", b"state\n"

@@ -14,8 +14,6 @@ from ioukit.evaluation.evaluator.categories import KnownCategories
 from ioukit.regions.boxes import Boxes
 from ioukit.regions.rotated import RotatedBoxes
 
-__all__ = ["are_of_tools", "dicts_of_tools"]
-
 
 def are_of_tools(predictions: Sequence[Any]) -> bool:
     """Whether the first prediction is an object of a tool, and not a dict that `update` reads itself."""

@@ -13,9 +13,6 @@ import numpy.typing as npt
 from ioukit._arrays import as_numpy, library_of
 from ioukit.datasets.formats.text_files import refuse
 
-__all__ = ["Joined", "Member", "joined", "place_of"]
-
-
 _LARGEST = 2**63 - 1
 
 

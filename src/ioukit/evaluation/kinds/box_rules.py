@@ -8,8 +8,6 @@ import numpy.typing as npt
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison
 
-__all__ = ["image_sizes", "with_aspect_ratio"]
-
 Floats = npt.NDArray[np.float64]
 
 _IMAGE_SIZE = "image_size"

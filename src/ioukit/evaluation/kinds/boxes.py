@@ -5,8 +5,6 @@ from __future__ import annotations
 from ioukit._boundary import BoxColumns
 from ioukit.evaluation.kinds.kind import Comparison, Kind
 
-__all__ = ["BBOX"]
-
 
 def _columns(compared: Comparison) -> BoxColumns:
     protocol = compared.protocol

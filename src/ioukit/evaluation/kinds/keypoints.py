@@ -17,8 +17,6 @@ from ioukit.evaluation.kinds.kind import Comparison, Kind, Rows, column_of, imag
 from ioukit.evaluation.outlines.keypoints import keypoint_outlines
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
 
-__all__ = ["COCO_SIGMAS", "columns", "keypoint_similarity", "keypoints_kind"]
-
 Floats = npt.NDArray[np.float64]
 
 COCO_SIGMAS = tuple(

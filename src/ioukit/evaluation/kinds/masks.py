@@ -13,8 +13,6 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, Rows, candidate_pairs, column_of
 
-__all__ = ["boundary_columns", "columns"]
-
 
 def _masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
     """The masks of the objects and of the detections; ``name`` is the name of the kind."""

@@ -8,8 +8,6 @@ from ioukit.evaluation.kinds.boxes import BBOX
 from ioukit.evaluation.kinds.kind import Kind, region_kind
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
 
-__all__ = ["REGION_KINDS", "find_kind", "register_kind"]
-
 REGION_KINDS: Register[Kind] = Register("kind of region")
 """The kinds by name."""
 

@@ -8,8 +8,6 @@ from ioukit._boundary import PairColumns
 from ioukit.evaluation.kinds.kind import Comparison, column_of, image_pairs, measured_pairs
 from ioukit.overlap.rotated import elementwise_probiou
 
-__all__ = ["bird_eye_columns", "probiou_columns"]
-
 
 def probiou_columns(compared: Comparison) -> PairColumns:
     """ProbIoU of all pairs of one image, as boxes that do not meet have one, too. Crowds have no rule of their own."""

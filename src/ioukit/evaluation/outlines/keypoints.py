@@ -14,8 +14,6 @@ from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.columns.skeletons import SKELETON
 from ioukit.evaluation.outlines.outline import Outline, Outlines
 
-__all__ = ["COCO_SKELETON", "keypoint_outlines", "point_outlines"]
-
 Floats = npt.NDArray[np.float64]
 Edges = npt.NDArray[np.int64]
 

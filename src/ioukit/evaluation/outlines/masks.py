@@ -14,8 +14,6 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.evaluation.outlines.outline import Outline, Outlines
 from ioukit.regions.masks import Masks
 
-__all__ = ["mask_outlines", "simplified", "traced", "traced_masks"]
-
 Floats = npt.NDArray[np.float64]
 
 

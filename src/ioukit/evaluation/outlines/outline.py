@@ -10,8 +10,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Outline", "Outlines", "View", "box_outlines", "corner_outlines", "grid_step", "ground_frame"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 View: TypeAlias = Literal["image", "ground"]

@@ -14,8 +14,6 @@ from ioukit.regions.polygons import Polygons
 from ioukit.regions.regions import Regions
 from ioukit.regions.rotated import RotatedBoxes
 
-__all__ = ["region_outlines"]
-
 Floats = npt.NDArray[np.float64]
 
 _HEADING = 0.15  # how far the line of the heading reaches beyond the front, as a part of the length

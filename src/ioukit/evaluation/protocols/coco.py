@@ -14,7 +14,6 @@ from ioukit.evaluation.protocols.protocol import Protocol, register_measure_rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["COCO", "COCO_KEYPOINTS", "coco_measures", "keypoint_measures"]
 
 _SIZES = {"small": "s", "medium": "m", "large": "l"}
 """The suffixes that COCO's area ranges have in AP and AR."""

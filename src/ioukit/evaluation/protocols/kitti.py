@@ -13,7 +13,6 @@ from ioukit.evaluation.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["KITTI", "KITTI_R11", "kitti_measures"]
 
 _LINE = " Average Precision | {classes:<14} | {label:<8} = {{value:.4f}}"
 _WORDS = {

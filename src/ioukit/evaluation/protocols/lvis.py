@@ -12,7 +12,6 @@ from ioukit.evaluation.protocols.protocol import Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LVIS", "LVIS_FIXED", "lvis_measures"]
 
 _SIZES = {"small": "s", "medium": "m", "large": "l"}
 

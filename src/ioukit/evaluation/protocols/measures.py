@@ -11,8 +11,6 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from ioukit._checks import check_choice
 
-__all__ = ["LOG_AVERAGE_MISS_RATE", "MR2", "Measure", "MissRateRule", "checked_measures", "checked_miss_rate"]
-
 _FPPI = tuple(10.0 ** (place / 4 - 2) for place in range(9))
 
 Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "precision", "F1"]

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from ioukit._checks import check_number
 
-__all__ = ["ObjectChoice", "ObjectLimit"]
-
 
 class ObjectLimit(NamedTuple):
     """Objects with a high value of an attribute are ignored."""

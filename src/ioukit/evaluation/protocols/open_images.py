@@ -8,8 +8,6 @@ from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.parts import AreaRange, IgnoreRule
 
-__all__ = ["OPEN_IMAGES", "OPEN_IMAGES_CHALLENGE"]
-
 
 def _mean(prefix: str) -> tuple[Measure, ...]:
     return (

@@ -19,7 +19,6 @@ from ioukit.evaluation.protocols.registry import find_protocol
 if TYPE_CHECKING:
     import os
 
-__all__ = ["PROTOCOL_FILES", "read_protocol"]
 
 PROTOCOL_FILES = (".toml", ".json")
 """The suffixes of files with a protocol."""

@@ -23,16 +23,6 @@ from ioukit.evaluation.protocols.measures import MR2, MissRateRule, checked_miss
 if TYPE_CHECKING:
     from ioukit.evaluation.protocols.object_choice import ObjectChoice
 
-__all__ = [
-    "NO_CAP",
-    "AreaRange",
-    "BoxRules",
-    "CountRules",
-    "IgnoreRule",
-    "MatchRules",
-    "NumberRules",
-    "ValueRange",
-]
 
 NO_CAP = 2**31 - 1
 """A cap that no number of detections exceeds."""

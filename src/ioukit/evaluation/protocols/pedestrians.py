@@ -9,8 +9,6 @@ from ioukit.evaluation.protocols.measures import LOG_AVERAGE_MISS_RATE, Measure,
 from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule, ValueRange
 from ioukit.evaluation.protocols.protocol import Protocol
 
-__all__ = ["CALTECH", "CROWDHUMAN", "WIDER_FACE"]
-
 CROWDHUMAN = Protocol(
     name="CrowdHuman",
     iou_thresholds=(0.5,),

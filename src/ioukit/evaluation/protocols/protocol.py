@@ -21,8 +21,6 @@ from ioukit.evaluation.protocols.parts import (
     NumberRules,
 )
 
-__all__ = ["MEASURE_RULES", "Protocol", "register_measure_rule"]
-
 _OF_ALL_POINTS = ("trapezoid_from_first", "score_steps")
 """Integrals that read all points of a curve, as they are."""
 _PARTS = (MatchRules, CountRules, NumberRules, BoxRules)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from ioukit._register import Register
 from ioukit.evaluation.protocols.protocol import Protocol
 
-__all__ = ["PROTOCOLS", "check_protocol", "find_protocol", "register_protocol"]
-
-
 PROTOCOLS: Register[Protocol] = Register("protocol")
 """The protocols by name, in lower case."""
 

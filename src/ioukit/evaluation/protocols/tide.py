@@ -8,8 +8,6 @@ from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.parts import AreaRange, IgnoreRule
 
-__all__ = ["TIDE"]
-
 TIDE = COCO.replace(
     name="TIDE",
     iou_thresholds=(0.5,),

@@ -8,8 +8,6 @@ from ioukit.evaluation.protocols.coco import COCO
 from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.parts import AreaRange
 
-__all__ = ["ULTRALYTICS", "ULTRALYTICS_8_3"]
-
 ULTRALYTICS = COCO.replace(
     name="Ultralytics",
     max_dets=(300,),

@@ -11,8 +11,6 @@ from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule
 from ioukit.evaluation.protocols.protocol import Protocol
 
-__all__ = ["DOTA_TASK1", "DOTA_TASK2", "VOC2007", "VOC2012"]
-
 VOC2007 = Protocol(
     name="VOC2007",
     iou_thresholds=(0.5,),

@@ -29,8 +29,6 @@ from ioukit.evaluation.segmentation.panoptic_inputs import (
 )
 from ioukit.evaluation.segmentation.panoptic_results import PanopticOutcomes, PanopticQuality
 
-__all__ = ["OutcomeRow", "PairAreas", "match_image", "pair_areas", "panoptic_quality"]
-
 # Number of waiting images per thread: enough to keep the threads busy, and few enough to fit in memory.
 _WAITING = 8
 

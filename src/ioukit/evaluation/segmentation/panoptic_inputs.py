@@ -14,8 +14,6 @@ from ioukit.datasets import Categories
 from ioukit.datasets.formats.panoptic_png import SegmentMap, read_png
 from ioukit.errors import DatasetError
 
-__all__ = ["PanopticData", "PanopticImage", "PanopticSet", "Segment", "open_set", "read_categories", "read_segments"]
-
 PanopticData: TypeAlias = str | os.PathLike[str] | Mapping[Any, tuple[Any, Sequence[Mapping[str, Any]]]]
 """A COCO panoptic JSON file, or ``{image_id: (segment ids, segments_info)}``."""
 

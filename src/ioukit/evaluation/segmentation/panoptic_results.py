@@ -18,8 +18,6 @@ from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.class_results import ClassResults
 
-__all__ = ["PanopticAverage", "PanopticClass", "PanopticOutcomes", "PanopticQuality"]
-
 Counts = npt.NDArray[np.int64]
 
 

@@ -17,8 +17,6 @@ from ioukit._columns import Frozen, record
 from ioukit._optional import import_extra
 from ioukit.errors import DatasetError
 
-__all__ = ["SemanticIoU", "semantic_iou"]
-
 Labels: TypeAlias = npt.ArrayLike | str | os.PathLike[str]
 """(H, W) integer classes, or a PNG file of them."""
 Floats = npt.NDArray[np.float64]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ColumnType", "ResultColumn", "Source", "Values", "missing", "numbers", "of_rows", "texts"]
 
 ColumnType: TypeAlias = Literal["integer", "number", "text", "flag", "id"]
 

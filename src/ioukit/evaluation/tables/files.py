@@ -21,7 +21,6 @@ from ioukit.evaluation.tables.register import TABLES
 if TYPE_CHECKING:
     from ioukit.evaluation.tables.columns import Values
 
-__all__ = ["TableFormat", "write_tables"]
 
 TableFormat: TypeAlias = Literal["csv", "parquet"]
 

@@ -21,8 +21,6 @@ from ioukit.evaluation.tables.values import (
 if TYPE_CHECKING:
     from ioukit.evaluation.tables.columns import Source
 
-__all__ = ["TABLES", "ResultTable"]
-
 
 @dataclass(frozen=True)
 class ResultTable:

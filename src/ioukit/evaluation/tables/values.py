@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation.protocols import Protocol
     from ioukit.evaluation.tables.columns import Source
 
-__all__ = [
-    "OUTCOMES",
-    "curve_columns",
-    "per_class_columns",
-    "per_detection_columns",
-    "per_image_columns",
-    "per_object_columns",
-    "point_columns",
-    "rates",
-    "summary_columns",
-]
-
 
 def rates(tp: NDArray[np.int64], fp: NDArray[np.int64], fn: NDArray[np.int64]) -> dict[str, Values]:
     """Counts, and the ratios computed from them."""

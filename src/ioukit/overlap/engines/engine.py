@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from ioukit.regions._by_kind import Kind
     from ioukit.typing import FloatArray
 
-__all__ = [
-    "Engine",
-    "Outlined",
-    "check_measure",
-    "elementwise",
-    "engine_of",
-    "giou_of",
-    "pairwise",
-    "register_engine",
-]
 
 _OF_REGIONS = [row.name for row in VARIANTS if row.of_regions]
 

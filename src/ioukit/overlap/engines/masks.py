@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ioukit.regions import Masks
     from ioukit.typing import FloatArray
 
-__all__ = ["check_same_sizes", "elementwise", "pairs", "pairwise"]
-
 
 def pairwise(
     measure: str, first: Masks, second: Masks, threads: int, crowd: NDArray[np.bool_] | None = None

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-__all__ = ["check", "elementwise", "giou", "pairs", "pairwise"]
 
 _NAMES = ("boxes1[{}]", "boxes2[{}]")  # what messages call a row of each set
 _CROSSED = 1e-9  # a path may go around this part of its area twice, or the wrong way, because of rounding

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Turned: TypeAlias = RotatedBoxes | Boxes3D
 
-__all__ = ["BOXES3D", "ROTATED", "TurnedEngine"]
-
 
 class TurnedEngine(NamedTuple):
     """An `Engine` over three native functions. Each set has its own unit and sense, and in space its own z."""

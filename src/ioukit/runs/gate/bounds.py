@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
     from ioukit.statistics.resampling import ImageGroups
 
-__all__ = ["Bounds", "Evidence", "gathered", "replicates_needed"]
 
 _FEWEST, _MOST = 1000, 200_000
 _BEYOND = 10  # replicates that must lie beyond a bound, so that it does not depend on a few of them

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
     from ioukit.runs.gate.bounds import Bounds
 
-__all__ = ["check_rules"]
-
 
 def check_rules(
     candidate: Evaluation,

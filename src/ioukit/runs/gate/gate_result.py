@@ -9,8 +9,6 @@ from typing import Any, Literal, TypeAlias
 from ioukit._plain_values import plain_value, plain_values
 from ioukit.runs.gate.rules import Rule
 
-__all__ = ["EXIT_CODES", "Finding", "GateResult", "Outcome", "RuleCheck", "RuleResult", "shown_check", "shown_number"]
-
 Outcome: TypeAlias = Literal["passed", "broken", "undecided"]
 Finding: TypeAlias = Literal["holds", "broken", "in doubt", "undefined"]
 EXIT_CODES: dict[Outcome, int] = {"passed": 0, "broken": 1, "undecided": 2}

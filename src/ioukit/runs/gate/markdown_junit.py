@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ioukit.runs.gate.gate_result import GateResult, RuleResult
 
-__all__ = ["gate_junit", "gate_markdown"]
 
 _MOST_CHECKS = 50  # of a rule, in a table
 _OUTCOMES = {"passed": "passed", "broken": "**broken**", "undecided": "**undecided**"}

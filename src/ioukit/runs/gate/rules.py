@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import Protocol
 
-__all__ = ["BOUNDS", "Doubt", "Rule", "Rules", "default_rules", "read_rules"]
 
 Doubt: TypeAlias = Literal["pass", "fail", "undecided"]
 BOUNDS = ("may_fall_by", "may_rise_by", "at_least", "at_most")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["InputFile", "hashed_inputs"]
 
 _IMAGES = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".mp4", ".avi", ".mov"))
 _PIECE = 1 << 20

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import Evaluation, MatchTable
 
-__all__ = ["Ledger", "checked", "sha256_of", "stored_table", "table_of"]
 
 _TIMEOUT = 60.0
 _NEAR = 0.1

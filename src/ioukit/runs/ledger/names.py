@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["Reference", "check_name", "check_tags", "check_values", "parse_reference"]
-
 _LONGEST = 500  # characters
 _LONGEST_TAG = 10_000
 _REFERENCE = re.compile(r"(.*)@(-?[0-9]{1,18})", re.DOTALL)

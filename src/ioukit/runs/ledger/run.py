@@ -16,7 +16,6 @@ from ioukit.runs.ledger.input_files import InputFile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["COLUMNS", "Run", "run_of_row", "stored_numbers"]
 
 COLUMNS = (
     "id", "uid", "name", "number", "created", "protocol", "iou_type", "dropped", "tags", "user_values", "summary",

@@ -9,7 +9,6 @@ from ioukit._database import Schema
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["APPLICATION_ID", "SCHEMA", "VERSION"]
 
 APPLICATION_ID = 0x494F554B
 """What SQLite stores in the header of the file to tell whose it is: ``IOUK`` in ASCII."""

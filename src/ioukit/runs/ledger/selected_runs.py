@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from ioukit.runs.ledger.run import Run
 
-__all__ = ["number_of", "selected"]
 
 _TEXTS = ("name", "created")
 

@@ -26,8 +26,6 @@ from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
 from ioukit.scale.work import WorkFolder, remove_folder, work_folder
 
-__all__ = ["evaluate_here"]
-
 R = TypeVar("R")
 
 

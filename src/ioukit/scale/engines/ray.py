@@ -19,8 +19,6 @@ from ioukit.scale.stages import curves_of
 from ioukit.scale.stored_table import StoredTable
 from ioukit.scale.work import remove_folder
 
-__all__ = ["evaluate_on_ray"]
-
 _GRACE = 30.0
 """Seconds in which the conductor has to say what is late."""
 

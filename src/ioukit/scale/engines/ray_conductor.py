@@ -46,8 +46,6 @@ from ioukit.scale.requests import Prepared, Request, check_ground_truth, prepare
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, work_folder
 
-__all__ = ["FAN_IN", "Kept", "Outcome", "conduct"]
-
 FAN_IN = 64
 """Parts whose runs one task merges; more parts are merged in a tree."""
 _GROUPS_PER_CORE = 2

@@ -22,22 +22,6 @@ from ioukit.scale.stages import draw, match_part, split
 from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
 
-__all__ = [
-    "GroupRuns",
-    "SplitRows",
-    "add_counts",
-    "check_tables",
-    "combine_runs",
-    "count_step",
-    "cut_step",
-    "draw_joined",
-    "draw_of_files",
-    "draw_of_runs",
-    "match_step",
-    "named_part",
-    "split_step",
-]
-
 Bytes = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64]
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from ioukit._optional import import_extra
 
-__all__ = ["STALLED_AFTER", "Connection", "Deadline", "Task", "Tasks", "call", "cores_of", "value_of"]
-
 STALLED_AFTER = 1800.0
 """Seconds in which at least one task has to end."""
 _ANSWER = 10.0

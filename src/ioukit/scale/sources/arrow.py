@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from ioukit.scale.sources.places import FilePlace
     from ioukit.scale.sources.source import Cut
 
-__all__ = ["ArrowPiece", "ParquetPiece", "pieces_of_arrow", "pieces_of_parquet"]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class _TypedPiece(Piece):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.formats.table_columns import BoxLayout
 
-__all__ = ["open_detections"]
 
 Opener = Callable[[Sequence[FilePlace], Reading, KnownNames, Cut], list[Piece]]
 

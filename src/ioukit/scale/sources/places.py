@@ -13,8 +13,6 @@ from typing import Any
 from ioukit._optional import import_extra
 from ioukit.errors import DatasetError
 
-__all__ = ["FilePlace", "find_files"]
-
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _RETRY = "retry_limit_seconds"
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"

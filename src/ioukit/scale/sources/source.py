@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections
     from ioukit.datasets.formats.known_names import KnownNames
 
-__all__ = ["Cut", "DetectionSource", "MemoryPiece", "Piece", "batches_of", "digest_of", "pieces_of_detections"]
 
 _BYTES_A_ROW = 64
 """Of image, category, box and score."""

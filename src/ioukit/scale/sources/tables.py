@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.known_names import KnownNames
     from ioukit.datasets.formats.table_rows import Reading
 
-__all__ = ["columns_to_read", "settled"]
 
 _NUMBER = re.compile(r"-?\d+")
 

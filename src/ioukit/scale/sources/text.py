@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ioukit.scale.sources.places import FilePlace
     from ioukit.scale.sources.source import Cut
 
-__all__ = ["CocoPiece", "CsvPiece", "UnpackedPiece", "pieces_of_coco", "pieces_of_csv"]
 
 _CSV_PART_BYTES = 16 << 20
 _LEAST_CSV_ROW_BYTES = 30

@@ -11,8 +11,6 @@ from ioukit._checks import check_count, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import MatchTable, Measure
 
-__all__ = ["Influence", "Influential"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Unit: TypeAlias = Literal["detection", "object", "image"]
 

@@ -17,8 +17,6 @@ from ioukit.statistics import replicate
 from ioukit.statistics.influence.influences import Influence
 from ioukit.statistics.influence.scene import outside_range, unverified_without
 
-__all__ = ["detection_influence", "image_influence", "object_influence"]
-
 Given: TypeAlias = "Evaluation | MatchTable"
 LeftOut: TypeAlias = Literal["detections", "objects", "images"]
 

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from ioukit.datasets import IdLists
 from ioukit.evaluation import Evaluation, MatchTable
 
-__all__ = ["outside_range", "unverified_without"]
-
 BoolArray = npt.NDArray[np.bool_]
 
 _LARGEST_AREA = 1e10  # the end of COCO's range of all areas

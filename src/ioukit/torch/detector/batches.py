@@ -18,8 +18,6 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from ioukit._optional import import_extra
 from ioukit.torch.detector.data import Data, Pixels, open_image
 
-__all__ = ["NO_AUGMENTATION", "Augmentation", "Batch", "Sample", "Samples", "collate", "loader"]
-
 GREY = 114  # the value of pixels that no image covers
 LEAST_VISIBLE = 0.1  # the smallest fraction of a box that an augmentation may leave; below it the box is dropped
 LEAST_SIDE = 1.0  # the shortest side of a box, in pixels

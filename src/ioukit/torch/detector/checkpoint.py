@@ -15,8 +15,6 @@ from ioukit._output import whole_file, write_whole
 from ioukit.torch.detector.devices import choose_device
 from ioukit.torch.detector.model import YOLO, Config
 
-__all__ = ["load_model", "load_state", "save_model", "save_state"]
-
 FORMAT = "ioukit-yolo-1"
 
 

@@ -20,8 +20,6 @@ from torch.nn import functional
 
 from ioukit.torch.detector.model import YOLO, AnchorMaps
 
-__all__ = ["DarknetNetwork", "Section", "load_backbone_and_heads", "load_weights", "read_cfg"]
-
 KINDS = ("convolutional", "shortcut", "route", "upsample", "maxpool", "yolo")
 
 

@@ -14,8 +14,6 @@ from ioukit.anchors import anchor_boxes, decode_ltrb, decode_yolov3, expected_di
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
 from ioukit.typing import FloatArray
 
-__all__ = ["Predictions", "Priors", "decode", "decode_anchor_boxes", "decode_free_boxes", "priors"]
-
 # exp(9) is 8,000 times the anchor, larger than any object; a larger exponent could overflow.
 LARGEST_LOG_SIZE = 9.0
 

@@ -10,8 +10,6 @@ from datetime import timedelta
 
 import torch
 
-__all__ = ["Processes", "choose_device", "fast_in_bfloat16", "processes"]
-
 
 @dataclass(frozen=True)
 class Processes:

@@ -13,8 +13,6 @@ from ioukit.torch.detector.data import Pixels, open_image
 from ioukit.torch.detector.predict import Result
 from ioukit.typing import FloatArray
 
-__all__ = ["draw"]
-
 # The palette of Okabe and Ito, which people with any colour vision can tell apart.
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (0, 0, 0))
 BLACK, WHITE = (0, 0, 0), (255, 255, 255)

@@ -12,8 +12,6 @@ from ioukit._output import whole_file
 from ioukit.torch.detector.decoding import Predictions, decode
 from ioukit.torch.detector.model import STRIDES, YOLO
 
-__all__ = ["export_onnx"]
-
 
 class _Exported(nn.Module):
     """From images within [0, 1] to the boxes and scores of all predictions."""

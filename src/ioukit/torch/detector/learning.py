@@ -27,8 +27,6 @@ from ioukit.torch.detector.batches import Batch
 from ioukit.torch.detector.decoding import Priors, decode_anchor_boxes, decode_free_boxes, priors
 from ioukit.torch.detector.model import STRIDES, AnchorMaps, Config, FreeMaps
 
-__all__ = ["ASSIGNERS", "BOX_LOSSES", "ImagePredictions", "Learning", "Objects", "all_finite"]
-
 
 class ImagePredictions(NamedTuple):
     """The P predictions for one image, without gradients, for the assigner.

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from ioukit._output import write_whole
 
-__all__ = ["Epoch", "to_tensorboard", "write_log"]
-
 
 @dataclass(frozen=True)
 class Epoch:

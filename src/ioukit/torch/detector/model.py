@@ -25,8 +25,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-__all__ = ["FPN", "STRIDES", "YOLO", "AnchorHead", "AnchorMaps", "Config", "Darknet53", "FreeHead", "FreeMaps"]
-
 STRIDES = (8, 16, 32)
 
 # The nine anchors of YOLOv3 for COCO, in pixels of a 416 x 416 image: three per stride, the finest map first.

@@ -21,8 +21,6 @@ from ioukit.torch.detector.data import SUFFIXES, Data, OnInvalid, Pixels, check_
 from ioukit.torch.detector.decoding import decode
 from ioukit.torch.detector.model import YOLO
 
-__all__ = ["FoundBoxes", "Result", "detections_of", "images_in", "predict", "to_coco"]
-
 
 @dataclass(frozen=True, eq=False)
 class FoundBoxes:

@@ -16,8 +16,6 @@ from ioukit._arrays import namespace_of, shared_with_numpy
 from ioukit.losses._pairs import FUSED, TrainingPairs
 from ioukit.overlap._agnostic import FORMULAS
 
-__all__ = ["fused_loss"]
-
 # Other subclasses of tensors may have no memory of their own, or intercept each operation.
 _PLAIN = (Tensor, torch.nn.Parameter)
 

@@ -13,8 +13,6 @@ from ioukit.losses import ciou_loss
 from ioukit.losses._pairs import Reduction, reduced
 from ioukit.typing import BoxFormat
 
-__all__ = ["dfl_loss", "objectness_loss", "yolo_box_loss"]
-
 _ULTRALYTICS_MARGIN = 0.01  # keeps the upper bin below the last one
 
 

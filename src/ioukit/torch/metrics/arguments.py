@@ -14,8 +14,6 @@ import torch
 
 from ioukit.evaluation.protocols import COCO, Protocol
 
-__all__ = ["BACKENDS", "Arguments", "Task", "checked_kinds"]
-
 _BOX_FORMATS = ("xyxy", "xywh", "cxcywh")
 _KINDS = ("segm", "bbox")
 _AVERAGES = ("macro", "micro")

@@ -20,8 +20,6 @@ from ioukit.torch.metrics.arguments import checked_kinds
 from ioukit.torch.metrics.inputs import Side
 from ioukit.torch.metrics.packing import packed, unpacked
 
-__all__ = ["packed_sides", "read_files", "write_files"]
-
 _NO_BOX: dict[str, Any] = {"bbox": [0, 0, 0, 0]}
 _COLUMNS = ("counts", "labels", "boxes", "scores", "crowd", "given_areas")
 

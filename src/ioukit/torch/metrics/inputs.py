@@ -13,8 +13,6 @@ import torch
 from ioukit.evaluation.evaluator.values import place_of
 from ioukit.regions.masks import Masks
 
-__all__ = ["Side", "check_inputs", "detection_side", "target_side"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -22,8 +22,6 @@ import_extra("torchmetrics", extra="torch", needed_by="ioukit.torch.MeanAverageP
 from torchmetrics import Metric  # noqa: E402 - the line above raises a clear error if TorchMetrics is missing
 from torchmetrics.utilities.distributed import gather_all_tensors  # noqa: E402
 
-__all__ = ["MeanAveragePrecision"]
-
 Batch = Sequence[dict[str, Tensor]]
 
 

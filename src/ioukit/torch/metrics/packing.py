@@ -18,8 +18,6 @@ from ioukit.datasets import Categories
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-__all__ = ["Packed", "joined_table", "packed", "table_columns", "unpacked"]
-
 Bytes = npt.NDArray[np.uint8]
 _ALIGNED = 8  # columns begin at multiples of this number, so that they are read in place
 _ROWS: dict[str, Any] = {"detections": DetectionRows, "objects": ObjectRows, "pairs": PairRows, "near": NearPairs}

@@ -14,8 +14,6 @@ from ioukit.evaluation.table import MatchTable
 from ioukit.torch.metrics.arguments import Arguments
 from ioukit.torch.metrics.tables import MatchedImages
 
-__all__ = ["results"]
-
 Floats = npt.NDArray[np.float64]
 _SIZES = {"small": 1, "medium": 2, "large": 3}
 """The places of the area ranges of COCO; place 0 has all areas."""

@@ -17,8 +17,6 @@ from ioukit.torch.metrics.arguments import Arguments, Task
 from ioukit.torch.metrics.inputs import Side
 from ioukit.torch.metrics.packing import joined_table, packed, table_columns, unpacked
 
-__all__ = ["MatchedImages", "matched", "merged"]
-
 _MANY = 4096
 """Detections from which matching is worth all threads."""
 

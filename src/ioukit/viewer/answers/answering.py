@@ -22,7 +22,6 @@ from ioukit.viewer.answers.values import finite_or_none
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
 
-__all__ = ["Answer", "Counts", "answer"]
 
 Flags = npt.NDArray[np.bool_]
 

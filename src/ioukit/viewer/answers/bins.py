@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["IOU_EDGES", "bins_of", "even_edges", "largest_of", "size_edges"]
-
 _BINS = 40
 _MOST_SIZE = 2.0**100  # so that all bins of sizes are bytes
 _ROWS = 1 << 18  # at once, so that what is computed of them stays in the cache

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Categories
     from ioukit.evaluation import Evaluation, MatchTable, Protocol
 
-__all__ = ["MOST_MODELS", "Collection", "Model", "Recent", "best_score"]
 
 MOST_MODELS = 3
 _NEAR = 0.1  # the background threshold of TIDE

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.table_sources import Table
     from ioukit.slices.columns import Values
 
-__all__ = ["MOST_COLUMNS", "UserColumns", "principal_components", "user_columns"]
 
 MOST_COLUMNS = 64
 """The most columns of a table that are shown."""

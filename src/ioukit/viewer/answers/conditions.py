@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
     from ioukit.viewer.answers.values import Value
 
-__all__ = ["Condition", "Key", "Tagged", "check_filter", "column_called", "conditions_on_images", "conditions_on_marks"]
-__all__ += ["among", "keys_of_marks"]
 
 Codes = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]

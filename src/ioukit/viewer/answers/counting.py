@@ -18,8 +18,6 @@ import numpy.typing as npt
 from ioukit.viewer.answers.conditions import Key, keys_of_marks
 from ioukit.viewer.answers.selecting import Failures, Selection
 
-__all__ = ["Histogram", "facets_and_histograms"]
-
 _ROWS = 1 << 16  # at once, so that what is computed of them stays in the cache
 _MOST_VALUES = 2048  # of keys that are counted as one number: 16 kB of counts. A choice, not a measurement
 

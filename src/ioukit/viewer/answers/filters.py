@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
 
-__all__ = ["BACKGROUND", "CHANGES", "OUTCOMES", "SORT_KEYS", "Filter", "Range"]
-
 OUTCOMES = ("detected", "tp", "fp", "fn", "ignored")
 """The outcomes of marks: a detected object, a true positive, a false positive, a missed object, an ignored mark."""
 CHANGES = ("won", "lost", "both", "neither")

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import Evaluation
 
-__all__ = ["LEAST_SCORE", "Issues", "label_issues"]
 
 LEAST_SCORE = 0.1
 """The lowest score of a suspicion that counts: the estimated probability that the label is wrong. The command

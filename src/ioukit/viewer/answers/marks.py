@@ -31,7 +31,6 @@ from ioukit.viewer.answers.filters import OUTCOMES
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection, Model
 
-__all__ = ["Marks", "Side", "marks_at"]
 
 _MISSED_ERROR = ERROR_KINDS.index("missed")
 _MOST_TO_CHOOSE = 0.5  # of the detections; if more of them count, all are looked at. A choice, not a measurement

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from ioukit.evaluation.analysis._quotient import quotient
 
-__all__ = ["ratio", "undefined_under"]
-
 Numbers = npt.NDArray[np.int64]
 
 

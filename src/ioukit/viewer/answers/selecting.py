@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
     from ioukit.viewer.answers.marks import Marks
 
-__all__ = ["Failures", "Selection", "per_image", "select"]
 
 _MOST_CONDITIONS = 63  # a bit each, and one for conditions on images
 _NOTHING = Tagged()

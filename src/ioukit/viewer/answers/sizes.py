@@ -12,8 +12,6 @@ from ioukit.datasets import Detections
 from ioukit.evaluation import Protocol
 from ioukit.evaluation.counting import narrowest_range
 
-__all__ = ["Sizes", "areas_of"]
-
 _ROWS = 1 << 18  # at once
 
 Rows = npt.NDArray[np.int64]

@@ -22,8 +22,6 @@ from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.answers.ratios import ratio
 from ioukit.viewer.answers.selecting import Failures, Selection, per_image
 
-__all__ = ["sorted_images"]
-
 _ASCENDING = ("name", "position")  # unless the filter says otherwise
 _RATIOS = ("precision", "recall", "f1")
 _KINDS: dict[str, tuple[int, ...]] = {

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit.viewer.answers.bins import bins_of, even_edges
 
-__all__ = ["MOST_TEXTS", "LeftOutError", "Value", "finite_or_none", "some_of"]
-
 MOST_TEXTS = 500
 """The most different texts of a column that is shown: the page has a box for each, and every answer counts each."""
 

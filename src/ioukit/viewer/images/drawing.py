@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.answers.marks import Marks
     from ioukit.viewer.marking.noted_marks import Noting
 
-__all__ = ["Drawn", "Surroundings", "drawings"]
 
 Rows = npt.NDArray[np.int64]
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.answers.marks import Marks
     from ioukit.viewer.images.drawing import Drawn
 
-__all__ = ["explained"]
-
 
 def explained(collection: Collection, chosen: Filter, at: int, around: Surroundings | None = None) -> dict[str, Any]:
     """One image as the page reads it: the drawing of the grid, and more about each of its marks.

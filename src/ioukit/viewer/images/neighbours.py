@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Rows = npt.NDArray[np.int64]
 
-__all__ = ["Found", "Neighbours", "Pair", "Thing"]
-
 
 class Found(NamedTuple):
     """A detection."""

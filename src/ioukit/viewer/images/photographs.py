@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from ioukit.viewer.images.thumbnails import Thumbnails
 
-__all__ = ["MissingPictureError", "Photographs", "Picture"]
 
 _NEEDED_BY = "ioukit view --images"
 _SIDES = (160, 320, 640, 1280)

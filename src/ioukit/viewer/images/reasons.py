@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import MatchTable
 
-__all__ = ["Explainer", "Reason"]
 
 _OVERLAPS = {"keypoints": "OKS", "rotated-probiou": "ProbIoU", "boundary": "boundary IoU"}
 

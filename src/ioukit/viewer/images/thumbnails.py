@@ -13,8 +13,6 @@ from pathlib import Path
 
 from ioukit.report._picture_files import opened
 
-__all__ = ["Thumbnails", "cache_folder"]
-
 _IN_MEMORY = 32 << 20  # bytes
 _ON_DISK = 512 << 20
 _LARGEST = 4 << 20  # of one copy

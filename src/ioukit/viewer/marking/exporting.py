@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.marking.noted_marks import Noting
     from ioukit.viewer.marking.notes import Entry
 
-__all__ = ["COLUMNS", "CocoFile", "Export", "Form", "Of", "export"]
 
 Form: TypeAlias = Literal["csv", "coco", "ids"]
 Of: TypeAlias = Literal["filtered", "tagged"]

@@ -16,7 +16,6 @@ from ioukit.viewer.marking.notes import Entry, Notes, Stored, Subject
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
 
-__all__ = ["Noting", "Place"]
 
 _SIGNS_OF_FINGERPRINT = 24
 

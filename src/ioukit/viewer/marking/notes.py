@@ -25,19 +25,6 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = [
-    "MOST_SIGNS_OF_NOTE",
-    "MOST_SIGNS_OF_TAG",
-    "MOST_TAGS",
-    "SCHEMA",
-    "Entry",
-    "Notes",
-    "NotesConflictError",
-    "Stored",
-    "Subject",
-    "error_words",
-    "notes_file",
-]
 
 Kind: TypeAlias = Literal["image", "object", "detection"]
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.images.photographs import Photographs
     from ioukit.viewer.server.views import Views
 
-__all__ = ["App"]
 
 _MOST_DRAWINGS = 400  # of one request
 _PICTURES_KEPT = b"private, max-age=60"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import Evaluation, Protocol
 
-__all__ = ["app_of", "filter_query"]
 
 _SECONDS_TO_WRITE = 2.0  # notes, while another program uses their file; questions wait meanwhile
 

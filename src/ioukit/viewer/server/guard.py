@@ -24,7 +24,6 @@ from urllib.parse import parse_qsl, urlencode
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-__all__ = ["BodyTooLongError", "Guard", "host_names"]
 
 _MOST_BODY = 1_000_000  # bytes: a note or a few thousand tags; a choice
 _IN_FRAME = "/~"

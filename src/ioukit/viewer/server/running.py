@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from ioukit.viewer.server.app import App
 
-__all__ = ["MOST_SERVERS", "Server", "bound", "check_installed", "open_browser", "share_server", "shared_server"]
 
 _PORTS_TRIED = 50
 _SECONDS_TO_END = 1

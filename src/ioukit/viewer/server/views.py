@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.marking.noted_marks import Noting
     from ioukit.viewer.marking.notes import Entry
 
-__all__ = ["Views", "entry_to_json", "static_page"]
 
 Pairs = list[tuple[str, str]]
 
