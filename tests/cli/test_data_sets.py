@@ -199,7 +199,7 @@ def test_a_reader_of_another_format_takes_its_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("target", "output"), [("coco", "out.json"), ("padilla", "out")])
 def test_a_signal_leaves_nothing_behind(number: signal.Signals, target: str, output: str, tmp_path: Path) -> None:
     """The writer is stopped when it has begun to write."""
-    module, name = ("coco_writing", "_records") if target == "coco" else ("padilla", "image_stems")
+    module, name = ("coco_writing", "_records") if target == "coco" else ("padilla", "write_image_texts")
     program = "; ".join([
         "import signal, time",
         "signal.signal(signal.SIGINT, signal.default_int_handler)",  # background jobs inherit that it is ignored
