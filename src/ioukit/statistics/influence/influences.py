@@ -11,7 +11,7 @@ from ioukit._checks import check_count, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import MatchTable, Measure
 
-__all__ = ["Influence", "Influential"]
+__all__ = ["Influence", "Influential", "Unit"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Unit: TypeAlias = Literal["detection", "object", "image"]
