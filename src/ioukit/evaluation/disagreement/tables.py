@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 _LEAST = 5e-5  # with four digits, a smaller difference would look like 0
 
-__all__ = ["defined", "lines_of", "number", "signed"]
+__all__ = ["lines_of", "number", "signed"]
 
 
 def number(value: float) -> str:
@@ -20,11 +20,6 @@ def signed(value: float) -> str:
     if math.isnan(value):
         return "-"
     return "0" if value == 0 else f"{value:+.4f}" if abs(value) >= _LEAST else f"{value:+.0e}"
-
-
-def defined(value: float) -> float | None:
-    """A number for JSON, ``None`` where it is undefined."""
-    return None if math.isnan(value) else value
 
 
 def lines_of(rows: Sequence[Sequence[str]], *, left: Collection[int]) -> str:
