@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
-__all__ = ["Columns", "Frozen", "concat_columns", "frozen", "record", "take_rows"]
+__all__ = ["Columns", "Frozen", "concat_columns", "frozen", "positions_in", "record", "take_rows"]
 
 T = TypeVar("T", bound=np.generic)
 
@@ -180,6 +180,14 @@ def _rows(rows: Any, count: int) -> Any:
         wrong = positions[(positions < -count) | (positions >= count)][0]
         raise IndexError(f"row {wrong} is out of range: there are {count:,}")
     return positions.astype(np.intp)
+
+
+def positions_in(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.intp]:
+    """(N,) where each value stands among the known ones, which ascend; -1 if it is none of them, or of another kind."""
+    if not len(known) or not len(values) or known.dtype.kind != values.dtype.kind:
+        return np.full(len(values), -1)
+    places = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[places] == values, places, -1)
 
 
 def take_rows(column: Any, rows: Any) -> Any:

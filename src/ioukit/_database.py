@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 Step: TypeAlias = Callable[[sqlite3.Connection], None]
 
 _HEADER = b"SQLite format 3\0"
+_MESSAGES = (
+    ("locked", errno.ETIMEDOUT, "another program uses the {noun} for more than {timeout:g} s"),
+    ("readonly", errno.EACCES, "the {noun} cannot be written: the file or its folder is read-only"),
+    ("unable to open", errno.EACCES, "the {noun} cannot be opened: may the file and its folder be used?"),
+    ("is full", errno.ENOSPC, "the {noun} cannot be written: the disk is full; it is as it was"),
+    ("I/O", errno.EIO, "the {noun} cannot be read or written: {text}; is the disk full? It is as it was"),
+)
+"""What a message of SQLite says, and the number and the words of the error that a user gets."""
 _COUNTER = 24  # where the header counts the commits, as a big-endian number of four bytes
 
 
@@ -244,26 +252,11 @@ def _explained(schema: Schema, path: str, timeout: float) -> Iterator[None]:
 
 def _raise(schema: Schema, error: sqlite3.Error, path: str, timeout: float) -> NoReturn:
     text = str(error)
-    if "locked" in text:
-        raise TimeoutError(
-            errno.ETIMEDOUT, f"another program uses the {schema.noun} for more than {timeout:g} s", path
-        ) from error
-    if "readonly" in text:
-        raise PermissionError(
-            errno.EACCES, f"the {schema.noun} cannot be written: the file or its folder is read-only", path
-        )
-    if "unable to open" in text:
-        raise PermissionError(
-            errno.EACCES, f"the {schema.noun} cannot be opened: may the file and its folder be used?", path
-        )
-    if "is full" in text:
-        raise OSError(
-            errno.ENOSPC, f"the {schema.noun} cannot be written: the disk is full; it is as it was", path
-        ) from error
-    if "I/O" in text:
-        raise OSError(
-            errno.EIO, f"the {schema.noun} cannot be read or written: {text}; is the disk full? It is as it was", path
-        ) from error
+    for part, number, says in _MESSAGES:
+        if part in text:
+            told = says.format(noun=schema.noun, timeout=timeout, text=text)
+            # Python makes the kind of an OSError of its number: TimeoutError, PermissionError, ...
+            raise OSError(number, told, path) from error
     raise DatasetError(f"{path}: the {schema.noun} is damaged: {text}") from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ def plain_values(record: Any) -> dict[str, Any]:
 
 def plain_value(value: Any) -> Any:
     """A value without types of ioukit: ``None`` for NaN, dicts for mappings and records, lists for tuples."""
-    if isinstance(value, float):
+    if isinstance(value, numbers.Real):
         return None if math.isnan(value) else value
     if hasattr(value, "to_dict"):
         return value.to_dict()

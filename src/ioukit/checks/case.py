@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit import _core
+from ioukit._columns import positions_in
+from ioukit.checks.repairs.boxes import sizes_of_rows
 from ioukit.checks.repairs.images import placed
 from ioukit.checks.repairs.repair import Data
 from ioukit.evaluation import evaluate
@@ -123,7 +125,7 @@ class Case:
     @cached_property
     def places(self) -> Rows:
         """(N,) the position of the image of each detection in the list of images; -1 if it is not listed."""
-        return _places(self.ground_truth, self.detections)
+        return positions_in(self.ground_truth.images.labels, self.detections.image_labels())
 
     @cached_property
     def object_places(self) -> Rows:
@@ -133,9 +135,7 @@ class Case:
     @cached_property
     def sizes(self) -> FloatArray:
         """(N, 2) width and height of the image of each detection, NaN if unknown."""
-        sizes = np.full((len(self.places), 2), np.nan)
-        sizes[self.places >= 0] = self.ground_truth.images.sizes[self.places[self.places >= 0]]
-        return sizes
+        return sizes_of_rows(self.data, self.detections)
 
     @cached_property
     def object_sizes(self) -> FloatArray:
@@ -224,12 +224,3 @@ class Case:
         fine = np.minimum(gt.boxes[:, 2], gt.boxes[:, 3]) >= 0
         truth = gt if fine.all() else gt.take(fine)
         return evaluate(truth, found, self.protocol, iou_type=self.iou_type, threads=self.threads).summary
-
-
-def _places(gt: GroundTruth, dt: Detections) -> Rows:
-    """(N,) the position of the image of each detection in the list of images; -1 if it is not listed."""
-    known, labels = gt.images.labels, dt.image_labels()
-    if not len(known) or not len(labels) or known.dtype.kind != labels.dtype.kind:
-        return np.full(len(labels), -1)
-    places = np.minimum(np.searchsorted(known, labels), len(known) - 1)
-    return np.where(known[places] == labels, places, -1)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._columns import positions_in
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -83,8 +85,8 @@ def mapped(ids: Ids, mapping: Mapping[int, int]) -> Ids:
         return ids
     old = np.array(sorted(mapping), np.int64)
     new = np.array([mapping[number] for number in old.tolist()], np.int64)
-    places = np.minimum(np.searchsorted(old, ids), len(old) - 1)
-    return np.where(old[places] == ids, new[places], ids)
+    places = positions_in(old, ids)
+    return np.where(places >= 0, new[places], ids)
 
 
 def mapping_of(text: str) -> dict[int, int]:

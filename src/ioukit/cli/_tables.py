@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ioukit._output import aligned, printable
+from ioukit._plain_values import plain_value, plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,9 +102,9 @@ def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
         "iou_threshold": iou,
         "area": area,
         "background_threshold": errors.background_threshold,
-        "ap": _defined(errors.ap),
+        "ap": plain_value(errors.ap),
         "errors": {
-            kind: {"count": errors.counts.get(kind), "delta_ap": _defined(delta)}
+            kind: {"count": errors.counts.get(kind), "delta_ap": plain_value(delta)}
             for kind, delta in errors.delta_ap.items()
         },
         "best_f1": _point(curves.overall.best),
@@ -135,11 +135,7 @@ def evaluation_json(evaluation: Evaluation, **sections: Any) -> str:
 
 
 def _point(point: OperatingPoint) -> dict[str, Any]:
-    return {name: _defined(value) for name, value in dataclasses.asdict(point).items()}
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    return plain_values(point)
 
 
 def _number(value: float | None) -> str:

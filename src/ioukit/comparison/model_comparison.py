@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ioukit._columns import Frozen, record
+from ioukit._plain_values import plain_value
 from ioukit.comparison.change_records import Changes
 from ioukit.comparison.markdown import comparison_markdown
 from ioukit.comparison.model_pair import ModelPair, image_names
@@ -17,7 +18,6 @@ from ioukit.comparison.model_text import comparison_text
 from ioukit.comparison.part_records import Parts
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.evaluation import Evaluation, Protocol
-from ioukit.statistics.estimating import defined
 
 __all__ = ["ModelComparison"]
 
@@ -56,7 +56,7 @@ class ModelComparison(Frozen):
         """The comparison in plain Python values, ``None`` where a number is undefined."""
         return {
             "models": [
-                {"name": name, "summary": {key: defined(value) for key, value in one.summary.items()}}
+                {"name": name, "summary": plain_value(one.summary)}
                 for name, one in zip(self.names, self.evaluations, strict=True)
             ],
             "pairs": [

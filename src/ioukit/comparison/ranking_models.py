@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._columns import Frozen, record
+from ioukit._plain_values import plain_value
 from ioukit.comparison.words import ranking_note, ranking_sentence
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Difference, Interval, adjust_p_values
 from ioukit.statistics.detectable import alarm
-from ioukit.statistics.estimating import defined
 
 __all__ = ["Ranking", "groups_not_apart", "ranking_of"]
 
@@ -59,7 +59,7 @@ class Ranking(Frozen):
                 {"name": name, "letters": letters, **interval.to_dict()}
                 for name, letters, interval in zip(self.names, self.letters, self.intervals, strict=True)
             ],
-            "p_values": [[defined(value) for value in row] for row in self.p_values.tolist()],
+            "p_values": plain_value(self.p_values.tolist()),
             "level": self.level,
             "correction": self.correction,
             "permutations": self.permutations,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from ioukit import _core
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._output import printable
+from ioukit._plain_values import plain_value
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.inspection.region_values import RegionValues
@@ -178,7 +178,7 @@ class Inspection(Frozen):
             "images": len(gt.images),
             "objects": len(self),
             "classes": [
-                {"id": number, "name": name, "count": count, "images": images, "median_side": _defined(side)}
+                {"id": number, "name": name, "count": count, "images": images, "median_side": plain_value(side)}
                 for number, count, images, side, name in listed
             ],
             "images_without_objects": self.images_without_objects,
@@ -247,7 +247,3 @@ def _overlap_counts(overlaps: npt.NDArray[np.float64]) -> dict[str, Any]:
     """The spread of the overlaps, and how many of them reach some thresholds."""
     reached = {f"{step:g}": int((overlaps >= step).sum()) for step in _IOU_STEPS}
     return {**spread(overlaps), "overlapping": int((overlaps > 0).sum()), "at_least": reached}
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from ioukit._checks import check_choice, check_count
 from ioukit._columns import Frozen, record
+from ioukit._plain_values import plain_value
 from ioukit.evaluation import Evaluation, MatchTable, match
 from ioukit.operating.rules import quotient
 from ioukit.operating.sweeps import Scene, scene_of, table_of
 from ioukit.postprocess import OperatingPoints
 from ioukit.postprocess.score_maps import checked_scores
 from ioukit.statistics import Interval, bootstrap_weights
-from ioukit.statistics.estimating import check_level, defined
+from ioukit.statistics.estimating import check_level
 from ioukit.statistics.resampling import Labels, check_seed
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -91,14 +92,11 @@ class CalibrationErrors:
         """Everything in plain Python values, ``None`` where a number is undefined."""
         diagram = self.reliability
         return {
-            **{key: defined(self[key]) for key in KEYS},
+            **{key: plain_value(self[key]) for key in KEYS},
             "intervals": {key: one.to_dict() for key, one in self.intervals.items()},
-            "per_class": {
-                str(number): {key: defined(value) for key, value in errors.items()}
-                for number, errors in self.per_class.items()
-            },
+            "per_class": {str(number): plain_value(errors) for number, errors in self.per_class.items()},
             "reliability": {
-                name: [defined(value) for value in getattr(diagram, name).tolist()]
+                name: plain_value(getattr(diagram, name).tolist())
                 for name in ("edges", "counts", "mean_scores", "precision", "low", "high")
             },
             "num_detections": self.num_detections,

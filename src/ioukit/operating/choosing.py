@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import pluralize
+from ioukit._plain_values import plain_value
 from ioukit.datasets import Categories
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.operating.rules import FBeta, LeastCost, Rule, f_beta_of, find_rule, quotient
@@ -19,7 +20,7 @@ from ioukit.operating.splitting import halves
 from ioukit.operating.sweeps import CHOSEN, HOW, Scene, chosen_thresholds, costs_of, scene_of, table_of
 from ioukit.postprocess import OperatingPoints, ScoreMap
 from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates
-from ioukit.statistics.estimating import check_level, defined
+from ioukit.statistics.estimating import check_level
 from ioukit.statistics.resampling import Labels, check_seed, image_groups
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ class PointNumbers:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
-        numbers = {name: defined(value) for name, value in vars(self).items() if name != "intervals"}
+        numbers = {name: plain_value(value) for name, value in vars(self).items() if name != "intervals"}
         return {**numbers, "intervals": {name: one.to_dict() for name, one in self.intervals.items()}}
 
 
@@ -310,7 +311,7 @@ class ClassThreshold:
         return {
             "id": self.id,
             "name": self.name,
-            "threshold": defined(self.threshold),
+            "threshold": plain_value(self.threshold),
             "threshold_interval": self.interval.to_dict(),
             "how": self.how,
             "num_ground_truth": self.num_ground_truth,

@@ -127,20 +127,18 @@ class Boxes(RowsOfNumbers):
         """The boxes in the unit of an image of this size in pixels; ValueError if they are normalized already."""
         if self._normalized:
             raise ValueError("these boxes are already normalized; denormalize(width, height) undoes it")
-        return self._in_unit(width, height, lambda numbers, size: numbers / size, normalized=True)
+        return self._with(self._array / self._image(width, height), normalized=True)
 
     def denormalize(self, width: float, height: float) -> Boxes:
         """The boxes in pixels of an image of this size; ValueError if they are in pixels already."""
         if not self._normalized:
             raise ValueError("these boxes are already absolute; normalize(width, height) undoes it")
-        return self._in_unit(width, height, lambda numbers, size: numbers * size, normalized=False)
+        return self._with(self._array * self._image(width, height), normalized=False)
 
-    def _in_unit(
-        self, width: float, height: float, change: Callable[[FloatArray, FloatArray], FloatArray], *, normalized: bool
-    ) -> Boxes:
+    def _image(self, width: float, height: float) -> FloatArray:
+        """(4,) the size of an image, for each of the numbers of a box."""
         check_positive(width=width, height=height)
-        size = np.array([width, height, width, height], self._array.dtype)
-        return self._with(change(self._array, size), normalized=normalized)
+        return np.array([width, height, width, height], self._array.dtype)
 
     def clip(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Boxes:
         """The part of each box inside a window, whose sides may be infinite; a box outside shrinks to its edge."""

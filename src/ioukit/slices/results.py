@@ -12,10 +12,10 @@ from typing import Any
 
 from ioukit._checks import pluralize
 from ioukit._output import aligned, printable, spreadsheet_text
+from ioukit._plain_values import plain_value
 from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
 from ioukit.statistics.detectable import alarm
-from ioukit.statistics.estimating import defined
 
 _SHARED = (
     "* detections without a match count as false positives in these slices and in the rest, because nobody knows where "
@@ -64,9 +64,9 @@ class Slice:
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        fields["share"] = defined(self.share)
+        fields["share"] = plain_value(self.share)
         fields["numbers"] = _intervals(self.numbers)
-        fields["rest"] = {key: defined(value) for key, value in self.rest.items()}
+        fields["rest"] = plain_value(self.rest)
         fields["differences"] = _intervals(self.differences)
         if self.of_b:
             fields["of_b"], fields["changes"] = _intervals(self.of_b), _intervals(self.changes)
@@ -129,12 +129,12 @@ class SliceNumbers:
             "level": self.level,
             "replicates": self.replicates,
             "seed": self.seed,
-            "whole": {key: defined(value) for key, value in self.whole.items()},
+            "whole": plain_value(self.whole),
             "slices": [one.to_dict() for one in self.slices],
             "notes": list(self.notes),
         }
         if self.whole_of_b:
-            fields["whole_of_b"] = {key: defined(value) for key, value in self.whole_of_b.items()}
+            fields["whole_of_b"] = plain_value(self.whole_of_b)
         return fields
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -214,7 +214,7 @@ def _limits(key: str, interval: Interval) -> dict[str, float]:
 
 def _intervals(given: Mapping[str, Interval]) -> dict[str, dict[str, float | None]]:
     return {
-        key: {name: defined(getattr(one, name)) for name in ("value", "low", "high", "standard_error", "undefined")}
+        key: {name: plain_value(getattr(one, name)) for name in ("value", "low", "high", "standard_error", "undefined")}
         for key, one in given.items()
     }
 
@@ -312,10 +312,7 @@ class WorstSlices:
             "permutations": self.permutations,
             "seed": self.seed,
             "two_models": self.two_models,
-            "slices": [
-                {name: defined(value) if isinstance(value, float) else value for name, value in _row(one).items()}
-                for one in self.slices
-            ],
+            "slices": [{name: plain_value(value) for name, value in _row(one).items()} for one in self.slices],
             "notes": list(self.notes),
         }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
@@ -245,11 +244,6 @@ def check_level(level: float, name: str = "level") -> None:
     check_number(**{name: level})
     if not 0 < level < 1:
         raise ValueError(f"{name} must be above 0 and below 1, got {level}")
-
-
-def defined(value: float) -> float | None:
-    """The number, ``None`` if it is undefined."""
-    return None if math.isnan(value) else value
 
 
 def _column(name: str, values: npt.ArrayLike) -> Floats:

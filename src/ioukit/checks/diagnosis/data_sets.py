@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit import _core
+from ioukit._columns import positions_in
 from ioukit.checks.class_ids import conventions, in_words, other_ids
 from ioukit.checks.diagnosis._common_rules import MOST_OF_A_NORMALIZED, SURELY_PIXELS
 from ioukit.checks.diagnosis.boxes import LAYOUTS, LOOKS_LIKE, other_formats
@@ -88,7 +89,8 @@ def diagnose_data(
         if ground_truth is not None:
             raise TypeError("ground truth is not compared with ground truth: leave the second one out")
         found = Collector(len(data), "annotation")
-        _boxes(found, data.boxes, rows, _sizes(data.images, data.image_ids[rows]), others=None)
+        sizes = sizes_at(data.images, positions_in(data.images.ids, data.image_ids[rows]))
+        _boxes(found, data.boxes, rows, sizes, others=None)
         return found.diagnosis()
     found = Collector(len(data), "detection")
     if ground_truth is None:
@@ -96,7 +98,8 @@ def diagnose_data(
         return found.diagnosis()
     image_ids = data.image_ids_in(ground_truth.images)
     others = ground_truth.boxes[_spread(len(ground_truth), most_rows)]
-    _boxes(found, data.boxes, rows, _sizes(ground_truth.images, image_ids[rows]), others=others)
+    sizes = sizes_at(ground_truth.images, positions_in(ground_truth.images.ids, image_ids[rows]))
+    _boxes(found, data.boxes, rows, sizes, others=others)
     few = rows if most_rows is None else _spread(len(data), -(-most_rows // ONE_OF))
     places = np.searchsorted(ground_truth.images.ids, ground_truth.image_ids)
     _categories(found, data, few, image_ids[few], ground_truth, places)
@@ -114,13 +117,10 @@ def _spread(count: int, most: int | None) -> Rows:
     return rows[np.diff(rows, prepend=-1) > 0]
 
 
-def _sizes(images: Images, image_ids: Ids) -> FloatArray:
-    """(N, 2) width and height of each of these images, NaN where they are not known."""
-    sizes = np.full((len(image_ids), 2), np.nan)
-    if len(images):
-        places = np.minimum(np.searchsorted(images.ids, image_ids), len(images) - 1)
-        listed = images.ids[places] == image_ids
-        sizes[listed] = images.sizes[places[listed]]
+def sizes_at(images: Images, places: Rows) -> FloatArray:
+    """(N, 2) width and height of the images at these positions, NaN for the position -1."""
+    sizes = np.full((len(places), 2), np.nan)
+    sizes[places >= 0] = images.sizes[places[places >= 0]]
     return sizes
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._columns import positions_in
+from ioukit.checks.diagnosis.data_sets import sizes_at
 from ioukit.checks.repairs.repair import replaced
 from ioukit.datasets import GroundTruth
 from ioukit.regions.formats import convert
@@ -39,14 +41,7 @@ def as_pixels(boxes: FloatArray, sizes: FloatArray, unit: str) -> FloatArray:
 def sizes_of_rows(data: Data, side: GroundTruth | Detections) -> FloatArray:
     """(N, 2) width and height of the image of each row, NaN if unknown."""
     images = data.ground_truth.images
-    sizes = np.full((len(side), 2), np.nan)
-    if len(images) and len(side):
-        labels = side.image_labels()
-        if labels.dtype.kind == images.labels.dtype.kind:
-            places = np.minimum(np.searchsorted(images.labels, labels), len(images) - 1)
-            listed = images.labels[places] == labels
-            sizes[listed] = images.sizes[places[listed]]
-    return sizes
+    return sizes_at(images, positions_in(images.labels, side.image_labels()))
 
 
 def with_boxes(side: GroundTruth | Detections, boxes: FloatArray) -> GroundTruth | Detections:

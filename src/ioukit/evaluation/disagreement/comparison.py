@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import check_threads
+from ioukit._plain_values import plain_value
 from ioukit.errors import DatasetError
 from ioukit.evaluation.disagreement.one_number import protocol_of
-from ioukit.evaluation.disagreement.tables import defined, lines_of, number
+from ioukit.evaluation.disagreement.tables import lines_of, number
 from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike, detections_of, evaluate, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.evaluation.protocols import PROTOCOLS, Protocol
@@ -75,9 +76,9 @@ class ProtocolComparison:
                     "name": result.name,
                     "protocol": result.protocol.name,
                     "key": result.key,
-                    "value": defined(result.value),
+                    "value": plain_value(result.value),
                     "reference": result.protocol.reference,
-                    "summary": {key: defined(value) for key, value in result.summary.items()},
+                    "summary": plain_value(result.summary),
                 }
                 for result in self.results
             ],

@@ -20,11 +20,6 @@ def signed(value: float) -> str:
     return "0" if value == 0 else f"{value:+.4f}" if abs(value) >= _LEAST else f"{value:+.0e}"
 
 
-def defined(value: float) -> float | None:
-    """A number for JSON, ``None`` where it is undefined."""
-    return None if math.isnan(value) else value
-
-
 def lines_of(rows: Sequence[Sequence[str]], *, left: Collection[int]) -> str:
     """The rows as lines, with some columns to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioukit._plain_values import plain_value
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove, class_moves, image_moves
 from ioukit.evaluation.disagreement.one_number import measure_of, protocol_of, rules_of_number
 from ioukit.evaluation.disagreement.rules import RULES, Rule
-from ioukit.evaluation.disagreement.tables import defined, lines_of, number, signed
+from ioukit.evaluation.disagreement.tables import lines_of, number, signed
 from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike, detections_of, ground_truth_of
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
@@ -65,11 +66,11 @@ class RuleStep:
             "fields": list(self.fields),
             "old": self.old,
             "new": self.new,
-            "before": defined(self.before),
-            "after": defined(self.after),
-            "difference": defined(self.difference),
+            "before": plain_value(self.before),
+            "after": plain_value(self.after),
+            "difference": plain_value(self.difference),
             "classes": [
-                {**move._asdict(), "before": defined(move.before), "after": defined(move.after)}
+                {**move._asdict(), "before": plain_value(move.before), "after": plain_value(move.after)}
                 for move in self.classes[:most]
             ],
             "images": [move._asdict() for move in self.images[:most]],
@@ -134,9 +135,9 @@ class ProtocolDifference:
         """
         return {
             "iou_type": self.iou_type,
-            "start": {"protocol": self.start.name, "key": self.start_key, "value": defined(self.start_value)},
-            "end": {"protocol": self.end.name, "key": self.end_key, "value": defined(self.end_value)},
-            "difference": defined(self.difference),
+            "start": {"protocol": self.start.name, "key": self.start_key, "value": plain_value(self.start_value)},
+            "end": {"protocol": self.end.name, "key": self.end_key, "value": plain_value(self.end_value)},
+            "difference": plain_value(self.difference),
             "steps": [step.to_dict(most=most) for step in self.steps],
         }
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, Frozen, record
+from ioukit._plain_values import plain_value
 from ioukit.datasets import Categories
 from ioukit.evaluation.class_results import ClassResults
 
@@ -253,15 +254,15 @@ class PanopticQuality(Frozen):
     def to_dict(self) -> dict[str, Any]:
         """Everything except the rows, in plain Python values, ``None`` where a number is undefined."""
         return {
-            "summary": {key: _defined(value) for key, value in self.summary.items()},
+            "summary": plain_value(self.summary),
             "per_class": [
                 {
                     "id": each.id,
                     "name": each.name,
                     "is_thing": each.is_thing,
-                    "PQ": _defined(each.pq),
-                    "SQ": _defined(each.sq),
-                    "RQ": _defined(each.rq),
+                    "PQ": plain_value(each.pq),
+                    "SQ": plain_value(each.sq),
+                    "RQ": plain_value(each.rq),
                     "true_positives": each.true_positives,
                     "false_positives": each.false_positives,
                     "false_negatives": each.false_negatives,
@@ -314,7 +315,3 @@ def _check_alike(parts: Sequence[PanopticQuality]) -> None:
             raise ValueError("results with different categories do not add up: evaluate all with the same categories")
     if len({part.image_ids.dtype.kind for part in parts if len(part.image_ids)}) > 1:
         raise ValueError("image ids of some results are strings, those of others are integers")
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

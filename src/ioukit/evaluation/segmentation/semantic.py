@@ -15,6 +15,7 @@ from ioukit import _core
 from ioukit._checks import check_count, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._optional import import_extra
+from ioukit._plain_values import plain_value
 from ioukit.errors import DatasetError
 
 Labels: TypeAlias = npt.ArrayLike | str | os.PathLike[str]
@@ -120,8 +121,8 @@ class SemanticIoU(Frozen):
         """Everything in plain Python values, ``None`` where a number is undefined."""
         rows = zip(self.names, self.iou.tolist(), self.accuracy.tolist(), strict=True)
         return {
-            "summary": {key: _defined(value) for key, value in self.summary.items()},
-            "per_class": [{"name": name, "iou": _defined(a), "accuracy": _defined(b)} for name, a, b in rows],
+            "summary": plain_value(self.summary),
+            "per_class": [{"name": name, "iou": plain_value(a), "accuracy": plain_value(b)} for name, a, b in rows],
             "confusion": self.confusion.tolist(),
             "counts": {"images": self.num_images, "pixels": int(self.confusion.sum()), "ignored": self.num_ignored},
             "version": _core.__version__,
@@ -273,7 +274,3 @@ def _quotient(part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]) -> Floa
 def _mean(values: Floats) -> float:
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else math.nan
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

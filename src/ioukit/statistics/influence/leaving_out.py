@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,11 +14,10 @@ from ioukit.evaluation.matching import rules_of
 from ioukit.evaluation.summary import reading_of, value_of
 from ioukit.evaluation.table import NEARLY_ONE
 from ioukit.statistics import replicate
-from ioukit.statistics.influence.influences import Influence
+from ioukit.statistics.influence.influences import Influence, Unit
 from ioukit.statistics.influence.scene import outside_range, unverified_without
 
 Given: TypeAlias = "Evaluation | MatchTable"
-LeftOut: TypeAlias = Literal["detections", "objects", "images"]
 
 
 def detection_influence(
@@ -59,7 +58,7 @@ def detection_influence(
     The table lists detections by descending score. The first two detect the same object. AP50 is 1 without either of
     them, because the other one is left.
     """
-    return _influence(evaluation, key, "detections", threads)
+    return _influence(evaluation, key, "detection", threads)
 
 
 def object_influence(evaluation: Given, key: str | Measure | None = None, *, threads: int | None = None) -> Influence:
@@ -73,7 +72,7 @@ def object_influence(evaluation: Given, key: str | Measure | None = None, *, thr
     The arguments, the result and the errors are those of :func:`detection_influence`. With the protocols of LVIS and
     the Open Images Challenge, the evaluation must hold its ground truth.
     """
-    return _influence(evaluation, key, "objects", threads)
+    return _influence(evaluation, key, "object", threads)
 
 
 def image_influence(evaluation: Given, key: str | Measure | None = None, *, threads: int | None = None) -> Influence:
@@ -93,10 +92,10 @@ def image_influence(evaluation: Given, key: str | Measure | None = None, *, thre
         ValueError: If there is no such number.
         TypeError: If ``evaluation`` is neither an evaluation nor a match table.
     """
-    return _influence(evaluation, key, "images", threads)
+    return _influence(evaluation, key, "image", threads)
 
 
-def _influence(given: Given, key: str | Measure | None, left_out: LeftOut, threads: int | None) -> Influence:
+def _influence(given: Given, key: str | Measure | None, left_out: Unit, threads: int | None) -> Influence:
     evaluation = given if isinstance(given, Evaluation) else None
     if evaluation is None and not isinstance(given, MatchTable):
         raise TypeError(f"expected an Evaluation or a MatchTable, got {type(given).__name__}")
@@ -104,12 +103,12 @@ def _influence(given: Given, key: str | Measure | None, left_out: LeftOut, threa
     protocol = table.protocol
     measure = _measure(protocol, key)
     reason = protocol.why_no_sum(measure)
-    if left_out == "images":
+    if left_out == "image":
         if reason:
             return _by_replicates(table, evaluation, measure, threads)
     elif reason:
         raise ValueError(
-            f"{measure.key} of the protocol {protocol.name} {reason}: the influence of {left_out} on it is not "
+            f"{measure.key} of the protocol {protocol.name} {reason}: the influence of {left_out}s on it is not "
             "available; image_influence is"
         )
     else:
@@ -120,7 +119,7 @@ def _influence(given: Given, key: str | Measure | None, left_out: LeftOut, threa
         _columns(table, evaluation, measure, left_out),
         rules_of(protocol, None if table.near is None else table.near.least),
         reading,
-        left_out,
+        f"{left_out}s",
         check_threads(threads),
     )
     if isinstance(found, int):
@@ -158,10 +157,10 @@ def _with_near_pairs(given: Given, threads: int | None) -> MatchTable:
     return table
 
 
-def _columns(table: MatchTable, evaluation: Evaluation | None, measure: Measure, left_out: LeftOut) -> InfluenceColumns:
+def _columns(table: MatchTable, evaluation: Evaluation | None, measure: Measure, left_out: Unit) -> InfluenceColumns:
     protocol, rows, objects, near = table.protocol, table.detections, table.objects, table.near
     area, cap = protocol.area_of(measure), protocol.cap_of(measure)
-    if left_out == "images" or near is None:  # nothing is matched again
+    if left_out == "image" or near is None:  # nothing is matched again
         detection, paired, overlap = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         outside = np.zeros(len(rows), np.bool_)
     else:
@@ -183,7 +182,7 @@ def _columns(table: MatchTable, evaluation: Evaluation | None, measure: Measure,
         object_image=objects.image,
         object_flags=objects.special,
         object_ignored=table.ignores(area),
-        unverified=unverified_without(table, evaluation) if left_out == "objects" else None,
+        unverified=unverified_without(table, evaluation) if left_out == "object" else None,
         near_detection=detection,
         near_object=paired,
         near_overlap=overlap,
@@ -196,7 +195,7 @@ def _result(
     table: MatchTable,
     measure: Measure,
     reading: ReadingColumns,
-    left_out: LeftOut,
+    left_out: Unit,
     value: float,
     found: dict[str, Any],
 ) -> Influence:
@@ -212,18 +211,13 @@ def _result(
         adds[defined + more == 0] = np.nan
         without = np.where(np.isnan(value), (total + change) / (defined + more), value - adds)
     class_adds = class_without = None
-    if left_out != "images":
-        rows = table.detections if left_out == "detections" else table.objects
+    if left_out != "image":
+        rows = table.detections if left_out == "detection" else table.objects
         category = table.evaluated_category(rows.category)
         of_class = np.where(counts & (found["defined"] == points), found["total"] / points, np.nan)
         class_without = np.where(counts[category], found["mean"], np.nan)
         class_adds = of_class[category] - class_without
-    unit: dict[LeftOut, Literal["detection", "object", "image"]] = {
-        "detections": "detection",
-        "objects": "object",
-        "images": "image",
-    }
-    return Influence(unit[left_out], measure, value, adds, without, class_adds, class_without, table)
+    return Influence(left_out, measure, value, adds, without, class_adds, class_without, table)
 
 
 def _by_replicates(
