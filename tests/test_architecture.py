@@ -35,6 +35,7 @@ LAYERS = (
         "_label_places",
         "_output",
         "_toml",
+        "_words_and_colours",
     },
     {"regions"},
     {"datasets"},

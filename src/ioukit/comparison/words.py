@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ioukit._checks import pluralize
+from ioukit._words_and_colours import ERROR_WORDS
 
 if TYPE_CHECKING:
     from ioukit.comparison.change_records import Changes
@@ -30,15 +31,7 @@ __all__ = [
     "verdict_notes",
 ]
 
-KIND_WORDS = {
-    "classification": "right place, other class",
-    "localisation": "right class, wrong place",
-    "both": "other class, wrong place",
-    "duplicate": "found twice",
-    "background": "false alarm on background",
-    "missed": "missed",
-    "score": "order of the scores",
-}
+KIND_WORDS = {kind: words.plain for kind, words in ERROR_WORDS.items()} | {"score": "order of the scores"}
 """What each of :data:`CHANGE_KINDS` means, in a few words."""
 
 _EQUAL = 1e-12
