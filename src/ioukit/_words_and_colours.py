@@ -88,7 +88,7 @@ def percent(share: float, digits: int | None = None) -> str:
 
     Args:
         share: The share, 1 for all.
-        digits: How many digits follow the point; ``None`` for as many as a level such as 0.995 has, at most four
+        digits: How many digits follow the point; ``None`` for as many as a level such as 0.995 has, at most six
             digits in all.
     """
-    return f"{100 * share:.4g} %" if digits is None else f"{100 * share:.{digits}f} %"
+    return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._checks import pluralize
-from ioukit._words_and_colours import ERROR_WORDS
+from ioukit._words_and_colours import ERROR_WORDS, percent
 from ioukit.evaluation import REGION_KINDS, Measure, value_of
 from ioukit.evaluation.protocols import NO_CAP
 from ioukit.report._texts import (
@@ -83,8 +83,8 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
     if best is None or math.isnan(best.score):
         return f"None of the {pluralize(found, 'detection')} finds any of the {pluralize(objects, 'object')}."
     sentence = (
-        f"At the score threshold with the highest F1, {score_text(best.score)}, the detector finds {best.recall:.1%} "
-        f"of the objects, and {best.precision:.1%} of its detections are right."
+        f"At the score threshold with the highest F1, {score_text(best.score)}, the detector finds "
+        f"{percent(best.recall, 1)} of the objects, and {percent(best.precision, 1)} of its detections are right."
     )
     if errors is None:
         return sentence

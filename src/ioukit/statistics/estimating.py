@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Frozen, record
+from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.statistics.drawing import ImageGroups, Labels, check_seed, image_groups
 from ioukit.statistics.limits import Method, find_limits
@@ -79,7 +80,7 @@ class Interval(Frozen):
         }
 
     def __repr__(self) -> str:
-        return f"Interval({self.key}={self.value:.4f}, {self.level:.0%} from {self.low:.4f} to {self.high:.4f})"
+        return f"Interval({self.key}={self.value:.4f}, {percent(self.level)} from {self.low:.4f} to {self.high:.4f})"
 
 
 def intervals(
