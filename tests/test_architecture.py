@@ -38,6 +38,7 @@ LAYERS = (
         "_label_places",
         "_output",
         "_toml",
+        "_words_and_colours",
     },
     {"regions"},
     {"datasets"},

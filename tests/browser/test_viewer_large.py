@@ -162,7 +162,7 @@ def test_switches_hide_kinds_and_labels(visits: Visits) -> None:
         assert len(rows(page)) == ((kinds > 0) & ~np.isin(kinds, numbers)).sum()
         box.check()
         page.wait_for_timeout(150)
-    page.locator("#large-tools").get_by_label("Found objects").check()
+    page.locator("#large-tools").get_by_label("Detected objects").check()
     until(page, f"() => document.querySelectorAll('.mark-list .option').length === {len(kinds)}")
     page.locator("#large-tools").get_by_label("labels").uncheck()
     page.wait_for_timeout(60)

@@ -147,7 +147,7 @@ def test_what_vanished_is_told_by_groups_of_categories() -> None:
     assert number["APc"].vanished == {"fox": gone["fox"]}
     assert number["APf"].vanished == {}
     assert number["APr"].undefined == gone["owl"]
-    assert repr(number["APf"]).startswith("Interval(APf=1.0000, 95% from 1.0000 to 1.0000)")
+    assert repr(number["APf"]).startswith("Interval(APf=1.0000, 95 % from 1.0000 to 1.0000)")
 
 
 def test_an_undefined_number_has_an_undefined_interval() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ioukit._output import printable
+from ioukit._words_and_colours import percent
 from ioukit.cli._arguments import ThreadsOption
 from ioukit.cli._data_files import OnInvalidOption, Reader, ReaderOptions, Source, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_use
@@ -79,7 +80,7 @@ def _class_table(found: "Inspection", *, every: bool) -> str:
     ranked = sorted(found.to_dict()["classes"], key=lambda one: (-one["count"], one["id"]))
 
     def cells(one: dict[str, Any]) -> list[str]:
-        share = f"{100 * one['count'] / len(found):.1f} %" if len(found) else "-"
+        share = percent(one["count"] / len(found), 1) if len(found) else "-"
         side = "-" if one["median_side"] is None else f"{one['median_side']:.1f}"
         return [printable(one["name"]), f"{one['count']:,}", share, f"{one['images']:,}", side]
 

@@ -10,6 +10,7 @@ import typer
 
 import ioukit
 from ioukit._output import aligned, printable
+from ioukit._words_and_colours import percent
 from ioukit.cli._arguments import ReplicatesOption, SeedOption, ThreadsOption
 from ioukit.cli._compared_models import image_labels, labelled_files
 from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files, size_of
@@ -214,7 +215,7 @@ def _intervals(choice: "ThresholdChoice", f: str) -> list[str]:
 def _spread(one: "Interval") -> str:
     if math.isnan(one.low):
         return _number(one.value)
-    return f"{_number(one.value)}, {one.level:.0%} interval {_number(one.low)} to {_number(one.high)}"
+    return f"{_number(one.value)}, {percent(one.level)} interval {_number(one.low)} to {_number(one.high)}"
 
 
 def _notes(choice: "ThresholdChoice") -> list[str]:

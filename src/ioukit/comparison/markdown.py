@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ioukit._words_and_colours import percent
 from ioukit.comparison.model_pair import ModelPair
 from ioukit.comparison.pair_rows import class_rows, number_rows, part_lists
 from ioukit.comparison.ranking_models import Ranking
@@ -23,7 +24,7 @@ def comparison_markdown(pairs: Sequence[ModelPair], ranking: Ranking | None) -> 
     """The verdict, the table of numbers, what changed and where the difference comes from; and the ranking."""
     blocks = []
     if ranking is not None:
-        rows = [("", ranking.key, f"{100 * ranking.level:.4g} % interval", "group")]
+        rows = [("", ranking.key, f"{percent(ranking.level)} interval", "group")]
         for name, one, letters in zip(ranking.names, ranking.intervals, ranking.letters, strict=True):
             rows.append((name, f"{one.value:.4f}", f"{one.low:.4f} to {one.high:.4f}", letters))
         blocks += [

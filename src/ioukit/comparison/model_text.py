@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from ioukit._output import aligned
+from ioukit._words_and_colours import percent
 from ioukit.comparison.model_pair import ModelPair
 from ioukit.comparison.pair_rows import class_rows, number_rows, part_lists, shortened_name
 from ioukit.comparison.ranking_models import Ranking
@@ -80,7 +81,7 @@ def _classes(pair: ModelPair, *, every: bool) -> Iterator[str]:
 
 
 def _ranking_table(ranking: Ranking) -> str:
-    rows = [("", ranking.key, f"{100 * ranking.level:.4g} % interval", "group")]
+    rows = [("", ranking.key, f"{percent(ranking.level)} interval", "group")]
     for name, one, letters in zip(ranking.names, ranking.intervals, ranking.letters, strict=True):
         known = one.value == one.value
         limits = f"{one.low:.4f} to {one.high:.4f}" if known else "undefined"

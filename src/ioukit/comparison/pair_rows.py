@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from ioukit._words_and_colours import percent
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.part_records import Parts
 from ioukit.comparison.words import KIND_WORDS, signed_points
@@ -26,7 +27,7 @@ def shortened_name(name: str) -> str:
 def number_rows(pair: ModelPair) -> list[tuple[str, ...]]:
     """The head, and a row for each number that is defined: key, A, B, difference, interval, p-value."""
     level = pair.difference.level
-    head = ("", *map(shortened_name, pair.names), "difference", f"{100 * level:.4g} % interval", "p-value")
+    head = ("", *map(shortened_name, pair.names), "difference", f"{percent(level)} interval", "p-value")
     defined = [one for one in pair.comparison.differences if not math.isnan(one.difference)]
     return [head, *(_row(one.key, one, one.p_value) for one in defined)]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ioukit._checks import pluralize
+from ioukit._words_and_colours import ERROR_WORDS, percent
 
 if TYPE_CHECKING:
     from ioukit.comparison.change_records import Changes
@@ -30,15 +31,7 @@ __all__ = [
     "verdict_notes",
 ]
 
-KIND_WORDS = {
-    "classification": "right place, other class",
-    "localisation": "right class, wrong place",
-    "both": "other class, wrong place",
-    "duplicate": "found twice",
-    "background": "false alarm on background",
-    "missed": "missed",
-    "score": "order of the scores",
-}
+KIND_WORDS = {kind: words.plain for kind, words in ERROR_WORDS.items()} | {"score": "order of the scores"}
 """What each of :data:`CHANGE_KINDS` means, in a few words."""
 
 _EQUAL = 1e-12
@@ -82,7 +75,7 @@ def verdict(
 def interval_note(level: float, method: str) -> str:
     """What the number behind ± is."""
     names = {"bca": "BCa", "percentile": "percentile"}
-    return f"± is half the {100 * level:.4g} % interval ({names.get(method, method)} bootstrap); a point is 0.01."
+    return f"± is half the {percent(level)} interval ({names.get(method, method)} bootstrap); a point is 0.01."
 
 
 def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], letters: Sequence[str]) -> str:
@@ -122,7 +115,7 @@ def ranking_note(level: float, correction: str, models: int, permutations: int) 
     corrected = corrected_by(correction)
     tests = "" if corrected is None else f", corrected for the number of pairs by {corrected}"
     note = (
-        f"Models with a common letter cannot be told apart: permutation tests of all pairs at {100 * (1 - level):.4g} %"
+        f"Models with a common letter cannot be told apart: permutation tests of all pairs at {percent(1 - level)}"
         f"{tests}."
     )
     smallest = models * (models - 1) // 2 if corrected else 1  # times 1 / (1 + permutations)
@@ -170,7 +163,7 @@ def detectable_sentence(difference: Difference, num_images: int) -> str:
         return ""
     size = points(difference.detectable, _digits(100 * difference.detectable))
     images = "1 image is" if num_images == 1 else f"{num_images:,} images are"
-    power = f"{100 * difference.power:.4g} %"
+    power = percent(difference.power)
     return f"{images} enough to detect a true difference of {size} of {difference.key} with a probability of {power}."
 
 
@@ -218,7 +211,7 @@ def spread_sentence(parts: Parts) -> str:
     if abs(parts.spread) < _EQUAL:
         return ""
     share = parts.spread / abs(parts.difference) if abs(parts.difference) > _EQUAL else math.inf
-    of_it = f" ({100 * share:.0f} % of the difference)" if share <= 1 else ""
+    of_it = f" ({percent(share, 0)} of the difference)" if share <= 1 else ""
     return f"{points(parts.spread, 2)}{of_it} belong to no part alone and are spread over all in proportion."
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ioukit._words_and_colours import percent
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -107,7 +109,7 @@ def _short(name: str) -> str:
 
 
 def _share(count: int, total: int) -> str:
-    return f"{100 * count / total:.1f} %" if total else "0"
+    return percent(count / total, 1) if total else "0"
 
 
 def _number(value: float) -> str:

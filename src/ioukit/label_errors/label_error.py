@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ioukit._words_and_colours import percent
+
 __all__ = ["LabelError", "reason"]
 
 
@@ -89,4 +91,4 @@ def reason(
 
 def _share(value: float) -> str:
     """A share in per cent, never rounded up to all."""
-    return f"{min(100 * value, 99.9):.0f} %" if value < 0.99 else f"{min(100 * value, 99.9):.1f} %"
+    return percent(min(value, 0.999), 0 if value < 0.99 else 1)

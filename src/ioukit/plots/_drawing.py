@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ioukit._optional import import_extra
+from ioukit._words_and_colours import COLOURS
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
@@ -69,11 +70,16 @@ class Theme:
     bad: str = VERMILLION
     many: str = "#8C8C8C"
     """Lines that are too many to have names."""
+    dark: bool = False
 
     @property
     def plate(self) -> dict[str, Any]:
         """The plate behind a text on a hatch."""
         return {"boxstyle": "round,pad=0.2", "facecolor": self.paper, "edgecolor": "none", "alpha": 0.9}
+
+    def colour_of(self, meaning: str) -> str:
+        """The colour of an outcome or of a number, by its name in `COLOURS`."""
+        return COLOURS[meaning].dark if self.dark else COLOURS[meaning].light
 
     def of(self, colour: str) -> str:
         """A colour of the light theme, as this theme has it."""
@@ -94,7 +100,7 @@ class Theme:
 
 THEMES = {
     "light": Theme(paper="#FFFFFF", ink="#000000", soft="#555555", faint="#E4E4E4", blue=BLUE),
-    "dark": Theme(paper="#15171C", ink="#F2F2F2", soft="#B4B8C0", faint="#30343C", blue=SKY),
+    "dark": Theme(paper="#15171C", ink="#F2F2F2", soft="#B4B8C0", faint="#30343C", blue=SKY, dark=True),
 }
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._words_and_colours import COLOURS, OUTCOME_WORDS
 from ioukit.plots._box_drawing import score_text
-from ioukit.plots._drawing import GREEN, SKY, VERMILLION
 from ioukit.plots._images import frame_of
 
 if TYPE_CHECKING:
@@ -26,21 +26,31 @@ __all__ = ["KINDS", "Drawn", "Scene", "data_of", "drawn_on", "outcomes_of"]
 class Kind:
     """The look of the regions of one kind: colour, dashes, width and hatch. Kinds differ in all of them."""
 
-    words: str
-    colour: str
+    meaning: str
+    """The name of its words and its colours, see `ioukit._words_and_colours`."""
     dashes: Any
     width: float
     hatch: str | None = None
     mark: str = ""
     """The first letters of its labels."""
 
+    @property
+    def words(self) -> str:
+        """Its name in a legend."""
+        return OUTCOME_WORDS[self.meaning]
+
+    @property
+    def on_image(self) -> str:
+        """Its colour on a photograph, and that of the plates of its labels, which have black letters."""
+        return COLOURS[self.meaning].dark
+
 
 KINDS = {
-    "object": Kind("detected object", "#FFFFFF", "-", 1.0),
-    "ignored": Kind("not counted", "#BBBBBB", (0, (1, 2)), 1.2, mark="ignored "),
-    "TP": Kind("true positive", GREEN, "-", 2.2),
-    "FP": Kind("false positive", VERMILLION, (0, (5, 2)), 2.0, mark="FP "),
-    "FN": Kind("missed object", SKY, (0, (1, 1)), 2.2, hatch="/", mark="FN "),
+    "object": Kind("object", "-", 1.0),
+    "ignored": Kind("ignored", (0, (1, 2)), 1.2, mark="ignored "),
+    "TP": Kind("tp", "-", 2.2),
+    "FP": Kind("fp", (0, (5, 2)), 2.0, mark="FP "),
+    "FN": Kind("fn", (0, (1, 1)), 2.2, hatch="/", mark="FN "),
 }
 
 

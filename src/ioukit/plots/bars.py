@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._checks import pluralize
+from ioukit._words_and_colours import ERROR_WORDS
 from ioukit.plots._drawing import axes_for, dress, legend_beside, letters, shorten, theme_of
 from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
 
@@ -24,12 +25,7 @@ __all__ = ["ap_by_size_figure", "class_ap_figure", "error_kinds_figure"]
 
 LARGEST = 1e5  # a side of this length or more stands for no limit: COCO's ranges end at 1e5 squared
 KIND_NAMES = {
-    "classification": "classification: right place, wrong class",
-    "localisation": "localisation: right class, loose box",
-    "both": "both: wrong class and loose box",
-    "duplicate": "duplicate: another detection matches the object",
-    "background": "background: no object there",
-    "missed": "missed: no detection near the object",
+    **{kind: f"{kind}: {words.plain}" for kind, words in ERROR_WORDS.items()},
     "false_positive": "all false positives",
     "false_negative": "all false negatives",
 }

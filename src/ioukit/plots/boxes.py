@@ -56,8 +56,8 @@ def boxes_figure(
     the image: ``docs/figures.md`` shows all kinds.
 
     True positives are solid and green. False positives are dashed and red, with labels that begin with FP. Missed
-    objects are dotted, hatched and blue, with labels that begin with FN. Detected objects are thin white lines. Boxes
-    that do not count (crowds, and detections that match them) are dotted and grey. Labels do not cover each other and
+    objects are dotted, hatched and purple, with labels that begin with FN. Detected objects are thin blue lines. Boxes
+    that are ignored (crowds, and detections that match them) are dotted and grey. Labels do not cover each other and
     do not leave the image, for any size of the axes. A label without enough room becomes shorter or is left out. All
     labels together cover at most two fifths of the image.
 
@@ -172,15 +172,14 @@ def _outlined(entry: Drawn, style: dict[str, Any], *, filled: bool) -> Outlined:
     zorder = 3 + list(KINDS).index(entry.kind) / 10
     # Only the detection of a pair is filled: two translucent colours on top of each other have a third one.
     filled = filled and entry.kind != "object"
-    colour = KINDS[entry.kind].colour
-    return Outlined(entry.outline, entry.gid, colour, entry.wordings, style, zorder, filled)
+    return Outlined(entry.outline, entry.gid, KINDS[entry.kind].on_image, entry.wordings, style, zorder, filled)
 
 
 def _style(name: str, look: Theme, thin: float, *, on_image: bool) -> dict[str, Any]:
     """The style of the outline."""
     kind = KINDS[name]
-    colour = kind.colour if on_image else {"object": look.ink, "ignored": look.soft, "FN": look.blue}.get(name)
-    style = outline_style(colour or kind.colour, kind.dashes, kind.width, on_image=on_image, thin=thin)
+    colour = kind.on_image if on_image else look.colour_of(kind.meaning)
+    style = outline_style(colour, kind.dashes, kind.width, on_image=on_image, thin=thin)
     if kind.hatch:
         style |= {"hatch": kind.hatch, "hatch_linewidth": 0.6 * thin}
     return style

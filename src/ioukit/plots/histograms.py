@@ -70,7 +70,8 @@ def score_histogram_figure(
     edges = np.linspace(*score_limits(table.detections.score[wanted]), bins + 1)
     ax = axes_for(ax, needed_by="score_histogram_figure", figsize=(6.4, 3.6), paper=look.paper)
     handles, words, tallest = [], [], {}
-    for name, mask, sign, colour, hatch in (("TP", right, 1, look.good, "//"), ("FP", wrong, -1, look.bad, "..")):
+    for name, mask, sign, hatch in (("TP", right, 1, "//"), ("FP", wrong, -1, "..")):
+        colour = look.colour_of(name.lower())
         scores = table.detections.score[mask & wanted]
         counts, _ = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)
         heights = np.log10(1 + counts) if log else counts.astype(np.float64)
@@ -140,8 +141,8 @@ def iou_histogram_figure(
     counts, _ = np.histogram(np.clip(values, edges[0], 1), edges)
     ax = axes_for(ax, needed_by="iou_histogram_figure", figsize=(5.2, 3.4), paper=look.paper)
     style: dict[str, Any] = {
-        "fc": tint(look.good, 0.55, look.paper),
-        "ec": look.good,
+        "fc": tint(look.colour_of("tp"), 0.55, look.paper),
+        "ec": look.colour_of("tp"),
         "lw": 1.0,
         "hatch": "//",
         "fill": True,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._optional import import_extra
+from ioukit._words_and_colours import percent
 from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of, tint
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def neighbour_overlaps_figure(
         colour = look.ink if not same else look.blue
         handles += ax.plot(found.edges[1:-1], shares, style, color=colour, lw=1.8, gid=name)
         half = shares[int(np.searchsorted(found.edges[1:-1], 0.5 - 1e-9))]
-        words.append(f"{name}: {half:.1f} % at IoU 0.5")
+        words.append(f"{name}: {percent(half / 100, 1)} at IoU 0.5")
     _legend_above(ax, handles, words, look)
     dress(ax, look, grid="both")
     ax.set_yscale("symlog", linthresh=0.1, linscale=0.4)

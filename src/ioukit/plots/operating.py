@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ioukit.plots._drawing import GREEN, VERMILLION, axes_for, dress, legend_beside, literal, shorten, theme_of
+from ioukit.plots._drawing import axes_for, dress, legend_beside, literal, shorten, theme_of
 from ioukit.plots._reading import number, score_limits
 
 if TYPE_CHECKING:
@@ -52,20 +52,21 @@ def score_curves_figure(
     rising = slice(None, None, -1)
     handles = []
     lines = {
-        "precision": (curve.precision, look.blue, "--", 1.6),
-        "recall": (curve.recall, VERMILLION, "-.", 1.6),
-        "f1": (curve.f1, look.ink, "-", 2.2),
+        "precision": (curve.precision, "--", 1.6),
+        "recall": (curve.recall, "-.", 1.6),
+        "f1": (curve.f1, "-", 2.2),
     }
-    for name, (values, colour, dashes, width) in lines.items():
+    for name, (values, dashes, width) in lines.items():
         # For thresholds between a score and the next lower one, the same detections count.
-        style: dict[str, Any] = {"color": colour, "ls": dashes, "lw": width, "drawstyle": "steps-pre"}
+        style: dict[str, Any] = {"color": look.colour_of(name), "ls": dashes, "lw": width, "drawstyle": "steps-pre"}
         handles += ax.plot(curve.scores[rising], values[rising], gid=name, **style)
     legend_beside(ax, handles, ["precision", "recall", "F1"], look)
     low, high = score_limits(curve.scores)
     best = curve.best
     if not (math.isnan(best.score) or math.isnan(best.f1)):
         ax.axvline(best.score, color=look.soft, lw=0.9, ls=":", zorder=1)
-        ax.plot([best.score], [best.f1], marker="o", ms=8, mfc=GREEN, mec=look.ink, ls="none", zorder=5, gid="best")
+        mark: dict[str, Any] = {"marker": "o", "ms": 8, "mfc": look.colour_of("f1"), "mec": look.ink, "ls": "none"}
+        ax.plot([best.score], [best.f1], zorder=5, gid="best", **mark)
         words = (
             f"best F1 {number(best.f1)} at score {best.score:.3g}: "
             f"precision {number(best.precision)}, recall {number(best.recall)}"

@@ -15,7 +15,7 @@ from ioukit.overlap import (
     elementwise_ioa,
     elementwise_iou,
 )
-from ioukit.plots._drawing import BLUE, GREEN, ORANGE, as_boxes, axes_for, dress, rings, theme_of, tint
+from ioukit.plots._drawing import as_boxes, axes_for, dress, rings, theme_of, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,11 +33,11 @@ MEASURES = {
     "DIoU": elementwise_diou,
     "CIoU": elementwise_ciou,
 }
-# Region: fill, its strength, hatch and meaning. In grey print, the hatch and the strength tell regions apart.
+# Region: the name of its colour, the strength, hatch and meaning. In grey print, hatch and strength tell regions apart.
 REGIONS = {
-    "TP": (GREEN, 0.6, "//", "both"),
-    "FP": (ORANGE, 0.25, "..", "detection only"),
-    "FN": (BLUE, 0.25, "\\\\", "object only"),
+    "TP": ("tp", 0.6, "//", "both"),
+    "FP": ("fp", 0.25, "..", "detection only"),
+    "FN": ("fn", 0.25, "\\\\", "object only"),
 }
 ROOM = 0.12  # around the boxes, in parts of the box around both
 LEAST_FOR_TEXT = 0.08  # a region narrower or lower than this part of the figure has its name only in the legend
@@ -114,12 +114,13 @@ def overlap_figure(
         if outer is None or not areas[name]:
             continue
         outlines = [outer] if name == "TP" or inner is None else [outer, inner]
-        fill, strength, hatch, words = REGIONS[name]
+        meaning, strength, hatch, words = REGIONS[name]
+        colour = look.colour_of(meaning)
         label = f"{name} ({words}): {areas[name]:.4g}"
         # Regions have no outlines, because the boxes have them.
         style = {
-            "fc": tint(look.of(fill), strength, look.paper),
-            "ec": look.of(fill),
+            "fc": tint(colour, strength, look.paper),
+            "ec": colour,
             "lw": 0,
             "hatch": hatch,
             "zorder": 1,

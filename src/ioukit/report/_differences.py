@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._words_and_colours import ERROR_WORDS
 from ioukit.comparison.words import corrected_by
-from ioukit.report._numbers import KIND_WORDS, limits_text, measure_rows
+from ioukit.report._numbers import limits_text, measure_rows
 from ioukit.report._texts import UNDEFINED, abbreviate, rounded, text
 
 if TYPE_CHECKING:
@@ -171,5 +172,4 @@ def _list(title: tuple[str, str, str], names: Sequence[str], values: Any, words:
 def _kind_title(kind: str) -> str:
     if kind == "score":
         return "Order of scores"
-    name, plain, _ = KIND_WORDS[kind]
-    return f"{name} ({plain})" if plain else name
+    return f"{ERROR_WORDS[kind].name} ({ERROR_WORDS[kind].plain})"

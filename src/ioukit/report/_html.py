@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ioukit._optional import import_extra
+from ioukit._words_and_colours import COLOURS, ERROR_WORDS, OUTCOME_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,13 +27,22 @@ def asset(name: str) -> str:
 
 
 def style(*names: str) -> str:
-    """The style of a page: the shared style, then the given files of ``report/assets`` in order."""
-    return "".join(map(asset, ("shared/page.css", *names)))
+    """The style of a page: the colours and the shared style, then the given files of ``report/assets`` in order.
+
+    The custom properties ``--tp``, ``--fp``, ... are the colours of :data:`ioukit._words_and_colours.COLOURS`.
+    """
+    colours = "".join(f"  --{name}: light-dark({light}, {dark});\n" for name, (light, dark) in COLOURS.items())
+    return "".join([f":root {{\n{colours}}}\n", *map(asset, ("shared/page.css", *names))])
 
 
 def program(*names: str) -> str:
-    """The script of a page, in one scope: the shared script, then the given files of ``report/assets`` in order."""
-    parts = "\n".join(map(asset, ("shared/page.js", *names)))
+    """The script of a page, in one scope: the shared script, then the given files of ``report/assets`` in order.
+
+    Before them stands the constant ``WORDS``: how outcomes and kinds of errors are named.
+    """
+    errors = {kind: words._asdict() for kind, words in ERROR_WORDS.items()}
+    words = f"const WORDS = {_json({'outcomes': OUTCOME_WORDS, 'errors': errors})};"
+    parts = "\n".join([words, *map(asset, ("shared/page.js", *names))])
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 

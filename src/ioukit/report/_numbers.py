@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._checks import pluralize
+from ioukit._words_and_colours import ERROR_WORDS, percent
 from ioukit.evaluation import REGION_KINDS, Measure, value_of
 from ioukit.evaluation.ignoring import cap_title
 from ioukit.evaluation.protocols import NO_CAP
@@ -29,16 +30,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
 
-
-# TIDE's names, which readers know, with plain words.
-KIND_WORDS = {
-    "classification": ("Classification", "wrong class", "The box fits an object of another class."),
-    "localisation": ("Localisation", "wrong place", "The class is right, but the box overlaps its object too little."),
-    "both": ("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
-    "duplicate": ("Duplicate", "found twice", "The box fits an object that a detection with a higher score matches."),
-    "background": ("Background", "no object there", "The box overlaps no object."),
-    "missed": ("Missed", "not found", "No detection overlaps the object well enough to be an error of another kind."),
-}
 
 
 @dataclass(frozen=True)
@@ -86,15 +77,15 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
     if best is None or math.isnan(best.score):
         return f"None of the {pluralize(found, 'detection')} finds any of the {pluralize(objects, 'object')}."
     sentence = (
-        f"At the score threshold with the highest F1, {score_text(best.score)}, the detector finds {best.recall:.1%} "
-        f"of the objects, and {best.precision:.1%} of its detections are right."
+        f"At the score threshold with the highest F1, {score_text(best.score)}, the detector finds "
+        f"{percent(best.recall, 1)} of the objects, and {percent(best.precision, 1)} of its detections are right."
     )
     if errors is None:
         return sentence
-    kind, loss = max(((kind, errors.delta_ap[kind]) for kind in KIND_WORDS), key=lambda pair: pair[1])
+    kind, loss = max(((kind, errors.delta_ap[kind]) for kind in ERROR_WORDS), key=lambda pair: pair[1])
     if not loss > 0:  # NaN too
         return sentence
-    name, plain, _ = KIND_WORDS[kind]
+    name, plain, _ = ERROR_WORDS[kind]
     return (
         f"{sentence} The kind of error that costs most is {name.lower()} ({plain}): without it, AP at IoU "
         f"{iou_text(errors.iou_threshold)} would be {loss:.3f} higher."
@@ -186,12 +177,12 @@ def size_rows(evaluation: Evaluation, *, iou_threshold: float, score_threshold: 
 
 def error_rows(errors: ErrorKinds) -> list[Bar]:
     """The kinds of error, the costliest first."""
-    losses = {kind: errors.delta_ap[kind] for kind in KIND_WORDS}
+    losses = {kind: errors.delta_ap[kind] for kind in ERROR_WORDS}
     most = max((loss for loss in losses.values() if not math.isnan(loss)), default=0.0)
     order = sorted(losses, key=lambda kind: (math.isnan(losses[kind]), -losses[kind]))
     rows = []
     for kind in order:
-        name, plain, words = KIND_WORDS[kind]
+        name, plain, words = ERROR_WORDS[kind]
         share = losses[kind] / most if most > 0 and losses[kind] > 0 else 0.0
         rows.append(Bar(name, plain, words, (f"{errors.counts[kind]:,}", text(losses[kind], 4)), share))
     return rows

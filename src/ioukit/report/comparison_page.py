@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._output import printable
+from ioukit._words_and_colours import percent
 from ioukit.comparison.sides import table_with_near_pairs
 from ioukit.comparison.words import change_sentences, detectable_sentence
 from ioukit.evaluation import score_curves
@@ -159,7 +160,7 @@ def comparison_data(
     sources = _sources(comparison)
     scores = [_score_words(score) for score in pair.changes.score_thresholds]
     thresholds = f"A {scores[0]}, B {scores[1]}"
-    level = f"{100 * pair.difference.level:g} %"
+    level = percent(pair.difference.level)
     return ComparisonPage(
         title=abbreviate(title if title is not None else f"{models[1][1]} compared with {models[0][1]}"),
         models=tuple(models),

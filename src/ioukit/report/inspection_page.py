@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ioukit._output import printable
+from ioukit._words_and_colours import percent
 from ioukit.inspection.histograms import (
     Histogram,
     overlap_histogram,
@@ -199,7 +200,7 @@ def _per_image(numbers: Mapping[str, Any]) -> str:
 
 
 def _percent(count: int, total: int) -> str:
-    return f"{100 * count / total:.1f} %" if total else "undefined"
+    return percent(count / total, 1) if total else "undefined"
 
 
 def _digits(value: float | None, digits: int) -> str:
@@ -212,12 +213,12 @@ def _cells(inspection: Inspection, row: int) -> list[Cell]:
     share, side = count / total if total else 0.0, float(inspection.median_sides[row])
     cells = [
         Cell(f"{count:,}", count),
-        Cell(f"{100 * share:.1f} %", share),
+        Cell(percent(share, 1), share),
         Cell(f"{inspection.images_per_class[row]:,}", int(inspection.images_per_class[row])),
         Cell(UNDEFINED, None) if math.isnan(side) else Cell(f"{side:.1f}", side),
     ]
     sizes = inspection.sizes_per_class[row].tolist()
-    return cells + [Cell(f"{100 * n / count:.0f} %", n / count) if count else Cell(UNDEFINED, None) for n in sizes]
+    return cells + [Cell(percent(n / count, 0), n / count) if count else Cell(UNDEFINED, None) for n in sizes]
 
 
 def _charts(inspection: Inspection, order: Any) -> dict[str, Any]:

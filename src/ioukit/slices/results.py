@@ -13,6 +13,7 @@ from typing import Any
 from ioukit._checks import pluralize
 from ioukit._output import aligned, printable, spreadsheet_text
 from ioukit._plain_values import plain_value
+from ioukit._words_and_colours import percent
 from ioukit.slices.columns import Level
 from ioukit.statistics import Interval
 from ioukit.statistics.detectable import alarm
@@ -171,7 +172,7 @@ class SliceNumbers:
                 printable(one.name) + (" *" if one.shares_false_positives else ""),
                 f"{one.images:,}",
                 f"{one.objects:,}",
-                f"{100 * one.share:.1f} %",
+                percent(one.share, 1),
                 number_text(number.value),
                 _range(number),
             ]
@@ -334,7 +335,7 @@ class WorstSlices:
             compared = "the detector is worse than elsewhere"
         line = (
             f"{pluralize(self.looked_at, 'slice')} of at least {pluralize(self.least_objects, 'object')}: "
-            f"on {len(self.found):,} of them {compared}, with {100 * self.level:.4g} % certainty for the whole search"
+            f"on {len(self.found):,} of them {compared}, with {percent(self.level)} certainty for the whole search"
         )
         names = ("A", "B") if self.two_models else ("expected", "value")
         rows = [["slice", "images", "objects", "number", *names, "difference", "interval", "p", "adjusted p"]]

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_values
+from ioukit._words_and_colours import percent
 from ioukit.statistics.detectable import alarm
 
 
@@ -62,7 +63,7 @@ class Difference(Frozen):
 
     def __repr__(self) -> str:
         return (
-            f"Difference({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, {self.level:.0%} from "
+            f"Difference({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, {percent(self.level)} from "
             f"{self.low:+.4f} to {self.high:+.4f}, p={self.p_value:.3g})"
         )
 
@@ -113,7 +114,7 @@ class ClassDifference(Frozen):
 
     def __repr__(self) -> str:
         return (
-            f"ClassDifference({self.key}/{self.category}: {self.difference:+.4f}, {self.level:.0%} from "
+            f"ClassDifference({self.key}/{self.category}: {self.difference:+.4f}, {percent(self.level)} from "
             f"{self.low:+.4f} to {self.high:+.4f}, p={self.p_adjusted:.3g} corrected)"
         )
 

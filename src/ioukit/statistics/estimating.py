@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_values
+from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.statistics.limits import Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers, vanished_categories
@@ -58,7 +59,7 @@ class Interval(Frozen):
         return plain_values(self)
 
     def __repr__(self) -> str:
-        return f"Interval({self.key}={self.value:.4f}, {self.level:.0%} from {self.low:.4f} to {self.high:.4f})"
+        return f"Interval({self.key}={self.value:.4f}, {percent(self.level)} from {self.low:.4f} to {self.high:.4f})"
 
 
 def intervals(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value, plain_values
+from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.detectable import alarm, check_power
@@ -80,8 +81,8 @@ class SeedDifference(Frozen):
 
     def __repr__(self) -> str:
         return (
-            f"SeedDifference({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, {self.level:.0%} from "
-            f"{self.low:+.4f} to {self.high:+.4f}, p={self.p_value:.3g})"
+            f"SeedDifference({self.key}: {self.a:.4f} to {self.b:.4f}, {self.difference:+.4f}, {percent(self.level)} "
+            f"from {self.low:+.4f} to {self.high:+.4f}, p={self.p_value:.3g})"
         )
 
 

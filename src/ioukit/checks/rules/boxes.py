@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ioukit._words_and_colours import percent
 from ioukit.checks import diagnose
 from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
 from ioukit.checks.diagnosis.boxes import LAYOUTS
@@ -170,7 +171,7 @@ def beyond_image(case: Case) -> Iterator[Suspicion]:
             yield Suspicion(
                 f"{side}_beyond_image", "likely" if often else "possible",
                 f"{count:,} of {len(data):,} boxes of the {NAMES[side]} reach beyond the image, by more than "
-                f"{BEYOND:.0%} of the image or {FAR_BEYOND:.0%} of their own side",
+                f"{percent(BEYOND, 0)} of the image or {percent(FAR_BEYOND, 0)} of their own side",
                 count, len(data), "cut them at the border of the image, if the other side ends there",
                 examples(images), repair=Repair("clip", side=side) if often else None, least_gain=0.002,
             )  # fmt: skip

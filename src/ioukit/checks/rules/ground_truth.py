@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._words_and_colours import percent
 from ioukit.checks.repairs.regions import mask_areas, written_as_rle
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
@@ -45,7 +46,7 @@ def areas(case: Case) -> Iterator[Suspicion]:
             yield Suspicion(
                 "areas_not_of_masks", "sure",
                 f"the areas of {int(far.sum()):,} of {int(known.sum()):,} annotations differ from those of their "
-                f"masks by more than {DIFFERS:.0%}: they are {which}",
+                f"masks by more than {percent(DIFFERS, 0)}: they are {which}",
                 int(far.sum()), int(known.sum()), "write the areas of the masks, which decide what is small and large",
                 examples(dict.fromkeys(gt.take(rows[far]).image_labels().tolist())),
                 repair=Repair("areas", "masks", "ground_truth"), must_improve=False,

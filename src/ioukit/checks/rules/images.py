@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._words_and_colours import percent
 from ioukit.checks.case import MATCH, elementwise_iou
 from ioukit.checks.diagnosis.data_sets import SHARE_OF_IMAGES
 from ioukit.checks.repairs.images import places_by_position, places_by_stem, stem
@@ -83,8 +84,8 @@ def _positions(case: Case) -> Iterator[Suspicion]:
     if shares[first] >= now + BETTER:
         yield Suspicion(
             "image_ids_are_positions", "likely",
-            f"{shares[first]:.0%} of the objects overlap a detection by at least {MATCH:g} if image ids are positions "
-            f"in the list of images, counted from {first}, and {now:.0%} as they are",
+            f"{percent(shares[first], 0)} of the objects overlap a detection by at least {MATCH:g} if image ids are "
+            f"positions in the list of images, counted from {first}, and {percent(now, 0)} as they are",
             len(dt), len(dt), "write the image ids of the ground truth",
             repair=Repair("images", f"positions{first}"), least_gain=0.005,
         )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._words_and_colours import percent
 from ioukit.checks.diagnosis.data_sets import first_of_each
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
@@ -97,8 +98,8 @@ def _missing(case: Case, dt: Detections, close: NDArray[np.int64], share: float,
     images = dict.fromkeys(dt.image_labels()[close].tolist())
     return Suspicion(
         "nms_missing", "possible",
-        f"{share:.0%} of the detections overlap another one of their class by at least {CLOSE:g}, and "
-        f"{among_objects:.0%} of the objects do",
+        f"{percent(share, 0)} of the detections overlap another one of their class by at least {CLOSE:g}, and "
+        f"{percent(among_objects, 0)} of the objects do",
         len(close), len(dt), "apply NMS", examples(images), repair=Repair("nms", f"{best:g}"), least_gain=0.004,
     )  # fmt: skip
 
@@ -117,7 +118,7 @@ def _too_strict(
     yield Suspicion(
         "nms_too_strict", "likely" if sure else "possible",
         f"no two detections of one class overlap by more than {limit:.2f}, but {len(lost):,} of {len(objects):,} "
-        f"objects ({share:.1%}) overlap another one of their class by more: NMS with a low threshold, or "
+        f"objects ({percent(share, 1)}) overlap another one of their class by more: NMS with a low threshold, or "
         "applied twice, loses them",
         len(lost), len(objects), "write the detections again with a higher IoU threshold of NMS",
         examples(dict.fromkeys(objects.image_labels()[lost].tolist())),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ioukit._words_and_colours import percent
 from ioukit.report.junit_suite import SuiteCase, suite_xml
 from ioukit.report.markdown import escaped, markdown_table
 from ioukit.runs.gate.gate_result import shown_check, shown_number
@@ -40,7 +41,7 @@ def _numbers(result: GateResult) -> str:
     head = ("Number", "Baseline", "Candidate", "Difference", "Bounds", "Certainty")
     rows: list[tuple[str, ...]] = []
     for one in result.results:
-        compares, certainty = one.rule.compares, "" if one.certainty is None else f"{100 * one.certainty:g} %"
+        compares, certainty = one.rule.compares, "" if one.certainty is None else percent(one.certainty)
         for check in one.checks[:_MOST_CHECKS]:
             before, difference = (
                 (shown_number(check.baseline), shown_number(check.difference, sign=True)) if compares else ("", "")

@@ -60,7 +60,7 @@ class Counts:
         return self._ratio("f1")
 
     def to_json(self) -> dict[str, float | None]:
-        """The counts and ratios; ``None`` where undefined. ``tp`` counts found objects if no detection can pass."""
+        """The counts and ratios; ``None`` where undefined. ``tp`` counts detected objects if no detection can pass."""
         counts: dict[str, float | None] = {name: getattr(self, name) for name in ("tp", "fp", "found", "fn", "ignored")}
         if "fn" in self.undefined:
             counts["fn"] = None

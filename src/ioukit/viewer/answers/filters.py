@@ -73,7 +73,7 @@ class Filter:
     classes: tuple[str, ...] = field(default=(), metadata={"key": "class"})
     """Names of classes, or ``id:NUMBER``."""
     outcome: tuple[str, ...] = ()
-    """``"tp"``, ``"fp"``, ``"fn"`` (missed objects), ``"detected"`` (found objects) or ``"ignored"``."""
+    """``"tp"``, ``"fp"``, ``"fn"`` (missed objects), ``"detected"`` (detected objects) or ``"ignored"``."""
     error: tuple[str, ...] = ()
     """Some of :data:`~ioukit.evaluation.ERROR_KINDS`."""
     true: tuple[str, ...] = ()

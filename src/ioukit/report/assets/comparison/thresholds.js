@@ -65,9 +65,8 @@ function startThresholds() {
     ...DATA.curves.classes.map((name, k) => element("option", { value: k + 1 }, name)));
   select.addEventListener("change", () => choose({ row: Number(select.value) }));
 
-  const OUTCOMES = { tp: "true positives", fp: "false positives", fn: "missed objects" };
-  SIDES.forEach((_, side) => Object.entries(OUTCOMES).forEach(([outcome, words]) => {
-    const button = commandButton(() => sideFilters(side, outcome), "", `${words} of ${LETTERS[side]}`);
+  SIDES.forEach((_, side) => ["tp", "fp", "fn"].forEach((outcome) => {
+    const button = commandButton(() => sideFilters(side, outcome), "", `${WORDS.outcomes[outcome]}s of ${LETTERS[side]}`);
     if (button) byId("curve-commands").append(button);
   }));
 

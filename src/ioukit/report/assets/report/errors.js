@@ -8,7 +8,7 @@ function startErrors() {
   const count = (number) => (number === missed ? objects - upTo(gone) : upTo(DATA.errors.new[number]));
   let open = null;
   function list() {
-    const heading = [`${ERROR_WORDS[kinds[open]].replace(/^./, (letter) => letter.toUpperCase())}: ${plural(count(open), "time")}`];
+    const heading = [`${WORDS.errors[kinds[open]].plain.replace(/^./, (letter) => letter.toUpperCase())}: ${plural(count(open), "time")}`];
     const filters = () => [["error", kinds[open] === "localisation" ? "localization" : kinds[open]], ...thresholdFilters()];
     showList(panel, { heading, count: count(open), entries: images[open], missed: open === missed, focus: errorFocus(open), filters });
   }

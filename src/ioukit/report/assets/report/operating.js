@@ -90,7 +90,7 @@ function startOperating() {
   downloads(byId("f1-downloads"), "scores", "precision, recall and F1 over the score threshold", { rows, drawing: () => byId("f1-chart").querySelector("svg") });
   const command = (outcome) => () => [...rowFilters(), ["outcome", outcome], ...thresholdFilters()];
   for (const outcome of ["tp", "fp", "fn"]) {
-    const button = commandButton(command(outcome), OUTCOME_WORDS[outcome]);
+    const button = commandButton(command(outcome), WORDS.outcomes[outcome]);
     if (button) byId(`command-${outcome}`).append(button);
   }
 }

@@ -1,8 +1,6 @@
 // The regions of an image at the score threshold: what each is there, and the words about it.
 
-const ERROR_WORDS = { classification: "wrong class", localisation: "wrong place", both: "wrong class and place",
-  duplicate: "found twice", background: "no object there", missed: "missed" };
-const OUTCOME_WORDS = { tp: "true positive", fp: "false positive", fn: "missed object", gt: "detected object", ignored: "ignored" };
+const outcomeWords = (kind) => WORDS.outcomes[kind === "gt" ? "object" : kind];
 const OF_OBJECTS = [0, 3, 4]; // kinds in the data
 
 // One for each box of the image, see report/_images.py. Read once for each image.
@@ -51,7 +49,7 @@ function countsOf(image) {
 }
 
 const iouText = (iou) => (iou ? `IoU ${iou.toFixed(2)}` : "IoU below 0.1");
-const errorName = (region) => (region.error >= 0 ? ERROR_WORDS[DATA.errors.kinds[region.error]] : "");
+const errorName = (region) => (region.error >= 0 ? WORDS.errors[DATA.errors.kinds[region.error]].plain : "");
 
 // Behind the name and score of a detection in a large picture.
 function noteOf(region, ofMatrix) {
@@ -69,12 +67,12 @@ function storyOf(image, region) {
     const match = regions.find((other) => !other.object && other.kind === 1 && other.partner >= 0 && regions[other.partner] === region);
     const end = kind === "gt" && match ? `, found by a detection of score ${match.score.toFixed(3)}, ${iouText(match.iou)}`
       : kind === "fn" && match ? `: its detection has a score of ${match.score.toFixed(3)} only` : "";
-    return `Object ${name(region)}: ${OUTCOME_WORDS[kind]}${end}.`;
+    return `Object ${name(region)}: ${outcomeWords(kind)}${end}.`;
   }
   const partner = region.partner >= 0 ? regions[region.partner] : null;
   const about = kind === "fp" ? `, ${errorName(region)}` : "";
   const where = partner ? `; ${iouText(region.iou)} with an object ${name(partner)}` : kind === "fp" ? `; highest ${iouText(region.iou)}` : "";
-  return `Detection ${name(region)}, score ${region.score.toFixed(3)}: ${OUTCOME_WORDS[kind]}${about}${where}.`;
+  return `Detection ${name(region)}, score ${region.score.toFixed(3)}: ${outcomeWords(kind)}${about}${where}.`;
 }
 
 // What picture() draws. focus: {has(region, regions), matrix}, the regions to emphasise, or null.

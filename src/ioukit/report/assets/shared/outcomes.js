@@ -7,8 +7,8 @@ const outcomesLook = (someIgnored) => ({
   scored: [1, 2, 5],
   before: { fn: "missed " },
   quiet: "gt", // its detection has a label
-  switches: [["tp", "true positives (TP)", true], ["fp", "false positives (FP)", true], ["fn", "missed (FN)", true],
-    ["gt", "detected objects", false], ...(someIgnored ? [["ignored", "ignored", true]] : [])],
+  switches: [...["tp", "fp", "fn"].map((kind) => [kind, `${WORDS.outcomes[kind]}s (${kind.toUpperCase()})`, true]),
+    ["gt", `${WORDS.outcomes.object}s`, false], ...(someIgnored ? [["ignored", WORDS.outcomes.ignored, true]] : [])],
   words: (image) => `${whole(image.fp)} false, ${whole(image.fn)} missed, ${whole(image.tp)} found`,
   more: (image) => (Number.isFinite(image.f1) ? `, F1 ${image.f1.toFixed(3)}` : ""),
 });

@@ -12,12 +12,11 @@ function inClassColour(target, position) {
   return target;
 }
 
+const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 const OUTCOMES = [
-  { value: "tp", kind: "tp", text: "True positives", short: "TP" },
-  { value: "fp", kind: "fp", text: "False positives", short: "FP" },
-  { value: "fn", kind: "fn", text: "Missed objects", short: "FN" },
-  { value: "detected", kind: "gt", text: "Found objects", short: "found" },
-  { value: "ignored", kind: "ignored", text: "Ignored", short: "ignored" },
+  ...["tp", "fp", "fn"].map((kind) => ({ value: kind, kind, text: `${capitalized(WORDS.outcomes[kind])}s`, short: kind.toUpperCase() })),
+  { value: "detected", kind: "gt", text: `${capitalized(WORDS.outcomes.object)}s`, short: "detected" },
+  { value: "ignored", kind: "ignored", text: capitalized(WORDS.outcomes.ignored), short: WORDS.outcomes.ignored },
 ];
 // Without a model there are objects, and nothing finds or misses them.
 const outcomesHere = () => (DATA.models.length ? OUTCOMES : [{ ...OUTCOMES[3], text: "Objects" }, OUTCOMES[4]]);

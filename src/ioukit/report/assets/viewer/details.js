@@ -1,8 +1,6 @@
 // What is known of the marks of a large image: a list of all, and the details of one.
 
-const KIND_NAMES = ["Found object", "True positive", "False positive", "Missed object", "Ignored object", "Ignored detection"];
-const ERROR_NAMES = { classification: "wrong class", localisation: "wrong place", both: "wrong class and place", duplicate: "duplicate",
-  background: "on background", missed: "missed" };
+const KIND_NAMES = [...["object", "tp", "fp", "fn"].map((kind) => capitalized(WORDS.outcomes[kind])), "Ignored object", "Ignored detection"];
 const LIST_ORDER = [2, 3, 1, 0, 5, 4]; // errors first
 
 // Parts of the page that show more about an image or a mark: functions of (holder, image, place of the mark or null).
@@ -12,7 +10,7 @@ const modelOf = (side) => (side > 0 ? DATA.models[side - 1] : null);
 
 function markWords(mark) {
   const points = mark.score === null || mark.side === 0 ? "" : ` ${score(mark.score)}`;
-  return `${mark.class}${points}, ${KIND_NAMES[mark.kind].toLowerCase()}${mark.error && mark.error !== "missed" ? `, ${ERROR_NAMES[mark.error]}` : ""}`;
+  return `${mark.class}${points}, ${KIND_NAMES[mark.kind].toLowerCase()}${mark.error && mark.error !== "missed" ? `, ${WORDS.errors[mark.error].plain}` : ""}`;
 }
 
 // How many regions of which kinds are not shown.
@@ -87,7 +85,7 @@ function makeMarkList(holder, { picked, pointed, opened }) {
       rows = sorted.map((one) => {
         const row = element("div", { class: `option k-${KINDS[one.kind]}${one.chosen ? "" : " unchosen"}`, role: "option", id: `mark-${one.k}`, "aria-selected": "false", "aria-label": markWords(one) },
           outcomeKey(KINDS[one.kind]), classKey(one.label), element("span", { class: "line-text" }, named(one.class)),
-          one.kind === 3 ? element("span", { class: "small soft" }, "missed") : one.error ? element("span", { class: "small soft" }, ERROR_NAMES[one.error]) : null,
+          one.kind === 3 ? element("span", { class: "small soft" }, "missed") : one.error ? element("span", { class: "small soft" }, WORDS.errors[one.error].plain) : null,
           one.side > 0 && one.side !== model + 1 ? element("span", { class: "small soft model-of" }, modelOf(one.side)) : null,
           element("span", { class: "facet" }, one.side > 0 ? score(one.score) : "object"));
         row.dataset.k = one.k;
@@ -122,7 +120,7 @@ function showDetails(holder, image, marks, k, { go, closer }) {
       mark.flags.length ? ["Flags", mark.flags.join(", ")] : null,
       DATA.models.length > 1 && !object ? ["Model", modelOf(mark.side)] : null,
     ].filter(Boolean);
-    const outcome = DATA.models.length ? `${KIND_NAMES[mark.kind]}${mark.error && mark.error !== "missed" ? `: ${ERROR_NAMES[mark.error]}` : ""}` : mark.kind === 4 ? "Ignored object" : "Object";
+    const outcome = DATA.models.length ? `${KIND_NAMES[mark.kind]}${mark.error && mark.error !== "missed" ? `: ${WORDS.errors[mark.error].plain}` : ""}` : mark.kind === 4 ? "Ignored object" : "Object";
     put(holder,
       element("h3", { class: "mark-title" }, classKey(mark.label), named(mark.class)),
       element("p", { class: `mark-outcome k-${KINDS[mark.kind]}` }, outcomeKey(KINDS[mark.kind]), outcome),

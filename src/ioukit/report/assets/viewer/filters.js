@@ -6,15 +6,6 @@ const CHANGE_WORDS = {
   both: () => "Both find it",
   neither: () => "Both miss it",
 };
-const ERROR_WORDS = {
-  classification: ["Wrong class", "The place is right, the class is not."],
-  localisation: ["Wrong place", "The class is right, the IoU is too low."],
-  localization: ["Wrong place", "The class is right, the IoU is too low."],
-  both: ["Wrong class and place", "Both the class and the place are wrong."],
-  duplicate: ["Duplicate", "The object is already found by a detection with a higher score."],
-  background: ["On background", "There is no object."],
-  missed: ["Missed, nothing near", "No detection finds the object or is a wrong class or a wrong place of it."],
-};
 
 // "models=A,B": commas in names have a backslash before them.
 const pairText = (a, b) => [a, b].map((name) => name.replace(/[\\,]/g, "\\$&")).join(",");
@@ -139,8 +130,8 @@ function startFilters(panel) {
   if (hasModels) {
     addFold(panel, "Score", ["score"], [histogram("score", "Score")], { open: true });
     addFold(panel, "Kind of error", ["error"], [checks("error", DATA.errors.map((value) => {
-      const [text, title] = ERROR_WORDS[value] || [columnTitle(value), null];
-      return { value, text, title };
+      const { plain, meaning } = WORDS.errors[value];
+      return { value, text: capitalized(plain), title: meaning };
     }), "Kind of error")], { open: false });
     addFold(panel, OVERLAP(), ["iou"], [histogram("iou", OVERLAP())], { open: false });
     addFold(panel, "Confusion", ["true", "predicted"], [confusionFields()]);
@@ -186,7 +177,7 @@ function chipWords(key, value) {
   switch (key) {
     case "class": return value;
     case "outcome": return outcome ? outcome.text : value;
-    case "error": return `Error: ${(ERROR_WORDS[value] || [value])[0].toLowerCase()}`;
+    case "error": return `Error: ${WORDS.errors[value]?.plain ?? value}`;
     case "true": return `Object: ${value}`;
     case "predicted": return `Detected as: ${value}`;
     case "score": return `Score ${rangeWords(value)}`;

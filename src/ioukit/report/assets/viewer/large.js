@@ -258,7 +258,7 @@ function startLargeTools(holder, stage, { switchLabels }) {
     return (value) => { for (const button of made.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === value)); };
   };
   const kinds = DATA.models.length ? OUTCOMES : OUTCOMES.filter(({ value }) => ["detected", "ignored"].includes(value));
-  const boxes = kinds.map(({ kind, text, short }) => [kind, box(DATA.models.length ? short : text.replace("Found o", "O"), () => {
+  const boxes = kinds.map(({ kind, text, short }) => [kind, box(DATA.models.length ? short : text.replace("Detected o", "O"), () => {
     hideKinds(toggled(hiddenKinds(), kind));
   }, outcomeKey(kind))]);
   boxes.forEach(([, input], at) => { input.setAttribute("aria-label", kinds[at].text); });

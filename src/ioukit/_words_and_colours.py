@@ -1,0 +1,94 @@
+"""The words and colours in which people see outcomes, kinds of errors and the numbers of a detector: one table.
+
+Figures, pages, the terminal and Markdown take them from here, so one thing has one name and one colour everywhere.
+Pages get the words as the constant ``WORDS`` of their script, and the colours as custom properties of their style
+(``report/_html.py``). Not here: colours of classes and models, which have no meaning of their own, and the names that
+programs use, such as `ioukit.evaluation.ERROR_KINDS`.
+
+On the ground floor, because slices, comparison, plots, report and cli all show them. A test looks for other words and
+other colours in Python, JavaScript and CSS.
+
+The colours are a choice: the hues are those of the palette of Okabe and Ito (bluish green, vermilion, reddish purple,
+blue), darker on white and lighter on black, so that text in them has a contrast of at least 4.5:1 (WCAG 2, level AA).
+In grey they are alike, so colour is never the only sign: a dash, a hatch or a label says the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["COLOURS", "ERROR_WORDS", "OUTCOME_WORDS", "Colour", "ErrorWords", "percent"]
+
+
+class Colour(NamedTuple):
+    """A colour as ``#rrggbb``."""
+
+    light: str
+    """On a light background."""
+    dark: str
+    """On a dark background, and on photographs."""
+
+
+class ErrorWords(NamedTuple):
+    """A kind of error in words."""
+
+    name: str
+    """The name in TIDE, which readers know."""
+    plain: str
+    """In plain words."""
+    meaning: str
+    """In a sentence."""
+
+
+_GREEN, _BLUE = Colour("#0a7558", "#52cfa6"), Colour("#1f5aa8", "#8ab8f5")
+_VERMILION, _PURPLE = Colour("#bb3d0a", "#ff8f61"), Colour("#8537a6", "#d59cf0")
+
+COLOURS = {
+    "tp": _GREEN,
+    "fp": _VERMILION,
+    "fn": _PURPLE,
+    "object": _BLUE,
+    "ignored": Colour("#6b7280", "#98a0ac"),
+    "precision": _BLUE,
+    "recall": _PURPLE,
+    "f1": _GREEN,
+}
+"""Outcomes, and the three numbers that are drawn over the score threshold."""
+
+OUTCOME_WORDS = {
+    "tp": "true positive",
+    "fp": "false positive",
+    "fn": "missed object",
+    "object": "detected object",
+    "ignored": "ignored",
+}
+"""The outcomes of detections and objects."""
+
+ERROR_WORDS = {
+    "classification": ErrorWords("Classification", "wrong class", "The box fits an object of another class."),
+    "localisation": ErrorWords(
+        "Localisation", "wrong place", "The class is right, but the box overlaps its object too little."
+    ),
+    "both": ErrorWords("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
+    "duplicate": ErrorWords(
+        "Duplicate", "found twice", "The box fits an object that a detection with a higher score matches."
+    ),
+    "background": ErrorWords("Background", "no object there", "The box overlaps no object."),
+    "missed": ErrorWords(
+        "Missed",
+        "no detection near",
+        "No detection overlaps the object well enough to be an error of another kind.",
+    ),
+}
+"""Each of `ioukit.evaluation.ERROR_KINDS`."""
+
+
+def percent(share: float, digits: int | None = None) -> str:
+    """A share as text: ``"95 %"`` for 0.95.
+
+    Args:
+        share: The share, 1 for all.
+        digits: How many digits follow the point; ``None`` for as many as a level such as 0.995 has, at most six
+            digits in all.
+    """
+    return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"
