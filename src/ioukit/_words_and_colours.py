@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["COLOURS", "ERROR_WORDS", "OUTCOME_WORDS", "Colour", "ErrorWords", "percent"]
-
 
 class Colour(NamedTuple):
     """A colour as ``#rrggbb``."""

@@ -21,8 +21,6 @@ import numpy.typing as npt
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation.summary import averaged, in_group, select
 
-__all__ = ["CurveParts", "ap_parts", "ar_parts", "curve_parts"]
-
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 

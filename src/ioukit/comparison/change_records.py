@@ -12,8 +12,6 @@ import numpy.typing as npt
 from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets import Categories
 
-__all__ = ["Changes", "DetectionChange", "DetectionChanges", "ObjectChange", "ObjectChanges"]
-
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 

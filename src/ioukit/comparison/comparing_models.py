@@ -17,8 +17,6 @@ from ioukit.statistics.correction import Correction
 from ioukit.statistics.limits import Method
 from ioukit.statistics.resampling import Labels
 
-__all__ = ["compare_models"]
-
 
 def compare_models(
     models: Mapping[str, Evaluation],

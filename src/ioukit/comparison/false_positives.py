@@ -14,7 +14,6 @@ from ioukit.overlap import overlap_join
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, MatchTable
 
-__all__ = ["paired_false_positives"]
 
 Rows = npt.NDArray[np.int64]
 

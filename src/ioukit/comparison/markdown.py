@@ -15,8 +15,6 @@ from ioukit.comparison.words import (
     verdict_notes,
 )
 
-__all__ = ["comparison_markdown"]
-
 _SPECIAL = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#~&"})
 
 

@@ -19,8 +19,6 @@ from ioukit.comparison.part_records import Parts
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.evaluation import Evaluation, Protocol
 
-__all__ = ["ModelComparison"]
-
 
 @record(frozen=True, eq=False, repr=False)
 class ModelComparison(Frozen):

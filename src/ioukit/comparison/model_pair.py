@@ -13,8 +13,6 @@ from ioukit.comparison.words import verdict
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference
 
-__all__ = ["ModelPair", "image_names"]
-
 
 @record(frozen=True, eq=False, repr=False)
 class ModelPair(Frozen):

@@ -17,8 +17,6 @@ from ioukit.comparison.words import (
     verdict_notes,
 )
 
-__all__ = ["comparison_text"]
-
 _WIDTH = 100
 
 

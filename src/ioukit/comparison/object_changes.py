@@ -17,7 +17,6 @@ from ioukit.evaluation._same_scene import check_same_ground_truth
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, MatchTable
 
-__all__ = ["changes"]
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -11,8 +11,6 @@ from ioukit.comparison.part_records import Parts
 from ioukit.comparison.words import KIND_WORDS, signed_points
 from ioukit.statistics import ClassDifference, Difference
 
-__all__ = ["class_rows", "number_rows", "part_lists", "shortened_name"]
-
 _LONGEST_NAME = 24
 _CLASSES, _IMAGES = 6, 6  # shown
 _SHOWN = 0.00005  # smaller parts look like 0

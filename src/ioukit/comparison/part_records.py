@@ -12,8 +12,6 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
 
-__all__ = ["CHANGE_KINDS", "Parts"]
-
 CHANGE_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed", "score")
 """The kinds of a part of a difference: the error kinds of TIDE, and ``"score"`` for a detection that only moved in the
 order of the scores."""

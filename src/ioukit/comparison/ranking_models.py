@@ -17,8 +17,6 @@ from ioukit.evaluation import Evaluation
 from ioukit.statistics import Difference, Interval, adjust_p_values
 from ioukit.statistics.detectable import alarm
 
-__all__ = ["Ranking", "groups_not_apart", "ranking_of"]
-
 
 @record(frozen=True, eq=False, repr=False)
 class Ranking(Frozen):

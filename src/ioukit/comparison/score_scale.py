@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from ioukit.evaluation import MatchTable
 
-__all__ = ["scores_on_one_scale"]
-
 Floats = npt.NDArray[np.float64]
 
 _GROUPS = 10

@@ -12,7 +12,6 @@ from ioukit.evaluation import MatchTable, NearPairs
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
 
-__all__ = ["NEAR", "Side", "near_pairs_of", "table_with_near_pairs"]
 
 NEAR = 0.1
 """The lowest IoU of the near pairs: the background threshold of TIDE."""

@@ -12,8 +12,6 @@ from ioukit.comparison.part_records import CHANGE_KINDS
 from ioukit.comparison.sides import NEAR, Side
 from ioukit.evaluation import MatchTable, NearPairs
 
-__all__ = ["detection_sizes", "false_positive_kinds", "miss_kinds", "object_sizes", "size_labels"]
-
 Kinds = npt.NDArray[np.int8]
 _CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND, _MISSED, _SCORE = range(len(CHANGE_KINDS))
 _OTHER = "other"  # the size of what is in none of the ranges

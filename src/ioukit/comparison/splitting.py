@@ -24,7 +24,6 @@ from ioukit.evaluation._same_scene import check_same_ground_truth
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Measure
 
-__all__ = ["parts"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

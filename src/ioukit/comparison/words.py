@@ -14,22 +14,6 @@ if TYPE_CHECKING:
     from ioukit.comparison.part_records import Parts
     from ioukit.statistics import Difference
 
-__all__ = [
-    "KIND_WORDS",
-    "chance",
-    "change_sentences",
-    "corrected_by",
-    "detectable_sentence",
-    "interval_note",
-    "point_of_view",
-    "points",
-    "ranking_note",
-    "ranking_sentence",
-    "signed_points",
-    "spread_sentence",
-    "verdict",
-    "verdict_notes",
-]
 
 KIND_WORDS = {kind: words.plain for kind, words in ERROR_WORDS.items()} | {"score": "order of the scores"}
 """What each of :data:`CHANGE_KINDS` means, in a few words."""

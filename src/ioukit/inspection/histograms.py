@@ -9,16 +9,6 @@ from ioukit._columns import Frozen, record
 from ioukit.inspection.inspection import Inspection
 from ioukit.inspection.positions import cell_of_centres
 
-__all__ = [
-    "Histogram",
-    "overlap_histogram",
-    "per_image_histogram",
-    "position_histogram",
-    "range_names",
-    "ratio_histogram",
-    "side_histogram",
-]
-
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["inspect"]
 
 _NOT_OBJECTS = ("crowd", "group_of")
 """The flags of regions that stand for many objects, which have no nearest neighbour."""

@@ -24,7 +24,6 @@ from ioukit.inspection.words import facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CELLS", "SIZES", "Inspection"]
 
 CELLS = 32
 """The number of cells along each side of the image in which centres are counted."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["nearest_overlaps"]
 
 MOST_PAIRS = 1 << 23
 """The largest number of pairs in one join: about 300 MB if all objects of an image overlap each other."""

@@ -10,7 +10,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
-__all__ = ["OUTSIDE", "UNKNOWN", "cell_of_centres"]
 
 UNKNOWN, OUTSIDE = -1, -2
 """In the place of a cell: the size of the image is unknown; the centre lies outside of the image."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ioukit.regions.regions import Regions
     from ioukit.regions.rotated import RotatedBoxes
 
-__all__ = ["RegionValues", "region_values"]
 
 Floats = npt.NDArray[np.float64]
 Values = dict[str, Floats]

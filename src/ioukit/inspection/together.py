@@ -9,7 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_CLASSES", "classes_together"]
 
 MOST_CLASSES = 100
 """The number of classes that are compared: those on the most images."""

@@ -9,7 +9,6 @@ from ioukit._words_and_colours import percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["facts"]
 
 _LONGEST_NAME = 40
 _OVERLAPS = {"boxes": "boxes", "RotatedBoxes": "rotated boxes", "Polygons": "polygons"}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["along", "chance", "combined", "fitted_logits", "products", "score_features"]
-
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 25

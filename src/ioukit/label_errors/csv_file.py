@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from ioukit.label_errors.label_error import LabelError
 
-__all__ = ["COLUMNS", "write_csv"]
 
 COLUMNS = (
     *("image_id", "file_name", "annotation_id", "other_id", "kind", "class", "suggested_class"),

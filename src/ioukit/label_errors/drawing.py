@@ -16,7 +16,6 @@ from ioukit.label_errors.suspicions import NEVER_SURE, RATE, Suspicions
 if TYPE_CHECKING:
     from ioukit.label_errors.evidence import Evidence
 
-__all__ = ["badly_drawn"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

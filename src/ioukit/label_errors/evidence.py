@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation.results import Evaluation
     from ioukit.evaluation.table import MatchTable
 
-__all__ = ["FOUND", "LEAST", "RELIABLE", "Evidence", "gather", "matched"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

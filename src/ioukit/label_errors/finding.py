@@ -17,7 +17,6 @@ from ioukit.label_errors.label_errors import LabelErrors
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["find_label_errors"]
 
 _LEAST_SCORE = 0.001  # suspicions below are not listed
 

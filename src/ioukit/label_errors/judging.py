@@ -17,7 +17,6 @@ from ioukit.overlap.join import overlap_join
 if TYPE_CHECKING:
     from ioukit.label_errors.evidence import Evidence
 
-__all__ = ["doubled", "overlooked", "spurious", "swapped"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["BADLY_DRAWN", "DOUBLED", "LABEL_ERROR_KINDS", "OVERLOOKED", "SPURIOUS", "SWAPPED", "LabelErrorKind"]
-
 
 class LabelErrorKind(NamedTuple):
     """A kind of label error."""

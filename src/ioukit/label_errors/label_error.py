@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from ioukit._words_and_colours import percent
 
-__all__ = ["LabelError", "reason"]
-
 
 class LabelError(NamedTuple):
     """A label that is likely wrong."""

@@ -18,8 +18,6 @@ from ioukit.evaluation.results import Evaluation
 from ioukit.label_errors.kinds import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED
 from ioukit.label_errors.label_error import LabelError, reason
 
-__all__ = ["LabelErrors"]
-
 _KEYS = tuple(kind.key for kind in LABEL_ERROR_KINDS)
 
 

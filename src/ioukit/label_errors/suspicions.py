@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NEVER_SURE", "RATE", "Suspicions"]
-
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 

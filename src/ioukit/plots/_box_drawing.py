@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Outline
     from ioukit.plots._drawing import Theme
 
-__all__ = ["Outlined", "draw_frame", "draw_labels", "draw_outlines", "outline_style", "score_text", "shape_of_figure"]
 
 WIDE = 6.4  # inches
 THIN = 0.6  # the width of lines around masks and vehicles, relative to those of boxes: they are small or have bends

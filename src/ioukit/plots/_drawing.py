@@ -23,28 +23,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "GREEN",
-    "ORANGE",
-    "PURPLE",
-    "SKY",
-    "VERMILLION",
-    "Theme",
-    "ThemeName",
-    "as_boxes",
-    "axes_for",
-    "closed_path",
-    "dress",
-    "legend_beside",
-    "letters",
-    "literal",
-    "rings",
-    "shorten",
-    "theme_of",
-    "tint",
-]
 
 # Okabe and Ito, Color Universal Design (2008). Colour is never the only sign: a hatch or a line style says the same.
 BLACK, ORANGE, GREEN, BLUE, VERMILLION, PURPLE = "#000000", "#E69F00", "#009E73", "#0072B2", "#D55E00", "#CC79A7"

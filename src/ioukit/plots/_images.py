@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets import GroundTruth
 
-__all__ = ["ImageLike", "found_in", "frame_of", "pixels_of"]
 
 ImageLike: TypeAlias = "str | os.PathLike[str] | Image | NDArray[Any]"
 """A file, a Pillow image, or an array of (H, W), (H, W, 3) or (H, W, 4), uint8 or floats from 0 to 1."""

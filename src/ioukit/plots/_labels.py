@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from ioukit.typing import FloatArray
 
-__all__ = ["Labels"]
 
 PLATE = {"boxstyle": "square,pad=0.15", "lw": 0.8}
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import Evaluation, Outcomes, Outline
 
-__all__ = ["KINDS", "Drawn", "Scene", "data_of", "drawn_on", "outcomes_of"]
-
 
 @dataclass(frozen=True)
 class Kind:

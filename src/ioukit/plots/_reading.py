@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Curves, Evaluation, MatchTable, Protocol
     from ioukit.typing import FloatArray
 
-__all__ = [
-    "average_precision",
-    "chosen",
-    "curves_of",
-    "mean_of_classes",
-    "number",
-    "operating_of",
-    "score_limits",
-    "table_of",
-]
-
 
 def curves_of(evaluation: Evaluation | Curves) -> Curves:
     """The curves of an evaluation, or curves as they are."""

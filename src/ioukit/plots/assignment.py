@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat, FloatArray
 
-__all__ = ["assignment_figure"]
 
 # Colour, line of the box and marker of its predictions: each tells the objects apart without the other two.
 STYLES = [

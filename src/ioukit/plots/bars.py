@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.typing import FloatArray
 
-__all__ = ["ap_by_size_figure", "class_ap_figure", "error_kinds_figure"]
 
 LARGEST = 1e5  # a side of this length or more stands for no limit: COCO's ranges end at 1e5 squared
 KIND_NAMES = {

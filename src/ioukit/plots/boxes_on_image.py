@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike, Regions
     from ioukit.typing import BoxFormat
 
-__all__ = ["draw_boxes", "draw_regions"]
 
 YELLOW = "#F0E442"
 COLOURS = (SKY, VERMILLION, GREEN, ORANGE, PURPLE, YELLOW)

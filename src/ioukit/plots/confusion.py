@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ioukit.plots._drawing import ThemeName
     from ioukit.typing import FloatArray
 
-__all__ = ["confusion_figure"]
 
 MOST_WITH_NUMBERS = 24  # with more rows, the cells are too small for digits
 BACKGROUND, OTHERS = "background", "other classes"

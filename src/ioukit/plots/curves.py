@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.typing import FloatArray
 
-__all__ = ["ap_by_iou_figure", "precision_recall_figure"]
-
 
 def precision_recall_figure(
     evaluation: Evaluation | Curves,

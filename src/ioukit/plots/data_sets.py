@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ioukit.inspection import Inspection
     from ioukit.plots._drawing import Theme, ThemeName
 
-__all__ = ["class_counts_figure", "objects_per_image_figure"]
-
 
 def class_counts_figure(
     inspection: Inspection, *, most: int = 30, ax: Axes | None = None, theme: ThemeName = "light"

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["grid_figure"]
 
 STYLES = [
     (BLUE, "-"),

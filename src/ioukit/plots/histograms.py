@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, MatchTable
     from ioukit.plots._drawing import ThemeName
 
-__all__ = ["iou_histogram_figure", "score_histogram_figure"]
-
 
 def score_histogram_figure(
     evaluation: Evaluation | MatchTable,

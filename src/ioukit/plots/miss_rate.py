@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ioukit.plots._drawing import ThemeName
     from ioukit.typing import FloatArray
 
-__all__ = ["miss_rate_figure"]
 
 _LEAST = 1e-3
 """The lowest miss rate that is drawn."""

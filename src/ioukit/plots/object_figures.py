@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ioukit.inspection import Inspection
     from ioukit.plots._drawing import ThemeName
 
-__all__ = ["neighbour_overlaps_figure", "object_positions_figure", "object_shapes_figure", "object_sizes_figure"]
-
 
 def object_sizes_figure(
     inspection: Inspection,

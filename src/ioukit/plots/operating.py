@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import ScoreCurves
     from ioukit.plots._drawing import ThemeName
 
-__all__ = ["score_curves_figure"]
-
 
 def score_curves_figure(
     curves: ScoreCurves,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["overlap_figure"]
 
 MEASURES = {
     "IoU": elementwise_iou,

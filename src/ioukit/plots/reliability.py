@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ioukit.operating import CalibrationErrors
     from ioukit.plots._drawing import ThemeName
 
-__all__ = ["reliability_figure"]
 
 _MARKS = ("o", "s", "^", "D", "v", "P")
 _LEAST_AREA, _MORE_AREA = 12.0, 240.0  # of a mark, in square points

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ioukit.slices import SliceNumbers
     from ioukit.statistics import Interval
 
-__all__ = ["slices_figure"]
-
 
 def slices_figure(
     numbers: SliceNumbers, *, key: str | None = None, ax: Axes | None = None, theme: ThemeName = "light"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
-__all__ = ["survivors_figure"]
-
 
 def survivors_figure(
     boxes: BoxesLike,

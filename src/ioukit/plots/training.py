@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Protocol
     from ioukit.plots._drawing import ThemeName
 
-__all__ = ["training_figure"]
 
 NOT_LOSSES = {"epoch", "seconds", "lr"}
 HEADLINE_STYLES = ((BLACK, "-"), (BLUE, "--"), (GREEN, ":"))

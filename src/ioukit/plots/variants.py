@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.typing import FloatArray
 
-__all__ = ["variant_figure", "variants_figure"]
 
 Motion = Literal["shift", "scale"]
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ioukit.plots._drawing import ThemeName
     from ioukit.plots._images import ImageLike
 
-__all__ = ["worst_images_figure"]
 
 THUMBNAIL = 640  # pixels of the longer side
 PANEL = 3.0  # inches

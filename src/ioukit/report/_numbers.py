@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
 
 
-
 @dataclass(frozen=True)
 class Tile:
     """A number of the headline."""
