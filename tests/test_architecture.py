@@ -29,6 +29,7 @@ LAYERS = (
         "_checks",
         "_columns",
         "_database",
+        "_array_types",
         "_arrays",
         "_exports",
         "_near_names",

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._array_types import Ids
 from ioukit._columns import positions_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    Ids = NDArray[np.int64]
 
 
 # The ids of COCO's 80 classes; eleven of 1 to 91 were never used.

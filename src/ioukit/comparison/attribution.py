@@ -16,13 +16,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Flags, Floats
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation.summary import averaged, in_group, select
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _NODES = 4  # of the integral over q: with 32, the parts of images change by less than 3 % of the largest one
 _ABOVE = 1 + 1e-12  # more than rounding

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats, Rows
 from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets import Categories
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class ObjectChange(IntEnum):

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Rows
 from ioukit.comparison.change_records import DetectionChange
 from ioukit.evaluation import Outcome, Outcomes
 from ioukit.overlap import overlap_join
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, MatchTable
-
-
-Rows = npt.NDArray[np.int64]
 
 
 def paired_false_positives(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats, Rows
 from ioukit._checks import check_number
 from ioukit.comparison.change_records import Changes, DetectionChanges, ObjectChange, ObjectChanges
 from ioukit.comparison.false_positives import paired_false_positives
@@ -16,10 +17,6 @@ from ioukit.evaluation._same_scene import check_same_ground_truth
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, MatchTable
-
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def changes(

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
 
 CHANGE_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed", "score")
 """The kinds of a part of a difference: the error kinds of TIDE, and ``"score"`` for a detection that only moved in the
 order of the scores."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @record(frozen=True, eq=False, repr=False)

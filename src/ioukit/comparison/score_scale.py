@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.evaluation import MatchTable
-
-Floats = npt.NDArray[np.float64]
 
 _GROUPS = 10
 _LEAST = 10  # objects of a group

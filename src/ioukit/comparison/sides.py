@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags, Rows
 from ioukit.evaluation import MatchTable, NearPairs
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 NEAR = 0.1
 """The lowest IoU of the near pairs: the background threshold of TIDE."""
-
-Flags = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int64]
 
 
 def table_with_near_pairs(evaluation: Evaluation) -> MatchTable:

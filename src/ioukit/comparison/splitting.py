@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats, Rows
 from ioukit._checks import check_choice
 from ioukit.comparison.attribution import CurveParts, ap_parts, ar_parts, curve_parts
 from ioukit.comparison.part_records import CHANGE_KINDS, Parts
@@ -24,9 +24,6 @@ from ioukit.evaluation._same_scene import check_same_ground_truth
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Measure
 
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _KINDS = len(CHANGE_KINDS)
 _SCORE = CHANGE_KINDS.index("score")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Positions = npt.NDArray[np.int64]
+from ioukit._array_types import Positions
 
 
 def merged_fields(tables: Sequence[Any], *, keep_first: bool) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._array_types import Floats
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.registry import find_format, read
 from ioukit.inspection.inspection import CELLS, Inspection
@@ -17,8 +18,6 @@ from ioukit.inspection.together import classes_together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 _NOT_OBJECTS = ("crowd", "group_of")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._array_types import Floats
 from ioukit.overlap.join import overlap_join
 from ioukit.regions.boxes import Boxes
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 MOST_PAIRS = 1 << 23

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._columns import Frozen, record, take_rows
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS
 from ioukit.datasets.columns.lazy import ValuesOfFiles
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ioukit.regions.rotated import RotatedBoxes
 
 
-Floats = npt.NDArray[np.float64]
 Values = dict[str, Floats]
 
 _TITLES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from ioukit._array_types import Floats
 
 _STEPS = 25
 _CLASS_PRECISION = 1.0  # of the normal prior of the intercepts of the classes, around 0

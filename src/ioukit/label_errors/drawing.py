@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats, Rows
 from ioukit.evaluation.table import NearPairs
 from ioukit.label_errors.calibration import along, chance, combined, products, score_features
 from ioukit.label_errors.evidence import FOUND, LEAST, matched
@@ -16,9 +16,6 @@ from ioukit.label_errors.suspicions import NEVER_SURE, RATE, Suspicions
 if TYPE_CHECKING:
     from ioukit.label_errors.evidence import Evidence
 
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
 _LEAST_REST = 0.02  # smaller differences count as this one

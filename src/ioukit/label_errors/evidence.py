@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags, Floats, Rows
 from ioukit.evaluation.analysis._near import match_again, near_pairs
 from ioukit.evaluation.protocols import AreaRange, Protocol
 from ioukit.evaluation.table import IGNORED, REPEATED, VOID, NearPairs, threshold_bits
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation.results import Evaluation
     from ioukit.evaluation.table import MatchTable
 
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 LEAST = 0.1
 """The least IoU of near pairs."""

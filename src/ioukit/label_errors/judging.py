@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats, Rows
 from ioukit.evaluation.table import NearPairs
 from ioukit.label_errors.calibration import chance
 from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, matched
@@ -17,9 +17,6 @@ from ioukit.overlap.join import overlap_join
 if TYPE_CHECKING:
     from ioukit.label_errors.evidence import Evidence
 
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _LEAST_DOUBLE = 0.5  # the IoU of two objects that may be one
 # The least density of high overlaps among right labels. A cat fills the bed that it lies on.

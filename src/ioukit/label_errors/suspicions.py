@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
+from ioukit._array_types import Floats, Rows
 
 RATE = 0.02
 """The share of labels that is assumed to be wrong in a given way."""

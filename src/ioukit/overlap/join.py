@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ioukit import _core
+from ioukit._array_types import Ids
 from ioukit._checks import check_threads, integer_column
 from ioukit._optional import import_extra
 from ioukit.overlap._arguments import corners_on_host
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from ioukit.overlap.engines.engine import Engine
     from ioukit.regions import BoxesLike, Regions
     from ioukit.typing import BoxFormat, FloatArray
-
-    Ids = NDArray[np.int64]
 
 
 _MOST_BOXES = 2**31 - 1  # the native module numbers boxes in 32 bits

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._array_types import Ids
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.typing import FloatArray
-
-    Ids = NDArray[np.int64]
 
 
 def groups(labels: Ids | None, batch: Ids | None) -> Ids | None:

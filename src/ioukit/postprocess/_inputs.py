@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
+from ioukit._array_types import Ids
 from ioukit._arrays import (
     FLOATS,
     as_floats,
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
     from ioukit.postprocess._options import Limits
     from ioukit.typing import Array, BoxFormat, FloatArray
-
-    Ids = NDArray[np.int64]
 
 
 FloatKind: TypeAlias = "np.dtype[Any] | Literal['bfloat16']"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from ioukit import _core
+from ioukit._array_types import Ids
 from ioukit._arrays import library_of, namespace_of
 from ioukit._checks import check_threads
 from ioukit.overlap.engines.engine import engine_of
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
     from ioukit.regions.regions import Regions
     from ioukit.typing import Array, BoxFormat
-
-    Ids = NDArray[np.int64]
 
 
 @overload

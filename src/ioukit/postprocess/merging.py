@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from ioukit import _core
+from ioukit._array_types import Ids
 from ioukit._checks import check_choice, check_threads
 from ioukit.overlap.engines import masks as engine
 from ioukit.overlap.join import overlap_join
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from ioukit.postprocess._options import SymmetricMetric
     from ioukit.regions import BoxesLike
     from ioukit.typing import Array, BoxFormat
-
-    Ids = NDArray[np.int64]
 
 
 Against: TypeAlias = Literal["best", "merged"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._array_types import Ids
 from ioukit.postprocess._options import Suppress, condition
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from ioukit.postprocess._options import Rule
     from ioukit.typing import FloatArray
-
-    Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats, Rows
 from ioukit.evaluation import ERROR_KINDS, confusion_matrix, error_kinds
 from ioukit.evaluation.analysis.outcomes_by_score import (
     FALSE,
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import ConfusionMatrix, ErrorKinds, MatchTable, NearPairs
 
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _BACKGROUND, _LEFT_OUT = -1, -2  # in the place of an object of the matrix; the script has the same numbers
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats, Rows
 from ioukit.comparison import DetectionChange, ObjectChange
 from ioukit.evaluation import Outcome, outcomes
 from ioukit.report._pictures import Drawer, Photographs, numbers_of, picture_notes, tenths, thousandths
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import MatchTable
 
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _MOST = 40_000  # changes: about two megabytes of the page
 _MOST_NUMBERS = 1_200_000  # of boxes, outlines and matches: about four megabytes of the page

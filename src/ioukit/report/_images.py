@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Positions
 from ioukit.evaluation.analysis.outcomes_by_score import (
     DETECTED,
     FALSE,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, ImageResults
     from ioukit.report._by_score import Entries, ErrorPositions, MarkPositions
 
-
-Positions = npt.NDArray[np.int64]
 
 # How many images and photographs a page has: choices, which keep it at a few megabytes.
 _MOST_BEST = 24

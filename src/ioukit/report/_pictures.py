@@ -12,8 +12,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats, Positions
 from ioukit._optional import import_extra
 from ioukit.evaluation import Outline, Outlines
 from ioukit.evaluation.kinds import find_kind
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
 
 
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 Thumbnail = tuple[str, tuple[int, int]]
 """A ``data:`` address, and the width and height of the photograph."""
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Positions
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.comparison.sides import table_with_near_pairs
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from ioukit.evaluation import ScoreCurves
     from ioukit.report._changes import PairMarks
 
-
-Positions = npt.NDArray[np.int64]
 
 _MOST_CLASSES = 100  # with curves of their own: those with the largest parts of the difference
 _CARDS = 12

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Positions
 from ioukit._output import printable
 from ioukit.label_errors import LABEL_ERROR_KINDS
 from ioukit.report._numbers import Tile
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from ioukit.label_errors import LabelError, LabelErrors
 
-
-Positions = npt.NDArray[np.int64]
 
 _MOST_OBJECTS = 300  # other annotations on one picture
 

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Positions
 from ioukit.datasets import GroundTruth, Images
 from ioukit.evaluation.protocols import Protocol
-
-Positions = npt.NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True)

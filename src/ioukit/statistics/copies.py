@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Positions
 from ioukit.evaluation import MatchTable
-
-Positions = npt.NDArray[np.int64]
 
 
 def repeat_images(table: MatchTable, counts: npt.ArrayLike) -> MatchTable:

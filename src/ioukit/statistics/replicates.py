@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._boundary import NumberColumns, OutcomeColumns, WeighedColumns
 from ioukit._checks import check_threads, pluralize
 from ioukit._columns import Frozen, record
@@ -17,7 +18,6 @@ from ioukit.evaluation.curves import drawing_of
 from ioukit.evaluation.summary import reading_of, value_of, values_of_classes
 from ioukit.statistics.copies import repeat_images
 
-Floats = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.uint16]
 
 _MOST = np.iinfo(np.uint16).max

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit import _core
+from ioukit._array_types import Ids
 from ioukit._columns import positions_in
 from ioukit.checks.class_ids import conventions, in_words, other_ids
 from ioukit.checks.diagnosis._common_rules import MOST_OF_A_NORMALIZED, SURELY_PIXELS
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, Images
     from ioukit.typing import FloatArray
 
-    Ids = NDArray[np.int64]
     Rows = NDArray[np.intp]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ioukit._array_types import Ids
 from ioukit.checks.case import MATCH
 from ioukit.checks.class_ids import conventions, in_words, mapped, mapping_text
 from ioukit.checks.class_ids import other_ids as ids_after
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ioukit.checks.suspicion import Sure
     from ioukit.datasets import Categories, GroundTruth
 
-    Ids = NDArray[np.int64]
     Places = NDArray[np.intp]
 
 

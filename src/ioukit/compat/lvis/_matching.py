@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ioukit._array_types import Floats
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
 from ioukit.compat.pycocotools._evaluating import bits_of, image_overlaps, image_results
 from ioukit.compat.pycocotools._matching import Matched, Rules, match
@@ -19,7 +20,6 @@ __all__ = ["LvisMatched", "arrays_of_entries", "as_lvis", "as_pycocotools", "mat
 
 
 Record = dict[str, Any]
-Floats = NDArray[np.float64]
 
 _NO_CAP = 2**31 - 1
 

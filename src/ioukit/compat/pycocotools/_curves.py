@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit.compat.pycocotools._matching import Matched
 from ioukit.compat.pycocotools._sides import places_among
 
 __all__ = ["Arrays", "curves_of_entries", "curves_of_match"]
 
-Floats = NDArray[np.float64]
 Record = dict[str, Any]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ioukit._array_types import Ids
 from ioukit.compat.pycocotools._dictionaries import Marks, mark_ignored, mark_outside, masks_of_records
 from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
 from ioukit.compat.pycocotools._matching import Matched, Rules, match, overlaps_of
@@ -176,9 +177,6 @@ def _side(
         return records, of_records(records, groups, iou_type)
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
         raise IrregularError("records") from error
-
-
-Ids = NDArray[np.int64]
 
 
 class _Ranges:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit import _core
+from ioukit._array_types import Floats, Ids
 from ioukit._boundary import (
     BoxColumns,
     DetectionColumns,
@@ -25,8 +26,6 @@ from ioukit.regions import Masks
 
 __all__ = ["Matched", "Rules", "match", "overlaps_of"]
 
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _IGNORED, _OVER_DETECTION, _REPEATED, _VOID = 1, 2, 4, 8
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit import _core
+from ioukit._array_types import Floats, Ids
 from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.keypoints import decode_keypoints
@@ -39,8 +40,6 @@ __all__ = [
 
 
 Record = dict[str, Any]
-Ids = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _INTEGERS = ("id", "image_id", "category_id")
 _LARGEST = 2.0**53

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._checks import check_threads
 from ioukit._columns import take_rows
 from ioukit.datasets.columns._checks import check_readable_again
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
 
 
-Floats = npt.NDArray[np.float64]
 Data = TypeVar("Data", bound="Columns")
 
 

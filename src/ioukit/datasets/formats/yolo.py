@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from ioukit._array_types import Floats
 from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
@@ -29,8 +30,6 @@ from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
 
 
 _SETTINGS = (".yaml", ".yml", ".data")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_threads
 from ioukit.errors import DatasetError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from ioukit.datasets.formats.problems import Problems
 
-    Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
     Bools = npt.NDArray[np.bool_]
 

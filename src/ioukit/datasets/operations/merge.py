@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Ids
 from ioukit._checks import check_choice
 from ioukit._columns import concat_columns
 from ioukit.datasets.columns.detections import Detections
@@ -26,7 +27,6 @@ _Place = tuple[int, int]
 """A data set, and the position of an image in it."""
 Classes: TypeAlias = Literal["by-name", "by-id"]
 """Which classes of two data sets are the same one."""
-Ids = npt.NDArray[np.int64]
 
 
 def merge(

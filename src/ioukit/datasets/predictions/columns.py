@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import refuse
@@ -16,7 +17,6 @@ from ioukit.errors import DatasetError
 from ioukit.regions.masks import Masks
 from ioukit.regions.rotated import RotatedBoxes
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._arrays import on_host
 from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.regions.masks import Masks
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
+from ioukit._array_types import Floats, Rows
 
 
 def matched_edges(first: Rows, second: Rows, weight: Floats) -> Rows:

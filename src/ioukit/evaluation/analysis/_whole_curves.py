@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.evaluation.analysis.jaccard import jaccard_indices
 from ioukit.evaluation.analysis.miss_rate import MissRateCurve, miss_rate_curves
 from ioukit.evaluation.table import MatchTable
-
-Floats = npt.NDArray[np.float64]
 
 _STEPS = 1000
 

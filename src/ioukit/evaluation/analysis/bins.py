@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.evaluation.analysis._near import check_rematch, table_by_values
 from ioukit.evaluation.protocols import AreaRange
 from ioukit.evaluation.table import MatchTable
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST, _MOST = -np.finfo(np.float64).max, np.finfo(np.float64).max
 _NO_BIN = _LEAST  # the value of objects that are in no bin

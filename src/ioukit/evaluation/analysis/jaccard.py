@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._sets import matched_edges
 from ioukit.evaluation.matching import reaching_pairs
 from ioukit.evaluation.table import COVERED, MatchTable
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _SCORES = tuple(0.1 * place for place in range(10))  # as in the reference: its 0.3 is 0.30000000000000004
 _EPSILON = 1e-6  # the reference adds it to each denominator

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import check_number, pluralize
 from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
 from ioukit.evaluation.table import MatchTable
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

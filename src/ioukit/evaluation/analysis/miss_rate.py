@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._ranking import ranking
 from ioukit.evaluation.protocols.measures import MissRateRule
 from ioukit.evaluation.table import MatchTable
-
-Floats = npt.NDArray[np.float64]
 
 
 @record(frozen=True, eq=False, repr=False)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Bytes, Flags, Floats
 from ioukit.evaluation.analysis.tide import (
     BACKGROUND_THRESHOLD,
     ERROR_KINDS,
@@ -37,10 +38,7 @@ NO_ERROR = len(ERROR_KINDS)
 
 _CLASSIFICATION, _LOCALISATION, _BACKGROUND = map(ERROR_KINDS.index, ("classification", "localisation", "background"))
 
-Bytes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int32]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
@@ -16,7 +17,6 @@ from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.protocols import AreaRange
 from ioukit.evaluation.table import MatchTable
 
-Floats = npt.NDArray[np.float64]
 _UNBOUNDED = float(np.finfo(np.float64).max)
 
 

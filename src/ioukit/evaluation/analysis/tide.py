@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Flags, Floats, Rows
 from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit._checks import check_count, check_number, check_threads
 from ioukit._columns import Frozen, record
@@ -22,10 +23,6 @@ BACKGROUND_THRESHOLD = 0.1
 """TIDE's: a detection with a lower IoU with every object is an error of the background."""
 
 _CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND = range(5)
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @record(frozen=True, eq=False, repr=False)

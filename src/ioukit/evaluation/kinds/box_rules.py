@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison
-
-Floats = npt.NDArray[np.float64]
 
 _IMAGE_SIZE = "image_size"
 """The attribute of detections with the width and height of the image of each."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._boundary import PairColumns
 from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
 from ioukit.datasets.columns.keypoints import decode_keypoints
@@ -16,8 +17,6 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, Kind, Rows, column_of, image_pairs
 from ioukit.evaluation.outlines.keypoints import keypoint_outlines
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
-
-Floats = npt.NDArray[np.float64]
 
 COCO_SIGMAS = tuple(
     tenths / 10.0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.datasets.columns._regions import KEYPOINTS
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -14,7 +15,6 @@ from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.columns.skeletons import SKELETON
 from ioukit.evaluation.outlines.outline import Outline, Outlines
 
-Floats = npt.NDArray[np.float64]
 Edges = npt.NDArray[np.int64]
 
 COCO_SKELETON = (

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.datasets.columns._regions import SEGMENTATIONS
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.evaluation.outlines.outline import Outline, Outlines
 from ioukit.regions.masks import Masks
-
-Floats = npt.NDArray[np.float64]
 
 
 def mask_outlines(rows: GroundTruth | Detections, ground_truth: GroundTruth) -> Outlines:  # noqa: ARG001

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ioukit.evaluation.outlines.masks import traced_masks
 from ioukit.evaluation.outlines.outline import Outline, Outlines, corner_outlines
@@ -13,8 +12,6 @@ from ioukit.regions.masks import Masks
 from ioukit.regions.polygons import Polygons
 from ioukit.regions.regions import Regions
 from ioukit.regions.rotated import RotatedBoxes
-
-Floats = npt.NDArray[np.float64]
 
 _HEADING = 0.15  # how far the line of the heading reaches beyond the front, as a part of the length
 

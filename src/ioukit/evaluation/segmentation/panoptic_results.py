@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Counts
 from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, Frozen, record
 from ioukit._plain_values import plain_value
 from ioukit.datasets import Categories
 from ioukit.evaluation.class_results import ClassResults
-
-Counts = npt.NDArray[np.int64]
 
 
 @record(frozen=True, eq=False, repr=False)

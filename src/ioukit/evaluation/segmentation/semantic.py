@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._checks import check_count, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._optional import import_extra
@@ -20,7 +21,6 @@ from ioukit.errors import DatasetError
 
 Labels: TypeAlias = npt.ArrayLike | str | os.PathLike[str]
 """(H, W) integer classes, or a PNG file of them."""
-Floats = npt.NDArray[np.float64]
 
 
 @record(frozen=True, eq=False, repr=False)

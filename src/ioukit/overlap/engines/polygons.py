@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit import _core
+from ioukit._array_types import Rows
 from ioukit._checks import check_one_unit
 from ioukit.overlap.engines.engine import Outlined, giou_of
 from ioukit.regions._polygon_geometry import bounds, hull
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from ioukit.regions import Polygons
     from ioukit.typing import FloatArray
-
-    Rows = NDArray[np.int64]
 
 
 _NAMES = ("boxes1[{}]", "boxes2[{}]")  # what messages call a row of each set

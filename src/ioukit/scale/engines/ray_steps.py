@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Bytes, Counts
 from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
@@ -21,9 +22,6 @@ from ioukit.scale.parts import Job, counts_per_image
 from ioukit.scale.stages import draw, match_part, split
 from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
-
-Bytes = npt.NDArray[np.uint8]
-Counts = npt.NDArray[np.int64]
 
 
 def check_tables(tables: Sequence[TableFile]) -> tuple[list[Any], None]:

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ioukit._array_types import Floats
 from ioukit.evaluation.evaluator.values import place_of
 from ioukit.regions.masks import Masks
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _KEYS = {"bbox": "boxes", "segm": "masks"}

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Bytes
 from ioukit.datasets import Categories
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
 
-Bytes = npt.NDArray[np.uint8]
 _ALIGNED = 8  # columns begin at multiples of this number, so that they are read in place
 _ROWS: dict[str, Any] = {"detections": DetectionRows, "objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
 

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ioukit._array_types import Floats
 from ioukit.evaluation.curves import accumulate
 from ioukit.evaluation.table import MatchTable
 from ioukit.torch.metrics.arguments import Arguments
 from ioukit.torch.metrics.tables import MatchedImages
 
-Floats = npt.NDArray[np.float64]
 _SIZES = {"small": 1, "medium": 2, "large": 3}
 """The places of the area ranges of COCO; place 0 has all areas."""
 

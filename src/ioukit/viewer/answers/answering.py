@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
 from ioukit.viewer.answers.conditions import Tagged
 from ioukit.viewer.answers.counting import Histogram, facets_and_histograms
@@ -21,9 +22,6 @@ from ioukit.viewer.answers.values import finite_or_none
 
 if TYPE_CHECKING:
     from ioukit.viewer.answers.collection import Collection
-
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import pluralize
 from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.errors import DatasetError
@@ -26,8 +27,6 @@ MOST_COLUMNS = 64
 
 _NO_VARIANCE = 1e-6
 """The share of the largest standard deviation below which there is no variance in a direction."""
-
-Floats = npt.NDArray[np.float64]
 
 
 class UserColumns(NamedTuple):

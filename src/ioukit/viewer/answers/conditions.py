@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit.evaluation.analysis.outcomes_by_score import DETECTED, IGNORED_OBJECT
 from ioukit.evaluation.analysis.tide import ERROR_KINDS
 from ioukit.viewer.answers.bins import IOU_EDGES
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 
 Codes = npt.NDArray[Any]
-Flags = npt.NDArray[np.bool_]
 
 _CHANGE_OF_FOUND = np.array(
     [[CHANGES.index("neither"), CHANGES.index("won")], [CHANGES.index("lost"), CHANGES.index("both")]], np.uint8

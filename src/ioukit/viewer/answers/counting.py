@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Counts
 from ioukit.viewer.answers.conditions import Key, keys_of_marks
 from ioukit.viewer.answers.selecting import Failures, Selection
 
@@ -22,8 +23,6 @@ _ROWS = 1 << 16  # at once, so that what is computed of them stays in the cache
 _MOST_VALUES = 2048  # of keys that are counted as one number: 16 kB of counts. A choice, not a measurement
 
 _FACETS = ("outcome", "error", "class", "area", "change", "flag", "issue")
-
-Counts = npt.NDArray[np.int64]
 
 
 class Histogram(NamedTuple):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
 from ioukit.viewer.answers.conditions import Condition, Tagged, conditions_on_images, conditions_on_marks
 from ioukit.viewer.answers.filters import Filter
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 _MOST_CONDITIONS = 63  # a bit each, and one for conditions on images
 _NOTHING = Tagged()
-
-Flags = npt.NDArray[np.bool_]
 
 
 class Failures:

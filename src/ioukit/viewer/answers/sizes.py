@@ -8,13 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Rows
 from ioukit.datasets import Detections
 from ioukit.evaluation import Protocol
 from ioukit.evaluation.counting import narrowest_range
 
 _ROWS = 1 << 18  # at once
-
-Rows = npt.NDArray[np.int64]
 
 
 class Sizes(NamedTuple):

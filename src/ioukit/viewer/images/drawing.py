@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Rows
 from ioukit.evaluation import Outlines
 from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
 from ioukit.evaluation.outlines.outline import box_outlines
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from ioukit.viewer.answers.marks import Marks
     from ioukit.viewer.marking.noted_marks import Noting
 
-
-Rows = npt.NDArray[np.int64]
 
 _BOX, _SIDE, _DATA_ROW, _ROW = slice(3, 7), 7, 8, 9
 _COLUMNS = 9  # of the page

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ioukit._array_types import Rows
 from ioukit.evaluation.matching import needs_more, order_of_preference, reaches_threshold, wanted
 from ioukit.evaluation.table import NEARLY_ONE, OVER_DETECTION, threshold_bits
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ioukit.evaluation import MatchTable
-
-    Rows = npt.NDArray[np.int64]
 
 
 class Found(NamedTuple):

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_a
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit._checks import check_choice
 from ioukit._output import printable, spreadsheet_text
 from ioukit.datasets import subset, write
@@ -47,8 +48,6 @@ _SUFFIXES = {"csv": ".csv", "coco": ".json", "ids": ".txt"}
 _NOTHING = ("", "")
 _IMAGES_AT_ONCE = 256
 _BYTES_AT_ONCE = 1 << 20
-
-Flags = npt.NDArray[np.bool_]
 
 
 class Export(NamedTuple):
