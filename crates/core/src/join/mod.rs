@@ -9,7 +9,7 @@ pub(crate) mod index;
 mod pairs;
 mod search;
 
-use crate::float::Float;
+use crate::number::Float;
 use crate::overlap::Variant;
 use crate::simd::Level;
 use crate::threads::{join as both, map};

@@ -6,7 +6,7 @@ use super::Threshold;
 use super::bound::{Bound, Reference, Shares};
 use super::index::{Extent, Index, Layer};
 use super::pairs::{Buckets, Found};
-use crate::float::Float;
+use crate::number::Float;
 use crate::overlap::formula::{Formula, IoaFirst, IoaSecond, Iom, Iou, Measured, intersection};
 use crate::overlap::single;
 use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Mask, Vector, splat};

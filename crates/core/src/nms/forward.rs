@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::Rule;
 use super::nearby::NO_LIMIT;
-use crate::float::Float;
 use crate::join::bound::{Bound, Interval, Reference, divisor, safe_part};
+use crate::number::Float;
 use crate::overlap::columns::Columns;
 use crate::overlap::formula::{Measured, intersection, ratio};
 use crate::overlap::single;

@@ -5,9 +5,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::float::Float;
 use crate::join::Pairs;
-use crate::number::Number;
+use crate::number::{Float, Number};
 
 /// The factor that lowers a score, as a function of the overlap `u` with the box that was picked.
 #[derive(Clone, Copy, Debug, PartialEq)]
