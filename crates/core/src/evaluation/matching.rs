@@ -1,4 +1,12 @@
 //! Matching of detections and objects, at all thresholds and for all area ranges at once.
+//!
+//! Owns: which rows of the scene are listed, their order (category, falling score, place in the file), the caps, the
+//! groups of one image and category, and the rows of the match table. Does not own: the overlaps (`regions`), which object
+//! a detection takes (`choosing`), curves (`accumulate`).
+//!
+//! A detection chooses once for every set of thresholds that it reaches with the same candidates: thresholds and area
+//! ranges are bits of bytes in the table. Images are cut into runs of about the same number of rows, and the tables of
+//! the runs are put together in the order of the images, so threads change nothing.
 
 use std::ops::{ControlFlow, Range};
 

@@ -1,4 +1,7 @@
 //! Long tables in CSV files (RFC 4180): chosen columns of text and of numbers.
+//!
+//! A file is cut into pieces that begin at a line; with quotes, which may hold line breaks, it is one piece. `rows` finds
+//! the fields. What a column means is Python's (`datasets/formats/table_columns.py`).
 
 mod rows;
 

@@ -1,4 +1,8 @@
 //! The inner loop: queries in the order of their own index, against the runs of boxes near them.
+//!
+//! Queries run in this order because it keeps what they read in the cache. Pairs are found in any order, by any number of
+//! threads, and sorted afterwards (`pairs`), so the number of threads changes nothing. The index decides only what is
+//! left out; each value that is kept is that of the dense formula.
 
 use std::ops::Range;
 
