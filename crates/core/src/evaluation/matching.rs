@@ -4,8 +4,8 @@
 //! groups of one image and category, and the rows of the match table. Does not own: the overlaps (`regions`), which object
 //! a detection takes (`choosing`), curves (`accumulate`).
 //!
-//! A detection chooses once for every set of thresholds that it reaches with the same candidates: thresholds and area
-//! ranges are bits of bytes in the table. Images are cut into runs of about the same number of rows, and the tables of
+//! Thresholds and area ranges are bits in the table. Thresholds that the same candidates reach have the same matches, and
+//! so have ranges that ignore the same objects: one of each is matched, the others get its bits. Images are cut into runs of about the same number of rows, and the tables of
 //! the runs are put together in the order of the images, so threads change nothing.
 
 use std::ops::{ControlFlow, Range};
