@@ -3,11 +3,11 @@
     python benchmarks/instructions.py            compares with benchmarks/instructions.json
     python benchmarks/instructions.py --store    writes that file
 
-A clock cannot see a change of a few per cent on a machine that others use. A count can. This ends with status 1 if a call
-takes over 3 % more than stored. Each workload runs in two processes that differ in the number of calls alone, so what
-Python needs to start is subtracted. The collector is off, because it comes at times of its own. Counts depend on the
-versions of Python and NumPy, which the file names: with others, nothing is compared, and the last line says so. Valgrind
-has no AVX-512, so the vectors are those of AVX2.
+A clock cannot see a change of a few per cent on a machine that others use. A count can. This ends with status 1 if a
+call takes over 3 % more than stored. Each workload runs in two processes that differ in the number of calls alone, so
+what Python needs to start is subtracted. The collector is off, because it comes at times of its own. Counts depend on
+the versions of Python and NumPy, which the file names: with others, nothing is compared, and the last line says so.
+Valgrind has no AVX-512, so the vectors are those of AVX2.
 """
 
 from __future__ import annotations
@@ -72,18 +72,10 @@ WORKLOADS: dict[str, tuple[str, str, int]] = {
 
 def instructions(program: str) -> int:
     """All instructions of a process of Python that runs the program."""
-    command = [
-        "valgrind",
-        "--tool=cachegrind",
-        "--cache-sim=no",
-        "--cachegrind-out-file=/dev/null",
-        sys.executable,
-        "-c",
-    ]
+    counter = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    command = [*counter, sys.executable, "-c", program]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*counter, sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False
-    )
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
     if done.returncode or not found:
         raise SystemExit(f"valgrind ended with {done.returncode}: {done.stderr[-2000:]}")
@@ -93,10 +85,8 @@ def instructions(program: str) -> int:
 def per_call(name: str) -> int:
     """Instructions of one call; the first calls, which load and fill what later ones use, do not count."""
     once, call, times = WORKLOADS[name]
-    few, many = (
-        instructions(f"import gc\ngc.disable()\n{once}\nfor _ in range({count}):\n    {call}")
-        for count in (3, 3 + times)
-    )
+    program = "import gc\ngc.disable()\n{}\nfor _ in range({}):\n    {}"
+    few, many = (instructions(program.format(once, count, call)) for count in (3, 3 + times))
     return round((many - few) / times)
 
 
@@ -125,8 +115,8 @@ def main() -> None:
         more += [name] if count > MOST * before else []
     if more and not asked.store:
         raise SystemExit(
-            f"over {MOST - 1:.0%} more instructions than stored: {'; '.join(more)}. Find out why (callgrind shows where). "
-            "If it is worth its price, say so in the commit and run this with --store"
+            f"over {MOST - 1:.0%} more instructions than stored: {'; '.join(more)}. "
+            "Find out why: callgrind shows where. If it is worth its price, say so in the commit and use --store"
         )
 
 
