@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "ioukit"
+CRATES = (ROOT / "crates" / "core" / "src", ROOT / "crates" / "python" / "src")
 PYTHON = ("src", "tests", "benchmarks", "docs/build", "examples")  # the folders with Python files
 MOST_LINES_OF_CODE = 60  # of a function
 
@@ -197,6 +198,65 @@ def circles(root: Path) -> list[tuple[str, ...]]:
     return sorted({tuple(sorted(one for one in reached[module] if module in reached[one])) for module in closed})
 
 
+def rust_circles(root: Path) -> list[tuple[str, ...]]:
+    """Files of a crate that use each other, in groups, by the paths that their code names.
+
+    A file may use the file that it is a part of, and that one its parts: together they are one module of Rust. So the
+    file of the crate, which names all, is left out.
+    """
+    files = {name: path for path in root.rglob("*.rs") if (name := rust_name(path, root))}
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        targets = {known(target, files) for target in used_in_rust(path.read_text(encoding="utf-8"), name, files)}
+        graph[name] = {target for target in targets if target and not name.startswith(f"{target}::") and target != name}
+    reached = {name: reachable(name, graph) for name in graph}
+    closed = [name for name in graph if name in reached[name]]
+    return sorted({tuple(sorted(one for one in reached[name] if name in reached[one])) for name in closed})
+
+
+def rust_name(path: Path, root: Path) -> str:
+    parts = path.relative_to(root).with_suffix("").parts
+    return "::".join(parts[:-1] if parts[-1] in ("mod", "lib") else parts)
+
+
+def known(path: str, files: Collection[str]) -> str:
+    """The file that a path leads into: the longest beginning of it that is one."""
+    while path and path not in files:
+        path = path.rpartition("::")[0]
+    return path
+
+
+def used_in_rust(text: str, name: str, files: Collection[str]) -> Iterator[str]:
+    """The paths, from the root of the crate, that the code of a file names; without its tests."""
+    text = re.sub(r"//[^\n]*", "", text)
+    text = re.split(r"#\[cfg\(test\)\]\s*mod \w+ \{", text)[0]
+    here = name.split("::") if name else []
+    statements = re.findall(r"\buse ([^;]+);", text)
+    paths = [path for statement in statements for path in leaves_of(re.sub(r"\s+", "", statement))]
+    for path in [*paths, *re.findall(r"\b(?:crate|super)(?:::\w+)+", text)]:
+        parts = path.split("::")
+        up = next((place for place, part in enumerate(parts) if part != "super"), len(parts))
+        if parts[0] == "crate":
+            yield "::".join(parts[1:])
+        elif up or "::".join([*here, parts[0]]) in files:  # else it is another crate
+            yield "::".join([*here[: max(len(here) - up, 0)], *parts[up:]])
+
+
+def leaves_of(tree: str) -> list[str]:
+    """The paths of a tree of ``use``: ``a::{b, c::{d, e}}`` has three."""
+    head, brace, rest = tree.partition("{")
+    if not brace:
+        return [re.split(r"\bas\b", tree)[0]]
+    items, depth, start = [], 0, 0
+    inner = rest[: rest.rindex("}")] + ","
+    for place, letter in enumerate(inner):
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and not depth:
+            items.append(inner[start:place])
+            start = place + 1
+    return [head + leaf for item in items if item for leaf in leaves_of(item)]
+
+
 def module_name(path: Path, root: Path) -> str:
     return ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
 
@@ -239,6 +299,25 @@ def test_a_rare_rule_is_named_with_its_line(tmp_path: Path) -> None:
 
 def test_no_two_files_import_each_other() -> None:
     assert circles(SOURCE) == []
+
+
+@pytest.mark.parametrize("root", CRATES, ids=lambda root: root.parent.name)
+def test_no_two_files_of_rust_use_each_other(root: Path) -> None:
+    assert rust_circles(root) == []
+
+
+def test_a_circle_of_rust_is_found(tmp_path: Path) -> None:
+    for name, text in {
+        "lib.rs": "pub mod a;\npub mod b;\npub mod whole;",
+        "a.rs": "use crate::{whole::{part, other::deep}, c};\nfn f() {}\n#[cfg(test)]\nmod tests {\n use crate::b;\n}",
+        "b.rs": "use std::fmt;\nfn f() { crate::a::f(); } // crate::whole",
+        "whole/mod.rs": "use part::thing;\nmod part;",
+        "whole/part.rs": "use super::Whole;\nuse super::other;",
+        "whole/other.rs": "use super::super::b::f as g;",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert rust_circles(tmp_path) == [("a", "b", "whole::other", "whole::part")]
 
 
 def test_a_circle_is_found_however_it_is_closed(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
-use ioukit_core::float::Float;
 use ioukit_core::join::{Set, Threshold, join, self_join};
 use ioukit_core::nms::soft::{Decay, soft_nms};
 use ioukit_core::nms::{Rule, Scores, first_suppressors, survivors};
+use ioukit_core::number::Float;
 use ioukit_core::overlap::{Run, Variant, elementwise, pairwise, single};
 use ioukit_core::simd::Level;
 use ioukit_fuzz::coordinate;

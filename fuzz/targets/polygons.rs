@@ -96,17 +96,18 @@ fn simple(data: &mut Unstructured<'_>) -> Result<()> {
     near(set.area(0), slabs(&one, &one));
     near(set.area(1), slabs(&other, &other));
     let expected = slabs(&one, &other);
-    let simple = SimplePolygons { polygons: &set, convex: &[one_is_convex, other_is_convex] };
+    let simple = SimplePolygons { polygons: set, convex: &[one_is_convex, other_is_convex] };
+    let set = &simple.polygons;
     let shared = concave::pairs(AreaMeasure::Intersection, &simple, &simple, &[0, 1, 0, 1], &[1, 0, 0, 1], 1);
     near(shared[0], expected);
     assert_eq!(shared[0].to_bits(), shared[1].to_bits(), "either order");
     assert_eq!(shared[2..], [set.area(0), set.area(1)], "all of itself");
     if one_is_convex && other_is_convex {
-        let table = convex::pairwise(AreaMeasure::Intersection, &set, &set, 1);
+        let table = convex::pairwise(AreaMeasure::Intersection, set, set, 1);
         near(table[1], expected);
         assert_eq!(table[1].to_bits(), table[2].to_bits(), "either order");
     }
-    for (number, squared) in concave::squared_windings(&set).into_iter().enumerate() {
+    for (number, squared) in concave::squared_windings(set).into_iter().enumerate() {
         near(squared, set.area(number));
     }
     Ok(())
@@ -238,10 +239,12 @@ fn any(data: &mut Unstructured<'_>) -> Result<()> {
     let positions: Vec<i64> = (0..set.len() as i64).collect();
     let (rows, columns): (Vec<i64>, Vec<i64>) =
         positions.iter().flat_map(|&row| positions.iter().map(move |&column| (row, column))).unzip();
-    let simple = SimplePolygons { polygons: &set, convex: &vec![false; set.len()] };
+    let convex = vec![false; set.len()];
+    let simple = SimplePolygons { polygons: set, convex: &convex };
+    let set = &simple.polygons;
     for shared in [
         concave::pairs(AreaMeasure::Iou, &simple, &simple, &rows, &columns, 1),
-        convex::pairwise(AreaMeasure::Iou, &set, &set, 1),
+        convex::pairwise(AreaMeasure::Iou, set, set, 1),
     ] {
         for (place, value) in shared.iter().enumerate() {
             assert!((0.0..=1.0).contains(value), "{value}: {corners:?} {offsets:?}");

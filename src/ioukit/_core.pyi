@@ -24,6 +24,7 @@ from ioukit.typing import FloatArray
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
+PolygonSet = tuple[Floats, Ids]
 Rotated = tuple[Floats, bool, bool]
 Turned3d = tuple[Floats, bool, bool, Floats]
 Bytes = NDArray[np.uint8]
@@ -239,21 +240,10 @@ def masks_pairs(
 ) -> Floats: ...
 def simd_levels() -> list[str]: ...
 def thread_count() -> int: ...
-def polygon_pairwise(
-    measure: str, vertices1: Floats, offsets1: Ids, vertices2: Floats, offsets2: Ids, threads: int
-) -> Floats: ...
-def polygon_elementwise(
-    measure: str, vertices1: Floats, offsets1: Ids, vertices2: Floats, offsets2: Ids, threads: int
-) -> Floats: ...
+def polygon_pairwise(measure: str, first: PolygonSet, second: PolygonSet, threads: int) -> Floats: ...
+def polygon_elementwise(measure: str, first: PolygonSet, second: PolygonSet, threads: int) -> Floats: ...
 def polygon_pairs(
-    measure: str,
-    vertices1: Floats,
-    offsets1: Ids,
-    vertices2: Floats,
-    offsets2: Ids,
-    rows: Ids,
-    columns: Ids,
-    threads: int,
+    measure: str, first: PolygonSet, second: PolygonSet, rows: Ids, columns: Ids, threads: int
 ) -> Floats: ...
 def hull_giou(
     intersections: Floats,
@@ -265,17 +255,13 @@ def hull_giou(
 ) -> Floats: ...
 def simple_polygon_pairs(
     measure: str,
-    vertices1: Floats,
-    offsets1: Ids,
-    convex1: NDArray[np.bool_],
-    vertices2: Floats,
-    offsets2: Ids,
-    convex2: NDArray[np.bool_],
+    first: tuple[PolygonSet, NDArray[np.bool_]],
+    second: tuple[PolygonSet, NDArray[np.bool_]],
     rows: Ids,
     columns: Ids,
     threads: int,
 ) -> Floats: ...
-def simple_polygon_squared_windings(vertices: Floats, offsets: Ids) -> Floats: ...
+def simple_polygon_squared_windings(polygons: PolygonSet) -> Floats: ...
 def keypoints_may_reach(
     set: tuple[Floats, Floats, Floats, Floats, Floats], rows: Ids, columns: Ids, least: float, threads: int
 ) -> NDArray[np.bool_]: ...

@@ -1,10 +1,10 @@
 //! What is computed of boxes, for each type of their coordinates.
 
-use crate::float::Float;
 use crate::join::{self, Pairs, Set, Threshold};
 use crate::losses::{self, Loss};
 use crate::nms::soft::{self, Decay};
 use crate::nms::{self, Rule, Scores};
+use crate::number::Float;
 use crate::overlap::{self, Run, Variant};
 use crate::regions::boxes::{self, Layout};
 use crate::simd::Level;

@@ -6,7 +6,6 @@
 pub mod coco;
 pub mod coordinate;
 pub mod evaluation;
-pub mod float;
 pub mod formats;
 pub mod fusion;
 pub mod join;

@@ -1,9 +1,9 @@
 //! Non-maximum suppression. Python has checked shapes and thresholds, and words the errors a user sees.
 
 use ioukit_core::coordinate::Coordinate;
-use ioukit_core::float::Float;
 use ioukit_core::join::Set;
 use ioukit_core::nms::{Rule, Scores, of_pairs};
+use ioukit_core::number::Float;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

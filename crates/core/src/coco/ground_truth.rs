@@ -1,4 +1,8 @@
 //! A COCO annotation file: images, categories and annotations.
+//!
+//! Each record goes straight into columns; no document is built. Segmentations are kept as places in the file and read
+//! when they are asked for. Checks that need one record alone are here; ids that must differ or be known are compared
+//! when all records are there (`references`). Every message says record and field.
 
 use std::any::Any;
 

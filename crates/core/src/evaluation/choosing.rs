@@ -1,4 +1,9 @@
 //! Which of its candidates a detection takes.
+//!
+//! Owns: the order in which candidates are tried, ties of overlap, and that an object that counts is preferred to an
+//! ignored one. Does not own: overlaps (`regions`), caps and rows (`matching`), what a match counts for (`scene::flag`).
+//! Cut here because leaving rows out (`influence`) matches a group again by the same rules, and the rules are the same
+//! for all kinds of regions.
 
 use super::rules::Choice;
 

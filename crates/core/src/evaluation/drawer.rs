@@ -2,6 +2,10 @@
 //!
 //! Precision rises, and recall with it, only at true positives. How many of them reach a recall threshold is known
 //! before the first detection arrives, so a curve needs the highest precision between two thresholds alone.
+//!
+//! So its memory depends on the objects and not on the detections: an evaluation in parts feeds it a category that does
+//! not fit into memory, and `accumulate` feeds it what does. The rule of the precision (envelope or not, which recall
+//! thresholds) is that of the protocol; who matched whom is decided before.
 
 use super::by_category::{key, rank_of, row_of};
 use super::score::falling;

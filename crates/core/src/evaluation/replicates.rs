@@ -2,6 +2,10 @@
 //!
 //! The detections are sorted once. Then each data set costs one pass over the detections that count, and each number
 //! has the bits that [`super::accumulate`] and NumPy's mean give for the data set with its copies written out.
+//!
+//! Copies of a true positive follow one another, so the last copy has the highest precision, and only that one is
+//! computed. Where few images have another weight than 1, only the curves of their categories are drawn again: leaving
+//! out each image in turn is cheap.
 
 mod curves;
 #[cfg(test)]

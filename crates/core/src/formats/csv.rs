@@ -1,4 +1,7 @@
 //! Long tables in CSV files (RFC 4180): chosen columns of text and of numbers.
+//!
+//! A file is cut into pieces that begin at a line; with quotes, which may hold line breaks, it is one piece. `rows` finds
+//! the fields. What a column means is Python's (`datasets/formats/table_columns.py`).
 
 mod rows;
 
@@ -7,7 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use self::rows::{Field, Rows};
+use self::rows::{Field, Rows, problem};
 use super::text::{number, without_mark};
 use super::{Labels, Problem, Strings};
 use crate::threads::{each, each_with, with_threads};
@@ -244,10 +247,6 @@ fn read_piece<'a>(path: &Path, start: u64, size: u64, buffer: &'a mut Vec<u8>) -
     }
     let begin = rows[..inside].iter().position(|byte| *byte == b'\n').ok_or(NoPiece::NoRows)?;
     Ok(if begin + 1 < inside { &rows[begin + 1..] } else { &[] })
-}
-
-fn problem(line: usize, expected: &str, found: &str) -> Problem {
-    Problem { file: 0, line, field: "".into(), expected: expected.to_owned().into(), found: found.to_owned().into() }
 }
 
 fn parse(bytes: &[u8], first: bool, choice: Choice<'_>) -> Result<Piece, Problem> {

@@ -3,6 +3,9 @@
 //! Nothing is decoded, and nothing that a header says is allocated. Files are read in pieces of a few kilobytes. Sources:
 //! JPEG, ITU-T T.81, annex B; PNG, W3C Recommendation, third edition; WebP, RFC 9649; TIFF 6.0 and BigTIFF; Exif 3.0 (CIPA
 //! DC-008), the tag `Orientation`.
+//!
+//! Our own, because a size is that of the image as it is shown: the crate `imagesize` (0.15) reads more formats, and does
+//! not read the Exif orientation of JPEG, PNG, WebP and TIFF, so the code for their headers would stay.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

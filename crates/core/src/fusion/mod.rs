@@ -3,6 +3,10 @@
 //! From the best box down, each joins the cluster whose box it overlaps most, if that is more than the threshold, and
 //! otherwise begins one. The box of a cluster is the mean of its members, weighted by their scores, and moves with each
 //! of them ([`Clusters::Moving`]), or it stays that of the best and is averaged in the end ([`Clusters::Fixed`]).
+//!
+//! Clusters are found through the grid of `cells`, which follows boxes that move. The highest overlap, then the first
+//! cluster win, so the way of searching changes no bit: where the grid would ask more cells than there are clusters, all
+//! clusters are looked at.
 
 mod cells;
 

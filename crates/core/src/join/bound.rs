@@ -6,8 +6,7 @@
 //! `w` the larger of both sides for IoU (the union holds both boxes), the side of one box for IoA, and the smaller for
 //! IoM. From that follows how far one low corner may lie before or behind the other.
 
-use crate::float::Float;
-use crate::number::{Number, max, min};
+use crate::number::{Float, Number, max, min};
 use crate::overlap::Variant;
 use crate::overlap::formula::Measured;
 

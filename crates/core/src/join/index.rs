@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::bound::{Bound, Interval};
-use crate::float::Float;
+use crate::number::Float;
 use crate::overlap::is_huge;
 use crate::simd::{MAX_LANES, Vector, prefetch};
 

@@ -3,13 +3,24 @@
 //! [`bound`] says what the threshold means for place and size, [`index`] keeps boxes so that the few which agree are
 //! together, [`search`] compares, [`pairs`] puts what was found in order. The values are those of
 //! [`crate::overlap::pairwise`], to the last bit, and the pairs exactly those whose value reaches the threshold.
+//!
+//! Owns: the bound, the index, the search and the order of the pairs. Does not own the formulas (`overlap`), and does not
+//! decide what is suppressed (`nms`, which uses the same index).
+//!
+//! A threshold on a ratio of areas bounds the same ratio along either axis: IoU >= t needs an overlap of at least t times
+//! the larger side in x and in y. So sides differ at most by the factor 1 / t, and the low corner of a partner lies in a
+//! known window. GIoU, DIoU and CIoU are IoU minus a penalty that is never negative, also as computed: their pairs are
+//! among those of IoU. The area of the intersection has no such bound, so a join takes no threshold for it.
+//!
+//! Where all boxes lie in one place, the runs of the index are as long as the set. The join is then a dense table that
+//! keeps only what reaches the threshold.
 
 pub(crate) mod bound;
 pub(crate) mod index;
 mod pairs;
 mod search;
 
-use crate::float::Float;
+use crate::number::Float;
 use crate::overlap::Variant;
 use crate::simd::Level;
 use crate::threads::{join as both, map};

@@ -1,6 +1,6 @@
 //! Pairs as they are found, in any order, and the order they are given in.
 
-use crate::float::Float;
+use crate::number::Float;
 use crate::threads::each;
 
 /// Pairs of boxes and the overlap of each, by row and then by column: one entry per pair in each vector.

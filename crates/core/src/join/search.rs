@@ -1,4 +1,8 @@
 //! The inner loop: queries in the order of their own index, against the runs of boxes near them.
+//!
+//! Queries run in this order because it keeps what they read in the cache. Pairs are found in any order, by any number of
+//! threads, and sorted afterwards (`pairs`), so the number of threads changes nothing. The index decides only what is
+//! left out; each value that is kept is that of the dense formula.
 
 use std::ops::Range;
 
@@ -6,7 +10,7 @@ use super::Threshold;
 use super::bound::{Bound, Reference, Shares};
 use super::index::{Extent, Index, Layer};
 use super::pairs::{Buckets, Found};
-use crate::float::Float;
+use crate::number::Float;
 use crate::overlap::formula::{Formula, IoaFirst, IoaSecond, Iom, Iou, Measured, intersection};
 use crate::overlap::single;
 use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Mask, Vector, splat};

@@ -1,6 +1,6 @@
 use super::bound::{Bound, Interval, Reference, Shares, divisor};
 use super::{Index, Pairs, Set, Threshold, join, self_join};
-use crate::float::Float;
+use crate::number::Float;
 use crate::number::min as smaller;
 use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::{Variant, single};

@@ -1,4 +1,9 @@
 //! A position in a piece of JSON text, and the steps it can take.
+//!
+//! Owns: the grammar, one value at a time, and the place of an error. Does not own: where text comes from (`source`), how
+//! long arrays are shared among threads (`stream`), what a record means (`coco`). It is our own because columns at this
+//! speed need it (`benchmarks/README.md`): no document is built, and values that nobody asks for are checked and skipped.
+//! Fuzzed against Python's `json` and serde_json.
 
 use std::borrow::Cow;
 

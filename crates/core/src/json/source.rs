@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cursor::Cursor;
-use super::stream::CHUNK;
+
+/// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each. Small texts
+/// of a fuzzer have several.
+pub const CHUNK: u64 = if cfg!(fuzzing) { 1 << 7 } else { 1 << 20 };
 
 /// What some editors write in front of UTF-8.
 const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];

@@ -12,13 +12,10 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use super::cursor::Cursor;
-use super::source::{Source, Window};
+use super::source::{CHUNK, Source, Window};
 use super::syntax_error::SyntaxError;
 use crate::threads::in_order;
 
-/// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each. Small texts
-/// of a fuzzer have several.
-pub const CHUNK: u64 = if cfg!(fuzzing) { 1 << 7 } else { 1 << 20 };
 /// Bytes read beyond a piece, so that the element across its end is usually in the window.
 const SLACK: u64 = CHUNK >> 6;
 /// Bytes before a piece in which the comma and bracket of the preceding element are looked for.

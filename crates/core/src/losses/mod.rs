@@ -11,7 +11,7 @@
 mod pair;
 mod slopes;
 
-use crate::float::Float;
+use crate::number::Float;
 use crate::overlap::{any_huge, is_huge};
 use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Vector};
 use crate::threads::each;

@@ -1,39 +1,8 @@
 //! The quantities of a pair of boxes, and the chain rule from the slopes of an overlap to those of a loss.
 
-use super::{Loss, slopes};
+use super::Loss;
+use super::slopes::{self, Other, Quantities, positive};
 use crate::number::{Number, max, min};
-
-/// What an overlap depends on. Its slopes have the same fields: the derivative of the overlap in each quantity.
-#[derive(Clone, Copy)]
-pub struct Quantities<N> {
-    /// Area of the intersection.
-    pub inter: N,
-    /// Area of the first box.
-    pub area: N,
-    /// Sides of the box around both.
-    pub hull_width: N,
-    pub hull_height: N,
-    /// From the second centre to the first.
-    pub dx: N,
-    pub dy: N,
-    /// Sides of the first box.
-    pub width: N,
-    pub height: N,
-}
-
-/// The quantities of the second box, which is a constant.
-#[derive(Clone, Copy)]
-pub struct Other<N> {
-    pub area: N,
-    pub width: N,
-    pub height: N,
-}
-
-/// 1 if it is above 0, else 0.
-#[inline(always)]
-pub fn positive<N: Number>(x: N) -> N {
-    N::select(x.is_positive(), N::one(), N::zero())
-}
 
 /// -1 if it is below 0, else 1.
 #[inline(always)]
@@ -47,12 +16,6 @@ fn above<N: Number>(a: N, b: N) -> N {
     let over = N::select(a.above(b), N::one(), N::zero());
     let under = N::select(b.above(a), N::zero(), N::one());
     (over + under) * N::half()
-}
-
-/// A divisor that is not positive becomes 1.
-#[inline(always)]
-pub fn guarded<N: Number>(whole: N) -> N {
-    N::select(whole.is_positive(), whole, N::one())
 }
 
 /// The loss and its gradient in the first box.

@@ -5,9 +5,33 @@
 //! quotients.
 
 use super::Loss;
-use super::pair::{Other, Quantities, guarded, positive};
-use crate::float::Float;
-use crate::number::{Number, max};
+use crate::number::{Float, Number, max};
+
+/// What an overlap depends on. Its slopes have the same fields: the derivative of the overlap in each quantity.
+#[derive(Clone, Copy)]
+pub struct Quantities<N> {
+    /// Area of the intersection.
+    pub inter: N,
+    /// Area of the first box.
+    pub area: N,
+    /// Sides of the box around both.
+    pub hull_width: N,
+    pub hull_height: N,
+    /// From the second centre to the first.
+    pub dx: N,
+    pub dy: N,
+    /// Sides of the first box.
+    pub width: N,
+    pub height: N,
+}
+
+/// The quantities of the second box, which is a constant.
+#[derive(Clone, Copy)]
+pub struct Other<N> {
+    pub area: N,
+    pub width: N,
+    pub height: N,
+}
 
 /// The overlap of a loss, and its slopes.
 ///
@@ -118,4 +142,16 @@ fn unlike<N: Number>(difference: N, hull: N) -> (N, N, N) {
     let term = (difference * difference) / whole;
     let by_hull = term / whole * positive(square) * (hull + hull);
     (term, N::zero() - (difference + difference) / whole, by_hull)
+}
+
+/// 1 if it is above 0, else 0.
+#[inline(always)]
+pub fn positive<N: Number>(x: N) -> N {
+    N::select(x.is_positive(), N::one(), N::zero())
+}
+
+/// A divisor that is not positive becomes 1.
+#[inline(always)]
+pub fn guarded<N: Number>(whole: N) -> N {
+    N::select(whole.is_positive(), whole, N::one())
 }

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use super::nearby::{NO_LIMIT, Query, Space, Visitor};
 use super::{Rule, WORTH_THREADS};
-use crate::float::Float;
 use crate::join::bound::Bound;
 use crate::join::{Index, Set};
+use crate::number::Float;
 use crate::overlap::single;
 use crate::simd::{self, InstructionSet, Kernel, Level};
 use crate::threads::fill;

@@ -1,11 +1,15 @@
 //! Boxes in the order of their scores: each that is still there is kept and removes those behind it that it overlaps.
+//!
+//! For sets of at most 2,048 boxes, for which building an index costs more than it saves. Boxes are sorted by where they
+//! begin along x; the bounds of the join say which part of this order may overlap a box, and that part is compared a
+//! vector at a time. Where many boxes are removed and the parts are long, it begins again with the boxes that are left.
 
 use std::ops::Range;
 
 use super::Rule;
 use super::nearby::NO_LIMIT;
-use crate::float::Float;
 use crate::join::bound::{Bound, Interval, Reference, divisor, safe_part};
+use crate::number::Float;
 use crate::overlap::columns::Columns;
 use crate::overlap::formula::{Measured, intersection, ratio};
 use crate::overlap::single;

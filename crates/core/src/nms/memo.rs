@@ -8,8 +8,8 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::nearby::{Query, Space, Visitor};
-use crate::float::Float;
 use crate::join::Index;
+use crate::number::Float;
 use crate::simd::{self, InstructionSet, Kernel, Level, Vector};
 use crate::threads::each;
 

@@ -15,8 +15,8 @@ mod pairs;
 pub mod settled;
 pub mod soft;
 
-use crate::float::Float;
 use crate::join::bound::Reference;
+use crate::number::Float;
 use crate::overlap::{Variant, is_huge};
 use crate::simd::Level;
 

@@ -2,10 +2,10 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::float::Float;
 use crate::join::Index;
 use crate::join::bound::{Bound, Reference, divisor, safe_part};
 use crate::join::index::{Columns, Extent};
+use crate::number::Float;
 use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::{Variant, is_huge, single};
 use crate::simd::{MAX_LANES, Mask, Vector, splat};

@@ -1,6 +1,6 @@
 //! The order of scores: falling, and of equal ones the lower number first.
 
-use crate::float::Float;
+use crate::number::Float;
 
 /// A number to sort by.
 pub(super) trait Score: Float {

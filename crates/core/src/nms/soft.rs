@@ -1,13 +1,14 @@
 //! Soft-NMS: a box that is picked lowers the scores of the boxes it overlaps, instead of removing them.
 //!
 //! The pairs are those of [`crate::join::self_join`]: each pair once, the smaller number first, sorted by it.
+//! A heap keeps each box by a score that may be out of date and is never too low. So the top is the best as soon as it is
+//! up to date, and a pick touches its neighbours alone.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::float::Float;
 use crate::join::Pairs;
-use crate::number::Number;
+use crate::number::{Float, Number};
 
 /// The factor that lowers a score, as a function of the overlap `u` with the box that was picked.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 use super::order::by_score;
 use super::{Rule, Scores, first_suppressors, of_pairs, survivors};
-use crate::float::Float;
 use crate::join::Set;
+use crate::number::Float;
 use crate::overlap::{Variant, single};
 
 /// A generator of numbers in 0..1.

@@ -1,7 +1,7 @@
 //! Boxes as columns, so that a vector holds one number of several boxes.
 
 use super::formula::Measured;
-use crate::float::Float;
+use crate::number::Float;
 use crate::simd::{MAX_LANES, Vector};
 
 /// The numbers of a [`Measured`] box.

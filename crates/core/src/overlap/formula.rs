@@ -4,8 +4,7 @@
 //! IoA, which is not symmetric), and keeps it inside its range without a clamp. Rounding is monotone, so the computed
 //! intersection is never larger than either computed area, nor the computed centre distance than the diagonal.
 
-use crate::float::Float;
-use crate::number::{Number, max, min};
+use crate::number::{Float, Number, max, min};
 
 /// A box and what the formulas derive from it alone, so that N + M boxes pay for it and not N x M pairs.
 #[derive(Clone, Copy)]

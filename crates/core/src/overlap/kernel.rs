@@ -4,7 +4,7 @@
 
 use super::columns::Columns;
 use super::formula::{Formula, Measured, intersection};
-use crate::float::Float;
+use crate::number::Float;
 use crate::simd::{InstructionSet, Kernel, MAX_LANES, Vector};
 
 /// Part of a table: the values from `start` on, counted row by row, of `rows` x `columns`.

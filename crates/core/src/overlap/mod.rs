@@ -10,7 +10,7 @@ pub(crate) mod columns;
 pub(crate) mod formula;
 mod kernel;
 
-use crate::float::Float;
+use crate::number::Float;
 use crate::simd::{self, Level};
 use crate::threads::{available, fill};
 use columns::Columns;

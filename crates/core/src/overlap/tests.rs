@@ -2,7 +2,7 @@ use super::columns::Columns;
 use super::formula::{self, Formula, Measured};
 use super::kernel::TablePart;
 use super::{Run, Variant, elementwise, pairwise};
-use crate::float::Float;
+use crate::number::Float;
 use crate::simd::{self, InstructionSet, Kernel, Level, Vector};
 
 /// Sizes around those of vectors and blocks.

@@ -1,6 +1,6 @@
 //! Upright boxes: which rows of an array are valid, and the IoU of two boxes as COCO computes it.
 
-use crate::float::Float;
+use crate::number::Float;
 
 /// A box as COCO compares it: the sums and the product that pycocotools' `bbIou` forms for every pair.
 ///

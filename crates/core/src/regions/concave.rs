@@ -13,9 +13,21 @@ use crate::threads::each_with;
 /// Simple polygons, of which it is known which are convex.
 pub struct SimplePolygons<'a> {
     /// The polygons.
-    pub polygons: &'a Polygons,
+    pub polygons: Polygons,
     /// Whether each is convex.
     pub convex: &'a [bool],
+}
+
+impl SimplePolygons<'_> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.polygons.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.polygons.is_empty()
+    }
 }
 
 /// Pairs a thread takes at a time. Fewer are not worth a second thread.
@@ -151,7 +163,7 @@ mod tests {
     #[test]
     fn areas_one_can_check_in_the_head() {
         let (polygons, convex) = shapes();
-        let set = SimplePolygons { polygons: &polygons, convex: &convex };
+        let set = SimplePolygons { polygons, convex: &convex };
         let (rows, columns) = ([0, 0, 1, 0, 2, 2, 1], [0, 1, 1, 2, 0, 2, 2]);
         let shared = pairs(AreaMeasure::Intersection, &set, &set, &rows, &columns, 1);
         // The dart within the comb: all of it less its part in the gap, x from 2 to 4 and y above 1.
@@ -178,14 +190,14 @@ mod tests {
         let dart = [[-1.0, -1.0], [5.0, -1.0], [5.0, 5.0], [3.0, 4.0], [-1.0, 5.0]];
         let polygons = Polygons::new(&[&triangle[..], &dart].concat(), &[0, 3, 8]).unwrap();
         assert!(polygons.area(0) > 0.0);
-        let set = SimplePolygons { polygons: &polygons, convex: &[false, false] };
+        let set = SimplePolygons { polygons, convex: &[false, false] };
         assert_eq!(pairs(AreaMeasure::Iou, &set, &set, &[0, 0], &[0, 1], 1), [1.0, 0.0]);
     }
 
     #[test]
     fn order_and_threads_change_nothing() {
         let (polygons, convex) = shapes();
-        let set = SimplePolygons { polygons: &polygons, convex: &convex };
+        let set = SimplePolygons { polygons, convex: &convex };
         let rows: Vec<i64> = (0..900).map(|k| k % 3).collect();
         let columns: Vec<i64> = (0..900).map(|k| k / 3 % 3).collect();
         let one = pairs(AreaMeasure::Iou, &set, &set, &rows, &columns, 1);

@@ -17,7 +17,7 @@ use portable::Portable as Baseline;
 #[cfg(target_arch = "x86_64")]
 use x86::Sse2 as Baseline;
 
-use crate::number::Number;
+pub use crate::number::{InstructionSet, Mask, Vector};
 
 /// The largest number of lanes of a vector.
 pub const MAX_LANES: usize = 16;
@@ -127,99 +127,6 @@ pub fn prefetch<T>(items: &[T], place: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (items, place);
-}
-
-/// The vectors of an instruction set.
-pub trait InstructionSet {
-    /// Of `f32`.
-    type F32: Vector<Scalar = f32>;
-    /// Of `f64`.
-    type F64: Vector<Scalar = f64>;
-    /// Orders the writes of [`Vector::stream`] before all that follow, on this thread and those it synchronises with.
-    fn fence();
-}
-
-/// A vector of numbers.
-pub trait Vector: Number<Mask: Mask> {
-    /// How many numbers, at most [`MAX_LANES`].
-    const LANES: usize;
-
-    /// The numbers from a place on.
-    ///
-    /// # Safety
-    ///
-    /// There must be [`Self::LANES`] of them.
-    unsafe fn load_from(from: *const Self::Scalar) -> Self;
-
-    /// Writes to a place.
-    ///
-    /// # Safety
-    ///
-    /// There must be room for [`Self::LANES`] numbers.
-    unsafe fn store_to(self, to: *mut Self::Scalar);
-
-    /// The same past the cache, without reading the line first: half the time of a 10,000 x 10,000 result. A place that
-    /// is not aligned to the whole vector is written as [`Self::store_to`] does.
-    ///
-    /// # Safety
-    ///
-    /// There must be room for [`Self::LANES`] numbers.
-    unsafe fn stream_to(self, to: *mut Self::Scalar);
-
-    /// The first numbers of a slice.
-    ///
-    /// # Panics
-    ///
-    /// If there are not enough.
-    #[inline(always)]
-    fn load(from: &[Self::Scalar]) -> Self {
-        assert!(from.len() >= Self::LANES, "enough numbers");
-        // SAFETY: there are.
-        unsafe { Self::load_from(from.as_ptr()) }
-    }
-
-    /// Writes to the front of a slice.
-    ///
-    /// # Panics
-    ///
-    /// If it is too short.
-    #[inline(always)]
-    fn store(self, to: &mut [Self::Scalar]) {
-        assert!(to.len() >= Self::LANES, "enough room");
-        // SAFETY: there is.
-        unsafe { self.store_to(to.as_mut_ptr()) }
-    }
-
-    /// The first boxes of a slice as vectors of x1, of y1, of x2 and of y2. The boxes are in an order of their own, which
-    /// [`Self::in_order`] undoes.
-    ///
-    /// # Panics
-    ///
-    /// If there are not enough.
-    fn columns(rows: &[[Self::Scalar; 4]]) -> [Self; 4];
-
-    /// Writes what stands in the order of [`Self::columns`] to the front of a slice, box by box.
-    ///
-    /// # Panics
-    ///
-    /// If it is too short.
-    fn rows(columns: [Self; 4], to: &mut [[Self::Scalar; 4]]);
-
-    /// Puts one number per box from the order of [`Self::columns`] into that of the boxes.
-    fn in_order(self) -> Self;
-
-    /// Which of the first numbers of a slice are below a limit, as bits, the first lane lowest. All are below 2^31.
-    ///
-    /// # Panics
-    ///
-    /// If there are not enough.
-    fn below(ranks: &[u32], limit: u32) -> u32;
-}
-
-/// A truth value per lane.
-pub trait Mask: Copy {
-    /// As bits, the first lane lowest.
-    fn bits(self) -> u32;
 }
 
 /// The same box in every lane.

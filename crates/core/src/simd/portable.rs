@@ -4,8 +4,7 @@ use std::array::from_fn;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
 use super::{InstructionSet, Mask, Vector};
-use crate::float::Float;
-use crate::number::Number;
+use crate::number::{Float, Number};
 
 /// Vectors of 16 bytes.
 pub struct Portable;

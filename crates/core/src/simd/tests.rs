@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use super::{InstructionSet, Kernel, Level, Mask, Vector, run};
-use crate::float::Float;
+use crate::number::Float;
 
 /// Runs a check on vectors of a type.
 trait Check<F: Float> {

@@ -1,4 +1,7 @@
 //! The vectors of x86-64. Only [`super::run`] names these instruction sets, once it knows that the machine has them.
+//!
+//! Each operation is one instruction that IEEE 754 rounds exactly, or several whose result does not depend on the width.
+//! None contracts a product and a sum. `columns` has what moves numbers between lanes.
 
 use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, Div, Mul, Sub};

@@ -1,68 +1,23 @@
 //! Overlaps of convex polygons. Python has checked that they are, and words the errors a user sees.
 
-use ioukit_core::overlap::areas::AreaMeasure;
 use ioukit_core::regions::convex::{self, Polygons};
 use ioukit_core::regions::hull::{self, Outlines};
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use super::check_positions;
 use crate::arrays::{Column, Table, array, column};
 
-/// (N, M) overlaps of polygons, each set given by (K, 2) vertices, one polygon after the other, and by where each begins.
-#[pyfunction]
-pub fn polygon_pairwise<'py>(
-    py: Python<'py>,
-    measure: &str,
-    vertices1: Table<'py, f64>,
-    offsets1: Column<'py, i64>,
-    vertices2: Table<'py, f64>,
-    offsets2: Column<'py, i64>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let measure = measure_named(measure)?;
-    let (first, second) = (polygons(&vertices1, &offsets1)?, polygons(&vertices2, &offsets2)?);
-    let values = py.detach(|| convex::pairwise(measure, &first, &second, threads));
-    array(py, values, [first.len(), second.len()])
-}
+/// (K, 2) vertices, one polygon after the other, and where each begins.
+pub type Set<'py> = (Table<'py, f64>, Column<'py, i64>);
 
-/// (N,) overlaps of the polygons of two sets of one size.
-#[pyfunction]
-pub fn polygon_elementwise<'py>(
-    py: Python<'py>,
-    measure: &str,
-    vertices1: Table<'py, f64>,
-    offsets1: Column<'py, i64>,
-    vertices2: Table<'py, f64>,
-    offsets2: Column<'py, i64>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let measure = measure_named(measure)?;
-    let (first, second) = (polygons(&vertices1, &offsets1)?, polygons(&vertices2, &offsets2)?);
-    if first.len() != second.len() {
-        return Err(PyValueError::new_err(format!("{} polygons and {}", first.len(), second.len())));
+super::overlaps_by_area!(convex, polygon_pairwise, polygon_elementwise, polygon_pairs);
+
+pub(super) fn ready((vertices, offsets): &Set<'_>) -> PyResult<Polygons> {
+    if vertices.shape()[1] != 2 {
+        return Err(PyTypeError::new_err("vertices must be (K, 2)"));
     }
-    column(py, py.detach(|| convex::elementwise(measure, &first, &second, threads)))
-}
-
-/// (P,) overlaps of the polygons at these positions of the two sets.
-#[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "two ragged sets and the pairs of them")]
-pub fn polygon_pairs<'py>(
-    py: Python<'py>,
-    measure: &str,
-    vertices1: Table<'py, f64>,
-    offsets1: Column<'py, i64>,
-    vertices2: Table<'py, f64>,
-    offsets2: Column<'py, i64>,
-    rows: Column<'py, i64>,
-    columns: Column<'py, i64>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let measure = measure_named(measure)?;
-    let (first, second) = (polygons(&vertices1, &offsets1)?, polygons(&vertices2, &offsets2)?);
-    let (rows, columns) = (&rows[..], &columns[..]);
-    check_positions(rows, columns, first.len(), second.len())?;
-    column(py, py.detach(|| convex::pairs(measure, &first, &second, rows, columns, threads)))
+    Polygons::new(vertices.as_chunks().0, offsets).map_err(PyValueError::new_err)
 }
 
 /// The points of regions relative to their centres, where those of each begin, their areas, and their centres.
@@ -102,24 +57,4 @@ fn outlines((points, offsets, areas, centres): &Outlined<'_>) -> PyResult<Outlin
         return Err(PyTypeError::new_err("points and centres must be (K, 2)"));
     }
     Outlines::new(points.as_chunks().0, offsets, areas, centres.as_chunks().0).map_err(PyValueError::new_err)
-}
-
-/// As many rows as columns, each a position of its set.
-pub(crate) fn check_positions(rows: &[i64], columns: &[i64], count1: usize, count2: usize) -> PyResult<()> {
-    let within = |positions: &[i64], count: usize| positions.iter().all(|&p| (0..count as i64).contains(&p));
-    if rows.len() != columns.len() || !within(rows, count1) || !within(columns, count2) {
-        return Err(PyIndexError::new_err("rows and columns must be as many, and positions of their sets"));
-    }
-    Ok(())
-}
-
-pub(crate) fn measure_named(name: &str) -> PyResult<AreaMeasure> {
-    AreaMeasure::named(name).ok_or_else(|| PyValueError::new_err(format!("no measure {name:?} of areas")))
-}
-
-pub(crate) fn polygons(vertices: &Table<'_, f64>, offsets: &Column<'_, i64>) -> PyResult<Polygons> {
-    if vertices.shape()[1] != 2 {
-        return Err(PyTypeError::new_err("vertices must be (K, 2)"));
-    }
-    Polygons::new(vertices.as_chunks().0, offsets).map_err(PyValueError::new_err)
 }

@@ -4,7 +4,7 @@ use ioukit_core::regions::keypoints::{Keypoints, may_reach};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::convex::check_positions;
+use super::check_positions;
 use crate::arrays::{ANY, Array, Column, Table, column};
 
 /// (N, P, 3) keypoints of detections, (G, P, 3) of objects, (G, 4) boxes and (G,) areas of the objects, (P,) sigmas.

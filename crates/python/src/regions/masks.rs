@@ -5,12 +5,12 @@
 
 pub mod conversion;
 
-use ioukit_core::overlap::areas::AreaMeasure;
 use ioukit_core::overlap::coco::pairwise as coco_iou;
 use ioukit_core::regions::rle::{MaskList, Masks, Size, boundary, merge, overlap};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use super::{check_positions, measure_named};
 use crate::arrays::{ArrayMut, Column, Table, array, column, table};
 use conversion::Place;
 
@@ -169,10 +169,7 @@ pub fn masks_pairs<'py>(
     let measure = measure_named(measure)?;
     let (first, second) = (masks(&runs1, &offsets1, &sizes1)?, masks(&runs2, &offsets2, &sizes2)?);
     let (rows, columns) = (&rows[..], &columns[..]);
-    let within = |positions: &[i64], count: usize| positions.iter().all(|&at| (0..count as i64).contains(&at));
-    if rows.len() != columns.len() || !within(rows, first.len()) || !within(columns, second.len()) {
-        return Err(PyTypeError::new_err("rows and columns must be positions of masks, and as many"));
-    }
+    check_positions(rows, columns, first.len(), second.len())?;
     column(py, py.detach(|| overlap::pairs(measure, first, second, rows, columns, threads)))
 }
 
@@ -186,10 +183,6 @@ fn masks<'a>(runs: &'a Runs<'_>, offsets: &'a Offsets<'_>, sizes: &'a Sizes<'_>)
 
 pub fn parts(py: Python<'_>, list: MaskList) -> PyResult<Parts<'_>> {
     Ok((column(py, list.runs)?, column(py, list.offsets)?, table(py, list.sizes)?))
-}
-
-fn measure_named(name: &str) -> PyResult<AreaMeasure> {
-    AreaMeasure::named(name).ok_or_else(|| PyValueError::new_err(format!("no measure {name:?}")))
 }
 
 /// One mask of masks of one size.

@@ -1,64 +1,15 @@
 //! Turned rectangles and their overlaps. Python has checked the numbers, and words the errors a user sees.
 
 use ioukit_core::regions::rotated::{self, Rectangle, Rectangles, Turn};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::convex::{check_positions, measure_named};
-use crate::arrays::{Column, Table, array, column};
+use crate::arrays::{Table, array};
 
 /// (N, 5) boxes, whether their angles are degrees, and whether these are clockwise.
 type Set<'py> = (Table<'py, f64>, bool, bool);
 
-/// (N, M) overlaps.
-#[pyfunction]
-pub fn rotated_pairwise<'py>(
-    py: Python<'py>,
-    measure: &str,
-    first: Set<'py>,
-    second: Set<'py>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let measure = measure_named(measure)?;
-    let (first, second) = (ready(&first)?, ready(&second)?);
-    let values = py.detach(|| rotated::pairwise(measure, &first, &second, threads));
-    array(py, values, [first.len(), second.len()])
-}
-
-/// (N,) overlaps of two sets of one size.
-#[pyfunction]
-pub fn rotated_elementwise<'py>(
-    py: Python<'py>,
-    measure: &str,
-    first: Set<'py>,
-    second: Set<'py>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let measure = measure_named(measure)?;
-    let (first, second) = (ready(&first)?, ready(&second)?);
-    if first.len() != second.len() {
-        return Err(PyValueError::new_err(format!("{} boxes and {}", first.len(), second.len())));
-    }
-    column(py, py.detach(|| rotated::elementwise(measure, &first, &second, threads)))
-}
-
-/// (P,) overlaps of the boxes at these positions of the two sets.
-#[pyfunction]
-pub fn rotated_pairs<'py>(
-    py: Python<'py>,
-    measure: &str,
-    first: Set<'py>,
-    second: Set<'py>,
-    rows: Column<'py, i64>,
-    columns: Column<'py, i64>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let measure = measure_named(measure)?;
-    let (first, second) = (ready(&first)?, ready(&second)?);
-    let (rows, columns) = (&rows[..], &columns[..]);
-    check_positions(rows, columns, first.len(), second.len())?;
-    column(py, py.detach(|| rotated::pairs(measure, &first, &second, rows, columns, threads)))
-}
+super::overlaps_by_area!(rotated, rotated_pairwise, rotated_elementwise, rotated_pairs);
 
 /// (N, 4, 2) corners of (N, 5) cx, cy, width, height and angle.
 #[pyfunction]

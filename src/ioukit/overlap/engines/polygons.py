@@ -27,7 +27,7 @@ _MAYBE_FLAT = 1e-12  # an area below this part of the squared diameter may be ro
 def pairwise(measure: str, first: Polygons, second: Polygons, threads: int) -> FloatArray:
     """(N, M) overlaps."""
     a, b = _sides(first, second)
-    values = _core.polygon_pairwise(measure, *a.convex, *b.convex, threads)
+    values = _core.polygon_pairwise(measure, a.convex, b.convex, threads)
     if len(a.concave) or len(b.concave):
         rows, columns = _near(a, b)
         values[rows, columns] = _simple(measure, a, b, rows, columns, threads)
@@ -39,7 +39,7 @@ def elementwise(
 ) -> FloatArray:
     """(N,) overlaps; ``names`` is what messages call a row of each set."""
     a, b = _sides(first, second, names)
-    values = _core.polygon_elementwise(measure, *a.convex, *b.convex, threads)
+    values = _core.polygon_elementwise(measure, a.convex, b.convex, threads)
     at = np.flatnonzero(_any_concave(a, b, np.arange(len(first)), np.arange(len(first))))
     if len(at):
         values[at] = _simple(measure, a, b, at, at, threads)
@@ -50,7 +50,7 @@ def pairs(measure: str, first: Polygons, second: Polygons, rows: Rows, columns: 
     """(P,) overlaps of the polygons ``first[rows]`` with the polygons ``second[columns]``."""
     a, b = _sides(first, second)
     rows, columns = (np.ascontiguousarray(positions, np.int64) for positions in (rows, columns))
-    values = _core.polygon_pairs(measure, *a.convex, *b.convex, rows, columns, threads)
+    values = _core.polygon_pairs(measure, a.convex, b.convex, rows, columns, threads)
     at = np.flatnonzero(_any_concave(a, b, rows, columns))
     if len(at):
         values[at] = _simple(measure, a, b, rows[at], columns[at], threads)
@@ -118,7 +118,7 @@ def _check_crossings(polygons: Polygons, rows: Rows, name: str) -> None:
     The area is the integral of the winding number w. The integral of w * w is larger, unless w is 0 or 1 everywhere.
     """
     some = polygons[rows]
-    squared = _core.simple_polygon_squared_windings(np.asarray(some.vertices, np.float64), some.offsets)
+    squared = _core.simple_polygon_squared_windings((np.asarray(some.vertices, np.float64), some.offsets))
     for row in rows[~(np.abs(squared - some.area) <= _CROSSED * some.area)]:
         polygons.check_simple(int(row), name.format(row))
 
@@ -146,4 +146,4 @@ def _near(a: _Side, b: _Side) -> tuple[Rows, Rows]:
 def _simple(measure: str, a: _Side, b: _Side, rows: Rows, columns: Rows, threads: int) -> FloatArray:
     """(P,) the measure for pairs of polygons of any shape."""
     positions = (np.ascontiguousarray(rows, np.int64), np.ascontiguousarray(columns, np.int64))
-    return _core.simple_polygon_pairs(measure, *a.all, a.is_convex, *b.all, b.is_convex, *positions, threads)
+    return _core.simple_polygon_pairs(measure, (a.all, a.is_convex), (b.all, b.is_convex), *positions, threads)

@@ -1,4 +1,9 @@
 //! Leaves out every detection, object or image, one at a time.
+//!
+//! Owns: what changes in the group of the row that is left out, as edits of the list of true positives. Between two edits
+//! the counts differ by a constant, so the highest precision of a whole block between recall thresholds comes from a
+//! table, one per constant (`reading`), and only the blocks with an edit are computed. Who takes whom is `choosing`'s,
+//! as in matching.
 
 use std::ops::Range;
 

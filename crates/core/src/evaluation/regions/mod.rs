@@ -1,6 +1,10 @@
 //! The kinds of regions that can be matched: the trait that matching needs, and one file per kind.
 //!
 //! A new kind is a type that implements [`Regions`]; the rest of the evaluation does not depend on the kind.
+//!
+//! Matching needs two facts about a group, which is the detections and objects of one image and category: how much each
+//! pair overlaps, and how large each detection is. The trait is asked once per group and not once per pair, so matching
+//! is compiled once, and slow kinds do not slow boxes down.
 
 mod boxes;
 mod corners;

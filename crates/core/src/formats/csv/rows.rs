@@ -1,6 +1,5 @@
 //! The rows of CSV text and their fields, one after the other.
 
-use super::problem;
 use crate::formats::Problem;
 
 /// The places of the bytes that end a field without quotes, found 64 bytes at a time.
@@ -175,4 +174,9 @@ impl<'a> Rows<'a> {
         }
         Ok(Field { start, end: self.quoted.len(), quoted: true })
     }
+}
+
+/// A problem with a line of the one file that is read.
+pub(super) fn problem(line: usize, expected: &str, found: &str) -> Problem {
+    Problem { file: 0, line, field: "".into(), expected: expected.to_owned().into(), found: found.to_owned().into() }
 }

@@ -2,6 +2,9 @@
 //!
 //! The runs here are settled: they sum to the number of pixels, and none but the first is empty. A mask without pixels
 //! has one run of length 0. What pycocotools does with such runs, this does to the last bit.
+//!
+//! So equal masks have equal runs. `polygon` draws by COCO's rule, with its expressions for the points that matter.
+//! `overlap` compares each mask in the form that fits it. Areas are whole numbers, so all forms give the same bits.
 
 mod bits;
 pub mod boundary;

@@ -1,4 +1,8 @@
 //! How much do masks of one size overlap?
+//!
+//! Most objects have few runs per column: these are compared as spans of rows, vectors of columns at a time (`spans`).
+//! Noise has many: it is compared as bits (`bits`). The rest is compared run by run. The choice is one of speed alone,
+//! since areas are whole numbers.
 
 use super::bits::Bits;
 use super::spans::{self, Layer};

@@ -1,6 +1,12 @@
 //! Turned rectangles: where their corners are, and how much they overlap.
 //!
 //! x points right and y down, as in an image. Sines and cosines are libm's, so that the bits are the same everywhere.
+//!
+//! Two rectangles are compared by an integral without branches (`shared`), which the compiler vectorises; `convex`, which
+//! cuts any polygon along the sides of another one, is the slower way that tests compare with. In a dense table,
+//! rectangles are sorted along x and their bounds are compared a vector at a time. The few that may meet are put together
+//! in blocks across rows, so a sparse table costs little more than writing its zeros. One thread writes it: two would
+//! only wait for each other where the system provides its pages.
 
 pub(crate) mod shared;
 
