@@ -1,8 +1,8 @@
 """Suspicions become findings: the repaired data are evaluated, and what one repair explains is left out.
 
-Owns: which repairs are tried, and when a suspicion counts: only if the numbers rise after its repair. Does not own: what
-looks wrong (``rules/``), nor how data are mended (``repairs/``). Causes hide each other, so the best repair is applied, and
-the rules look again at what is left.
+Owns: which repairs are tried, and when a suspicion counts: only if the numbers rise after its repair. Does not own:
+what looks wrong (``rules/``), nor how data are mended (``repairs/``). Causes hide each other, so the best repair is
+applied, and the rules look again at what is left.
 """
 
 from __future__ import annotations
