@@ -1,9 +1,9 @@
 """A ledger: evaluations in one file, to list, compare and evaluate further.
 
-Owns: what a run holds, and reading and writing whole runs; each is one transaction. Does not own: SQLite's connections and
-errors (`_database.py`), the steps from one version of the file to the next (``schema.py``), which runs a word names
-(``selected_runs.py``). The file has a rollback journal, not a write-ahead log: it works on network folders, and a copy of
-the one file is complete. Match tables are stored once, by their hash, as columns without pickle.
+Owns: what a run holds, and reading and writing whole runs; each is one transaction. Does not own: SQLite's connections
+and errors (`_database.py`), the steps from one version of the file to the next (``schema.py``), which runs a word names
+(``selected_runs.py``). The file has a rollback journal, not a write-ahead log: it works on network folders, and a copy
+of the one file is complete. Match tables are stored once, by their hash, as columns without pickle.
 """
 
 from __future__ import annotations
