@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from ioukit._array_types import Floats, Ids
 from ioukit._columns import record
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Ids: TypeAlias = NDArray[np.int64]
-    Floats: TypeAlias = NDArray[np.float64]
     MaskParts: TypeAlias = tuple[NDArray[np.uint32], Ids, NDArray[np.uint32]]
     """Runs, offsets and sizes."""
 

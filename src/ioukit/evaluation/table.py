@@ -18,12 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, Frozen, record
 from ioukit.datasets.columns.images import Categories
 from ioukit.evaluation.protocols import Protocol
 
-BoolArray = npt.NDArray[np.bool_]
 NEARLY_ONE = 1 - 1e-10
 """An overlap that reaches every threshold, as in pycocotools."""
 IGNORED, OVER_DETECTION, REPEATED, VOID, MORE_THAN, COUNTS_ONCE, COVERED = 1, 2, 4, 8, 16, 32, 64
@@ -206,22 +206,22 @@ class MatchTable(Frozen):
         """Positions in :attr:`evaluated` for positions in :attr:`categories`."""
         return np.zeros_like(category) if self.protocol.class_agnostic else category
 
-    def ignores(self, area_range: str) -> BoolArray:
+    def ignores(self, area_range: str) -> Flags:
         """(G,) whether an area range ignores each object."""
         at = self.protocol.position_of_area(area_range)
         return (self.objects.ignored[:, at // 8] >> (at % 8) & 1).astype(np.bool_)
 
-    def is_true_positive(self, iou_threshold: float | None = None, area_range: str | None = None) -> BoolArray:
+    def is_true_positive(self, iou_threshold: float | None = None, area_range: str | None = None) -> Flags:
         """(N,) whether each detection matches an object that counts."""
         return self._bits(self.detections.matched, iou_threshold, area_range) & ~self.is_ignored(
             iou_threshold, area_range
         )
 
-    def is_ignored(self, iou_threshold: float | None = None, area_range: str | None = None) -> BoolArray:
+    def is_ignored(self, iou_threshold: float | None = None, area_range: str | None = None) -> Flags:
         """(N,) whether each detection is ignored."""
         return self._bits(self.detections.ignored, iou_threshold, area_range)
 
-    def is_within_cap(self, max_dets: int | None = None) -> BoolArray:
+    def is_within_cap(self, max_dets: int | None = None) -> Flags:
         """(N,) whether each detection is within a cap, the last one if ``None``, and evaluated."""
         last, rows = self.protocol.max_dets[-1], self.detections
         cap = last if max_dets is None else max_dets
@@ -232,7 +232,7 @@ class MatchTable(Frozen):
             within = np.ones(len(self), np.bool_) if self.near is None and cap == last else rows.rank < cap
         return within if rows.special is None else within & self.takes_part()
 
-    def takes_part(self) -> BoolArray:
+    def takes_part(self) -> Flags:
         """(N,) whether each detection is evaluated; the others only count towards the cap."""
         special = self.detections.special
         return np.ones(len(self), np.bool_) if special is None else special & LEFT_OUT == 0
@@ -263,7 +263,7 @@ class MatchTable(Frozen):
             np.add.at(each, category, right & ~ignored & within)
         return counts[0], counts[1]
 
-    def is_not_exhaustive(self) -> BoolArray:
+    def is_not_exhaustive(self) -> Flags:
         """(N,) whether some objects of the category of each detection may not be annotated on its image."""
         special = self.detections.special
         return np.zeros(len(self), np.bool_) if special is None else (special & NOT_EXHAUSTIVE).astype(np.bool_)
@@ -288,7 +288,7 @@ class MatchTable(Frozen):
         found[self.pairs.detection[pairs]] = self.pairs.iou[pairs]
         return found
 
-    def _bits(self, sets: npt.NDArray[np.uint8], iou_threshold: float | None, area_range: str | None) -> BoolArray:
+    def _bits(self, sets: npt.NDArray[np.uint8], iou_threshold: float | None, area_range: str | None) -> Flags:
         """(...) whether sets (..., A, B) hold a threshold in an area range; ``None`` is the protocol's main one."""
         protocol = self.protocol
         at = protocol.position_of_area(protocol.main_area if area_range is None else area_range)
@@ -359,7 +359,7 @@ def _check_alike(tables: Sequence[MatchTable]) -> None:
             raise ValueError(f"tables with different near pairs do not add up: near={least[0]}, near={least[1]}")
 
 
-def threshold_bits(sets: npt.NDArray[np.uint8], threshold: int) -> BoolArray:
+def threshold_bits(sets: npt.NDArray[np.uint8], threshold: int) -> Flags:
     """(...) whether sets (..., B) of thresholds hold the threshold at a position."""
     byte, bit = divmod(threshold, 8)
     return (sets[..., byte] >> bit & 1).astype(np.bool_)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_count, pluralize
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.operating.calibration import (
@@ -29,7 +30,6 @@ from ioukit.statistics import Interval, bootstrap_weights
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.resampling import Labels, check_seed, image_groups
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Method: TypeAlias = Literal["temperature", "platt", "isotonic"]
 Target: TypeAlias = Literal["match", "iou"]
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_count
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value
@@ -25,8 +26,6 @@ from ioukit.postprocess.score_maps import checked_scores
 from ioukit.statistics import Interval, bootstrap_weights
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.resampling import Labels, check_seed
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 KEYS = ("D-ECE", "LaECE", "LaECE0", "Brier")
 """The names of the errors."""

@@ -6,11 +6,12 @@ import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import pluralize
 from ioukit._plain_values import plain_value
 from ioukit.datasets import Categories
@@ -25,9 +26,6 @@ from ioukit.statistics.resampling import Labels, check_seed, image_groups
 
 if TYPE_CHECKING:
     from ioukit.operating.calibrating import CalibrationFit
-
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def choose_thresholds(

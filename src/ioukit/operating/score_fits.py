@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.postprocess import IsotonicMap, PlattMap, ScoreMap, TemperatureMap
 from ioukit.postprocess.score_maps import checked_scores, log_odds
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 _LEAST_TEMPERATURE, _MOST_TEMPERATURE = 1e-2, 1e2
 _STEPS = 100

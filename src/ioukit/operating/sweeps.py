@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.datasets import Categories
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
 from ioukit.operating.rules import Counts, LeastCost, Rule
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.intp]
 Weights: TypeAlias = npt.NDArray[np.integer]
 

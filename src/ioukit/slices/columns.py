@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit._near_names import suggest
 
-Bools: TypeAlias = npt.NDArray[np.bool_]
 Level: TypeAlias = Literal["image", "object"]
 
 _KINDS = {"f": "number", "U": "text", "b": "flag"}
@@ -24,9 +24,9 @@ class Values:
 
     data: npt.NDArray[Any]
     """(N,) float64, strings or booleans."""
-    missing: Bools
+    missing: Flags
     """(N,) whether the row has no value."""
-    unknown: Bools
+    unknown: Flags
     """(N,) whether nobody knows the value, such as whether a detection is occluded."""
 
     @property
@@ -35,7 +35,7 @@ class Values:
         return _KINDS[self.data.dtype.kind]
 
     @property
-    def known(self) -> Bools:
+    def known(self) -> Flags:
         """(N,) whether the row has a value."""
         return ~(self.missing | self.unknown)
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import largest_overlaps
 from ioukit.evaluation.protocols import COCO, Protocol
 from ioukit.overlap.join import overlap_join
 from ioukit.slices.columns import Column, values_of
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Positions: TypeAlias = npt.NDArray[np.intp]
 
 _BORDER = 1.0

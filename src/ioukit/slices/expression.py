@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit.slices._parsing import Step, parse
 from ioukit.slices.columns import Values, near_names, values_of
 
-Bools: TypeAlias = npt.NDArray[np.bool_]
 Lookup: TypeAlias = Callable[[str], Values]
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -52,8 +52,8 @@ class _WrongKindError(ValueError):
 class Truth:
     """Whether each row can be true, and whether it can be false."""
 
-    can_be_true: Bools
-    can_be_false: Bools
+    can_be_true: Flags
+    can_be_false: Flags
 
 
 class Expression:
@@ -214,6 +214,6 @@ def _compared(sign: str, left: Values, right: Values, at: int) -> Truth:
     return _with_gaps(np.asarray(found, np.bool_), left.missing | right.missing, left.unknown | right.unknown)
 
 
-def _with_gaps(found: Bools, missing: Bools, unknown: Bools) -> Truth:
+def _with_gaps(found: Flags, missing: Flags, unknown: Flags) -> Truth:
     """The truth of rows; what is not known can be both, and what is missing neither."""
     return Truth(unknown | (found & ~missing), unknown | (~found & ~missing))

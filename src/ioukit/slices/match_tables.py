@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import MatchTable, match
 from ioukit.evaluation.counting import range_flags
 from ioukit.evaluation.protocols import AreaRange, Protocol
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 _AT_ONCE = 16
 """How many area ranges are matched at once: the time of each rises slowly with their number, and memory too."""
@@ -23,9 +21,9 @@ _AT_ONCE = 16
 class ObjectPart(NamedTuple):
     """Objects that count, and detections that are ignored unless they match one of them."""
 
-    objects: Bools
+    objects: Flags
     """(G,) whether each object counts; the others are ignored."""
-    ignored: Bools
+    ignored: Flags
     """(N,) whether each detection is ignored where it has no match."""
 
 
@@ -102,7 +100,7 @@ def _matched(
     )
 
 
-def _of_ranges(joint: MatchTable, ranges: slice, protocol: Protocol, ignored: Bools) -> MatchTable:
+def _of_ranges(joint: MatchTable, ranges: slice, protocol: Protocol, ignored: Flags) -> MatchTable:
     """The table of some of the area ranges, in which some detections without a match are ignored."""
     rows, objects, pairs = joint.detections, joint.objects, joint.pairs
     thresholds = np.packbits(np.ones(len(protocol.iou_thresholds), np.bool_), bitorder="little")  # (B,) all of them

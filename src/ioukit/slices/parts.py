@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit.slices.columns import Column, Level, Values
 from ioukit.slices.computed import size_ranges
 from ioukit.slices.expression import Expression
 from ioukit.slices.match_tables import check_object_parts
 from ioukit.slices.scene import Scene
 
-Bools: TypeAlias = npt.NDArray[np.bool_]
 Bins: TypeAlias = Mapping[str, int | Sequence[float] | Mapping[str, tuple[float, float]]]
 
 SIZE = "size"
@@ -38,11 +38,11 @@ class Part:
     """The value or the range of the column; empty for a condition."""
     level: Level
     """Whether it is a part of the images or of the objects."""
-    chosen: Bools
+    chosen: Flags
     """(J,) whether each image of the ground truth is chosen, or (G,) whether each object is."""
-    can_be_in: Bools
+    can_be_in: Flags
     """(N,) whether each detection can belong to the chosen objects; empty for a part of the images."""
-    can_be_out: Bools
+    can_be_out: Flags
     """(N,) whether each detection can belong to the other objects; empty for a part of the images."""
 
     @property
@@ -158,12 +158,12 @@ def _of_column(scene: Scene, column: Column, by: str, bins: Any) -> Iterator[Par
             yield Part(by, label, "object", chosen, inside | theirs.unknown, ~inside | theirs.unknown)
 
 
-def _of_images(by: str, value: str, chosen: Bools) -> Part:
+def _of_images(by: str, value: str, chosen: Flags) -> Part:
     none = np.zeros(0, np.bool_)
     return Part(by, value, "image", chosen, none, none)
 
 
-def _within(values: Values, low: Any, high: Any) -> Bools:
+def _within(values: Values, low: Any, high: Any) -> Flags:
     with np.errstate(invalid="ignore"):
         inside = (values.data >= low) & (values.data <= high) if values.kind == "number" else values.data == low
     return np.asarray(inside & values.known, np.bool_)

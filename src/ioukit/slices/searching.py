@@ -12,11 +12,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags, Floats
 from ioukit._checks import check_count, pluralize
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
@@ -32,8 +33,6 @@ from ioukit.statistics.estimating import check_level
 from ioukit.statistics.limits import standard_normal
 from ioukit.statistics.named_numbers import named_numbers
 from ioukit.statistics.resampling import Labels, image_groups
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 _CLEARLY = standard_normal.inv_cdf(0.95)
 """In standard errors: how much worse a slice by two columns is than the slices that it is part of."""
@@ -291,8 +290,6 @@ def _is_recall(protocol: Protocol, measure: Measure) -> bool:
     )
 
 
-Bools: TypeAlias = npt.NDArray[np.bool_]
-
 _COMPUTED = (SIZE, "shape", "crowding", "occlusion", "truncation", "position", "objects_in_image")
 """Columns that are looked at if nothing is asked for, besides those of tables and of the data."""
 
@@ -390,7 +387,7 @@ def _single(scene: Scene, by: Sequence[str | Expression] | None, bins: Bins | No
     return parts, notes
 
 
-def _splits_clusters(chosen: Bools, cluster: npt.NDArray[np.intp]) -> bool:
+def _splits_clusters(chosen: Flags, cluster: npt.NDArray[np.intp]) -> bool:
     """Whether a cluster has images in the slice and outside of it."""
     of_cluster = np.zeros(int(cluster.max(initial=-1)) + 1, np.bool_)
     of_cluster[cluster] = chosen

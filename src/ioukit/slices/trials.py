@@ -14,18 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Flags, Floats
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.statistics import interleave, permutation_swaps
 from ioukit.statistics.named_numbers import NamedNumbers
 from ioukit.statistics.resampling import ImageGroups, Labels
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 # Streams of random numbers: for signs, and for orders of clusters. The bootstrap and swaps of models have others.
 _SIGNS, _ORDERS = 3, 4
@@ -74,7 +72,7 @@ class Trial:
     """(B,) the same score for each of B random data without an effect; the same data for all slices."""
 
 
-def of_random_images(table: MatchTable, chosen: Bools, value: float, chance: Chance) -> Trial:
+def of_random_images(table: MatchTable, chosen: Flags, value: float, chance: Chance) -> Trial:
     """Compare the number on some images with those on random sets of as many images, or of as many clusters.
 
     Args:
@@ -125,7 +123,7 @@ def of_recall(inside: MatchTable, rest: MatchTable, chance: Chance) -> Trial:
 
 
 def of_swapped_models(
-    a: MatchTable, b: MatchTable, images: Bools | slice, image_ids: npt.NDArray[np.generic], chance: Chance
+    a: MatchTable, b: MatchTable, images: Flags | slice, image_ids: npt.NDArray[np.generic], chance: Chance
 ) -> Trial:
     """Compare two models on a slice with models whose detections are swapped on random images or clusters.
 
@@ -196,7 +194,7 @@ class RecallDifference(NamedTuple):
     """It minus the recall of the others; NaN if no class has both."""
     influence: Floats
     """(I,) what each image adds to the difference: the sum of their squares is its variance."""
-    images: tuple[Bools, Bools]
+    images: tuple[Flags, Flags]
     """(I,) whether each image has some of the objects, and whether it has some of the others; of the classes that both
     have."""
 

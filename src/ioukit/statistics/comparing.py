@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_count
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
@@ -20,8 +20,6 @@ from ioukit.statistics.estimating import check_options, enough_groups, left_out,
 from ioukit.statistics.limits import Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, check_seed
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def compare(

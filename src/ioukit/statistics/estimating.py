@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_values
@@ -17,8 +18,6 @@ from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.statistics.limits import Method, find_limits
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, labels_of, named_numbers, vanished_categories
 from ioukit.statistics.resampling import ImageGroups, Labels, check_seed, image_groups
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 METHODS = ("percentile", "bca")
 

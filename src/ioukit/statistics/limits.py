@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+from ioukit._array_types import Floats
+
 Method: TypeAlias = Literal["percentile", "bca"]
 
 standard_normal = NormalDist()

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._near_names import suggest
 from ioukit.evaluation import Evaluation, MatchTable, Measure
 from ioukit.evaluation.class_results import category_labels
 from ioukit.evaluation.summary import in_group
 from ioukit.statistics.replicates import Replicates, replicate
 from ioukit.statistics.resampling import Weights, batches
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 _ROWS = 256  # replicates at a time, where one of them needs more memory than its weights
 

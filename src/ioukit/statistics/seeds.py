@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value, plain_values
@@ -21,8 +22,6 @@ from ioukit.statistics.estimating import check_level, enough_groups, resampled
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import Labels
 from ioukit.statistics.student import t_quantile, t_tail
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @record(frozen=True, eq=False, repr=False)

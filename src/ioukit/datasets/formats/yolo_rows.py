@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from ioukit import _core
-from ioukit._array_types import Floats
+from ioukit._array_types import Flags, Floats
 from ioukit._checks import check_choice, check_threads
 from ioukit.errors import DatasetError
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.problems import Problems
 
     Ints = npt.NDArray[np.int64]
-    Bools = npt.NDArray[np.bool_]
 
 
 Task = Literal["detect", "segment", "pose", "obb"]
@@ -126,7 +125,7 @@ def read_rows(
     if scores and found == "detect":
         expected = "class cx cy w h score"
     good = _good_counts(found, counts, shape)
-    checks: list[tuple[str, Bools, Any]] = [
+    checks: list[tuple[str, Flags, Any]] = [
         ("bad line", ~good, lambda row: f"expected {expected}, got {lines.text(row)!r}")
     ]
     labels = np.full(len(counts), -1.0)
@@ -201,14 +200,14 @@ def _keypoint_shape(counts: Ints, given: tuple[int, int] | None) -> tuple[int, i
     return max(rest // numbers, 1), numbers
 
 
-def _good_counts(task: Task, counts: Ints, shape: tuple[int, int]) -> Bools:
+def _good_counts(task: Task, counts: Ints, shape: tuple[int, int]) -> Flags:
     """Which lines have as many numbers as they should."""
     if task == "segment":
         return np.asarray((counts == 5) | ((counts >= 7) & (counts % 2 == 1)))
     return np.asarray(counts == {"detect": 5, "obb": 9, "pose": 5 + shape[0] * shape[1]}[task])
 
 
-def _boxes(lines: _Lines, good: Bools, with_points: Bools, counts: Ints) -> tuple[Floats, Floats]:
+def _boxes(lines: _Lines, good: Flags, with_points: Flags, counts: Ints) -> tuple[Floats, Floats]:
     """(L, 4) corners and (L, 2) sides of the good lines; NaN for the others."""
     corners = np.full((len(counts), 4), np.nan)
     sides = np.full((len(counts), 2), np.nan)
@@ -227,7 +226,7 @@ def _boxes(lines: _Lines, good: Bools, with_points: Bools, counts: Ints) -> tupl
     return corners, sides
 
 
-def _points(lines: _Lines, rows: npt.NDArray[np.intp], with_points: Bools, counts: Ints) -> tuple[Floats, Ints]:
+def _points(lines: _Lines, rows: npt.NDArray[np.intp], with_points: Flags, counts: Ints) -> tuple[Floats, Ints]:
     """The points of some rows, and where those of each row end."""
     number = np.where(with_points[rows], counts[rows] - 1, 0)  # x and y of each point
     ends = np.cumsum(number)
@@ -245,7 +244,7 @@ def _keypoints(lines: _Lines, rows: npt.NDArray[np.intp], shape: tuple[int, int]
     return np.dstack([values, np.where((values < 0).any(axis=2), 0.0, 2.0)])
 
 
-def _meet(lines: _Lines, checks: list[tuple[str, Bools, Any]], unread: tuple[int, Any], problems: Problems) -> None:
+def _meet(lines: _Lines, checks: list[tuple[str, Flags, Any]], unread: tuple[int, Any], problems: Problems) -> None:
     """Meet all problems by kind, and that of the first line first."""
     met: list[tuple[tuple[int, int], str, str, int]] = []
     if unread[0]:

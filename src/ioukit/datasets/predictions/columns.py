@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._array_types import Floats
+from ioukit._array_types import Flags, Floats
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import refuse
@@ -18,7 +18,6 @@ from ioukit.regions.masks import Masks
 from ioukit.regions.rotated import RotatedBoxes
 
 Rows = npt.NDArray[np.intp]
-Bools = npt.NDArray[np.bool_]
 
 
 class PredictedColumns:
@@ -105,8 +104,8 @@ class PredictedColumns:
 
     def _good(self, corners: Floats, scores: Floats, where: str) -> Rows:
         """The rows with a valid box and score."""
-        finite: Bools = np.all(np.isfinite(corners), axis=1)
-        valid: Bools = finite & np.all(corners[:, :2] <= corners[:, 2:], axis=1)
+        finite: Flags = np.all(np.isfinite(corners), axis=1)
+        valid: Flags = finite & np.all(corners[:, :2] <= corners[:, 2:], axis=1)
         for row in np.flatnonzero(~valid).tolist():
             expected = "x1 <= x2 and y1 <= y2" if finite[row] else "finite numbers"
             self.problems.meet("invalid box", f"{where}: box {row}: expected {expected}, found {corners[row].tolist()}")
@@ -139,7 +138,7 @@ def _corners(prediction: Prediction, size: tuple[float, float] | None) -> Floats
         corners = prediction.boxes
     else:
         assert prediction.rotated is not None
-        finite: Bools = np.all(np.isfinite(prediction.rotated), axis=1) & np.all(
+        finite: Flags = np.all(np.isfinite(prediction.rotated), axis=1) & np.all(
             prediction.rotated[:, 2:4] >= 0, axis=1
         )
         corners = np.full((len(finite), 4), np.nan)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Counts
 from ioukit.evaluation.analysis.outcomes import Outcome, outcomes
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.summary import averaged, in_group, select
 from ioukit.evaluation.table import MatchTable
-
-Counts: TypeAlias = npt.NDArray[np.int64]
 
 
 class ClassMove(NamedTuple):

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._array_types import Floats
+from ioukit._array_types import Floats, Rows
 from ioukit._boundary import PairColumns
 from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.errors import DatasetError
-from ioukit.evaluation.kinds.kind import Comparison, Kind, Rows, column_of, image_pairs
+from ioukit.evaluation.kinds.kind import Comparison, Kind, column_of, image_pairs
 from ioukit.evaluation.outlines.keypoints import keypoint_outlines
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
 

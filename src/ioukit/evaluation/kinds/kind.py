@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Rows
 from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
 from ioukit._columns import record
 from ioukit.datasets.columns.detections import Detections
@@ -31,8 +32,6 @@ __all__ = [
     "measured_pairs",
     "region_kind",
 ]
-
-Rows: TypeAlias = npt.NDArray[np.int64]
 
 
 @record(eq=False, repr=False)

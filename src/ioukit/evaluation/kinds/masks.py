@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit._array_types import Rows
 from ioukit._boundary import MaskColumns, PairColumns
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
-from ioukit.evaluation.kinds.kind import Comparison, Rows, candidate_pairs, column_of
+from ioukit.evaluation.kinds.kind import Comparison, candidate_pairs, column_of
 
 
 def _masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:

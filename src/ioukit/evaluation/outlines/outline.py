@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+from ioukit._array_types import Floats
 
 View: TypeAlias = Literal["image", "ground"]
 """``"image"``: pixels, y points down, drawn on the photograph. ``"ground"``: lengths, seen from above, y points up."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Floats
 from ioukit._checks import check_count, pluralize
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import MatchTable, Measure
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Unit: TypeAlias = Literal["detection", "object", "image"]
 
 

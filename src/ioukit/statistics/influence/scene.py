@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ioukit._array_types import Flags
 from ioukit.datasets import IdLists
 from ioukit.evaluation import Evaluation, MatchTable
-
-BoolArray = npt.NDArray[np.bool_]
 
 _LARGEST_AREA = 1e10  # the end of COCO's range of all areas
 
 
-def outside_range(table: MatchTable, evaluation: Evaluation | None, area_range: str) -> BoolArray:
+def outside_range(table: MatchTable, evaluation: Evaluation | None, area_range: str) -> Flags:
     """(N,) whether the area of each detection is outside of an area range: it is ignored there if it has no match.
 
     If the data is not at hand, the detections without a match tell it themselves. Others are taken to be within a range
@@ -50,7 +48,7 @@ def outside_range(table: MatchTable, evaluation: Evaluation | None, area_range: 
     return np.asarray((tells & ignored).any(axis=1))
 
 
-def unverified_without(table: MatchTable, evaluation: Evaluation | None) -> BoolArray | None:
+def unverified_without(table: MatchTable, evaluation: Evaluation | None) -> Flags | None:
     """(G,) whether the category of each object is not verified on its image if the object is left out.
 
     ``None`` if all categories are verified on all images.
