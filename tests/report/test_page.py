@@ -199,7 +199,7 @@ def test_the_command_writes_a_report_and_prints_its_tables_all_the_same(tmp_path
         ),
         (["--report", str(GT)], "is an input and would be overwritten"),
         (["--report", "no/report.html"], "Invalid value for --report: no/report.html: there is no folder no"),
-        (["--json", "a.html", "--report", "./a.html"], "a.html is the file of --json too"),
+        (["--json", "a.html", "--report", "./a.html"], "a.html is the file of --json, too"),
     ],
 )
 def test_bad_use_of_the_command(
