@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from ioukit._checks import check_choice
 from ioukit._output import printable
 from ioukit.errors import DatasetError
 
@@ -98,8 +99,8 @@ def choose_columns(
     given = {} if columns is None else dict(columns)
     if unknown := sorted(set(given) - ROLES.keys()):
         raise ValueError(f"unknown role {unknown[0]!r} in columns; choose from {', '.join(ROLES)}")
-    if boxes is not None and boxes not in BOX_LAYOUTS:
-        raise ValueError(f"unknown boxes {boxes!r}; choose from {', '.join(BOX_LAYOUTS)}")
+    if boxes is not None:
+        check_choice("boxes", boxes, BOX_LAYOUTS)
     listed = [name for value in given.values() for name in ((value,) if isinstance(value, str) else value)]
     if missing := [name for name in listed if name not in names]:
         raise DatasetError(f"{source}: expected a column {missing[0]!r}, found {_shown(names)}")
@@ -165,10 +166,9 @@ def _box(
     return (by_key[whole[0]],), boxes
 
 
-def _found_quads(keys: object) -> list[tuple[BoxLayout, tuple[str, ...]]]:
+def _found_quads(keys: Set[str]) -> list[tuple[BoxLayout, tuple[str, ...]]]:
     """The columns of boxes that there are; corners before a size in columns width and height, which is the image's."""
-    known = set(keys)  # type: ignore[call-overload]
-    found = [(layout, tuple(map(_key, quad))) for layout, quad in _QUADS if set(map(_key, quad)) <= known]
+    found = [(layout, tuple(map(_key, quad))) for layout, quad in _QUADS if keys >= set(map(_key, quad))]
     found = list(dict.fromkeys(found))
     if any(layout == "xyxy" for layout, _ in found):
         found = [(layout, quad) for layout, quad in found if layout == "xyxy" or quad[2:] != _PLAIN_SIZE]

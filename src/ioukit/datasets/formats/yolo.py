@@ -21,7 +21,7 @@ from ioukit.datasets.formats.image_files import SUFFIXES, image_sizes
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import abbreviate, inside, refuse, shorter
+from ioukit.datasets.formats.text_files import abbreviate, existing_folder, inside, refuse, shorter
 from ioukit.datasets.formats.written_names import image_file_names
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.datasets.formats.yolo_layout import SIZES, find_layout, text_files
@@ -146,9 +146,7 @@ def read_yolo_detections(
         OSError: If a file cannot be read.
     """
     problems = Problems.of(on_invalid)
-    if not Path(path).is_dir():
-        Path(path).stat()
-        refuse(str(path), "a folder of text files with detections", "a file")
+    existing_folder(path, "a folder of text files with detections")
     ground_truth = required(ground_truth, path, "sizes of images")
     files, positions = _of_images(path, ground_truth, problems)
     truth = ground_truth.regions
@@ -439,9 +437,7 @@ def _line_texts(
     digits: int | None,
 ) -> tuple[list[str], list[str]]:
     """The line of each row, and notes about rows whose regions cannot be written."""
-    scale = np.tile(sizes, 2)
-    fractions = corners / scale
-    centred = np.hstack([(fractions[:, :2] + fractions[:, 2:]) / 2, (corners[:, 2:] - corners[:, :2]) / sizes])
+    centred = _centred(corners, sizes)
     numbers: list[list[float]] = centred.tolist()
     notes = []
     if task == "obb":
@@ -470,6 +466,12 @@ def _line_texts(
     return [
         " ".join([str(label), *map(written, row)]) for label, row in zip(classes.tolist(), numbers, strict=True)
     ], notes
+
+
+def _centred(corners: Floats, sizes: Floats) -> Floats:
+    """(N, 4) centres and sides of boxes, in fractions of the image."""
+    fractions = corners / np.tile(sizes, 2)
+    return np.hstack([(fractions[:, :2] + fractions[:, 2:]) / 2, (corners[:, 2:] - corners[:, :2]) / sizes])
 
 
 def _inside_image(points: Floats, scores: Floats | None) -> Floats:
@@ -542,9 +544,7 @@ def _rounding(boxes: Floats, corners: Floats, sizes: Floats, digits: int | None,
     """A note about the largest error of a number that is read back."""
     if not len(boxes) or task in ("segment", "obb"):
         return []
-    values = np.hstack(
-        [(corners[:, :2] / sizes + corners[:, 2:] / sizes) / 2, (corners[:, 2:] - corners[:, :2]) / sizes]
-    )
+    values = _centred(corners, sizes)
     if digits is not None:
         values = values.round(digits)
     low = (values[:, :2] - values[:, 2:] / 2) * sizes
