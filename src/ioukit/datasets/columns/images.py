@@ -187,10 +187,8 @@ def numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArr
         return by_id(images).ids[by_id(images).positions(labels)]
     except ValueError:
         row = int(np.flatnonzero(~np.isin(labels, images.keys))[0])
-        expected = "the id of an image of the ground truth"
-        raise DatasetError(
-            f"{source}: annotations[{row}].image_id: expected {expected}, found {str(labels[row])!r}"
-        ) from None
+        problem = f"expected the id of an image of the ground truth, found {str(labels[row])!r}"
+        raise DatasetError(f"{source}: annotations[{row}].image_id: {problem}") from None
 
 
 def by_id(images: Images) -> Images:

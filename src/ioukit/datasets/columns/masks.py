@@ -69,9 +69,8 @@ def _of_records(
 ) -> Masks:
     for row, value in enumerate(segmentations):
         if value is None:
-            raise DatasetError(
-                f"{where}[{numbers[row]}].segmentation: expected polygons, or an object with size and counts"
-            )
+            expected = "polygons, or an object with size and counts"
+            raise DatasetError(f"{where}[{numbers[row]}].segmentation: expected {expected}")
         if isinstance(value, list | tuple) and np.isnan(image_sizes[row]).any():
             raise DatasetError(f"{where}[{numbers[row]}].segmentation: {_NEEDS_SIZE}")
     sizes = np.where(np.isnan(image_sizes), 0, image_sizes).astype(np.int64)

@@ -124,14 +124,11 @@ def choose_columns(
         # Beside corners, these are the sizes of the images, as in TensorFlow's tables.
         if role not in roles and key in by_key and {"width", "height"} <= by_key.keys():
             roles[role] = by_key[key]
+    there = _shown(names)
     if not roles.keys() & {"image_id", "image", "file_name"}:
-        raise DatasetError(
-            f"{source}: expected a column of images, such as image_id or filename; found {_shown(names)}"
-        )
+        raise DatasetError(f"{source}: expected a column of images, such as image_id or filename; found {there}")
     if not roles.keys() & {"category", "category_id"}:
-        raise DatasetError(
-            f"{source}: expected a column of classes, such as class or category_id; found {_shown(names)}"
-        )
+        raise DatasetError(f"{source}: expected a column of classes, such as class or category_id; found {there}")
     used = {*roles.values(), *box}
     return ChosenColumns(roles, box, layout, tuple(name for name in free if name not in used and _is_data(name)))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ioukit._array_types import Floats
+from ioukit._array_types import Flags, Floats, Positions
 from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
@@ -202,9 +202,8 @@ def read_split(
         known = image_sizes(layout.files, problems, size_of=size_of, threads=threads).astype(np.float64)
     kept = np.flatnonzero(known[:, 0] > 0)
     if not len(kept):
-        raise DatasetError(
-            f"{path}: {split}: no image can be used: {next(iter(problems.first.values()), 'none is listed')}"
-        )
+        why = next(iter(problems.first.values()), "none is listed")
+        raise DatasetError(f"{path}: {split}: no image can be used: {why}")
     sizes = known[kept]
     rows = read_rows(
         [layout.labels[at] for at in kept.tolist()],
@@ -239,9 +238,7 @@ def read_split(
     return dataclasses.replace(gt, notes=(*notes, *gt.notes))
 
 
-def _of_images(
-    folder: str | os.PathLike[str], gt: GroundTruth, problems: Problems
-) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Problems) -> tuple[list[str], Positions]:
     """The text files that belong to images, and the positions of these images."""
     missing = np.asarray(np.isnan(gt.images.sizes).any(axis=1)).tolist()
     by_path: dict[str, int] = {}
@@ -325,9 +322,8 @@ def write_yolo(
         with open(labels / SIZES, "w", encoding="utf-8", newline="") as file:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(("name", "width", "height"))
-            table.writerows(
-                (name, *map(shorter, size)) for name, size in zip(names, gt.images.sizes.tolist(), strict=True)
-            )
+            listed = zip(names, gt.images.sizes.tolist(), strict=True)
+            table.writerows((name, *map(shorter, size)) for name, size in listed)
     else:
         _place_images(gt, names, path / "images" / split, images, image_folder)
     holds = Holds(
@@ -337,12 +333,8 @@ def write_yolo(
         unused_categories=True,
         category_ids=np.array_equal(gt.categories.ids, np.arange(len(gt.categories))),
     )
-    return [
-        *notes,
-        *others,
-        *_rounding(gt.boxes[kept], cut[kept], sizes[kept], digits, chosen),
-        *left_out_columns(gt, holds),
-    ]
+    rounding = _rounding(gt.boxes[kept], cut[kept], sizes[kept], digits, chosen)
+    return [*notes, *others, *rounding, *left_out_columns(gt, holds)]
 
 
 def write_yolo_detections(
@@ -408,9 +400,7 @@ def _file_names(gt: GroundTruth) -> list[str]:
     return image_file_names(gt)
 
 
-def _cut_boxes(
-    boxes: Floats, sizes: Floats, *, with_points: bool
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], list[str]]:
+def _cut_boxes(boxes: Floats, sizes: Floats, *, with_points: bool) -> tuple[Floats, Flags, list[str]]:
     """Corners inside of the image, which objects have an area there, and notes about what is lost."""
     corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
     limits = np.tile(sizes, 2)
@@ -463,9 +453,8 @@ def _line_texts(
     if scores is not None:
         numbers = [[*row, score] for row, score in zip(numbers, scores.tolist(), strict=True)]
     written = repr if digits is None else f"{{:.{digits}f}}".format
-    return [
-        " ".join([str(label), *map(written, row)]) for label, row in zip(classes.tolist(), numbers, strict=True)
-    ], notes
+    rows = zip(classes.tolist(), numbers, strict=True)
+    return [" ".join([str(label), *map(written, row)]) for label, row in rows], notes
 
 
 def _centred(corners: Floats, sizes: Floats) -> Floats:
