@@ -85,8 +85,9 @@ def category_columns(ids: Sequence[int], records: Sequence[Any]) -> dict[str, An
 
 
 def _filled(values: Mapping[int, Any], count: int, blank: Any, dtype: Any) -> npt.NDArray[Any]:
-    column: npt.NDArray[Any] = np.full(count, blank, dtype)
-    column[list(values)] = np.array(list(values.values()), dtype)
+    found = np.array(list(values.values()), dtype)  # NumPy makes NaN of a None among floats
+    column: npt.NDArray[Any] = np.full((count, *found.shape[1:]), blank, dtype)
+    column[list(values)] = found
     return column
 
 
@@ -96,29 +97,20 @@ def _column(values: Mapping[int, Any], count: int) -> npt.NDArray[Any]:
         if len(values) == count and all(isinstance(one, int) and abs(one) < _MOST_EXACT for one in given):
             return np.array(given, np.int64)
         return _filled(values, count, np.nan, np.float64)
-    if all(isinstance(one, str) for one in given):
-        return np.array([values.get(row, "") for row in range(count)], np.str_)
-    if (lists := _lists(given)) is not None:
-        if len(values) == count and all(isinstance(number, int) for one in given for number in one):
-            return lists.astype(np.int64)
-        column = np.full((count, lists.shape[1]), np.nan)
-        column[list(values)] = lists
-        return column
-    return np.array([_text(values[row]) if row in values else "" for row in range(count)], np.str_)
+    if _are_lists(given):
+        column = _filled(values, count, np.nan, np.float64)
+        whole = len(values) == count and all(isinstance(number, int) for one in given for number in one)
+        return column.astype(np.int64) if whole else column
+    texts = {row: value if isinstance(value, str) else json.dumps(value) for row, value in values.items()}
+    return np.array([texts.get(row, "") for row in range(count)], np.str_)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
 
 
-def _lists(given: Sequence[Any]) -> npt.NDArray[np.float64] | None:
-    """(M, K) numbers from lists of one length; ``None`` in a list is NaN. ``None`` if these are no such lists."""
+def _are_lists(given: Sequence[Any]) -> bool:
+    """Whether these are lists of numbers of one length; a number may be ``None``."""
     if not all(isinstance(one, list) and one and len(one) == len(given[0]) for one in given):
-        return None
-    if not all(number is None or _is_number(number) for one in given for number in one):
-        return None
-    return np.array([[np.nan if number is None else number for number in one] for one in given], np.float64)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+        return False
+    return all(number is None or _is_number(number) for one in given for number in one)

@@ -54,9 +54,8 @@ def readable_rows(regions: Mapping[str, Any], source: str, threads: int | None) 
         if isinstance(column, ValuesOfFiles):
             for path, _, _ in column.files():
                 check_readable_again(path, name)
-    count = max(map(len, regions.values()))
     good: list[npt.NDArray[np.intp]] = [np.zeros(0, np.intp)]
-    left = [np.arange(count)]
+    left = [np.arange(max(map(len, regions.values())))]
     while left:
         rows = left.pop()
         try:
@@ -78,9 +77,8 @@ def with_areas(ground_truth: Data, on_invalid: OnInvalid, threads: int | None) -
     gt: Any = ground_truth  # a ground truth, whose file imports this one
     rows = np.flatnonzero(gt.flags[WITHOUT_AREA])
     flags = {name: flag for name, flag in gt.flags.items() if name != WITHOUT_AREA}
-    found = np.full(len(rows), np.nan)
-    if SEGMENTATIONS in gt.regions:
-        found = _of_masks(gt, rows, on_invalid, threads)
+    has_masks = SEGMENTATIONS in gt.regions
+    found = _of_masks(gt, rows, on_invalid, threads) if has_masks else np.full(len(rows), np.nan)
     areas = gt.areas.copy()
     boxes = gt.boxes[rows, 2] * gt.boxes[rows, 3]
     areas[rows] = np.where(np.isnan(found), boxes, found)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._checks import check_choice
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ AnyArray = npt.NDArray[Any]
 
 def check_on_invalid(on_invalid: str) -> None:
     """Raise `ValueError` for a value that :data:`OnInvalid` does not have."""
-    if on_invalid not in get_args(OnInvalid):
-        raise ValueError(f"unknown on_invalid {on_invalid!r}; choose from {', '.join(get_args(OnInvalid))}")
+    check_choice("on_invalid", on_invalid, get_args(OnInvalid))
 
 
 def existing_file(path: str | os.PathLike[str]) -> str:

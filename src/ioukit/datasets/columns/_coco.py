@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -119,8 +120,7 @@ def _add_attributes(rows: dict[str, Any], of_rows: Sequence[Any], of_images: Seq
     if len(of_images):
         flags, columns = attribute_columns(of_images, source, "images")
         images: Images = rows["images"]
-        attributes = {**flags, **columns, **images.attributes}
-        rows["images"] = Images(images.ids, images.sizes, images.names, attributes=attributes)
+        rows["images"] = dataclasses.replace(images, attributes={**flags, **columns, **images.attributes})
 
 
 def _lacking_area(rows: npt.NDArray[np.int64], count: int) -> dict[str, AnyArray]:
@@ -129,10 +129,8 @@ def _lacking_area(rows: npt.NDArray[np.int64], count: int) -> dict[str, AnyArray
 
 
 def _crowd_note(source: str, lacking: int) -> tuple[str, ...]:
-    if not lacking:
-        return ()
     who = "annotation lacks" if lacking == 1 else "annotations lack"
-    return (f"{source}: {lacking:,} {who} iscrowd, which counts as 0",)
+    return (f"{source}: {lacking:,} {who} iscrowd, which counts as 0",) if lacking else ()
 
 
 def _of_lvis(raw: Mapping[str, Any]) -> tuple[dict[str, IdLists], dict[str, AnyArray], dict[str, AnyArray]]:
@@ -168,9 +166,8 @@ def detection_columns(
         path = existing_file(source)
         lines = path.lower().endswith(LINES) if lines is None else lines
         raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads), between)
-        regions = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
+        raw["regions"] = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
         dropped, without_box, spans = (raw.pop(name) for name in ("dropped", "without_box", "attributes"))
-        raw["regions"] = regions
         if attributes and len(spans):
             raw["attributes"] = _all_columns(ValuesOfFiles(path, spans), path)
         return Raw(path, raw, dropped, unchecked=False, without_box=without_box)
@@ -304,8 +301,8 @@ def _with_members(categories: Categories, records: Sequence[Any]) -> Categories:
     """The categories with the further members of their records as attributes."""
     from ioukit.datasets.columns._attributes import category_columns  # noqa: PLC0415 - only when they are asked for
 
-    columns = {**category_columns(categories.ids.tolist(), records), **categories.attributes}
-    return Categories(categories.ids, categories.names, columns)
+    members = category_columns(categories.ids.tolist(), records)
+    return dataclasses.replace(categories, attributes={**members, **categories.attributes})
 
 
 def _counts(records: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int64]:

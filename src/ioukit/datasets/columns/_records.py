@@ -111,9 +111,8 @@ def check_lists(
             kept.append(record)
         elif on_invalid != "drop":
             found = _show(record[wrong[0]]) if wrong[0] in record else "no such key"
-            raise DatasetError(
-                f"{source}: {array}[{row}].{wrong[0]}: expected a list of ids of categories, found {found}"
-            )
+            where = f"{source}: {array}[{row}].{wrong[0]}"
+            raise DatasetError(f"{where}: expected a list of ids of categories, found {found}")
     return kept
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._columns import Columns, record
+from ioukit._columns import Columns, positions_in, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -271,11 +271,7 @@ class Detections(Columns):
         """(N,) positions in a list of images whose ids are strings; -1 for an image that the list lacks."""
         assert self.image_keys is not None
         assert images.keys is not None
-        if not len(images):
-            return np.full(len(self), -1)
-        places = np.minimum(np.searchsorted(images.keys, self.image_keys), len(images) - 1)
-        places[images.keys[places] != self.image_keys] = -1
-        return places[self.image_ids]
+        return positions_in(images.keys, self.image_keys)[self.image_ids]
 
     def known_to(self, ground_truth: GroundTruth, *, on_invalid: OnInvalid = "error") -> Detections:
         """The detections of images and categories that the ground truth lists.

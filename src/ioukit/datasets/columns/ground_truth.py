@@ -120,11 +120,9 @@ class GroundTruth(Columns):
 
     def image_labels(self) -> npt.NDArray[Any]:
         """(N,) the id of the image of each annotation as in the source: integers or strings."""
-        return (
-            self.image_ids
-            if self.images.keys is None
-            else self.images.labels[self.images.ids.searchsorted(self.image_ids)]
-        )
+        if self.images.keys is None:
+            return self.image_ids
+        return self.images.keys[self.images.ids.searchsorted(self.image_ids)]
 
     def flag(self, name: str) -> npt.NDArray[np.bool_]:
         """(N,) whether each annotation has a flag. All are false if the data set does not have the flag.
@@ -281,10 +279,8 @@ class GroundTruth(Columns):
         if len({part.images.keys is None for part in listing}) > 1:
             raise ValueError("image ids of some parts are strings, those of others are integers")
         for part in parts[1:]:
-            if (part.categories.ids.tolist(), part.categories.names) != (
-                first.categories.ids.tolist(),
-                first.categories.names,
-            ):
+            same_ids = np.array_equal(part.categories.ids, first.categories.ids)
+            if not same_ids or part.categories.names != first.categories.names:
                 raise ValueError(f"{first.source} and {part.source} list different categories")
         images = Images(**Images._joined([part.images for part in listing], Images.column_names(), "images.{}"))
         unique, counts = np.unique(images.labels, return_counts=True)
@@ -367,10 +363,8 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool, threads: in
     dropped = gt.dropped
     if on_invalid == "drop":
         dropped += total - len(gt) + listed - len(images) - len(categories)
-    flags = dict(gt.flags)
     has_zero = bool((gt.ids == 0).any())
-    if on_invalid == "pycocotools" and has_zero:
-        flags["void"] = gt.ids == 0
+    flags = {**gt.flags, "void": gt.ids == 0} if has_zero and on_invalid == "pycocotools" else gt.flags
     notes = list(gt.notes)
     if dropped:
         notes.append(f"{source}: {dropped:,} invalid record{'s' if dropped > 1 else ''} left out")

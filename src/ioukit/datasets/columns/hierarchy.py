@@ -17,6 +17,7 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ioukit._array_types import Ids
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
     from ioukit.datasets.columns.images import Categories
@@ -164,9 +165,7 @@ def _by_id(relatives: Mapping[str, tuple[str, ...]], categories: Categories) -> 
     return {number: others for number, others in found.items() if others}
 
 
-def _copies(
-    category_ids: npt.NDArray[np.int64], relatives: Mapping[int, tuple[int, ...]]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+def _copies(category_ids: Ids, relatives: Mapping[int, tuple[int, ...]]) -> tuple[npt.NDArray[np.intp], Ids]:
     """Each row followed by its copies: their rows, and their categories."""
     numbers, of_rows = np.unique(category_ids, return_inverse=True)
     made = IdLists.of((number, *relatives.get(number, ())) for number in numbers.tolist()).take(of_rows)

@@ -59,18 +59,14 @@ class IdLists(Sequence[npt.NDArray[np.int64]]):
 
     def take(self, rows: slice | npt.NDArray[np.intp] | Sequence[int]) -> Self:
         """Choose and order lists by row."""
-        starts, ends = self._starts()[rows], self.ends[rows]
-        sizes = ends - starts
+        sizes = np.diff(self.ends, prepend=0)[rows]
         new_ends = np.cumsum(sizes)
-        at = np.arange(int(sizes.sum())) + np.repeat(starts - (new_ends - sizes), sizes)
+        at = np.arange(int(sizes.sum())) + np.repeat(self.ends[rows] - new_ends, sizes)
         return type(self)(self.ids[at], new_ends)
 
     def tolist(self) -> list[list[int]]:
         """The lists as Python lists."""
         return [row.tolist() for row in self]
-
-    def _starts(self) -> npt.NDArray[np.int64]:
-        return np.concatenate([np.zeros(min(len(self.ends), 1), np.int64), self.ends[:-1]])
 
     def __len__(self) -> int:
         return len(self.ends)

@@ -130,10 +130,7 @@ def listed_images(
             raise ValueError(f"{name} needs the ids of images, whose order it has")
     if isinstance(images, Images):
         return images
-    if images is None:
-        listed: npt.NDArray[Any] = np.unique(labels)
-    else:
-        listed = image_labels(images, name="images")
+    listed: npt.NDArray[Any] = np.unique(labels) if images is None else image_labels(images, name="images")
     if len(listed) and len(labels) and listed.dtype.kind != labels.dtype.kind:
         given = f"{listed[0].item()!r}, {labels[0].item()!r}"
         raise TypeError(f"images and image_ids must both be integers or both strings, got {given}")
@@ -147,7 +144,7 @@ def listed_images(
     if wrong := [name for name in name_list if not isinstance(name, str)]:
         raise TypeError(f"names must be strings, got {wrong[0]!r}")
     packed = Names(b"", np.zeros(count, np.uint64)) if names is None else Names.of(name_list)
-    keys = ids = None
+    keys, ids = None, listed
     if listed.dtype.kind == "U":
         keys = listed
         unique, counts = np.unique(keys, return_counts=True)
@@ -155,8 +152,6 @@ def listed_images(
             raise DatasetError(f"images: expected ids that differ, found {str(unique[counts > 1][0])!r} twice")
         ids = np.empty(count, np.int64)
         ids[np.argsort(keys, kind="stable")] = np.arange(1, count + 1)
-    else:
-        ids = listed
     further = named_columns(attributes, name="image_attributes", length=count)
     return Images(ids, size_array.reshape(-1, 2), packed, keys, further)
 
@@ -192,10 +187,8 @@ def numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArr
         return by_id(images).ids[by_id(images).positions(labels)]
     except ValueError:
         row = int(np.flatnonzero(~np.isin(labels, images.keys))[0])
-        expected = "the id of an image of the ground truth"
-        raise DatasetError(
-            f"{source}: annotations[{row}].image_id: expected {expected}, found {str(labels[row])!r}"
-        ) from None
+        problem = f"expected the id of an image of the ground truth, found {str(labels[row])!r}"
+        raise DatasetError(f"{source}: annotations[{row}].image_id: {problem}") from None
 
 
 def by_id(images: Images) -> Images:

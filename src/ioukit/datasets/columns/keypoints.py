@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._checks import check_threads
 from ioukit.datasets.columns._checks import check_readable_again
 from ioukit.datasets.columns.lazy import Keypoints
@@ -71,9 +72,7 @@ def _of_records(column: Sequence[Any], source: str, array: str, points: int | No
     return values
 
 
-def boxes_of_keypoints(
-    column: Any, source: str, threads: int | None
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def boxes_of_keypoints(column: Any, source: str, threads: int | None) -> tuple[Floats, Floats]:
     """(N, 4) boxes ``[x, y, width, height]`` around all keypoints of detections, and (N,) their areas."""
     points = decode_keypoints(column, source=source, array="detections", threads=threads)
     if isinstance(column, Keypoints):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._checks import check_threads
 from ioukit.datasets.columns._checks import check_readable_again
 from ioukit.datasets.columns.lazy import Segmentations
@@ -49,18 +50,10 @@ def decode(
     for path, rows, spans in segmentations.files():
         check_readable_again(path, "masks")
         sizes = np.ascontiguousarray(image_sizes[rows])
-        parts.append(
-            Masks._trusted(
-                *_core.read_coco_masks(
-                    path,
-                    array,
-                    numbers[rows].astype(np.int64),
-                    np.ascontiguousarray(spans),
-                    sizes,
-                    check_threads(threads),
-                )
-            )
+        found = _core.read_coco_masks(
+            path, array, numbers[rows].astype(np.int64), np.ascontiguousarray(spans), sizes, check_threads(threads)
         )
+        parts.append(Masks._trusted(*found))
         order.append(rows)
     if len(parts) == 1:
         return parts[0]
@@ -76,9 +69,8 @@ def _of_records(
 ) -> Masks:
     for row, value in enumerate(segmentations):
         if value is None:
-            raise DatasetError(
-                f"{where}[{numbers[row]}].segmentation: expected polygons, or an object with size and counts"
-            )
+            expected = "polygons, or an object with size and counts"
+            raise DatasetError(f"{where}[{numbers[row]}].segmentation: expected {expected}")
         if isinstance(value, list | tuple) and np.isnan(image_sizes[row]).any():
             raise DatasetError(f"{where}[{numbers[row]}].segmentation: {_NEEDS_SIZE}")
     sizes = np.where(np.isnan(image_sizes), 0, image_sizes).astype(np.int64)
@@ -91,9 +83,7 @@ def _of_records(
         raise DatasetError(f"{where}{place}{rest if place else f': {message}'}") from None
 
 
-def boxes_of_masks(
-    segmentations: Sequence[Any], source: str, threads: int | None
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def boxes_of_masks(segmentations: Sequence[Any], source: str, threads: int | None) -> tuple[Floats, Floats]:
     """(N, 4) boxes ``[x, y, width, height]`` around the masks of detections, and (N,) their areas, as pycocotools.
 
     Raises:

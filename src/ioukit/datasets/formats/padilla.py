@@ -188,9 +188,8 @@ def _line(
     x, y, third, fourth = values[-4:]
     width, height = (third - x, fourth - y) if boxes == "xyxy" else (third, fourth)
     if min(width, height) < 0:
-        refuse(
-            f"{where}, {fields[-2]} and {fields[-1]}", "a width and a height of at least 0", f"{width:g}, {height:g}"
-        )
+        place = f"{where}, {fields[-2]} and {fields[-1]}"
+        refuse(place, "a width and a height of at least 0", f"{width:g}, {height:g}")
     if boxes == "fractions":
         if math.isnan(size[0]):
             refuse(where, "fractions of an image whose size the ground truth has", "an image of unknown size")

@@ -17,7 +17,6 @@ from ioukit.errors import DatasetError
 
 HIGHEST_ID = 2**32 - 1
 """The largest id of a segment: two ids make one key of 64 bits."""
-_NEEDED_BY = "panoptic segmentation with PNG files"
 
 
 class SegmentMap(NamedTuple):
@@ -65,10 +64,8 @@ class SegmentMap(NamedTuple):
             DatasetError: If an id is negative or does not fit 32 bits.
         """
         if self.pixels.ndim == 3:
-            colours = self.pixels.reshape(-1, 3)[positions].astype(np.uint64)
-            coded: npt.NDArray[np.uint64] = (
-                colours[:, 0] | colours[:, 1] << np.uint64(8) | colours[:, 2] << np.uint64(16)
-            )
+            red, green, blue = self.pixels.reshape(-1, 3)[positions].astype(np.uint64).T
+            coded: npt.NDArray[np.uint64] = red | green << np.uint64(8) | blue << np.uint64(16)
             return coded
         ids = self.pixels.reshape(-1)[positions]
         wrong = ids[(ids < 0) | (ids > HIGHEST_ID)] if ids.dtype.itemsize > 4 else ids[ids < 0]
@@ -88,7 +85,7 @@ def read_png(path: str | os.PathLike[str], where: str) -> SegmentMap:
         DatasetError: If the file does not exist, or is not a PNG in colour.
         ModuleNotFoundError: If Pillow is not installed.
     """
-    image = import_extra("PIL.Image", extra="shapes", needed_by=_NEEDED_BY)
+    image = import_extra("PIL.Image", extra="shapes", needed_by="panoptic segmentation with PNG files")
     try:
         with image.open(path) as opened:
             kind, mode = opened.format, opened.mode

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.text_files import abbreviate, inside, refuse
+from ioukit.datasets.formats.text_files import abbreviate, existing_folder, inside, refuse
 
 FILE = "_annotations.coco.json"
 
@@ -43,10 +43,7 @@ def read_roboflow_coco(
         OSError: If the file cannot be read.
     """
     check_on_invalid(on_invalid)
-    folder = Path(path)
-    if not folder.is_dir():
-        folder.stat()
-        refuse(str(folder), f"a folder with {FILE}", "a file")
+    folder = existing_folder(path, f"a folder with {FILE}")
     splits = sorted(file.parent.name for file in folder.glob(f"*/{FILE}"))
     if split is None and (folder / FILE).is_file():
         place = FILE

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from ioukit._checks import check_choice
 from ioukit._output import printable
 from ioukit.errors import DatasetError
 
@@ -98,8 +99,8 @@ def choose_columns(
     given = {} if columns is None else dict(columns)
     if unknown := sorted(set(given) - ROLES.keys()):
         raise ValueError(f"unknown role {unknown[0]!r} in columns; choose from {', '.join(ROLES)}")
-    if boxes is not None and boxes not in BOX_LAYOUTS:
-        raise ValueError(f"unknown boxes {boxes!r}; choose from {', '.join(BOX_LAYOUTS)}")
+    if boxes is not None:
+        check_choice("boxes", boxes, BOX_LAYOUTS)
     listed = [name for value in given.values() for name in ((value,) if isinstance(value, str) else value)]
     if missing := [name for name in listed if name not in names]:
         raise DatasetError(f"{source}: expected a column {missing[0]!r}, found {_shown(names)}")
@@ -123,14 +124,11 @@ def choose_columns(
         # Beside corners, these are the sizes of the images, as in TensorFlow's tables.
         if role not in roles and key in by_key and {"width", "height"} <= by_key.keys():
             roles[role] = by_key[key]
+    there = _shown(names)
     if not roles.keys() & {"image_id", "image", "file_name"}:
-        raise DatasetError(
-            f"{source}: expected a column of images, such as image_id or filename; found {_shown(names)}"
-        )
+        raise DatasetError(f"{source}: expected a column of images, such as image_id or filename; found {there}")
     if not roles.keys() & {"category", "category_id"}:
-        raise DatasetError(
-            f"{source}: expected a column of classes, such as class or category_id; found {_shown(names)}"
-        )
+        raise DatasetError(f"{source}: expected a column of classes, such as class or category_id; found {there}")
     used = {*roles.values(), *box}
     return ChosenColumns(roles, box, layout, tuple(name for name in free if name not in used and _is_data(name)))
 
@@ -165,10 +163,9 @@ def _box(
     return (by_key[whole[0]],), boxes
 
 
-def _found_quads(keys: object) -> list[tuple[BoxLayout, tuple[str, ...]]]:
+def _found_quads(keys: Set[str]) -> list[tuple[BoxLayout, tuple[str, ...]]]:
     """The columns of boxes that there are; corners before a size in columns width and height, which is the image's."""
-    known = set(keys)  # type: ignore[call-overload]
-    found = [(layout, tuple(map(_key, quad))) for layout, quad in _QUADS if set(map(_key, quad)) <= known]
+    found = [(layout, tuple(map(_key, quad))) for layout, quad in _QUADS if keys >= set(map(_key, quad))]
     found = list(dict.fromkeys(found))
     if any(layout == "xyxy" for layout, _ in found):
         found = [(layout, quad) for layout, quad in found if layout == "xyxy" or quad[2:] != _PLAIN_SIZE]

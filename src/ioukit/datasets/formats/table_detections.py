@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ioukit._columns import positions_in
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.compact_columns import CodedColumn
@@ -21,6 +22,7 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ioukit._array_types import Flags, Floats, Ids
     from ioukit.datasets.formats.table_rows import Reading
     from ioukit.datasets.formats.table_sources import Table
 
@@ -50,8 +52,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     rows = ChosenRows(table, reading)
     roles = rows.chosen.roles
     if "score" not in roles:
-        found = _listed(table.names)
-        refuse(table.source, "a column of scores, such as score or confidence", found)
+        refuse(table.source, "a column of scores, such as score or confidence", _listed(table.names))
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     key, keys = rows.keys()
     sizes = rows.sizes()
@@ -111,9 +112,7 @@ def _of(column: npt.NDArray[Any], kept: npt.NDArray[np.bool_]) -> npt.NDArray[An
     return column if kept.all() else column[kept]
 
 
-def _image_rows(
-    images: _ImageColumn, kept: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.str_] | None]:
+def _image_rows(images: _ImageColumn, kept: Flags) -> tuple[Ids, npt.NDArray[np.str_] | None]:
     """The ids of the images of the rows that are kept, or their positions among names; and the names, ascending."""
     if isinstance(images, np.ndarray):
         return _of(images, kept), None
@@ -125,9 +124,7 @@ def _image_rows(
     return of_names[codes], ascending
 
 
-def _detected_classes(
-    rows: ChosenRows, present: npt.NDArray[np.bool_], known: Mapping[str, int] | None
-) -> npt.NDArray[np.int64]:
+def _detected_classes(rows: ChosenRows, present: Flags, known: Mapping[str, int] | None) -> Ids:
     roles, table = rows.chosen.roles, rows.table
     name = roles.get("category_id") or roles["category"]
     by_number = rows.reading.classes_are_numbers if "category_id" not in roles else True
@@ -149,11 +146,7 @@ def _detected_classes(
 
 
 def _known_images(
-    rows: ChosenRows,
-    key: str,
-    keys: npt.NDArray[np.int64] | CodedColumn,
-    sizes: npt.NDArray[np.float64],
-    known: KnownNames,
+    rows: ChosenRows, key: str, keys: Ids | CodedColumn, sizes: Floats, known: KnownNames
 ) -> _ImageColumn:
     """The images as the ground truth has them; sizes that the table does not have are filled in."""
     images = known.ground_truth.images
@@ -183,8 +176,7 @@ def _places_of_ids(rows: ChosenRows, key: str, keys: npt.NDArray[np.int64], know
             inside = (keys >= first) & (keys <= last)
             found = table[np.where(inside, keys - first, last - first + 1)]
         else:
-            found = np.minimum(np.searchsorted(images.ids, keys), len(images) - 1)
-            found[images.ids[found] != keys] = -1
+            found = positions_in(images.ids, keys)
     others = np.flatnonzero((found < 0) & rows.good)
     if len(others):
         listed = CodedColumn.of(keys[others].tolist())

@@ -19,12 +19,13 @@ import numpy as np
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.table_columns import BoxLayout, ChosenColumns, choose_columns
+from ioukit.datasets.formats.table_columns import BoxLayout, choose_columns
 from ioukit.datasets.formats.text_files import FARTHEST
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ioukit._array_types import Flags, Floats, Ids
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.formats.table_sources import Table
 
@@ -59,9 +60,7 @@ class ChosenRows:
     def __init__(self, table: Table, reading: Reading) -> None:
         self.table = table
         self.problems = Problems.of(reading.on_invalid)
-        self.chosen: ChosenColumns = choose_columns(
-            table.names, table.source, columns=reading.columns, boxes=reading.boxes
-        )
+        self.chosen = choose_columns(table.names, table.source, columns=reading.columns, boxes=reading.boxes)
         self.reading = reading
         self.good = np.ones(len(table), np.bool_)
 
@@ -90,21 +89,17 @@ class ChosenRows:
         else:
             values = np.stack([self.numbers(name, needed=~empty) for name in columns], axis=1)
         first, second = values[:, :2], values[:, 2:]
-        size = second - first if self.chosen.layout == "xyxy" else second
+        with_ends = self.chosen.layout == "xyxy"
+        size = second - first if with_ends else second
         for axis, name in enumerate(columns[-2:] if len(columns) > 1 else columns * 2):
             with np.errstate(invalid="ignore"):
                 wrong = size[:, axis] < 0
-            least = (
-                f"at least {columns[axis]}"
-                if self.chosen.layout == "xyxy" and len(columns) > 1
-                else "a size of at least 0"
-            )
+            least = f"at least {columns[axis]}" if with_ends and len(columns) > 1 else "a size of at least 0"
             self.refuse(wrong, name, least)
         low = first - size / 2 if self.chosen.layout == "cxcywh" else first
         if self.reading.normalized:
-            self.refuse(
-                ~empty & np.isnan(sizes).any(axis=1), columns[0], "a box in fractions of an image of known size"
-            )
+            unknown = ~empty & np.isnan(sizes).any(axis=1)
+            self.refuse(unknown, columns[0], "a box in fractions of an image of known size")
             low, size = low * sizes, size * sizes
         return np.hstack([low, size]), ~empty & self.good
 
@@ -273,12 +268,13 @@ def _all_bools(table: Table, name: str) -> bool:
 
 
 def _images(
-    rows: ChosenRows, key: str, keys: Sequence[Any], sizes: npt.NDArray[np.float64], with_key: npt.NDArray[np.bool_]
-) -> tuple[list[Any], npt.NDArray[np.float64], list[str]]:
+    rows: ChosenRows, key: str, keys: Sequence[Any], sizes: Floats, with_key: Flags
+) -> tuple[list[Any], Floats, list[str]]:
     """The ids, sizes and names of the images, in the order in which they appear."""
     roles = rows.chosen.roles
     name_column = next((roles[role] for role in ("file_name", "image") if role in roles and roles[role] != key), None)
-    texts = None if name_column is None else rows.table.texts(name_column)
+    names_of_keys = [key if isinstance(key, str) else "" for key in keys]
+    texts = names_of_keys if name_column is None else rows.table.texts(name_column)
     first: dict[Any, int] = {}
     found: list[list[float]] = []
     names: list[str] = []
@@ -288,9 +284,7 @@ def _images(
         at = first.setdefault(keys[row], len(first))
         if at == len(found):
             found.append(of_rows[row])
-            names.append(
-                str(keys[row]) if texts is None and isinstance(keys[row], str) else texts[row] if texts else ""
-            )
+            names.append(texts[row])
         elif of_rows[row] != found[at] and not math.isnan(of_rows[row][0]):
             differing[row] = not math.isnan(found[at][0])
             found[at] = of_rows[row]
@@ -299,9 +293,7 @@ def _images(
     return list(first), np.array(found, np.float64).reshape(-1, 2), names
 
 
-def _classes(
-    rows: ChosenRows, present: npt.NDArray[np.bool_], known: Mapping[str, int] | None
-) -> tuple[npt.NDArray[np.int64], dict[int, str]]:
+def _classes(rows: ChosenRows, present: Flags, known: Mapping[str, int] | None) -> tuple[Ids, dict[int, str]]:
     """(N,) the ids of the classes, and their names."""
     roles, table = rows.chosen.roles, rows.table
     name = roles.get("category_id") or roles["category"]

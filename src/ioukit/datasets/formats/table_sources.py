@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._optional import import_extra
+from ioukit.datasets.columns._checks import existing_file
 from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
 from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, refuse
@@ -134,9 +135,7 @@ def _number(value: Any) -> float:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return value if isinstance(value, str) else str(value)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _is_whole(text: str) -> bool:
@@ -153,9 +152,7 @@ def csv_table(path: str | os.PathLike[str], header: Sequence[str] | None, number
         numbers: Columns that are read as numbers if all their values are finite numbers. Texts of them are those of
             the numbers, not those of the file.
     """
-    name = os.fspath(path)
-    if os.path.isdir(path):
-        refuse(name, "a file", "a folder")
+    name = existing_file(path)
     delimiter = "\t" if name.lower().endswith(".tsv") else ","
     listed = first_row(path, delimiter) if header is None else header
     as_text = [one for one in listed if one not in numbers]
@@ -182,9 +179,7 @@ def arrow_table(path: str | os.PathLike[str]) -> Table:
         DatasetError: If it is no such file.
         ModuleNotFoundError: If PyArrow is not installed.
     """
-    name = os.fspath(path)
-    if os.path.isdir(path):
-        refuse(name, "a file", "a folder")
+    name = existing_file(path)
     arrow = import_extra("pyarrow", extra="tables", needed_by="reading Parquet and Arrow files")
     with open(path, "rb") as opened:
         start = opened.read(6)

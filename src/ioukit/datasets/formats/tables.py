@@ -46,8 +46,7 @@ def recognises_csv(path: Path) -> bool:
     """Whether a path is a CSV file whose first row names columns of images, classes and boxes."""
     if path.suffix.lower() not in _TEXT_SUFFIXES or not path.is_file():
         return False
-    names = first_row(path, "\t" if path.suffix.lower() == ".tsv" else ",")
-    names = [name.strip() for name in names]
+    names = [name.strip() for name in first_row(path, "\t" if path.suffix.lower() == ".tsv" else ",")]
     return has_boxes(names) and not {"ImageID", "LabelName"} <= set(names)  # those are Open Images'
 
 
@@ -283,9 +282,7 @@ def _rows(
     known = data if isinstance(data, GroundTruth) else ground_truth
     written = _Written()
     labels = data.image_labels().tolist()
-    places = None
-    if known is not None:
-        places = image_places(data, known.images).tolist()
+    places = None if known is None else image_places(data, known.images).tolist()
     written.columns |= _image_columns(labels, places, known)
     written.columns["category_id"] = data.category_ids.tolist()
     if known is not None:
@@ -294,11 +291,10 @@ def _rows(
     written.columns |= dict(zip(_BOX_NAMES[boxes], _box_columns(data, boxes), strict=True))
     if isinstance(data, GroundTruth):
         written.columns["id"] = data.ids.tolist()
-        written.columns["area"] = data.areas.tolist()
     else:
         written.columns["score"] = data.scores.tolist()
-        if data.areas is not None:
-            written.columns["area"] = data.areas.tolist()
+    if data.areas is not None:
+        written.columns["area"] = data.areas.tolist()
     flags = data.flags if isinstance(data, GroundTruth) else {}
     for name, column in flags.items():
         written.further(name, column.tolist(), "flag")

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
+from ioukit.datasets.columns._checks import existing_file
 from ioukit.datasets.formats.recognising import count_of, first_bytes
 from ioukit.errors import DatasetError
 
@@ -143,9 +144,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         DatasetError: If it is not UTF-8, or the path is a folder.
         OSError: If it cannot be read.
     """
-    if os.path.isdir(path):
-        refuse(os.fspath(path), "a file", "a folder")
-    content = Path(path).read_bytes().removeprefix(codecs.BOM_UTF8)
+    content = Path(existing_file(path)).read_bytes().removeprefix(codecs.BOM_UTF8)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -229,9 +228,7 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
         DatasetError: If it is no such file; the message has the line.
         OSError: If it cannot be read.
     """
-    if os.path.isdir(path):
-        refuse(os.fspath(path), "a file", "a folder")
-    return parse_xml(Path(path).read_bytes(), root, os.fspath(path))
+    return parse_xml(Path(existing_file(path)).read_bytes(), root, os.fspath(path))
 
 
 def parse_xml(content: bytes, root: str, where: str) -> Element:
@@ -340,6 +337,20 @@ def start_of_single_file(path: Path, usual: str) -> bytes:
         return b""
 
 
+def existing_folder(path: str | os.PathLike[str], what: str) -> Path:
+    """The path of a folder.
+
+    Raises:
+        OSError: If there is nothing.
+        DatasetError: If it is a file: what was expected.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        folder.stat()
+        refuse(str(folder), what, "a file")
+    return folder
+
+
 def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path]:
     """The files in a folder whose names fit a pattern such as ``*.txt``, by name; folders inside are not searched.
 
@@ -352,10 +363,7 @@ def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path
         DatasetError: If the path is a file, or a link among the files leads out of the folder.
         OSError: If there is no such folder.
     """
-    folder = Path(path)
-    if not folder.is_dir():
-        folder.stat()
-        refuse(str(folder), what, "a file")
+    folder = existing_folder(path, what)
     files = sorted(folder.glob(pattern))
     for file in files:
         check_link(folder, file)

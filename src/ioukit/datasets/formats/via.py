@@ -204,10 +204,8 @@ def _class_attribute(images: Sequence[_Image], source: str) -> str | None:
         return next(iter(names), None)
     usual = next((name for name in _USUAL if all(name in one for one in held)), None)
     if usual is None:
-        found = shortened(", ".join(sorted(names)))
-        refuse(
-            source, f"one region attribute, or {', '.join(_USUAL)} at all regions", f"{found}: name class_attribute="
-        )
+        found = f"{shortened(', '.join(sorted(names)))}: name class_attribute="
+        refuse(source, f"one region attribute, or {', '.join(_USUAL)} at all regions", found)
     return usual
 
 

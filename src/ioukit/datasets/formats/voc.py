@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -53,15 +54,13 @@ def recognises(path: Path) -> bool:
     """Whether a path is an annotation, a folder with some, or a folder of detections."""
     if not path.is_dir():
         return bool(_RESULTS.fullmatch(path.name)) or _is_annotation(path)
-    try:
+    with contextlib.suppress(OSError):
         for folder in (path, path / "Annotations", *_years(path), *sorted(path.iterdir())[:_FEW]):
             names = _some_names(folder) if folder.is_dir() else []
             if folder == path and any(map(_RESULTS.fullmatch, names)):
                 return True
             if annotation := next((name for name in names if name.endswith(".xml")), None):
                 return _is_annotation(folder / annotation)
-    except OSError:
-        pass
     return False
 
 
@@ -333,15 +332,13 @@ def write_voc(
     for at, (name, size) in enumerate(zip(names, gt.images.sizes.tolist(), strict=True)):
         text = f"<annotation>\n\t<filename>{escape(name)}</filename>\n"
         if not any(map(np.isnan, size)):
-            text += (
-                f"\t<size>\n\t\t<width>{shorter(size[0])}</width>\n\t\t<height>{shorter(size[1])}</height>\n\t</size>\n"
-            )
+            width, height = map(shorter, size)
+            text += f"\t<size>\n\t\t<width>{width}</width>\n\t\t<height>{height}</height>\n\t</size>\n"
         (folder / f"{stems[at]}.xml").write_bytes((text + "".join(objects.get(at, ())) + "</annotation>\n").encode())
     listing = inside(path, f"ImageSets/Main/{split}.txt", "split")
     listing.parent.mkdir(parents=True)
     listing.write_bytes("".join(f"{stem}\n" for stem in sorted(stems)).encode())
-    holds = Holds(flags=frozenset(_FLAGS), attributes=frozenset(["pose"]))
-    return left_out_columns(gt, holds)
+    return left_out_columns(gt, Holds(flags=frozenset(_FLAGS), attributes=frozenset(["pose"])))
 
 
 def write_voc_detections(
@@ -365,23 +362,21 @@ def write_voc_detections(
     """
     check_choice("corners", corners, get_args(Corners))
     ground_truth = required(ground_truth, detections.source)
-    dt, listed = detections.known_to(ground_truth), ground_truth.images
+    dt = detections.known_to(ground_truth)
     stems = [os.path.splitext(name)[0] for name in image_file_names(ground_truth)]
-    files = []
-    for name in ground_truth.categories.names:
-        if not name.isprintable() or not name.strip() or "/" in name or "\\" in name or name in files:
+    names = ground_truth.categories.names
+    for at, name in enumerate(names):
+        if not name.isprintable() or not name.strip() or "/" in name or "\\" in name or name in names[:at]:
             raise DatasetError(
                 f"{ground_truth.source}: class {abbreviate(name)}: expected a name that can be that of one file"
             )
-        files.append(name)
-    lines: list[list[str]] = [[] for _ in files]
+    lines: list[list[str]] = [[] for _ in names]
     of_class = np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()
-    positions = image_places(dt, listed).tolist()
-    for at, category, score, box in zip(
-        positions, of_class, dt.scores.tolist(), _corners(dt.boxes, corners), strict=True
-    ):
+    positions = image_places(dt, ground_truth.images).tolist()
+    rows = zip(positions, of_class, dt.scores.tolist(), _corners(dt.boxes, corners), strict=True)
+    for at, category, score, box in rows:
         lines[category].append(f"{stems[at]} {score!r} {' '.join(map(shorter, box))}\n")
-    for name, of_file in zip(files, lines, strict=True):
+    for name, of_file in zip(names, lines, strict=True):
         (path / f"comp4_det_test_{name}.txt").write_bytes("".join(of_file).encode())
     return left_out_columns(dt, Holds())
 

@@ -22,6 +22,7 @@ from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
+    existing_folder,
     inside,
     is_number,
     member,
@@ -119,19 +120,15 @@ def read_wider_face(
     if root is not None:
         sizes = _sizes(root / f"WIDER_{name}" / "images", records, objects, threads)
     for record, size in zip(records, sizes, strict=True):
-        image = None
         with objects.record("bad image"):
             image = objects.image(record.name, record.where, size=size)
-        for position, row in enumerate(record.rows if image is not None else ()):
-            if row is None or image is None:
-                continue
-            flags = {_INVALID: row[4 + _ATTRIBUTES.index(_INVALID)] > 0}
-            flags |= {
-                subset: position in places.get(record.name, ()) for subset, places in of_subsets.positions.items()
-            }
-            attributes = dict(zip(_ATTRIBUTES, row[4:], strict=True))
-            del attributes[_INVALID]
-            objects.add(image, _FACE, row[:4], flags=flags, attributes=attributes)
+            subsets_of_faces = {name: places.get(record.name, ()) for name, places in of_subsets.positions.items()}
+            for position, row in enumerate(record.rows):
+                if row is not None:
+                    attributes = dict(zip(_ATTRIBUTES, row[4:], strict=True))
+                    flags = {_INVALID: attributes.pop(_INVALID) > 0}
+                    flags |= {name: position in places for name, places in subsets_of_faces.items()}
+                    objects.add(image, _FACE, row[:4], flags=flags, attributes=attributes)
     return objects.ground_truth({_FACE: 1})
 
 
@@ -163,10 +160,7 @@ def read_wider_face_detections(
     names = ground_truth.categories.names
     if len(names) != 1 and _FACE not in names:
         refuse(os.fspath(path), "a ground truth with one class, or with the class face", f"{len(names):,} classes")
-    folder = Path(path)
-    if not folder.is_dir():
-        folder.stat()
-        refuse(str(folder), "a folder of text files with detections", "a file")
+    folder = existing_folder(path, "a folder of text files with detections")
     finder = ImageFinder(ground_truth)
     objects = Objects(path, on_invalid)
     for name in sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.txt")):
@@ -351,15 +345,14 @@ def _sizes(
     sizes = [UNKNOWN_SIZE] * len(records)
     if not folder.is_dir():
         return sizes
-    there: list[tuple[int, Path]] = []
+    there: dict[int, Path] = {}
     for at, record in enumerate(records):
         with objects.record("bad image"):
             file = inside(folder, record.name, f"{record.where}")
             if file.is_file():
-                there.append((at, file))
-    for (at, _), size in zip(
-        there, sizes_or_unknown([file for _, file in there], objects.problems, threads), strict=True
-    ):
+                there[at] = file
+    found = sizes_or_unknown(list(there.values()), objects.problems, threads)
+    for at, size in zip(there, found, strict=True):
         sizes[at] = size
     return sizes
 
@@ -469,13 +462,9 @@ def _images_of_mat(file: Path) -> list[tuple[str, list[list[float]], list[int]]]
             for event, files, boxes, chosen in zip(*columns, strict=True):
                 cells = (files.ravel(), boxes.ravel(), chosen.ravel())
                 for name, box, numbers in zip(*cells, strict=True):
-                    images.append(
-                        (
-                            f"{_cell_text(event)}/{_cell_text(name)}",
-                            np.asarray(box, np.float64).reshape(-1, 4).tolist(),
-                            np.asarray(numbers, np.int64).ravel().tolist(),
-                        )
-                    )
+                    image = f"{_cell_text(event)}/{_cell_text(name)}"
+                    corners = np.asarray(box, np.float64).reshape(-1, 4).tolist()
+                    images.append((image, corners, np.asarray(numbers, np.int64).ravel().tolist()))
         except Exception as error:  # SciPy raises errors of many kinds about files that are damaged
             expected = "a .mat file with event_list, file_list, face_bbx_list and gt_list"
             refuse(str(file), expected, f"something else: {type(error).__name__}: {str(error)[:100]!r}")

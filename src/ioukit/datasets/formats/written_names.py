@@ -15,6 +15,8 @@ from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.text_files import abbreviate, refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ioukit.datasets.columns.ground_truth import GroundTruth
     from ioukit.datasets.columns.images import Categories, Images
 
@@ -30,10 +32,14 @@ def image_names(images: Images, source: str) -> tuple[list[str], list[str]]:
         DatasetError: If two images have the same name.
     """
     names = [name or str(label) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
-    if len(set(names)) < len(names):
-        refuse(source, "names of images that differ", f"{abbreviate(Counter(names).most_common(1)[0][0])} twice")
+    _check_differ(names, "names of images that differ", source)
     lost = 0 if images.keys is None else sum(a != b for a, b in zip(names, images.keys.tolist(), strict=True))
     return names, [f"ids of {lost:,} images that are not their names: their names remain"] if lost else []
+
+
+def _check_differ(names: Sequence[str], expected: str, source: str) -> None:
+    if len(set(names)) < len(names):
+        refuse(source, expected, f"{abbreviate(Counter(names).most_common(1)[0][0])} twice")
 
 
 def class_names(categories: Categories, source: str) -> dict[int, str]:
@@ -42,12 +48,7 @@ def class_names(categories: Categories, source: str) -> dict[int, str]:
     Raises:
         DatasetError: If two classes have the same name, or one has none.
     """
-    if len(set(categories.names)) < len(categories):
-        refuse(
-            source,
-            "names of classes that differ",
-            f"{abbreviate(Counter(categories.names).most_common(1)[0][0])} twice",
-        )
+    _check_differ(categories.names, "names of classes that differ", source)
     if "" in categories.names:
         refuse(source, "classes with names", "an empty name")
     return dict(zip(categories.ids.tolist(), categories.names, strict=True))

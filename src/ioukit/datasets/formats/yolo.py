@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ioukit._array_types import Floats
+from ioukit._array_types import Flags, Floats, Positions
 from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
@@ -21,7 +21,7 @@ from ioukit.datasets.formats.image_files import SUFFIXES, image_sizes
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import abbreviate, inside, refuse, shorter
+from ioukit.datasets.formats.text_files import abbreviate, existing_folder, inside, refuse, shorter
 from ioukit.datasets.formats.written_names import image_file_names
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.datasets.formats.yolo_layout import SIZES, find_layout, text_files
@@ -146,9 +146,7 @@ def read_yolo_detections(
         OSError: If a file cannot be read.
     """
     problems = Problems.of(on_invalid)
-    if not Path(path).is_dir():
-        Path(path).stat()
-        refuse(str(path), "a folder of text files with detections", "a file")
+    existing_folder(path, "a folder of text files with detections")
     ground_truth = required(ground_truth, path, "sizes of images")
     files, positions = _of_images(path, ground_truth, problems)
     truth = ground_truth.regions
@@ -204,9 +202,8 @@ def read_split(
         known = image_sizes(layout.files, problems, size_of=size_of, threads=threads).astype(np.float64)
     kept = np.flatnonzero(known[:, 0] > 0)
     if not len(kept):
-        raise DatasetError(
-            f"{path}: {split}: no image can be used: {next(iter(problems.first.values()), 'none is listed')}"
-        )
+        why = next(iter(problems.first.values()), "none is listed")
+        raise DatasetError(f"{path}: {split}: no image can be used: {why}")
     sizes = known[kept]
     rows = read_rows(
         [layout.labels[at] for at in kept.tolist()],
@@ -241,9 +238,7 @@ def read_split(
     return dataclasses.replace(gt, notes=(*notes, *gt.notes))
 
 
-def _of_images(
-    folder: str | os.PathLike[str], gt: GroundTruth, problems: Problems
-) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Problems) -> tuple[list[str], Positions]:
     """The text files that belong to images, and the positions of these images."""
     missing = np.asarray(np.isnan(gt.images.sizes).any(axis=1)).tolist()
     by_path: dict[str, int] = {}
@@ -327,9 +322,8 @@ def write_yolo(
         with open(labels / SIZES, "w", encoding="utf-8", newline="") as file:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(("name", "width", "height"))
-            table.writerows(
-                (name, *map(shorter, size)) for name, size in zip(names, gt.images.sizes.tolist(), strict=True)
-            )
+            listed = zip(names, gt.images.sizes.tolist(), strict=True)
+            table.writerows((name, *map(shorter, size)) for name, size in listed)
     else:
         _place_images(gt, names, path / "images" / split, images, image_folder)
     holds = Holds(
@@ -339,12 +333,8 @@ def write_yolo(
         unused_categories=True,
         category_ids=np.array_equal(gt.categories.ids, np.arange(len(gt.categories))),
     )
-    return [
-        *notes,
-        *others,
-        *_rounding(gt.boxes[kept], cut[kept], sizes[kept], digits, chosen),
-        *left_out_columns(gt, holds),
-    ]
+    rounding = _rounding(gt.boxes[kept], cut[kept], sizes[kept], digits, chosen)
+    return [*notes, *others, *rounding, *left_out_columns(gt, holds)]
 
 
 def write_yolo_detections(
@@ -410,9 +400,7 @@ def _file_names(gt: GroundTruth) -> list[str]:
     return image_file_names(gt)
 
 
-def _cut_boxes(
-    boxes: Floats, sizes: Floats, *, with_points: bool
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], list[str]]:
+def _cut_boxes(boxes: Floats, sizes: Floats, *, with_points: bool) -> tuple[Floats, Flags, list[str]]:
     """Corners inside of the image, which objects have an area there, and notes about what is lost."""
     corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
     limits = np.tile(sizes, 2)
@@ -439,9 +427,7 @@ def _line_texts(
     digits: int | None,
 ) -> tuple[list[str], list[str]]:
     """The line of each row, and notes about rows whose regions cannot be written."""
-    scale = np.tile(sizes, 2)
-    fractions = corners / scale
-    centred = np.hstack([(fractions[:, :2] + fractions[:, 2:]) / 2, (corners[:, 2:] - corners[:, :2]) / sizes])
+    centred = _centred(corners, sizes)
     numbers: list[list[float]] = centred.tolist()
     notes = []
     if task == "obb":
@@ -467,9 +453,14 @@ def _line_texts(
     if scores is not None:
         numbers = [[*row, score] for row, score in zip(numbers, scores.tolist(), strict=True)]
     written = repr if digits is None else f"{{:.{digits}f}}".format
-    return [
-        " ".join([str(label), *map(written, row)]) for label, row in zip(classes.tolist(), numbers, strict=True)
-    ], notes
+    rows = zip(classes.tolist(), numbers, strict=True)
+    return [" ".join([str(label), *map(written, row)]) for label, row in rows], notes
+
+
+def _centred(corners: Floats, sizes: Floats) -> Floats:
+    """(N, 4) centres and sides of boxes, in fractions of the image."""
+    fractions = corners / np.tile(sizes, 2)
+    return np.hstack([(fractions[:, :2] + fractions[:, 2:]) / 2, (corners[:, 2:] - corners[:, :2]) / sizes])
 
 
 def _inside_image(points: Floats, scores: Floats | None) -> Floats:
@@ -542,9 +533,7 @@ def _rounding(boxes: Floats, corners: Floats, sizes: Floats, digits: int | None,
     """A note about the largest error of a number that is read back."""
     if not len(boxes) or task in ("segment", "obb"):
         return []
-    values = np.hstack(
-        [(corners[:, :2] / sizes + corners[:, 2:] / sizes) / 2, (corners[:, 2:] - corners[:, :2]) / sizes]
-    )
+    values = _centred(corners, sizes)
     if digits is not None:
         values = values.round(digits)
     low = (values[:, :2] - values[:, 2:] / 2) * sizes

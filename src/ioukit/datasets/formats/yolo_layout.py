@@ -172,8 +172,7 @@ def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
             places += [os.path.normpath(os.path.join(folder, named.partition("/")[2])) for folder in folders]
         good = [place for place in places if any(place.startswith(folder + os.sep) for folder in folders)]
         if not good or not fits_a_path(named):
-            found_text = abbreviate(line.strip())
-            refuse(f"{listing}: line {number}", f"a path inside {folders[0]}", found_text)
+            refuse(f"{listing}: line {number}", f"a path inside {folders[0]}", abbreviate(line.strip()))
         found[next((place for place in good if os.path.lexists(place)), good[0])] = None
     return sorted(found)
 
@@ -473,8 +472,7 @@ def _other_splits(path: Path, root: str, settings: Mapping[Any, Any]) -> str:
         places = named if isinstance(named, list) else [named]
         if not places or not all(isinstance(place, str) and place for place in places):
             continue
-        if all(os.path.exists(_split_path(path.parent / root, place)) for place in places) or _usual_folder(
-            path, root, split
-        ):
+        exist = all(os.path.exists(_split_path(path.parent / root, place)) for place in places)
+        if exist or _usual_folder(path, root, split):
             there.append(split)
     return f"; the splits that exist: {', '.join(there)}" if there else "; no split has a folder"

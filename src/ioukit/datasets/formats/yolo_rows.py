@@ -133,13 +133,11 @@ def read_rows(
     highest = 2**31 if classes is None else classes
     of_class = (labels >= 0) & (labels < highest) & (labels == np.floor(labels))
     known = f"0 to {highest - 1}" if classes != 0 else "none"
-    checks.append(
-        (
-            "label out of range",
-            good & ~of_class,
-            lambda row: f"class {lines.text(row).split()[0]} is not one of {known}",
-        )
-    )
+
+    def other_class(row: int) -> str:
+        return f"class {lines.text(row).split()[0]} is not one of {known}"
+
+    checks.append(("label out of range", good & ~of_class, other_class))
     good &= of_class
     with_points = good & (counts > 5) if found in ("segment", "obb") else np.zeros(len(good), np.bool_)
     corners, sides = _boxes(lines, good, with_points, counts)
@@ -315,9 +313,8 @@ def _oriented(corners: Floats, source: str) -> Any:
     others = np.flatnonzero((apart > limit) | (np.abs(lengths[0] - lengths[1]) > limit))
     if len(others):
         try:
-            around = Polygons.from_ragged(
-                corners[others].reshape(-1, 2), 4 * np.arange(len(others) + 1)
-            ).min_area_boxes()
+            ends = 4 * np.arange(len(others) + 1)
+            around = Polygons.from_ragged(corners[others].reshape(-1, 2), ends).min_area_boxes()
         except ValueError as error:
             raise DatasetError(f"{source}: expected four corners of oriented boxes, found others: {error}") from None
         boxes[others] = around.numpy()

@@ -86,16 +86,15 @@ def _filled(columns: Sequence[tuple[Any, int]]) -> list[Any] | None:
         return None
     if lists == {True}:
         return [IdLists.of([[]] * count) if column is None else column for column, count in columns]
-    kinds = {"U" if column.dtype.kind == "U" else column.dtype.kind for column in there}
+    kinds = {column.dtype.kind for column in there}
     shapes = {column.shape[1:] for column in there}
-    if len(shapes) > 1 or ("U" in kinds and len(kinds) > 1) or ("b" in kinds and len(kinds) > 1):
+    if len(shapes) > 1 or (len(kinds) > 1 and kinds & {"U", "b"}):
         return None
     (shape,) = shapes
     lacking = any(column is None and count for column, count in columns)
     if lacking and not kinds <= {"U", "f"}:
         return None
-    blank: Any = "" if "U" in kinds else np.nan
-    kind = "U1" if "U" in kinds else np.float64
+    blank, kind = ("", "U1") if "U" in kinds else (np.nan, "f8")
     return [
         np.full((count, *shape), blank, kind) if column is None or not count else column for column, count in columns
     ]

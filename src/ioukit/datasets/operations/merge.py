@@ -102,12 +102,9 @@ def merge_detections(
         places = np.searchsorted(gt.images.ids, known.image_ids_in(gt.images))
         kept = part.taken[places]
         chosen, places = known.take(kept), places[kept]
-        numbers = part.image_ids[places]
-        if plan.keys is None:
-            chosen = replace(chosen, image_ids=numbers, image_keys=None)
-        else:
-            chosen = replace(chosen, image_ids=numbers - 1, image_keys=plan.keys)
-        parts.append(replace(chosen, category_ids=looked_up(chosen.category_ids, part.category_ids)))
+        image_ids = part.image_ids[places] if plan.keys is None else part.image_ids[places] - 1
+        category_ids = looked_up(chosen.category_ids, part.category_ids)
+        parts.append(replace(chosen, image_ids=image_ids, image_keys=plan.keys, category_ids=category_ids))
     aligned, notes = in_common(parts)
     merged = Detections.concat(aligned)
     return replace(merged, notes=tuple(dict.fromkeys([*merged.notes, *notes])))
@@ -329,6 +326,5 @@ def looked_up(ids: Ids, new: Mapping[int, int], *, others: bool = False) -> Ids:
     """(N,) the new ids; with ``others``, ids that have no new one stay."""
     unique, places = np.unique(ids, return_inverse=True)
     listed = [new.get(old, old) if others else new[old] for old in unique.tolist()]
-    values = np.array(listed, np.int64)
-    found: Ids = values[places.reshape(-1)]
+    found: Ids = np.array(listed, np.int64)[places.reshape(-1)]
     return found

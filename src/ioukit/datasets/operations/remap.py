@@ -125,10 +125,8 @@ def _plan(
     others = [name for name in categories.names if name not in mapping]
     if others and unmapped == "error":
         raise ValueError(f"no new name is given for {len(others):,} of the classes: {', '.join(map(repr, others[:5]))}")
-    targets = [
-        mapping.get(name, name if unmapped == "keep" else None)  # None in the mapping stays None
-        for name in categories.names
-    ]
+    # None in the mapping stays None.
+    targets = [mapping.get(name, name if unmapped == "keep" else None) for name in categories.names]
     groups: dict[str, list[int]] = {}
     for position, target in enumerate(targets):
         if target is not None:

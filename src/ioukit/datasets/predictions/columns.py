@@ -134,14 +134,11 @@ class PredictedColumns:
 
 def _corners(prediction: Prediction, size: tuple[float, float] | None) -> Floats:
     """(N, 4) ``x1, y1, x2, y2`` in pixels."""
-    if prediction.boxes is not None:
-        corners = prediction.boxes
-    else:
-        assert prediction.rotated is not None
-        finite: Flags = np.all(np.isfinite(prediction.rotated), axis=1) & np.all(
-            prediction.rotated[:, 2:4] >= 0, axis=1
-        )
-        corners = np.full((len(finite), 4), np.nan)
-        around = RotatedBoxes(prediction.rotated[finite], unit="radians", sense="clockwise").to_boxes()
-        corners[finite] = around.convert("xyxy").numpy()
+    corners, rotated = prediction.boxes, prediction.rotated
+    if corners is None:
+        assert rotated is not None
+        valid: Flags = np.all(np.isfinite(rotated), axis=1) & np.all(rotated[:, 2:4] >= 0, axis=1)
+        corners = np.full((len(rotated), 4), np.nan)
+        around = RotatedBoxes(rotated[valid], unit="radians", sense="clockwise").to_boxes()
+        corners[valid] = around.convert("xyxy").numpy()
     return corners if size is None else corners * np.tile(size, 2)

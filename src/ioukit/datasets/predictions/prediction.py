@@ -86,10 +86,8 @@ def numbers_of(value: Any, where: str, *shape: int | None) -> Floats:
         refuse(where, f"numbers of shape {wanted}", f"values of dtype {array.dtype}")
     if array.size == 0 and (array.ndim != len(shape) + 1 or len(array) == 0):
         array = array.reshape(0, *(length or 0 for length in shape))  # tools return (0,) for no boxes
-    fits = array.ndim == len(shape) + 1 and all(
-        length in (None, found) for length, found in zip(shape, array.shape[1:], strict=True)
-    )
-    if not fits:
+    lengths = tuple(found if length is None else length for length, found in zip(shape, array.shape[1:], strict=False))
+    if array.ndim != len(shape) + 1 or array.shape[1:] != lengths:
         refuse(where, f"numbers of shape {wanted}", f"shape {array.shape}")
     return array.astype(np.float64)
 

@@ -46,16 +46,13 @@ def read_dict(value: Mapping[str, Any], where: str) -> Prediction:
     labels = value.get("labels")
     text = text_of(labels, f"{where}['labels']", count)
     names = text or text_of(value.get("text_labels"), f"{where}['text_labels']", count)
-    points = None
-    if value.get("keypoints") is not None:
-        points = _keypoints_of_dict(value, where)
     return Prediction(
         scores=column_of(value["scores"], f"{where}['scores']", count),
         labels=None if text else column_of(labels, f"{where}['labels']", count),
         names=names,
         boxes=boxes,
         masks=value.get("masks"),
-        keypoints=points,
+        keypoints=None if value.get("keypoints") is None else _keypoints_of_dict(value, where),
     )
 
 
@@ -87,11 +84,8 @@ def read_ultralytics(value: Any, where: str) -> Prediction:
     if found is None:
         refuse(where, "boxes or obb", "a result without them, as of a classifier")
     place = f"{where}.{'boxes' if turned is None else 'obb'}"
-    boxes = rotated = None
-    if turned is None:
-        boxes = numbers_of(found.xyxy, f"{place}.xyxy", 4)
-    else:
-        rotated = numbers_of(found.xywhr, f"{place}.xywhr", 5)
+    boxes = numbers_of(found.xyxy, f"{place}.xyxy", 4) if turned is None else None
+    rotated = None if turned is None else numbers_of(found.xywhr, f"{place}.xywhr", 5)
     count = len(found.conf)
     labels = column_of(found.cls, f"{place}.cls", count)
     tracks = getattr(found, "id", None)

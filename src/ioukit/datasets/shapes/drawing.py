@@ -100,8 +100,7 @@ def draw_scene(
         area = int(mask.sum())
         if area < LEAST_PIXELS or not _all_visible(owner, mask, areas):
             continue
-        under = pixels[mask].mean(axis=0)
-        colour = _contrasting(rng, under)
+        colour = _contrasting(rng, pixels[mask].mean(axis=0))
         pixels[mask] = _texture(rng, width, height, colour, contrast=20)[mask]
         owner[mask] = len(labels)
         labels.append(label)
