@@ -264,12 +264,10 @@ def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> M
     flat = np.column_stack([gaps, new])
     ends = np.append(starts[1:], len(at))[: len(starts)]
     cells: list[dict[str, Any]] = []
-    found_keys = changed[starts].tolist()
-    for number, begin, end in zip(found_keys, starts.tolist(), ends.tolist(), strict=True):
+    for number, begin, end in zip(changed[starts].tolist(), starts.tolist(), ends.tolist(), strict=True):
         true, predicted = divmod(number, size)
         cells.append({"true": true, "predicted": predicted, "steps": flat[begin:end].ravel().tolist()})
-    missed = np.flatnonzero(objects).tolist()
-    cells += [{"true": true, "predicted": background} for true in missed]
+    cells += [{"true": true, "predicted": background} for true in np.flatnonzero(objects).tolist()]
 
     inside = position <= floor
     of_cell = _cut(step[inside] // positions, confusion.image[rows[inside]], position[inside])

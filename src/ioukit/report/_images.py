@@ -89,10 +89,7 @@ def choose_images(
         worst: How many of the worst images to show; 0 for no gallery at all.
     """
     count = len(results)
-    gallery: list[int] = []
-    best: list[int] = []
-    random: list[int] = []
-    others: list[int] = []
+    gallery, best, random, others = list[int](), list[int](), list[int](), list[int]()
     if worst:
         gallery = results.worst(worst).tolist()
         f1 = np.where(np.isnan(results.f1), -1, results.f1)

@@ -278,9 +278,8 @@ def _records(pair: ModelPair, order: Positions, drawn: Mapping[int, dict[str, An
     records = []
     for image in order.tolist():
         raw = truth.images.names[int(listed[image])] if truth is not None else ""
-        words = (
-            f"{found[image]:,} found, {lost[image]:,} lost, {new[image]:,} new and {gone[image]:,} gone false positives"
-        )
+        false = f"{new[image]:,} new and {gone[image]:,} gone false positives"
+        words = f"{found[image]:,} found, {lost[image]:,} lost, {false}"
         if pair.parts is not None:
             words = f"{key} {signed(float(pair.parts.images[image]), 5)}: {words}"
         name = abbreviate(raw, f"image {table.image_ids[image]}")
@@ -316,14 +315,12 @@ def _letter(place: int) -> str:
 
 def _sources(comparison: ModelComparison) -> tuple[InputFile, ...]:
     """The input files: the ground truth once, the detections of each model."""
-    files: list[InputFile] = []
-    for place, evaluation in enumerate(comparison.evaluations):
-        for role, path in input_paths(evaluation):
-            if role == "Detections":
-                files.append(input_file(f"Detections {_letter(place)}", path))
-            elif not place:
-                files.append(input_file(role, path))
-    return tuple(files)
+    return tuple(
+        input_file(f"{role} {_letter(place)}" if role == "Detections" else role, path)
+        for place, evaluation in enumerate(comparison.evaluations)
+        for role, path in input_paths(evaluation)
+        if role == "Detections" or not place
+    )
 
 
 def _score_words(score: float) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ioukit._checks import pluralize
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.inspection.histograms import (
@@ -193,9 +194,8 @@ def _per_image(numbers: Mapping[str, Any]) -> str:
     each, without = numbers["objects_per_image"], numbers["images_without_objects"]
     if not each["count"]:
         return "There are no images."
-    empty = (
-        "Every image has objects." if not without else f"{without:,} image{'s have' if without > 1 else ' has'} none."
-    )
+    have = "have" if without > 1 else "has"
+    empty = f"{pluralize(without, 'image')} {have} none." if without else "Every image has objects."
     return f"The mean. At most {each['maximum']:,.0f}. {empty}"
 
 

@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from ioukit._checks import pluralize
 from ioukit.report._numbers import measure_rows
 from ioukit.report._texts import abbreviate, text
 
@@ -70,8 +71,7 @@ def markdown_summary(
 def _counts(evaluation: Evaluation) -> str:
     counts = evaluation.counts
     words = [("image", "images"), ("class", "categories"), ("object", "annotations"), ("detection", "detections")]
-    plural = {"class": "classes"}
-    parts = [f"{counts[key]:,} {word if counts[key] == 1 else plural.get(word, f'{word}s')}" for word, key in words]
+    parts = [pluralize(counts[key], word) for word, key in words]
     if counts["crowds"]:
         parts[2] += f" ({counts['crowds']:,} of them crowds)"
     if counts["dropped"]:
@@ -88,10 +88,8 @@ def _requirements(results: Sequence[RequirementResult]) -> str:
 
 
 def _measures(evaluation: Evaluation) -> str:
-    rows = [
-        (escaped(measure.key), value, iou, escaped(area), cap)
-        for measure, iou, area, cap, value in measure_rows(evaluation)
-    ]
+    listed = measure_rows(evaluation)
+    rows = [(escaped(measure.key), value, iou, escaped(area), cap) for measure, iou, area, cap, value in listed]
     return markdown_table(("Metric", "Value", "IoU", "Area", "Detections"), rows, numbers=(1, 4))
 
 
@@ -121,10 +119,9 @@ def _classes(evaluation: Evaluation, worst: int, room: int) -> list[str]:
         if room < 0:
             break
         rows.append(row)
+    words = f"The worst {len(rows):,} of {len(ranked):,} classes with objects"
     if len(rows) == len(ranked):
         words = f"All {len(rows):,} classes with objects, the worst first"
-    else:
-        words = f"The worst {len(rows):,} of {len(ranked):,} classes with objects"
     return [f"**{words}**", markdown_table(head, rows, numbers=range(1, len(head)))]
 
 

@@ -143,12 +143,9 @@ def playground_page() -> str:
 
 
 def _as_data(variant: Variant) -> dict[str, Any]:
-    plain = ("range", "dimension", "degenerate", "gradient", "reference")
+    plain = ("name", "formula", "low", "range", "dimension", "degenerate", "gradient", "reference")
     return {
-        "name": variant.name,
         "title": TITLES.get(variant.name, variant.name),
-        "formula": variant.formula,
-        "low": variant.low,
         "high": None if variant.high == math.inf else variant.high,
         **{name: getattr(variant, name) for name in plain},
         # The help texts are written for docstrings, with two backticks around code.

@@ -81,8 +81,8 @@ class _Sorted(NamedTuple):
     def partners(self, row: int) -> Iterator[tuple[int, float]]:
         """The other side and the overlap of each pair of a row."""
         at = row - self.first
-        for place in range(self.starts[at], self.starts[at + 1]):
-            yield self.partner[place], self.iou[place]
+        here = slice(self.starts[at], self.starts[at + 1])
+        return zip(self.partner[here], self.iou[here], strict=True)
 
 
 class Neighbours:

@@ -230,7 +230,6 @@ class Guard:
     def _protected(self, send: Any, *, in_frame: bool) -> Any:
         """The sender that adds what every answer says to the browser."""
         ancestors = self._frames if in_frame else "'none'"
-        policy = f"default-src 'none'; frame-ancestors {ancestors}"
 
         async def sending(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -240,7 +239,8 @@ class Guard:
                     own = headers[place][1] + f"; frame-ancestors {ancestors}".encode()
                     headers[place] = (b"content-security-policy", own)
                 else:
-                    headers.append((b"content-security-policy", f"{policy}; sandbox".encode()))
+                    policy = f"default-src 'none'; frame-ancestors {ancestors}; sandbox"
+                    headers.append((b"content-security-policy", policy.encode()))
                 if b"cache-control" not in known:
                     headers.append((b"cache-control", b"no-store"))
                 if ancestors == "'none'":
