@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ioukit.report._pictures import Drawer, Photographs, picture_notes, tenths
 from ioukit.report._texts import abbreviate, class_names

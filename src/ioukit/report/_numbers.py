@@ -101,9 +101,8 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
     ]
     words = "The highest F1 over all score thresholds"
     if not math.isnan(best.score):
-        words += (
-            f": all classes together, IoU {iou_text(curves.iou_threshold)}, score threshold {score_text(best.score)}"
-        )
+        iou, score = iou_text(curves.iou_threshold), score_text(best.score)
+        words += f": all classes together, IoU {iou}, score threshold {score}"
     return [*tiles, Tile("Best F1", value_text(best.f1), f"{words}.")]
 
 

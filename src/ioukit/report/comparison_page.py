@@ -227,8 +227,7 @@ def _drawn(
         missing["parts"] = printable(pair.without_parts) or "The difference cannot be split."
     else:
         evaluated = names if len(pair.parts.categories) == len(names) else ["all classes"]
-        titles = [record["name"] for record in records]
-        parts = part_lists(pair, pair.parts, evaluated, place, titles)
+        parts = part_lists(pair, pair.parts, evaluated, place, [record["name"] for record in records])
     if not len(listed):
         missing["changes"] = "Nothing changed: both models find the same objects, with the same false positives."
     if not any(sliders):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,10 +134,8 @@ def inspection_data(
     order = np.argsort(-inspection.objects_per_class, kind="stable")
     names = class_names(gt.categories)
     pictures, style, picture_notes = draw_examples(inspection, choose_examples(inspection, most_examples), images)
-    found = [
-        (names[a], names[b], count)
-        for (a, b, count), _ in zip(inspection.pairs_of_classes(), range(_PAIRS), strict=False)
-    ]
+    pairs = itertools.islice(inspection.pairs_of_classes(), _PAIRS)
+    found = [(names[a], names[b], count) for a, b, count in pairs]
     top = max((count for *_, count in found), default=1)
     name = title if title is not None else source.name if source is not None else gt.source
     return InspectionPage(

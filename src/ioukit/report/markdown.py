@@ -11,7 +11,7 @@ from ioukit.report._numbers import measure_rows
 from ioukit.report._texts import abbreviate, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from ioukit.evaluation import ClassResult, Evaluation, Measure, RequirementResult
 
@@ -145,10 +145,9 @@ def _entities(found: str) -> str:
     return "\\_" if found == "_" else "".join(sign if sign.isalnum() else f"&#{ord(sign)};" for sign in found)
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> str:
     """A table; the columns at the positions `numbers` are aligned to the right."""
-    right = set(numbers)
-    line = [("---:" if at in right else "---") for at in range(len(head))]
+    line = [("---:" if at in numbers else "---") for at in range(len(head))]
     return "\n".join(map(_row, [head, line, *rows]))
 
 

@@ -168,18 +168,17 @@ def report_data(
     score = f"with a score of at least {score_text(score_threshold)}" if len(table) else "of any score"
     at_first = f"IoU {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”; at first, detections {score}"
     counts = evaluation.counts
-    facts = [
-        ("image", "images", counts["images"]),
-        ("class", "classes", counts["categories"]),
-        ("object", "objects", curves.overall.num_ground_truth),
-        *([("crowd", "crowds", counts["crowds"])] if counts["crowds"] else []),
-        ("detection", "detections", counts["detections"]),
-    ]
     return ReportPage(
         title=abbreviate(title if title is not None else name_of(files, "Detections", "Evaluation")),
         against=name_of(files, "Ground truth"),
         created=time_text(created),
-        facts=fact_list(*facts),
+        facts=fact_list(
+            ("image", "images", counts["images"]),
+            ("class", "classes", counts["categories"]),
+            ("object", "objects", curves.overall.num_ground_truth),
+            *([("crowd", "crowds", counts["crowds"])] if counts["crowds"] else []),
+            ("detection", "detections", counts["detections"]),
+        ),
         lead=_numbers.lead(evaluation, best, errors),
         headline=tuple(_numbers.headline(evaluation, curves, best)),
         protocol=abbreviate(protocol.name),
@@ -254,7 +253,10 @@ def _scripted(
             "scoreBins": _by_score.score_histogram(marks),
             # What needs near pairs.
             **dict.fromkeys(("iouBins", "reliability", "matrix", "errors")),
-            **{"names": [], "images": [], "worst": [], "drawing": {}},
+            "names": [],
+            "images": [],
+            "worst": [],
+            "drawing": {},
         }
     )
     drawn = made.drawn

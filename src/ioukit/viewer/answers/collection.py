@@ -88,8 +88,7 @@ class Model:
     @cached_property
     def table(self) -> MatchTable:
         """The match table, with near pairs. Rows of detections and objects are those of this table."""
-        protocol = self.evaluation.protocol
-        return self.evaluation.near_matches(min(_NEAR, *protocol.iou_thresholds))
+        return self.evaluation.near_matches(min(_NEAR, *self.evaluation.protocol.iou_thresholds))
 
     @cached_property
     def best_score(self) -> float:

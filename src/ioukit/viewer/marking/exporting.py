@@ -151,8 +151,7 @@ def _csv(collection: Collection, noting: Noting, rows: _Rows) -> Iterator[bytes]
             _add_marks(collection, entries, written, by_image)
         for at in part:
             image, name = _text(collection.table.image_ids[at].item()), _text(collection.image_names[at])
-            whole = entries.get(Place(at))
-            of_image = _entry_fields(whole)
+            of_image = _entry_fields(entries.get(Place(at)))
             if rows.themselves[at]:
                 writer.writerow((image, name, "image", *("",) * 13, *of_image, *of_image))
             for fields in by_image[at]:

@@ -303,8 +303,7 @@ def _merged(now: Entry, was: Entry, new: Entry) -> Entry:
     Raises:
         NotesConflictError: If the note was changed in both.
     """
-    removed = set(was.tags) - set(new.tags)
-    tags = [tag for tag in now.tags if tag not in removed]
+    tags = [tag for tag in now.tags if tag in new.tags or tag not in was.tags]
     tags += [tag for tag in new.tags if tag not in was.tags and tag not in tags]
     note = now.note if new.note == checked_note(was.note) else new.note
     if note != now.note and now.note not in (checked_note(was.note), new.note):

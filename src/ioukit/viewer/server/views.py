@@ -143,8 +143,7 @@ class Views:
             NotesConflictError: If the note was changed elsewhere.
             DatasetError, OSError: If the file cannot be written.
         """
-        written = self._noting.write(entry)
-        return {**entry_to_json(written), "all": self._noting.to_json()}
+        return {**entry_to_json(self._noting.write(entry)), "all": self._noting.to_json()}
 
     def column(self, name: str) -> Any:
         """The values of a column of images, in the order of the images; ``None`` for none.
