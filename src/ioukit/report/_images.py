@@ -95,7 +95,7 @@ def choose_images(
     best = [image for image in ranked[: min(_MOST_BEST, worst)].tolist() if results.true_positives[image]]
     random = np.random.default_rng(0).permutation(count)[: min(_MOST_RANDOM, 2 * worst)].tolist()
     stops = np.unique(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64))
-    others = np.concatenate([_worst_at(marks, position, worst) for position in stops[stops != start]]).tolist()
+    others = [image for stop in stops[stops != start] for image in _worst_at(marks, stop, worst).tolist()]
     order = list(dict.fromkeys([*gallery, *best, *random, *others, *_take_turns(errors), *_take_turns(cells)]))
     named = np.zeros(count, np.bool_)
     named[order] = True

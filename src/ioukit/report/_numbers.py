@@ -189,11 +189,8 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
     area, cap = protocol.position_of_area(protocol.main_area), protocol.position_of_max_dets(protocol.main_max_dets)
     ap = curves.ap[:, :, area, cap]  # (T, K)
     mean = np.array([value_of(curves, Measure("AP", "AP", threshold)) for threshold in thresholds])
-    return {
-        "thresholds": list(thresholds),
-        "mean": rounded(mean),
-        "classes": [rounded(column) for column in ap.T],
-    }
+    of_classes = [rounded(column) for column in ap.T]
+    return {"thresholds": list(thresholds), "mean": rounded(mean), "classes": of_classes}
 
 
 def settings(evaluation: Evaluation) -> list[tuple[str, str]]:

@@ -372,11 +372,9 @@ def _images_words(drawn: Mapping[str, Any]) -> str:
 def _settings(pair: ModelPair, thresholds: str) -> list[tuple[str, str]]:
     changes, statistics = pair.changes, pair.comparison
     paired = "the IoU of their boxes" if changes.paired_by == "boxes" else "the order of their scores"
+    words = f"IoU {iou_text(changes.iou_threshold)}, area “{abbreviate(changes.area_range)}”, scores: {thresholds}"
     return [
-        (
-            "Changes, images",
-            f"IoU {iou_text(changes.iou_threshold)}, area “{abbreviate(changes.area_range)}”, scores: {thresholds}",
-        ),
+        ("Changes, images", words),
         ("Pairs of false positives", f"by {paired}"),
         ("Bootstrap, permutations", f"{statistics.replicates:,}, {statistics.permutations:,}; seed {statistics.seed}"),
     ]

@@ -223,7 +223,7 @@ def _cells(inspection: Inspection, row: int) -> list[Cell]:
 def _charts(inspection: Inspection, order: Any) -> dict[str, Any]:
     """The histograms: a row for all classes together, then one for each class in the order of the table."""
     sides, ratios, images = (make(inspection) for make in (side_histogram, ratio_histogram, per_image_histogram))
-    rows = np.concatenate([[0], order[:CHARTED] + 1])
+    same, rows = overlap_histogram(inspection, same_class=True), np.concatenate([[0], order[:CHARTED] + 1])
     bounds = {name: round(math.sqrt(low)) for name, (low, _) in SIZES.items() if low}
     marks = [[_nearest(sides.edges, bound), str(bound)] for bound in bounds.values()]
     return {
@@ -232,11 +232,9 @@ def _charts(inspection: Inspection, order: Any) -> dict[str, Any]:
         "shapes": _chart(ratios, rows, [[_nearest(ratios.edges, ratio), text] for ratio, text in _RATIO_NAMES.items()]),
         "perImage": {"names": range_names(images.edges), "rows": images.counts[rows].tolist()},
         "overlaps": {
-            "thresholds": [
-                round(step, 2) for step in overlap_histogram(inspection, same_class=True).edges[2:-1].tolist()
-            ],
+            "thresholds": [round(step, 2) for step in same.edges[2:-1].tolist()],
             "any": _reached(overlap_histogram(inspection, same_class=False), rows),
-            "same": _reached(overlap_histogram(inspection, same_class=True), rows),
+            "same": _reached(same, rows),
         },
         "positions": {"cells": _CELLS, "rows": position_histogram(inspection, order[:MAPPED], _CELLS).tolist()},
     }

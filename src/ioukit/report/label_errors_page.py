@@ -141,8 +141,7 @@ def _tiles(errors: LabelErrors) -> list[Tile]:
     tiles = []
     for place, kind in enumerate(LABEL_ERROR_KINDS):
         scores = errors.score[errors.kind == place]
-        expected = float(scores.sum())
-        about = f" About {expected:,.0f} of them are expected to be wrong." if len(scores) else ""
+        about = f" About {scores.sum():,.0f} of them are expected to be wrong." if len(scores) else ""
         tiles.append(Tile(kind.title, f"{len(scores):,}", _MEANINGS[kind.key] + about))
     return tiles
 

@@ -66,12 +66,7 @@ def user_columns(
         raise DatasetError(f"{table.source}: expected another column than {found.key!r}, found none")
     if found.without:
         notes.insert(0, f"{table.source}: {found.without:,} of {pluralize(len(ids), 'image')} have no row")
-    values: list[Value] = []
-    for name in found.names:
-        try:
-            values += _values(table, name, found)
-        except LeftOutError as error:
-            notes.append(f"{table.source}: the column {name!r} is left out: {error}")
+    values = [value for name in found.names for value in _values_or_note(table, name, found, notes)]
     if len(values) > MOST_COLUMNS:
         notes.append(f"{table.source}: the first {MOST_COLUMNS} of {len(values):,} columns are shown")
     return UserColumns(tuple(values[:MOST_COLUMNS]), tuple(notes))
@@ -107,6 +102,14 @@ def principal_components(points: Floats) -> Floats:
     found[known] = 0.0
     found[known, : len(kept)] = rows @ kept.T * scale
     return found
+
+
+def _values_or_note(table: Table, name: str, rows: ImageRows, notes: list[str]) -> Iterable[Value]:
+    try:
+        return _values(table, name, rows)
+    except LeftOutError as error:
+        notes.append(f"{table.source}: the column {name!r} is left out: {error}")
+        return ()
 
 
 def _values(table: Table, name: str, rows: ImageRows) -> Iterable[Value]:

@@ -65,8 +65,7 @@ class Drawings:
     """
 
     def __init__(self, collection: Collection, chosen: Filter, around: Surroundings) -> None:
-        self._collection = collection
-        self._around = around
+        self._collection, self._around = collection, around
         selection = select(collection, chosen, None if around.noting is None else around.noting.tagged())
         self.marks: list[Marks] = selection.marks
         """The marks of all models; those of the objects alone if there is no model."""

@@ -135,8 +135,7 @@ class Notes:
             follow_link: Whether the file may be a link. A name that nobody chose should not lead elsewhere.
         """
         self.path = None if path is None else os.fspath(path)
-        self.timeout = timeout
-        self.follow_link = follow_link
+        self.timeout, self.follow_link = timeout, follow_link
         self._lock = threading.Lock()
         self._stored = Stored()
         self._read_at: tuple[int, int, int] | None = None

@@ -90,9 +90,7 @@ class Guard:
         frames: Iterable[str] = (),
     ) -> None:
         self.token = secrets.token_urlsafe(32)
-        self._app = app
-        self._names = names
-        self._port = port
+        self._app, self._names, self._port = app, names, port
         self._folder = f"/{secrets.token_urlsafe(12)}/"
         self._frames = " ".join(frames)
         self._cookie = f"ioukit-{port}"

@@ -62,9 +62,7 @@ class Views:
     """
 
     def __init__(self, collection: Collection, photographs: Photographs, noting: Noting) -> None:
-        self._collection = collection
-        self._photographs = photographs
-        self._noting = noting
+        self._collection, self._photographs, self._noting = collection, photographs, noting
         self._around = Surroundings(noting, photographs.has, photographs.size)
         self._data: dict[str, Any] | None = None
 
