@@ -90,10 +90,10 @@ def view_command(
     """
     sources = (evaluations[0].ground_truth, *(evaluation.detections for evaluation in evaluations))
     files = ["" if source is None else source.source for source in sources]
+    if not all(file and Path(file).exists() for file in files):
+        return None
     # Names with invisible characters could do something else in a shell than what they look like.
-    if not all(file and Path(file).exists() for file in files) or any(
-        printable(one) != one for one in (*files, *names)
-    ):
+    if any(printable(one) != one for one in (*files, *names)):
         return None
     paths = [f"./{file}" if file.startswith("-") else file for file in files]  # a word with a hyphen is an option
     words = ["ioukit", "view", *paths, *(word for name in names for word in ("--name", name))]
