@@ -63,8 +63,8 @@ def items(shown: Collection) -> st.SearchStrategy[Items]:
     if shown.class_keys:
         texts["class"] = st.sampled_from([*shown.class_keys, *(name for name in shown.categories.names if name)])
         texts["true"] = texts["predicted"] = st.sampled_from([*shown.class_keys, "background"])
-    if shown.area_ranges:
-        texts["area"] = st.sampled_from([label for label, *_ in shown.area_ranges])
+    if shown.protocol.size_ranges:
+        texts["area"] = st.sampled_from([label for label, *_ in shown.protocol.size_ranges])
     if shown.flags:
         texts["flag"] = st.sampled_from(shown.flags)
     if shown.issues is not None:

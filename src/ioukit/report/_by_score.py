@@ -60,8 +60,7 @@ class MarkPositions:
 
     def __init__(self, table: MatchTable, scores: Floats, iou_threshold: float) -> None:
         self.table, self.scores = table, scores
-        overlaps = None if table.near is None else Overlaps.of(table)
-        self.outcomes = OutcomesByScore(table, iou_threshold, overlaps)
+        self.outcomes = OutcomesByScore(table, iou_threshold, None if table.near is None else Overlaps.of(table))
         """The outcomes at every score."""
         self.reach = self.position(table.detections.score)
         """(N,) the first position at which the score of each detection is high enough, whatever the cap."""
@@ -168,8 +167,7 @@ def score_histogram(marks: MarkPositions) -> dict[str, Any] | None:
     place = np.minimum(((score - low) / (high - low) * _SCORE_BINS).astype(np.int64), _SCORE_BINS - 1)
     category = table.evaluated_category(table.detections.category[rows]).astype(np.int64)
     count = table.num_objects.shape[0]
-    wrong = (kind[rows] == FALSE).astype(np.int64)
-    flat = (category * 2 + wrong) * _SCORE_BINS + place
+    flat = (category * 2 + (kind[rows] == FALSE)) * _SCORE_BINS + place
     counts = np.bincount(flat, minlength=count * 2 * _SCORE_BINS).reshape(count, 2, _SCORE_BINS)
     every = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
     return {"low": low, "high": high, "rows": [{"tp": tp, "fp": fp} for tp, fp in every.tolist()]}
@@ -264,12 +262,10 @@ def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> M
     flat = np.column_stack([gaps, new])
     ends = np.append(starts[1:], len(at))[: len(starts)]
     cells: list[dict[str, Any]] = []
-    found_keys = changed[starts].tolist()
-    for number, begin, end in zip(found_keys, starts.tolist(), ends.tolist(), strict=True):
+    for number, begin, end in zip(changed[starts].tolist(), starts.tolist(), ends.tolist(), strict=True):
         true, predicted = divmod(number, size)
         cells.append({"true": true, "predicted": predicted, "steps": flat[begin:end].ravel().tolist()})
-    missed = np.flatnonzero(objects).tolist()
-    cells += [{"true": true, "predicted": background} for true in missed]
+    cells += [{"true": true, "predicted": background} for true in np.flatnonzero(objects).tolist()]
 
     inside = position <= floor
     of_cell = _cut(step[inside] // positions, confusion.image[rows[inside]], position[inside])

@@ -123,13 +123,12 @@ def change_list(changes: Changes) -> ChangeList:
         "image": np.concatenate([objects.image[one], false.image[two]]),
         "category": np.concatenate([objects.category[one], category]),
         "object": np.concatenate([objects.row[one], none]),
-        "iou_a": np.concatenate([objects.iou_a[one], unknown]),
-        "iou_b": np.concatenate([objects.iou_b[one], unknown]),
     }
     for side in ("a", "b"):
         detection = getattr(false, f"detection_{side}")[two]
         of_side = np.where(detection >= 0, category, -1)
         columns[f"category_{side}"] = np.concatenate([getattr(objects, f"category_{side}")[one], of_side])
+        columns[f"iou_{side}"] = np.concatenate([getattr(objects, f"iou_{side}")[one], unknown])
         for name in (f"score_{side}", f"detection_{side}"):
             columns[name] = np.concatenate([getattr(objects, name)[one], getattr(false, name)[two]])
     highest = np.fmax(columns["score_a"], columns["score_b"])

@@ -44,8 +44,7 @@ def slider_scores(curves: ScoreCurves, wanted: float = math.nan) -> npt.NDArray[
     by_rank = scores[np.linspace(0, len(scores) - 1, even).round().astype(np.int64)]
     places = np.linspace(scores[-1], scores[0], even)
     by_score = rising[np.minimum(np.searchsorted(rising, places), len(rising) - 1)]
-    more = np.stack([by_score, by_rank], axis=1).ravel().tolist()
-    for score in more:
+    for score in np.stack([by_score, by_rank], axis=1).ravel().tolist():
         if len(chosen) == MOST_POSITIONS:
             break
         chosen.add(score)

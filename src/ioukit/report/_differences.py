@@ -133,8 +133,7 @@ def part_lists(
     sizes = [f"{abbreviate(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
     lists = [of_class, _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])]
     if parts.kinds is not None:
-        kinds = [_kind_title(kind) for kind in parts.kinds]
-        title = ("Kind of error", "kind", "kinds")
+        title, kinds = ("Kind of error", "kind", "kinds"), [_kind_title(kind) for kind in parts.kinds]
         lists.append(_list(title, kinds, [*parts.kinds.values()], whole + _WORDS["kind"]))
     changed = np.array([row for row in np.flatnonzero(parts.images).tolist() if row in images], np.int64)
     place = [images[row] for row in changed.tolist()]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ioukit.report._pictures import Drawer, Photographs, picture_notes, tenths
 from ioukit.report._texts import abbreviate, class_names
@@ -114,9 +113,10 @@ def draw_examples(
     for example in chosen:
         image = example.image
         rows = order[ends[image] - inspection.objects_per_image[image] : ends[image]]
-        marked = np.isin(rows, example.marked)
-        rows, marked = _fewer(rows, marked)
-        kinds = np.where(marked, _MARKED, np.where(unusual[rows], _UNUSUAL, _OBJECT))
+        if len(rows) > _MOST_OBJECTS:  # those that the image is shown for stay
+            others_last = np.argsort(~np.isin(rows, example.marked), kind="stable")
+            rows = rows[np.sort(others_last[:_MOST_OBJECTS])]
+        kinds = np.where(np.isin(rows, example.marked), _MARKED, np.where(unusual[rows], _UNUSUAL, _OBJECT))
         zeros = np.zeros(len(rows), np.int64)
         table = np.column_stack([kinds, inspection.classes[rows], zeros, boxes[rows], zeros, rows])
         drawing = drawer.drawing(table, gt.images.sizes[image])
@@ -127,16 +127,6 @@ def draw_examples(
             record["thumb"] = address
         images.append(record | drawing)
     return images, drawer.style(), picture_notes(photographs, drawer)
-
-
-def _fewer(
-    rows: npt.NDArray[np.intp], marked: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """At most :data:`_MOST_OBJECTS` of the rows, with those that are marked."""
-    if len(rows) <= _MOST_OBJECTS:
-        return rows, marked
-    kept = np.sort(np.argsort(~marked, kind="stable")[:_MOST_OBJECTS])
-    return rows[kept], marked[kept]
 
 
 def _kind_of(inspection: Inspection) -> str:

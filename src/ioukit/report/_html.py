@@ -98,8 +98,7 @@ def page(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, loader=jinja2.FunctionLoader(asset)
     )
-    made: str = environment.from_string(template).render(**context, **parts)
-    return made
+    return str(environment.from_string(template).render(**context, **parts))
 
 
 def policy(css: str, js: str, sources: Mapping[str, str] | None = None) -> str:
@@ -128,5 +127,4 @@ def _hash(text: str) -> str:
 
 
 def _json(data: Any) -> str:
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate(_UNSAFE)
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)

@@ -89,26 +89,20 @@ def choose_images(
         worst: How many of the worst images to show; 0 for no gallery at all.
     """
     count = len(results)
-    gallery: list[int] = []
-    best: list[int] = []
-    random: list[int] = []
-    others: list[int] = []
-    if worst:
-        gallery = results.worst(worst).tolist()
-        f1 = np.where(np.isnan(results.f1), -1, results.f1)
-        ranked = np.lexsort((-results.true_positives, -f1))
-        best = [image for image in ranked[: min(_MOST_BEST, worst)].tolist() if results.true_positives[image]]
-        random = np.random.default_rng(0).permutation(count)[: min(_MOST_RANDOM, 2 * worst)].tolist()
-        for position in np.unique(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64)).tolist():
-            if position != start:
-                others += _worst_at(marks, position, worst)
+    gallery = results.worst(worst).tolist()
+    f1 = np.where(np.isnan(results.f1), -1, results.f1)
+    ranked = np.lexsort((-results.true_positives, -f1))
+    best = [image for image in ranked[: min(_MOST_BEST, worst)].tolist() if results.true_positives[image]]
+    random = np.random.default_rng(0).permutation(count)[: min(_MOST_RANDOM, 2 * worst)].tolist()
+    stops = np.unique(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64))
+    others = [image for stop in stops[stops != start] for image in _worst_at(marks, stop, worst).tolist()]
     order = list(dict.fromkeys([*gallery, *best, *random, *others, *_take_turns(errors), *_take_turns(cells)]))
     named = np.zeros(count, np.bool_)
     named[order] = True
     return Choice(gallery, best, random, order, np.flatnonzero(~named).tolist() if worst else [])
 
 
-def _worst_at(marks: MarkPositions, position: int, most: int) -> list[int]:
+def _worst_at(marks: MarkPositions, position: int, most: int) -> Positions:
     """The images with the most errors at a position."""
     table, known = marks.table, marks.outcomes
     wrong = (known.kind == FALSE) & (marks.counts_from <= position)
@@ -116,9 +110,7 @@ def _worst_at(marks: MarkPositions, position: int, most: int) -> list[int]:
     count = len(table.image_ids)
     errors: npt.NDArray[np.int64] = np.bincount(table.detections.image[wrong], minlength=count)
     errors = errors + np.bincount(table.objects.image[missed], minlength=count)
-    order = np.argsort(-errors, kind="stable")[: min(most, int((errors > 0).sum()))]
-    listed: list[int] = order.tolist()
-    return listed
+    return np.argsort(-errors, kind="stable")[: min(most, int((errors > 0).sum()))]
 
 
 def _take_turns(lists: Sequence[Entries]) -> Iterator[int]:
@@ -173,7 +165,7 @@ def pictures(
     if truth is None or detections is None:
         place = {image: at for at, image in enumerate(choice.order)}
         return Pictures([record(image) for image in choice.order], place, 0, {}, [])
-    numbers = _numbers_needed(marks)
+    numbers: list[int] = _numbers_needed(marks).tolist()
     fitting = _fitting([*choice.order, *choice.more], len(choice.worst), numbers)
     drawn_marks = _DrawnMarks(truth, detections, marks, near, sorted(fitting))
     drawer = Drawer(table.iou_type, truth, detections)
@@ -208,14 +200,13 @@ def pictures(
     return Pictures(images, place, drawn, drawer.style(), picture_notes(photographs, drawer))
 
 
-def _numbers_needed(marks: MarkPositions) -> list[int]:
+def _numbers_needed(marks: MarkPositions) -> Positions:
     """How many numbers the boxes and the marks of each image need; outlines need more."""
     table = marks.table
     count, counted = len(table.image_ids), marks.counts_from < len(marks.scores)
     objects = np.bincount(table.objects.image, minlength=count)
     found = np.bincount(table.detections.image[counted], minlength=count)
-    needed: list[int] = ((_COLUMNS + _OF_OBJECT) * objects + (_COLUMNS + _OF_DETECTION) * found).tolist()
-    return needed
+    return (_COLUMNS + _OF_OBJECT) * objects + (_COLUMNS + _OF_DETECTION) * found
 
 
 def _fitting(images: list[int], always: int, numbers: list[int]) -> set[int]:

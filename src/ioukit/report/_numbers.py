@@ -101,19 +101,16 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
     ]
     words = "The highest F1 over all score thresholds"
     if not math.isnan(best.score):
-        words += (
-            f": all classes together, IoU {iou_text(curves.iou_threshold)}, score threshold {score_text(best.score)}"
-        )
+        iou, score = iou_text(curves.iou_threshold), score_text(best.score)
+        words += f": all classes together, IoU {iou}, score threshold {score}"
     return [*tiles, Tile("Best F1", value_text(best.f1), f"{words}.")]
 
 
 def _words(evaluation: Evaluation, measure: Measure) -> str:
     """The meaning of a measure, with the classes and thresholds that it is the mean over."""
     thresholds = evaluation.protocol.iou_thresholds
-    listed = len(evaluation.per_class)
-    with_value = sum(not math.isnan(result.summary[measure.key]) for result in evaluation.per_class)
-    if evaluation.protocol.counts_undefined:
-        with_value = listed
+    listed, every = len(evaluation.per_class), evaluation.protocol.counts_undefined
+    with_value = sum(every or not math.isnan(result.summary[measure.key]) for result in evaluation.per_class)
     classes = pluralize(with_value, "class")
     if with_value < listed:
         classes += f" with objects (of {listed:,})"
@@ -127,15 +124,13 @@ def measure_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str, str, s
     """The numbers of the protocol: the measure, its IoU, area range and cap in words, and its value."""
     protocol = evaluation.protocol
     first, last = protocol.iou_thresholds[0], protocol.iou_thresholds[-1]
+    every = iou_text(first) if first == last else f"{iou_text(first)} to {iou_text(last)}"
     rows = []
-    for measure in protocol.measures:
-        if protocol.defines(measure):
-            iou = measure.iou_threshold
-            if iou is None and first == last:
-                iou = first
-            words = f"{iou_text(first)} to {iou_text(last)}" if iou is None else iou_text(iou)
-            area, cap = abbreviate(protocol.area_of(measure)), _cap_text(protocol.cap_of(measure))
-            rows.append((measure, words, area, cap, text(evaluation.summary[measure.key])))
+    for measure in filter(protocol.defines, protocol.measures):
+        iou, cap = measure.iou_threshold, protocol.cap_of(measure)
+        words, area = every if iou is None else iou_text(iou), abbreviate(protocol.area_of(measure))
+        counted = "all" if cap == NO_CAP else f"{cap:,}"
+        rows.append((measure, words, area, counted, text(evaluation.summary[measure.key])))
     return rows
 
 
@@ -194,11 +189,8 @@ def by_iou(evaluation: Evaluation) -> dict[str, Any]:
     area, cap = protocol.position_of_area(protocol.main_area), protocol.position_of_max_dets(protocol.main_max_dets)
     ap = curves.ap[:, :, area, cap]  # (T, K)
     mean = np.array([value_of(curves, Measure("AP", "AP", threshold)) for threshold in thresholds])
-    return {
-        "thresholds": list(thresholds),
-        "mean": rounded(mean),
-        "classes": [rounded(column) for column in ap.T],
-    }
+    of_classes = [rounded(column) for column in ap.T]
+    return {"thresholds": list(thresholds), "mean": rounded(mean), "classes": of_classes}
 
 
 def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -218,10 +210,6 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     if protocol.class_agnostic:
         rows.append(("Classes", "a detection may match an object of any class"))
     return rows
-
-
-def _cap_text(cap: int) -> str:
-    return "all" if cap == NO_CAP else f"{cap:,}"
 
 
 def _cell(value: float, *, bar: bool = False) -> Cell:

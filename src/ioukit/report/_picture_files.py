@@ -163,15 +163,10 @@ def as_rgb(image: Any, side: int | None = None) -> Any:
         image: The image of Pillow.
         side: The most pixels of its width and height; ``None`` keeps its size.
     """
-    if image.mode.startswith(("I", "F")):
-        image = _stretched(image)
-        if side is not None:  # before it gets three channels
-            image.thumbnail((side, side))
-        return image.convert("RGB")
-    whole = _three_channels(image)
+    whole = _stretched(image) if image.mode.startswith(("I", "F")) else _three_channels(image)
     if side is not None:
         whole.thumbnail((side, side))
-    return whole
+    return whole if whole.mode == "RGB" else whole.convert("RGB")  # one channel becomes three when it is small
 
 
 def _three_channels(image: Any) -> Any:

@@ -54,8 +54,7 @@ class Drawer:
     """
 
     def __init__(self, kind: str, truth: GroundTruth, *detections: Detections) -> None:
-        self._kind = find_kind(kind)
-        self._truth = truth
+        self._kind, self._truth = find_kind(kind), truth
         self._sides: tuple[GroundTruth | Detections, ...] = (truth, *detections)
         self._filled = self._ground = self._points = False
         self.left_out = 0

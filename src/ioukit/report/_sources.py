@@ -89,15 +89,13 @@ def view_command(
         ``None`` if some of the data did not come from files, because the command could not read them.
     """
     sources = (evaluations[0].ground_truth, *(evaluation.detections for evaluation in evaluations))
-    paths = []
-    for source in sources:
-        # Names with invisible characters could do something else in a shell than what they look like.
-        if source is None or not Path(source.source).exists() or printable(source.source) != source.source:
-            return None
-        # A word with a hyphen before it would be an option.
-        paths.append(f"./{source.source}" if source.source.startswith("-") else source.source)
-    if any(printable(name) != name for name in names):
+    files = ["" if source is None else source.source for source in sources]
+    if not all(file and Path(file).exists() for file in files):
         return None
+    # Names with invisible characters could do something else in a shell than what they look like.
+    if any(printable(one) != one for one in (*files, *names)):
+        return None
+    paths = [f"./{file}" if file.startswith("-") else file for file in files]  # a word with a hyphen is an option
     words = ["ioukit", "view", *paths, *(word for name in names for word in ("--name", name))]
     if folder is not None and printable(os.fspath(folder)) == os.fspath(folder):
         words += ["--images", os.fspath(folder)]

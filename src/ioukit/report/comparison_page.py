@@ -227,8 +227,7 @@ def _drawn(
         missing["parts"] = printable(pair.without_parts) or "The difference cannot be split."
     else:
         evaluated = names if len(pair.parts.categories) == len(names) else ["all classes"]
-        titles = [record["name"] for record in records]
-        parts = part_lists(pair, pair.parts, evaluated, place, titles)
+        parts = part_lists(pair, pair.parts, evaluated, place, [record["name"] for record in records])
     if not len(listed):
         missing["changes"] = "Nothing changed: both models find the same objects, with the same false positives."
     if not any(sliders):
@@ -278,9 +277,8 @@ def _records(pair: ModelPair, order: Positions, drawn: Mapping[int, dict[str, An
     records = []
     for image in order.tolist():
         raw = truth.images.names[int(listed[image])] if truth is not None else ""
-        words = (
-            f"{found[image]:,} found, {lost[image]:,} lost, {new[image]:,} new and {gone[image]:,} gone false positives"
-        )
+        false = f"{new[image]:,} new and {gone[image]:,} gone false positives"
+        words = f"{found[image]:,} found, {lost[image]:,} lost, {false}"
         if pair.parts is not None:
             words = f"{key} {signed(float(pair.parts.images[image]), 5)}: {words}"
         name = abbreviate(raw, f"image {table.image_ids[image]}")
@@ -316,14 +314,12 @@ def _letter(place: int) -> str:
 
 def _sources(comparison: ModelComparison) -> tuple[InputFile, ...]:
     """The input files: the ground truth once, the detections of each model."""
-    files: list[InputFile] = []
-    for place, evaluation in enumerate(comparison.evaluations):
-        for role, path in input_paths(evaluation):
-            if role == "Detections":
-                files.append(input_file(f"Detections {_letter(place)}", path))
-            elif not place:
-                files.append(input_file(role, path))
-    return tuple(files)
+    return tuple(
+        input_file(f"{role} {_letter(place)}" if role == "Detections" else role, path)
+        for place, evaluation in enumerate(comparison.evaluations)
+        for role, path in input_paths(evaluation)
+        if role == "Detections" or not place
+    )
 
 
 def _score_words(score: float) -> str:
@@ -376,11 +372,9 @@ def _images_words(drawn: Mapping[str, Any]) -> str:
 def _settings(pair: ModelPair, thresholds: str) -> list[tuple[str, str]]:
     changes, statistics = pair.changes, pair.comparison
     paired = "the IoU of their boxes" if changes.paired_by == "boxes" else "the order of their scores"
+    words = f"IoU {iou_text(changes.iou_threshold)}, area “{abbreviate(changes.area_range)}”, scores: {thresholds}"
     return [
-        (
-            "Changes, images",
-            f"IoU {iou_text(changes.iou_threshold)}, area “{abbreviate(changes.area_range)}”, scores: {thresholds}",
-        ),
+        ("Changes, images", words),
         ("Pairs of false positives", f"by {paired}"),
         ("Bootstrap, permutations", f"{statistics.replicates:,}, {statistics.permutations:,}; seed {statistics.seed}"),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ioukit._checks import pluralize
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.inspection.histograms import (
@@ -132,10 +134,8 @@ def inspection_data(
     order = np.argsort(-inspection.objects_per_class, kind="stable")
     names = class_names(gt.categories)
     pictures, style, picture_notes = draw_examples(inspection, choose_examples(inspection, most_examples), images)
-    found = [
-        (names[a], names[b], count)
-        for (a, b, count), _ in zip(inspection.pairs_of_classes(), range(_PAIRS), strict=False)
-    ]
+    pairs = itertools.islice(inspection.pairs_of_classes(), _PAIRS)
+    found = [(names[a], names[b], count) for a, b, count in pairs]
     top = max((count for *_, count in found), default=1)
     name = title if title is not None else source.name if source is not None else gt.source
     return InspectionPage(
@@ -193,9 +193,8 @@ def _per_image(numbers: Mapping[str, Any]) -> str:
     each, without = numbers["objects_per_image"], numbers["images_without_objects"]
     if not each["count"]:
         return "There are no images."
-    empty = (
-        "Every image has objects." if not without else f"{without:,} image{'s have' if without > 1 else ' has'} none."
-    )
+    have = "have" if without > 1 else "has"
+    empty = f"{pluralize(without, 'image')} {have} none." if without else "Every image has objects."
     return f"The mean. At most {each['maximum']:,.0f}. {empty}"
 
 
@@ -224,7 +223,7 @@ def _cells(inspection: Inspection, row: int) -> list[Cell]:
 def _charts(inspection: Inspection, order: Any) -> dict[str, Any]:
     """The histograms: a row for all classes together, then one for each class in the order of the table."""
     sides, ratios, images = (make(inspection) for make in (side_histogram, ratio_histogram, per_image_histogram))
-    rows = np.concatenate([[0], order[:CHARTED] + 1])
+    same, rows = overlap_histogram(inspection, same_class=True), np.concatenate([[0], order[:CHARTED] + 1])
     bounds = {name: round(math.sqrt(low)) for name, (low, _) in SIZES.items() if low}
     marks = [[_nearest(sides.edges, bound), str(bound)] for bound in bounds.values()]
     return {
@@ -233,11 +232,9 @@ def _charts(inspection: Inspection, order: Any) -> dict[str, Any]:
         "shapes": _chart(ratios, rows, [[_nearest(ratios.edges, ratio), text] for ratio, text in _RATIO_NAMES.items()]),
         "perImage": {"names": range_names(images.edges), "rows": images.counts[rows].tolist()},
         "overlaps": {
-            "thresholds": [
-                round(step, 2) for step in overlap_histogram(inspection, same_class=True).edges[2:-1].tolist()
-            ],
+            "thresholds": [round(step, 2) for step in same.edges[2:-1].tolist()],
             "any": _reached(overlap_histogram(inspection, same_class=False), rows),
-            "same": _reached(overlap_histogram(inspection, same_class=True), rows),
+            "same": _reached(same, rows),
         },
         "positions": {"cells": _CELLS, "rows": position_histogram(inspection, order[:MAPPED], _CELLS).tolist()},
     }

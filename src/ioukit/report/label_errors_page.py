@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from ioukit.label_errors import LabelError, LabelErrors
+    from ioukit.label_errors import LabelErrors
 
 
 _MOST_OBJECTS = 300  # other annotations on one picture
@@ -109,8 +109,7 @@ def labels_data(
             raise ValueError(f"{name} must not be negative, got {value}")
     evaluation, listed = errors.evaluation, errors[:most]
     files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
-    rows = listed.rows()
-    records, notes, style = _pictures(listed, rows, images, photographs)
+    records, notes, style = _pictures(listed, images, photographs)
     if len(listed) < len(errors):
         notes.insert(0, f"The page lists the {len(listed):,} most suspicious of {len(errors):,} labels.")
     if evaluation.ground_truth is None and len(listed):
@@ -142,14 +141,13 @@ def _tiles(errors: LabelErrors) -> list[Tile]:
     tiles = []
     for place, kind in enumerate(LABEL_ERROR_KINDS):
         scores = errors.score[errors.kind == place]
-        expected = float(scores.sum())
-        about = f" About {expected:,.0f} of them are expected to be wrong." if len(scores) else ""
+        about = f" About {scores.sum():,.0f} of them are expected to be wrong." if len(scores) else ""
         tiles.append(Tile(kind.title, f"{len(scores):,}", _MEANINGS[kind.key] + about))
     return tiles
 
 
 def _pictures(
-    errors: LabelErrors, rows: list[LabelError], folder: Path | None, most: int
+    errors: LabelErrors, folder: Path | None, most: int
 ) -> tuple[dict[str, list[Any]], list[str], dict[str, Any]]:
     """The labels with their pictures, notes for the reader, and how the script draws regions."""
     evaluation = errors.evaluation
@@ -165,7 +163,7 @@ def _pictures(
             "suggested": int(errors.suggested[at]),
             "reason": printable(row.reason),
         }
-        for at, row in enumerate(rows)
+        for at, row in enumerate(errors.rows())
     ]
     if truth is None:
         return {"images": found, "photos": []}, [], {}

@@ -6,11 +6,12 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from ioukit._checks import pluralize
 from ioukit.report._numbers import measure_rows
 from ioukit.report._texts import abbreviate, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from ioukit.evaluation import ClassResult, Evaluation, Measure, RequirementResult
 
@@ -70,8 +71,7 @@ def markdown_summary(
 def _counts(evaluation: Evaluation) -> str:
     counts = evaluation.counts
     words = [("image", "images"), ("class", "categories"), ("object", "annotations"), ("detection", "detections")]
-    plural = {"class": "classes"}
-    parts = [f"{counts[key]:,} {word if counts[key] == 1 else plural.get(word, f'{word}s')}" for word, key in words]
+    parts = [pluralize(counts[key], word) for word, key in words]
     if counts["crowds"]:
         parts[2] += f" ({counts['crowds']:,} of them crowds)"
     if counts["dropped"]:
@@ -88,10 +88,8 @@ def _requirements(results: Sequence[RequirementResult]) -> str:
 
 
 def _measures(evaluation: Evaluation) -> str:
-    rows = [
-        (escaped(measure.key), value, iou, escaped(area), cap)
-        for measure, iou, area, cap, value in measure_rows(evaluation)
-    ]
+    listed = measure_rows(evaluation)
+    rows = [(escaped(measure.key), value, iou, escaped(area), cap) for measure, iou, area, cap, value in listed]
     return markdown_table(("Metric", "Value", "IoU", "Area", "Detections"), rows, numbers=(1, 4))
 
 
@@ -121,10 +119,9 @@ def _classes(evaluation: Evaluation, worst: int, room: int) -> list[str]:
         if room < 0:
             break
         rows.append(row)
+    words = f"The worst {len(rows):,} of {len(ranked):,} classes with objects"
     if len(rows) == len(ranked):
         words = f"All {len(rows):,} classes with objects, the worst first"
-    else:
-        words = f"The worst {len(rows):,} of {len(ranked):,} classes with objects"
     return [f"**{words}**", markdown_table(head, rows, numbers=range(1, len(head)))]
 
 
@@ -148,10 +145,9 @@ def _entities(found: str) -> str:
     return "\\_" if found == "_" else "".join(sign if sign.isalnum() else f"&#{ord(sign)};" for sign in found)
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> str:
     """A table; the columns at the positions `numbers` are aligned to the right."""
-    right = set(numbers)
-    line = [("---:" if at in right else "---") for at in range(len(head))]
+    line = [("---:" if at in numbers else "---") for at in range(len(head))]
     return "\n".join(map(_row, [head, line, *rows]))
 
 

@@ -73,13 +73,8 @@ SCENES = (
     Scene(
         "Two people",
         (
-            (3, 2, 8, 12),
-            (7, 2.5, 12, 12.5),
-            (3.5, 2.5, 8.5, 12),
-            (15, 6, 19, 11),
-            (2.5, 1.5, 7, 11.5),
-            (7.5, 2, 12.5, 12.5),
-            (15, 7, 18.5, 12),
+            *((3, 2, 8, 12), (7, 2.5, 12, 12.5), (3.5, 2.5, 8.5, 12), (15, 6, 19, 11)),
+            *((2.5, 1.5, 7, 11.5), (7.5, 2, 12.5, 12.5), (15, 7, 18.5, 12)),
         ),
         (0.95, 0.88, 0.9, 0.75, 0.7, 0.6, 0.4),
         0.5,
@@ -128,27 +123,21 @@ def playground_page() -> str:
         >>> playground_page().startswith("<!doctype html>")
         True
     """
-    return _html.page(
-        _html.asset("playground/playground.html.j2"),
-        css=_html.style("playground/playground.css"),
-        js=_html.program(*(f"playground/{name}.js" for name in _SCRIPTS)),
-        data={
-            "image_size": IMAGE_SIZE,
-            "variants": [_as_data(variant) for variant in VARIANTS],
-            "presets": [preset._asdict() for preset in PRESETS],
-            "scenes": [scene._asdict() for scene in SCENES],
-        },
-        needed_by="playground_page",
-    )
+    template, css = _html.asset("playground/playground.html.j2"), _html.style("playground/playground.css")
+    js = _html.program(*(f"playground/{name}.js" for name in _SCRIPTS))
+    data = {
+        "image_size": IMAGE_SIZE,
+        "variants": [_as_data(variant) for variant in VARIANTS],
+        "presets": [preset._asdict() for preset in PRESETS],
+        "scenes": [scene._asdict() for scene in SCENES],
+    }
+    return _html.page(template, css=css, js=js, data=data, needed_by="playground_page")
 
 
 def _as_data(variant: Variant) -> dict[str, Any]:
-    plain = ("range", "dimension", "degenerate", "gradient", "reference")
+    plain = ("name", "formula", "low", "range", "dimension", "degenerate", "gradient", "reference")
     return {
-        "name": variant.name,
         "title": TITLES.get(variant.name, variant.name),
-        "formula": variant.formula,
-        "low": variant.low,
         "high": None if variant.high == math.inf else variant.high,
         **{name: getattr(variant, name) for name in plain},
         # The help texts are written for docstrings, with two backticks around code.

@@ -163,27 +163,22 @@ def report_data(
         score_threshold = lowest if math.isnan(best.score) else best.score
     scripted = _scripted(evaluation, curves, score_threshold, folder=images, worst=worst, threads=threads)
     errors = scripted.errors
-    # What does not depend on the score threshold.
-    scripted.drawn["view"] = view_command([evaluation], images)
-    if "iou" not in scripted.missing:
-        scripted.drawn["byIou"] = _numbers.by_iou(evaluation)
     columns, rows = _numbers.class_table(evaluation, curves)
     files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
     score = f"with a score of at least {score_text(score_threshold)}" if len(table) else "of any score"
     at_first = f"IoU {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”; at first, detections {score}"
     counts = evaluation.counts
-    facts = [
-        ("image", "images", counts["images"]),
-        ("class", "classes", counts["categories"]),
-        ("object", "objects", curves.overall.num_ground_truth),
-        *([("crowd", "crowds", counts["crowds"])] if counts["crowds"] else []),
-        ("detection", "detections", counts["detections"]),
-    ]
     return ReportPage(
         title=abbreviate(title if title is not None else name_of(files, "Detections", "Evaluation")),
         against=name_of(files, "Ground truth"),
         created=time_text(created),
-        facts=fact_list(*facts),
+        facts=fact_list(
+            ("image", "images", counts["images"]),
+            ("class", "classes", counts["categories"]),
+            ("object", "objects", curves.overall.num_ground_truth),
+            *([("crowd", "crowds", counts["crowds"])] if counts["crowds"] else []),
+            ("detection", "detections", counts["detections"]),
+        ),
         lead=_numbers.lead(evaluation, best, errors),
         headline=tuple(_numbers.headline(evaluation, curves, best)),
         protocol=abbreviate(protocol.name),
@@ -248,16 +243,17 @@ def _scripted(
     made = _Scripted(
         {
             "classes": [class_name(result.name, result.id) for result in evaluation.per_class],
-            "names": [],
             "iou": iou,
-            "view": None,
+            "view": view_command([evaluation], folder),
             "scores": scores.tolist(),
             "start": start,
             "curves": slider(curves, scores=scores),
-            "byIou": None,
+            "byIou": _numbers.by_iou(evaluation) if curves.overall.num_ground_truth else None,
             "sizes": _by_score.sizes_by_score(marks),
             "scoreBins": _by_score.score_histogram(marks),
+            # What needs near pairs.
             **dict.fromkeys(("iouBins", "reliability", "matrix", "errors")),
+            "names": [],
             "images": [],
             "worst": [],
             "drawing": {},
@@ -309,7 +305,6 @@ def _add_images(
     """Add what needs near pairs: the matrix, the errors, the histogram of IoU, and the images they lead to."""
     matrix = _by_score.matrix_by_score(marks, near, start)
     errors = _by_score.error_entries(marks, near)
-    errors_by_score, iou_bins = _by_score.errors_by_score(marks, near), _by_score.iou_histogram(marks, near)
     confused_first = sorted(
         zip(matrix.cells, matrix.lists, strict=True), key=lambda pair: pair[0]["true"] == pair[0]["predicted"]
     )
@@ -329,13 +324,13 @@ def _add_images(
     made.notes += gathered.notes
     made.drawn |= {
         "names": names,
-        "iouBins": iou_bins,
+        "iouBins": _by_score.iou_histogram(marks, near),
         "errors": {
             "kinds": list(ERROR_KINDS),
             "counts": [near.errors.counts[kind] for kind in ERROR_KINDS],
             "lost": rounded(near.errors.delta_ap[kind] for kind in ERROR_KINDS),
             "images": [listed(entries) for entries in errors],
-            **errors_by_score,
+            **_by_score.errors_by_score(marks, near),
         },
         "images": gathered.images,
         "worst": list(range(len(choice.worst))),
@@ -344,8 +339,8 @@ def _add_images(
         "drawing": gathered.style,
     }
     if matrix.cells:
-        cells = {"objects": matrix.objects, "floor": matrix.floor, "cells": matrix.cells}
-        made.drawn["matrix"] = {"classes": names, **cells}
+        known = {"objects": matrix.objects, "floor": matrix.floor, "cells": matrix.cells}
+        made.drawn["matrix"] = {"classes": names, **known}
     else:
         made.missing["matrix"] = "There are neither objects nor detections to count."
     if matrix.floor < len(marks.scores) - 1:

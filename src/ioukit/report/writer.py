@@ -51,14 +51,8 @@ class Page:
             ModuleNotFoundError: If Jinja2 is not installed.
         """
         template, styles, scripts, needed_by = self.layout
-        return _html.page(
-            _html.asset(template),
-            css=_html.style(*styles),
-            js=_html.program(*scripts),
-            data=self.drawn,
-            needed_by=needed_by,
-            report=self,
-        )
+        css, js = _html.style(*styles), _html.program(*scripts)
+        return _html.page(_html.asset(template), css=css, js=js, data=self.drawn, needed_by=needed_by, report=self)
 
 
 def write_page(

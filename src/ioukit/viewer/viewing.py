@@ -44,9 +44,7 @@ class Viewer:
     """
 
     def __init__(self, app: App, server: Server | None, query: str = "") -> None:
-        self._app = app
-        self._server = server
-        self._query = query
+        self._app, self._server, self._query = app, server, query
 
     @property
     def address(self) -> str:

@@ -88,8 +88,7 @@ class Model:
     @cached_property
     def table(self) -> MatchTable:
         """The match table, with near pairs. Rows of detections and objects are those of this table."""
-        protocol = self.evaluation.protocol
-        return self.evaluation.near_matches(min(_NEAR, *protocol.iou_thresholds))
+        return self.evaluation.near_matches(min(_NEAR, *self.evaluation.protocol.iou_thresholds))
 
     @cached_property
     def best_score(self) -> float:
@@ -274,11 +273,6 @@ class Collection:
         areas = self.ground_truth.areas
         return Sizes.of(self.table.objects.row, lambda rows: areas[rows], self.protocol)
 
-    @property
-    def area_ranges(self) -> list[tuple[str, float, float]]:
-        """Label and ends of each area range; empty if the protocol's ranges are not ranges of areas."""
-        return list(self.protocol.size_ranges)
-
     @cached_property
     def flags(self) -> tuple[str, ...]:
         """The flags that some object has, at most 8."""
@@ -358,12 +352,11 @@ class Collection:
         images, rows = self.ground_truth.images, self.image_rows
         found = [Value.of_numbers(name, "image", images.sizes[rows, at]) for at, name in enumerate(("width", "height"))]
         found.append(Value.of_numbers("objects", "image", np.diff(self.starts)))
-        objects = self.table.objects.row
-        sides: tuple[tuple[Any, Any, Any], ...] = (
-            ("image", images.attributes, rows),
-            ("object", self.ground_truth.attributes, objects),
-        )
-        for of, attributes, chosen in sides:
+        sides: dict[Any, tuple[Any, Any]] = {
+            "image": (images.attributes, rows),
+            "object": (self.ground_truth.attributes, self.table.objects.row),
+        }
+        for of, (attributes, chosen) in sides.items():
             for name, values in attributes.items():
                 if not _fits(values):
                     continue

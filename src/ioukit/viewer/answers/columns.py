@@ -131,8 +131,7 @@ def _value(name: str, values: Values) -> Value:
     if values.kind == "number":
         return Value.of_numbers(name, "image", np.where(values.known, values.data, np.nan))
     if values.kind == "flag":
-        codes = np.where(values.known, values.data.astype(np.int32), -1)
-        return Value(name, "image", codes.astype(np.int32), ("no", "yes"))
+        return Value(name, "image", np.where(values.known, values.data, -1).astype(np.int32), ("no", "yes"))
     return Value.of_texts(name, "image", np.where(values.known, values.data, "").tolist())
 
 
@@ -158,15 +157,12 @@ def _points(column: Any) -> Floats:
         if column.dtype.kind not in "iuf" or not column.shape[1]:
             raise LeftOutError("its lists hold no numbers")
         return _finite(column.astype(np.float64))
-    listed = [_list(value) for value in (column[row] for row in range(len(column)))]
+    listed = [_list(column[row]) for row in range(len(column))]
     lengths = {len(one) for one in listed if one is not None}
     if len(lengths) != 1 or lengths == {0}:
         raise LeftOutError(f"its lists have different lengths: {', '.join(map(str, sorted(lengths)[:5]))}")
-    found = np.full((len(listed), lengths.pop()), np.nan)
-    for row, one in enumerate(listed):
-        if one is not None:
-            found[row] = one
-    return _finite(found)
+    none = np.full(lengths.pop(), np.nan)
+    return _finite(np.array([none if one is None else one for one in listed]))
 
 
 def _finite(points: Floats) -> Floats:

@@ -39,6 +39,13 @@ _CHANGE_OF_FOUND = np.array(
 )
 """[found by the first model, found by the other] the position in CHANGES."""
 _NEED_DETECTIONS = ("outcome", "error", "score", "iou", "true", "predicted", "change")
+_NAMED = {name: name for name in ("outcome", "error", "area", "flag", "issue", "change")} | {"area": "area range"}
+"""The keys of marks that have names, besides the class, and what a name stands for."""
+_NOT_THERE = {
+    "issue": "issue needs labels that were checked: start with --issues (in Python: issues=True)",
+    "change": "change needs two models",
+}
+"""Why some keys may be missing."""
 _NEED_NO_DETECTIONS = (("outcome", "detected"), ("outcome", "ignored"))
 
 
@@ -111,7 +118,7 @@ def keys_of_marks(collection: Collection, chosen: Filter) -> list[Key]:
     keys = [
         Key("outcome", lambda side: side.outcome, OUTCOMES),
         Key("error", lambda side: side.error, ERROR_KINDS),
-        Key("area", lambda side: side.area_range, [label for label, _, _ in collection.area_ranges]),
+        Key("area", lambda side: side.area_range, [label for label, _, _ in collection.protocol.size_ranges]),
         Key("score", lambda side: side.score_bin, edges=collection.score_edges),
         Key("iou", lambda side: side.iou_bin, edges=IOU_EDGES),
         Key("size", lambda side: side.size_bin, edges=collection.size_edges),
@@ -138,21 +145,16 @@ def conditions_on_marks(collection: Collection, chosen: Filter) -> list[Conditio
         ValueError: If the filter names what is not in the collection.
     """
     keys = {key.name: key for key in keys_of_marks(collection, chosen)}
-    labels = keys["area"].names
-    positions: dict[str, Callable[[str], list[int]]] = {
-        "class": collection.classes_called,
-        "outcome": lambda name: [OUTCOMES.index(name)],
-        "error": lambda name: [ERROR_KINDS.index(name)],
-        "area": lambda name: [_position_of(labels, name, "area range")],
-        "flag": lambda name: [_position_of(collection.flags, name, "flag")],
-        "issue": lambda name: [_position_of(_kinds_of_issues(collection), name, "issue")],
-        "change": lambda name: [_changes(collection).index(name)],
-    }
     found = []
-    for name, of_name in positions.items():
-        wanted = chosen.classes if name == "class" else getattr(chosen, name)
+    if chosen.classes:  # what is not there is refused here
+        places = [place for one in chosen.classes for place in collection.classes_called(one)]
+        found.append(Condition("class", keys["class"].passing(places)))
+    for name, what in _NAMED.items():
+        wanted = getattr(chosen, name)
+        if wanted and name not in keys:
+            raise ValueError(_NOT_THERE[name])
         if wanted:
-            places = [place for one in wanted for place in of_name(one)]  # what is not there is refused here
+            places = [_position_of(keys[name].names, one, what) for one in wanted]
             found.append(Condition(name, keys[name].passing(places)))
     found += [
         Condition(name, functools.partial(_in_ranges_of, name, getattr(chosen, name)))
@@ -178,12 +180,8 @@ def conditions_on_images(collection: Collection, chosen: Filter, tagged: Tagged)
     found = []
     if chosen.text:
         words = [one.casefold() for one in chosen.text]
-        found.append(
-            Condition(
-                "text",
-                lambda _: np.array([any(one in name for one in words) for name in collection.folded_names], np.bool_),
-            )
-        )
+        named = np.array([any(one in name for one in words) for name in collection.folded_names], np.bool_)
+        found.append(Condition("text", lambda _: named))
     if chosen.tag:
         rows = np.concatenate([tagged.tags.get(tag, np.zeros(0, np.intp)) for tag in chosen.tag])
         found.append(Condition("tag", lambda _: among(count, rows)))
@@ -287,28 +285,6 @@ def _change_codes(collection: Collection, chosen: Filter) -> Codes:
     codes: Codes = _CHANGE_OF_FOUND[found_a.view(np.uint8), found_b.view(np.uint8)]
     codes[a.kind == IGNORED_OBJECT] = len(CHANGES)
     return codes
-
-
-def _changes(collection: Collection) -> tuple[str, ...]:
-    """The changes of objects.
-
-    Raises:
-        ValueError: If there are no two models.
-    """
-    if len(collection.models) < 2:
-        raise ValueError("change needs two models")
-    return CHANGES
-
-
-def _kinds_of_issues(collection: Collection) -> tuple[str, ...]:
-    """The kinds of issues of labels.
-
-    Raises:
-        ValueError: If nobody looked for them.
-    """
-    if collection.issues is None:
-        raise ValueError("issue needs labels that were checked: start with --issues (in Python: issues=True)")
-    return collection.issues.kinds
 
 
 def _position_of(known: Sequence[str], name: str, what: str) -> int:

@@ -54,9 +54,7 @@ class Range(NamedTuple):
         return cls(first, last)
 
     def __str__(self) -> str:
-        if self.low == self.high:
-            return _number(self.low)
-        return f"{_number(self.low)}..{_number(self.high)}"
+        return _number(self.low) if self.low == self.high else f"{_number(self.low)}..{_number(self.high)}"
 
 
 def _number(value: float) -> str:

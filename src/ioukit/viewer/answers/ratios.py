@@ -10,6 +10,15 @@ import numpy.typing as npt
 
 from ioukit.evaluation.analysis._quotient import quotient
 
+_DECIDED = {
+    "score": ("fn", "recall", "f1"),
+    "change": ("fp", "precision", "recall", "f1"),
+    "flag": ("fp", "precision", "f1"),
+    "true": ("precision", "f1"),
+    "predicted": ("recall", "f1"),
+}
+"""What each condition decides; columns of objects are like flags."""
+
 Numbers = npt.NDArray[np.int64]
 
 
@@ -25,19 +34,9 @@ def undefined_under(conditions: Iterable[str], *, true: bool, predicted: bool) -
         true: Whether the filter chooses rows of the confusion matrix.
         predicted: Whether it chooses columns.
     """
-    found: set[str] = set()
-    for name in conditions:
-        if name == "score":
-            found |= {"fn", "recall", "f1"}
-        elif name == "change":
-            found |= {"fp", "precision", "recall", "f1"}
-        elif name == "flag" or name.startswith("column."):
-            found |= {"fp", "precision", "f1"}
-    if true:
-        found |= {"precision", "f1"}
-    if predicted:
-        found |= {"recall", "f1"}
-    return frozenset(found)
+    names = {"flag" if name.startswith("column.") else name for name in conditions}
+    names |= {name for name, given in (("true", true), ("predicted", predicted)) if given}
+    return frozenset().union(*(_DECIDED.get(name, ()) for name in names))
 
 
 def ratio(name: str, tp: Any, fp: Any, found: Any, fn: Any) -> npt.NDArray[np.float64]:

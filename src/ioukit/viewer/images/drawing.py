@@ -65,8 +65,7 @@ class Drawings:
     """
 
     def __init__(self, collection: Collection, chosen: Filter, around: Surroundings) -> None:
-        self._collection = collection
-        self._around = around
+        self._collection, self._around = collection, around
         selection = select(collection, chosen, None if around.noting is None else around.noting.tagged())
         self.marks: list[Marks] = selection.marks
         """The marks of all models; those of the objects alone if there is no model."""
@@ -131,8 +130,7 @@ class Drawings:
         found = self._drawer.outlines(rows[:, _SIDE], rows[:, _DATA_ROW])
         if found.view != "image" or not any(outline.is_empty for outline in found):
             return found
-        boxes = box_outlines(rows[:, _BOX] / 10)
-        pairs = zip(found, boxes, strict=True)
+        pairs = zip(found, box_outlines(rows[:, _BOX] / 10), strict=True)
         return replace(found, items=tuple(box if outline.is_empty else outline for outline, box in pairs))
 
 
@@ -156,8 +154,7 @@ def drawings(
         ValueError: If the filter names what is not in the collection.
     """
     made = Drawings(collection, chosen, around or with_folder(collection))
-    images = [made.of(at).page for at in positions]
-    return {"images": images, "style": made.style()}
+    return {"images": [made.of(at).page for at in positions], "style": made.style()}
 
 
 def with_folder(collection: Collection) -> Surroundings:

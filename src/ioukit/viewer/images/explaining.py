@@ -46,11 +46,8 @@ def explained(collection: Collection, chosen: Filter, at: int, around: Surroundi
     made = Drawings(collection, chosen, around)
     drawn = made.of(at)
     page = drawn.page | {"style": made.style(), "marks": _entries(collection, made.marks, chosen, at, drawn)}
-    page["columns"] = [
-        [printable(value.name), _value(value.values[at], value.texts)]
-        for value in collection.values.values()
-        if value.of == "image"
-    ]
+    columns = [value for value in collection.values.values() if value.of == "image"]
+    page["columns"] = [[printable(value.name), _value(value.values[at], value.texts)] for value in columns]
     noting = around.noting
     if noting is not None:
         own = noting.entry(Place(at))

@@ -81,8 +81,8 @@ class _Sorted(NamedTuple):
     def partners(self, row: int) -> Iterator[tuple[int, float]]:
         """The other side and the overlap of each pair of a row."""
         at = row - self.first
-        for place in range(self.starts[at], self.starts[at + 1]):
-            yield self.partner[place], self.iou[place]
+        here = slice(self.starts[at], self.starts[at + 1])
+        return zip(self.partner[here], self.iou[here], strict=True)
 
 
 class Neighbours:
@@ -112,11 +112,10 @@ class Neighbours:
     ) -> None:
         protocol = table.protocol
         self.area_range = protocol.main_area if area_range is None else area_range
-        self._table = table
+        self._table, self.score_threshold = table, score_threshold
         self._at_iou = protocol.position_of_iou(iou_threshold)
         self._at_area = protocol.position_of_area(self.area_range)
         self.threshold = protocol.iou_thresholds[self._at_iou]
-        self.score_threshold = score_threshold
         if table.near is None or table.near.least > min(self.threshold, NEARLY_ONE):
             raise ValueError(f"this needs the near pairs of a match table: match with near={self.threshold:g}")
         self.least = table.near.least

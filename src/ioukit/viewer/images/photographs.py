@@ -67,10 +67,8 @@ class Photographs:
         sizes: npt.NDArray[np.float64],
         store: Thumbnails | None = None,
     ) -> None:
-        self._folder = folder
-        self._names = names
-        self._sizes = sizes
-        self._store = store
+        self._folder, self._store = folder, store
+        self._names, self._sizes = names, sizes
 
     def __len__(self) -> int:
         return len(self._names)
@@ -131,8 +129,6 @@ class Photographs:
             if turns(size, orientation, self._expected(at)):
                 whole = turned(whole, orientation)
             return Picture(_jpeg(whole, _FULL_QUALITY), "image/jpeg")
-        except MissingPictureError:
-            raise
         except Exception as error:  # Pillow raises errors of many kinds
             raise MissingPictureError(_reason(error)) from None
 
@@ -145,14 +141,11 @@ class Photographs:
                 image, orientation = picture(file, needed_by=_NEEDED_BY)
                 width, height = image.size
                 _check(image)
-        except MissingPictureError as error:
-            return f"No photograph: {error}."
         except Exception as error:
             return f"No photograph: {_reason(error)}."
         expected = self._expected(at)
-        if math.isnan(expected[0]) or math.isnan(expected[1]) or (width, height) == expected:
-            return None
-        if turns((width, height), orientation, expected):
+        as_listed = (width, height) == expected or turns((width, height), orientation, expected)
+        if as_listed or any(map(math.isnan, expected)):
             return None
         return (
             f"The photograph is {width:,} x {height:,} pixels, the data set says {expected[0]:,g} x {expected[1]:,g}: "
@@ -222,6 +215,6 @@ def _reason(error: Exception) -> str:
         return "the file may not be read"
     if isinstance(error, FileNotFoundError):
         return "the file is not in the folder of images"
-    if isinstance(error, ModuleNotFoundError):
+    if isinstance(error, ModuleNotFoundError | MissingPictureError):
         return str(error)
     return f"the file cannot be read as a picture ({name})"

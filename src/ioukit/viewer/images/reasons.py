@@ -81,9 +81,8 @@ class Explainer:
         if match is None:
             return self._ignored_alone(one) if one.ignored else self._false_positive(one)
         if not one.matched:
-            words = (
-                f"It takes {self._named(match)} ({self._measured(match)}), and matches with that object do not count."
-            )
+            name, measured = self._named(match), self._measured(match)
+            words = f"It takes {name} ({measured}), and matches with that object do not count."
             return Reason("void", words, match.object.row, -1, match.iou)
         return self._ignored_match(match) if one.ignored else self._true_positive(match)
 
@@ -141,11 +140,10 @@ class Explainer:
         return Reason("matched", words, match.object.row, -1, match.iou)
 
     def _ignored_match(self, match: Pair) -> Reason:
-        if match.object.ignored:
-            why = self._rule_of(match.object)
-            words = f"It matches {self._named(match)} ({self._measured(match)}), which does not count: {why}."
-            return Reason("ignored_match", words, match.object.row, -1, match.iou)
         name, measured = self._named(match), self._measured(match)
+        if match.object.ignored:
+            words = f"It matches {name} ({measured}), which does not count: {self._rule_of(match.object)}."
+            return Reason("ignored_match", words, match.object.row, -1, match.iou)
         words = f"A better detection matches {name} already, and further ones ({measured}) do not count."
         return Reason("found_before", words, match.object.row, -1, match.iou)
 
@@ -155,13 +153,11 @@ class Explainer:
                 "not_exhaustive",
                 "It matches no object, and does not count: not all objects of its class are annotated on this image.",
             )
-        rule = detection_rule(
-            self._data, self._protocol, self._all.area_range, int(self._table.detections.row[one.row])
-        )
+        row = int(self._table.detections.row[one.row])
+        rule = detection_rule(self._data, self._protocol, self._all.area_range, row)
         if rule or not self._protocol.why_matches_vary:
-            return Reason(
-                "outside", f"It matches no object, and does not count: {rule or 'it is outside of the range'}."
-            )
+            why = rule or "it is outside of the range"
+            return Reason("outside", f"It matches no object, and does not count: {why}.")
         own = self._class(self._table.detections.category[one.row])
         for pair in self._all.near_of(one):
             other = self._class(self._table.objects.category[pair.object.row])
@@ -184,37 +180,36 @@ class Explainer:
         if best is None and other is None:
             return Reason("background", f"No object has {self._overlap} {self._least()} with it.")
         if other is not None and (best is None or (self._all.reaches(other) and best.iou < other.iou)):
-            words = (
-                f"It lies on {self._named(other)}, of another class: {self._measured(other)}. {self._best_alike(best)}"
-            )
+            start = f"It lies on {self._named(other)}, of another class: {self._measured(other)}."
+            words = f"{start} {self._best_alike(best)}"
             return Reason("other_class", words, other.object.row, -1, other.iou)
         assert best is not None
         words = f"It matches no object. {self._best_alike(best)}"
         if other is not None and self._all.reaches(other):
             words += f" {self._clause(other)}, but is of another class."
-        taker = next((pair for pair in self._all.takers.get(best.object.row, []) if pair.detection.counts), None)
+        taker = self._counted_taker(best)
         return Reason("below", words, best.object.row, taker.detection.row if taker else -1, best.iou)
 
     def _best_alike(self, best: Pair | None) -> str:
         """A sentence about the best object of the class of a detection that reaches no object of it."""
         if best is None:
             return f"No object of its class has {self._overlap} {self._least()} with it."
-        words = (
-            f"The best of its class is {self._named(best)}: {self._measured(best)}, and {self._needed(best.object)}."
-        )
-        taker = next((pair for pair in self._all.takers.get(best.object.row, []) if pair.detection.counts), None)
-        return words + (
-            f" A detection with score {_number(taker.detection.score)} matches that object." if taker else ""
-        )
+        name, needed = self._named(best), self._needed(best.object)
+        words = f"The best of its class is {name}: {self._measured(best)}, and {needed}."
+        taker = self._counted_taker(best)
+        score = _number(taker.detection.score) if taker else ""
+        return f"{words} A detection with score {score} matches that object." if taker else words
+
+    def _counted_taker(self, pair: Pair) -> Pair | None:
+        """The best pair of a detection that counts and takes the object of a pair."""
+        return next((other for other in self._all.takers.get(pair.object.row, []) if other.detection.counts), None)
 
     def _missed(self, one: Thing, takers: Sequence[Pair]) -> Reason:
         """Why an object that counts has no match that counts."""
         if any(pair.detection.counts for pair in takers):
             best = takers[0]
-            score = _number(best.detection.score)
-            words = (
-                f"A detection with score {score} takes it ({self._measured(best)}), but matches with it do not count."
-            )
+            score, measured = _number(best.detection.score), self._measured(best)
+            words = f"A detection with score {score} takes it ({measured}), but matches with it do not count."
             return Reason("void", words, -1, best.detection.row, best.iou)
         if takers:
             best = takers[0]

@@ -151,8 +151,7 @@ def _csv(collection: Collection, noting: Noting, rows: _Rows) -> Iterator[bytes]
             _add_marks(collection, entries, written, by_image)
         for at in part:
             image, name = _text(collection.table.image_ids[at].item()), _text(collection.image_names[at])
-            whole = entries.get(Place(at))
-            of_image = _entry_fields(whole)
+            of_image = _entry_fields(entries.get(Place(at)))
             if rows.themselves[at]:
                 writer.writerow((image, name, "image", *("",) * 13, *of_image, *of_image))
             for fields in by_image[at]:
@@ -179,25 +178,14 @@ def _add_marks(
     boxes = data.boxes[listed]
     areas = boxes[:, 2] * boxes[:, 3] if data.areas is None else data.areas[listed]
     ids = collection.ground_truth.ids[listed].tolist() if is_object else [""] * len(place)
-    columns = zip(
-        rows.image[place].tolist(),
-        listed.tolist(),
-        rows.outcome[place].tolist(),
-        rows.category[place].tolist(),
-        rows.score[place].tolist(),
-        rows.iou[place].tolist(),
-        boxes.tolist(),
-        areas.tolist(),
-        ids,
-        rows.error[place].tolist(),
-        rows.issue[place].tolist(),
-        strict=True,
-    )
+    of_marks = (rows.image, rows.outcome, rows.category, rows.score, rows.iou, rows.error, rows.issue)
+    of_data = (listed.tolist(), boxes.tolist(), areas.tolist(), ids)
+    columns = zip(*(column[place].tolist() for column in of_marks), *of_data, strict=True)
     names = [_text(name) for name in collection.categories.names]
     noted = {place.at for place in entries if place.at in by_image} if entries else ()
     name, mark = _text(model.name), "object" if is_object else "detection"
     kinds = () if collection.issues is None else collection.issues.kinds
-    for at, row, outcome, category, score, iou, box, area, number, error, issues in columns:
+    for at, outcome, category, score, iou, error, issues, row, box, area, number in columns:
         by_image[at].append(
             (
                 mark,

@@ -135,8 +135,7 @@ class Notes:
             follow_link: Whether the file may be a link. A name that nobody chose should not lead elsewhere.
         """
         self.path = None if path is None else os.fspath(path)
-        self.timeout = timeout
-        self.follow_link = follow_link
+        self.timeout, self.follow_link = timeout, follow_link
         self._lock = threading.Lock()
         self._stored = Stored()
         self._read_at: tuple[int, int, int] | None = None
@@ -303,8 +302,7 @@ def _merged(now: Entry, was: Entry, new: Entry) -> Entry:
     Raises:
         NotesConflictError: If the note was changed in both.
     """
-    removed = set(was.tags) - set(new.tags)
-    tags = [tag for tag in now.tags if tag not in removed]
+    tags = [tag for tag in now.tags if tag in new.tags or tag not in was.tags]
     tags += [tag for tag in new.tags if tag not in was.tags and tag not in tags]
     note = now.note if new.note == checked_note(was.note) else new.note
     if note != now.note and now.note not in (checked_note(was.note), new.note):

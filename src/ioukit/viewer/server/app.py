@@ -17,7 +17,7 @@ from ioukit.viewer.images.photographs import MissingPictureError
 from ioukit.viewer.marking.exporting import CocoFile
 from ioukit.viewer.marking.notes import NotesConflictError, error_words
 from ioukit.viewer.server.guard import BodyTooLongError
-from ioukit.viewer.server.views import entry_to_json
+from ioukit.viewer.server.views import Pairs, entry_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,6 @@ _MOST_DRAWINGS = 400  # of one request
 _PICTURES_KEPT = b"private, max-age=60"
 _log = logging.getLogger("ioukit.viewer")
 
-Pairs = list[tuple[str, str]]
 Result = TypeVar("Result")
 
 

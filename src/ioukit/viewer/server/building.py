@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from ioukit.datasets import GroundTruth
 from ioukit.viewer.answers.collection import Collection
-from ioukit.viewer.answers.columns import user_columns
+from ioukit.viewer.answers.columns import UserColumns, user_columns
 from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.answers.issues import label_issues
 from ioukit.viewer.images.photographs import Photographs
@@ -59,14 +59,13 @@ def app_of(
     """
     truth, models = _sides(data)
     ids = next(iter(models.values())).matches.image_ids if models else None
-    further = None if columns is None else user_columns(columns, truth, ids)
-    suspicions = label_issues(list(models.values()), threads=threads) if issues and models else None
+    further = UserColumns((), ()) if columns is None else user_columns(columns, truth, ids)
     collection = Collection.of(
         truth,
         models,
         folder=folder,
-        columns=() if further is None else further.values,
-        issues=suspicions,
+        columns=further.values,
+        issues=label_issues(list(models.values()), threads=threads) if issues and models else None,
         iou_type=iou_type,
         protocol=protocol,
     )
@@ -74,8 +73,7 @@ def app_of(
     photographs = Photographs(folder, truth.images.names.take(rows), truth.images.sizes[rows], Thumbnails(cache))
     path = notes_file(truth.source) if notes is None else notes
     noting = Noting(collection, Notes(path, timeout=_SECONDS_TO_WRITE, follow_link=notes is not None))
-    words = (*collection.notes, *(() if further is None else further.notes))
-    return App(Views(collection, photographs, noting), photographs), words
+    return App(Views(collection, photographs, noting), photographs), (*collection.notes, *further.notes)
 
 
 def filter_query(pairs: Iterable[tuple[str, Any]]) -> str:

@@ -90,9 +90,7 @@ class Guard:
         frames: Iterable[str] = (),
     ) -> None:
         self.token = secrets.token_urlsafe(32)
-        self._app = app
-        self._names = names
-        self._port = port
+        self._app, self._names, self._port = app, names, port
         self._folder = f"/{secrets.token_urlsafe(12)}/"
         self._frames = " ".join(frames)
         self._cookie = f"ioukit-{port}"
@@ -230,7 +228,6 @@ class Guard:
     def _protected(self, send: Any, *, in_frame: bool) -> Any:
         """The sender that adds what every answer says to the browser."""
         ancestors = self._frames if in_frame else "'none'"
-        policy = f"default-src 'none'; frame-ancestors {ancestors}"
 
         async def sending(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -240,7 +237,8 @@ class Guard:
                     own = headers[place][1] + f"; frame-ancestors {ancestors}".encode()
                     headers[place] = (b"content-security-policy", own)
                 else:
-                    headers.append((b"content-security-policy", f"{policy}; sandbox".encode()))
+                    policy = f"default-src 'none'; frame-ancestors {ancestors}; sandbox"
+                    headers.append((b"content-security-policy", policy.encode()))
                 if b"cache-control" not in known:
                     headers.append((b"cache-control", b"no-store"))
                 if ancestors == "'none'":

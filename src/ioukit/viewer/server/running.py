@@ -20,7 +20,7 @@ from ioukit.viewer.server.guard import Guard, host_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import FrameType, TracebackType
+    from types import FrameType
 
     from ioukit.viewer.server.app import App
 
@@ -56,10 +56,9 @@ def bound(host: str, port: int) -> socket.socket:
     for tried in range(port, last):
         listening = socket.socket(family, kind)
         try:
-            if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows lets another program take a port in use otherwise
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
-            else:
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Windows lets another program take a port in use otherwise.
+            option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+            listening.setsockopt(socket.SOL_SOCKET, option, 1)
             listening.bind((address[0], tried, *address[2:]))
             listening.listen(128)
         except OSError as error:
@@ -207,9 +206,7 @@ class Server:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

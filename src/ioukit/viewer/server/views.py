@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,17 +62,13 @@ class Views:
     """
 
     def __init__(self, collection: Collection, photographs: Photographs, noting: Noting) -> None:
-        self._collection = collection
-        self._photographs = photographs
-        self._noting = noting
+        self._collection, self._photographs, self._noting = collection, photographs, noting
         self._around = Surroundings(noting, photographs.has, photographs.size)
-        self._page: tuple[str, str] | None = None
         self._data: dict[str, Any] | None = None
 
     def page(self) -> tuple[str, str]:
         """The page and its policy."""
-        self._page = self._page or _viewer_page()
-        return self._page
+        return _viewer_page()
 
     def data(self) -> Any:
         """What never changes."""
@@ -144,8 +141,7 @@ class Views:
             NotesConflictError: If the note was changed elsewhere.
             DatasetError, OSError: If the file cannot be written.
         """
-        written = self._noting.write(entry)
-        return {**entry_to_json(written), "all": self._noting.to_json()}
+        return {**entry_to_json(self._noting.write(entry)), "all": self._noting.to_json()}
 
     def column(self, name: str) -> Any:
         """The values of a column of images, in the order of the images; ``None`` for none.
@@ -187,9 +183,7 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
             "at_iou": float(protocol.main_iou),
         },
         "score_range": list(collection.score_range),
-        "areas": [
-            {"name": name, "low": low, "high": finite_or_none(high)} for name, low, high in collection.area_ranges
-        ],
+        "areas": [{"name": name, "low": low, "high": finite_or_none(high)} for name, low, high in protocol.size_ranges],
         "errors": list(ERROR_KINDS),
         "flags": list(collection.flags),
         "columns": [_column(value) for value in collection.values.values()],
@@ -200,12 +194,10 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
 
 
 def _column(value: Value) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": value.name, "of": "image" if value.of == "image" else "mark"}
-    made["numeric"] = value.numeric
-    if not value.numeric:
-        return made | {"low": None, "high": None, "values": list(value.texts or ())}
-    low, high = value.ends()
-    return made | {"low": finite_or_none(low), "high": finite_or_none(high), "values": None}
+    low, high = map(finite_or_none, value.ends())
+    of = "image" if value.of == "image" else "mark"
+    texts = None if value.texts is None else list(value.texts)
+    return {"name": value.name, "of": of, "numeric": value.numeric, "low": low, "high": high, "values": texts}
 
 
 def static_page(data: dict[str, Any]) -> str:
@@ -221,6 +213,7 @@ def static_page(data: dict[str, Any]) -> str:
     return _html.page(_html.asset("viewer/static.html.j2"), css=css, js=js, data=data, needed_by="ioukit.view")
 
 
+@functools.cache
 def _viewer_page() -> tuple[str, str]:
     """The page as HTML, and its content security policy.
 
