@@ -34,6 +34,36 @@ a class
 Angles are in degrees, and counterclockwise as seen in an image, where y points down.
 """
 
-from ioukit._exports import attach
+from ioukit.compat.detectron2.layers import (
+    batched_nms,
+    batched_nms_rotated,
+    nms_rotated,
+    pairwise_iou_rotated,
+)
+from ioukit.compat.detectron2.structures import (
+    Boxes,
+    BoxMode,
+    RotatedBoxes,
+    matched_pairwise_iou,
+    pairwise_intersection,
+    pairwise_ioa,
+    pairwise_iou,
+    pairwise_point_box_distance,
+)
+from ioukit.compat.torchvision_ops import nms  # `layers` has a module of this name, too
 
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
+__all__ = [
+    "BoxMode",
+    "Boxes",
+    "RotatedBoxes",
+    "batched_nms",
+    "batched_nms_rotated",
+    "matched_pairwise_iou",
+    "nms",
+    "nms_rotated",
+    "pairwise_intersection",
+    "pairwise_ioa",
+    "pairwise_iou",
+    "pairwise_iou_rotated",
+    "pairwise_point_box_distance",
+]
