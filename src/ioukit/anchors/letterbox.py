@@ -86,8 +86,7 @@ class Letterbox:
         Returns:
             The mapped boxes, of the same kind.
         """
-        (sx, sy), (px, py) = self.scale, self.padding
-        return self._mapped(boxes, format, (sx, sy), (px, py), self.image_size, self.size)
+        return self._mapped(boxes, format, self.scale, self.padding, self.image_size, self.size)
 
     def boxes_back(
         self,

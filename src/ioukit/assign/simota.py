@@ -134,14 +134,8 @@ def assign_simota(
     number, count, dtype = len(first), len(second), first.dtype
     table = scores_of(scores, number, dtype)
     classes = labels_of(labels, count, table.shape[1])
-    reach = _Reach(
-        points_of(points, number, dtype),
-        _strides(strides, number, dtype),
-        second,
-        within_radius,
-        how.within,
-        how.outside,
-    )
+    centres, sides = points_of(points, number, dtype), _strides(strides, number, dtype)
+    reach = _Reach(centres, sides, second, within_radius, how.within, how.outside)
     if objectness is not None:
         table = table * scores_of(floats_of(objectness, "objectness", (None,))[:, None], number, dtype, "objectness")
 

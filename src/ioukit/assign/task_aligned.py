@@ -148,7 +148,9 @@ def assign_task_aligned(
     own_overlap, own_metric = scene.measured(target[assigned], assigned, ciou=rule == "v8")
     kept, still = np.arange(len(assigned)), target
     if second_most is not None:
-        kept = _best_of_objects(target[assigned], assigned, own_metric, second_most)
+        of = target[assigned]
+        order = np.argsort(of, kind="stable")
+        kept = order[best_of_each(of[order], assigned[order], own_metric[order], second_most)]
         dropped = np.setdiff1d(assigned, assigned[kept], assume_unique=True)
         outcome[np.isin(columns, dropped) & (target[columns] == rows)] = Outcome.RANK
         still = target.copy()
@@ -225,15 +227,6 @@ def _enlarged(objects: FloatArray, strides: Sequence[float]) -> FloatArray:
         return objects
     side = float(sides[min(1, len(sides) - 1)])
     return padded(objects, side, side)
-
-
-def _best_of_objects(
-    objects: NDArray[np.int64], predictions: NDArray[np.int64], metric: FloatArray, most: int
-) -> NDArray[np.int64]:
-    """The positions of the pairs that are among the best ``most`` of their object."""
-    order = np.argsort(objects, kind="stable")
-    kept: NDArray[np.int64] = order[best_of_each(objects[order], predictions[order], metric[order], most)]
-    return kept
 
 
 class _Ranked(NamedTuple):

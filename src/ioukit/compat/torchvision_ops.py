@@ -206,8 +206,7 @@ def clip_boxes_to_image(boxes: Array, size: Sequence[float]) -> Array:
     _check_numbers(boxes, 4)
     height, width = size
     xp = namespace_of(boxes)
-    sides = [xp.clip(boxes[..., k], 0, (width, height)[k % 2]) for k in range(4)]
-    return xp.stack(sides, axis=-1)
+    return xp.stack([xp.clip(boxes[..., k], 0, (width, height)[k % 2]) for k in range(4)], axis=-1)
 
 
 @not_for_torchscript

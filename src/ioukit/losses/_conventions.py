@@ -114,10 +114,6 @@ def _mmdet_sum_iou(pairs: TrainingPairs) -> Array:
     return intersection / (_areas(pairs) - intersection + _MMDET_EPS)
 
 
-def _mmdet_diou(pairs: TrainingPairs) -> Array:
-    return _mmdet_sum_iou(pairs) - _distance(pairs, _MMDET_EPS)
-
-
 def _mmdet_ciou(pairs: TrainingPairs) -> Array:
     xp, iou, aspect = pairs.xp, _mmdet_sum_iou(pairs), _aspect(pairs, _MMDET_EPS)
     # The gate in the code of the paper: shapes count only where IoU is above 0.5.
@@ -158,10 +154,6 @@ def _ultralytics_giou(pairs: TrainingPairs) -> Array:
     return _ultralytics_iou(pairs) - (hull - _ultralytics_union(pairs)) / hull
 
 
-def _ultralytics_diou(pairs: TrainingPairs) -> Array:
-    return _ultralytics_iou(pairs) - _distance(pairs, _ULTRALYTICS_EPS)
-
-
 def _ultralytics_ciou(pairs: TrainingPairs) -> Array:
     iou, aspect = _ultralytics_iou(pairs), _aspect(pairs, _ULTRALYTICS_EPS)
     alpha = constant(aspect / (aspect - iou + (1 + _ULTRALYTICS_EPS)))
@@ -173,14 +165,14 @@ _LIBRARIES: dict[str, dict[str, Callable[..., Array]]] = {
     "mmdet": {
         "iou": _mmdet_raised_iou,
         "giou": _mmdet_giou,
-        "diou": _mmdet_diou,
+        "diou": lambda pairs: _mmdet_sum_iou(pairs) - _distance(pairs, _MMDET_EPS),
         "ciou": _mmdet_ciou,
         "siou": _mmdet_siou,
     },
     "ultralytics": {
         "iou": _ultralytics_iou,
         "giou": _ultralytics_giou,
-        "diou": _ultralytics_diou,
+        "diou": lambda pairs: _ultralytics_iou(pairs) - _distance(pairs, _ULTRALYTICS_EPS),
         "ciou": _ultralytics_ciou,
     },
 }

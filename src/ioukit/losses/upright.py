@@ -273,7 +273,7 @@ def alpha_iou_loss(
         if base in ("diou", "ciou"):
             loss = loss + pairs.power(pairs.centre_penalty(), alpha)
         if base == "ciou":
-            aspect = _aspect(pairs)
+            aspect = pairs.aspect()
             share = constant(pairs.ratio(aspect, (1 - pairs.iou()) + aspect))
             loss = loss + pairs.power(share * aspect, alpha)
         return loss
@@ -497,9 +497,3 @@ def _one_minus(overlap: Formula, native: str | None = None) -> PairLoss:
 def _one_minus_named(name: str, compat: Convention | None = None) -> PairLoss:
     """1 minus an overlap that native code has too, if the definition is ours."""
     return _one_minus(_named(name, compat), name if compat is None else None)
-
-
-def _aspect(pairs: TrainingPairs) -> Array:
-    """The aspect term v of CIoU."""
-    turn = pairs.a.angle - pairs.b.angle
-    return 4 / math.pi**2 * (turn * turn)

@@ -132,6 +132,11 @@ class Pairs:
         """Differences of the widths and of the heights."""
         return self.a.width - self.b.width, self.a.height - self.b.height
 
+    def aspect(self) -> Array:
+        """The squared difference of the aspect ratios, as angles in quarter turns: the v of CIoU."""
+        turn = self.a.angle - self.b.angle
+        return 4 / math.pi**2 * (turn * turn)
+
     def centre_penalty(self) -> Array:
         """What DIoU subtracts from IoU."""
         (width, height), (dx, dy) = self.hull(), self.apart()
@@ -150,9 +155,7 @@ def _diou(pairs: Pairs) -> Array:
 
 
 def _ciou(pairs: Pairs) -> Array:
-    turn = pairs.a.angle - pairs.b.angle
-    aspect = 4 / math.pi**2 * (turn * turn)
-    iou = pairs.iou()
+    aspect, iou = pairs.aspect(), pairs.iou()
     alpha = constant(pairs.ratio(aspect, (1 - iou) + aspect))
     return (iou - pairs.centre_penalty()) - alpha * aspect
 

@@ -258,7 +258,8 @@ class RotatedPairs:
         xp, (x0, y0), (x1, y1) = self.xp, start, end
         left, right = (xp.minimum(xp.maximum(x, -width), width) for x in (x0, x1))
         run, rise = x1 - x0, y1 - y0
-        upright = xp.abs(run) <= _smallest(xp, run) * xp.abs(rise)
+        # Below this ratio of run to rise an edge counts as upright.
+        upright = xp.abs(run) <= float(xp.finfo(run.dtype).eps) ** 2 * xp.abs(rise)
         slope = 1 / xp.where(upright, 1.0, run)
         # An upright edge adds no area, but it has a gradient in x, for which both of its ends count.
         low = xp.where(upright, y0, y0 + ((left - x0) * slope) * rise)
@@ -329,8 +330,3 @@ class RotatedPairs:
         shared = product / self.xp.sqrt(whole)
         first, second = (width * height for width, height in map(self._sides, (self.a, self.b)))
         return self.xp.where(self.empty, 0.0, shared / ((first + second) - shared))
-
-
-def _smallest(xp: Any, array: Array) -> float:
-    """The ratio of run to rise below which an edge counts as upright."""
-    return float(xp.finfo(array.dtype).eps) ** 2

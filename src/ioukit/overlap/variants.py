@@ -22,10 +22,6 @@ class Variant:
     """The name in ``pairwise_<name>`` and ``elementwise_<name>``."""
     formula: str
     """The definition. A and B are the boxes, ``|A|`` is an area, C is the smallest box around both."""
-    low: float
-    """The smallest value."""
-    high: float
-    """The largest value."""
     degenerate: str
     """The value where a box has no area."""
     gradient: str
@@ -34,6 +30,10 @@ class Variant:
     """Where the measure was defined."""
     example: tuple[float, float]
     """The values of [0, 0, 2, 2] with [0, 0, 1, 1] and with [2, 2, 4, 4], to eight digits."""
+    low: float = 0.0
+    """The smallest value."""
+    high: float = 1.0
+    """The largest value."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Name and description of the arguments that only this measure has."""
     option_values: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,6 @@ VARIANTS = (
     Variant(
         "intersection",
         formula="|A and B|",
-        low=0.0,
         high=math.inf,
         degenerate="0 for a box without an area.",
         gradient=_ZERO_APART,
@@ -84,8 +83,6 @@ VARIANTS = (
     Variant(
         "iou",
         formula="|A and B| / |A or B|",
-        low=0.0,
-        high=1.0,
         degenerate="0 for a box without an area, also with itself.",
         gradient=_ZERO_APART,
         reference=_EVERINGHAM,
@@ -95,8 +92,6 @@ VARIANTS = (
     Variant(
         "ioa",
         formula="|A and B| / |B|",
-        low=0.0,
-        high=1.0,
         degenerate="0 for a box without an area.",
         gradient="0 where the boxes lie apart or touch, and where B lies inside A.",
         reference="detectron2.structures.pairwise_ioa (of the second area); mmdetection's IoF is of the first",
@@ -108,8 +103,6 @@ VARIANTS = (
     Variant(
         "iom",
         formula="|A and B| / min(|A|, |B|)",
-        low=0.0,
-        high=1.0,
         degenerate="0 for a box without an area.",
         gradient="0 where the boxes lie apart or touch, and where one lies inside the other.",
         reference="the overlap coefficient of Szymkiewicz and Simpson, of areas",
@@ -120,7 +113,6 @@ VARIANTS = (
         "giou",
         formula="IoU - (|C| - |A or B|) / |C|",
         low=-1.0,
-        high=1.0,
         degenerate="IoU counts as 0 for a box without an area. The penalty counts as 0 where C has no area.",
         gradient="It also moves boxes that lie apart: first it grows a box towards the other. Where one box lies "
         "inside the other, it is the gradient of IoU. Where C has no area, it is 0.",
@@ -132,7 +124,6 @@ VARIANTS = (
         "diou",
         formula="IoU - d^2 / c^2, d the distance of the centres and c the diagonal of C",
         low=-1.0,
-        high=1.0,
         degenerate="IoU counts as 0 for a box without an area. The penalty counts as 0 where C is a point.",
         gradient="It also moves boxes that lie apart: it brings the centres together. Where the centres coincide, it "
         "is the gradient of IoU.",
@@ -143,7 +134,6 @@ VARIANTS = (
         "ciou",
         formula="DIoU - v^2 / (1 - IoU + v), v = (2/pi * (angle(A) - angle(B)))^2, angle = atan2(width, height)",
         low=-1.5,
-        high=1.0,
         degenerate="IoU counts as 0 for a box without an area, and the angle of a point as 0. Unlike in the paper, the "
         "term of v counts below IoU 0.5, too.",
         gradient="The gradient of DIoU, plus one towards the aspect ratio of the other box. In it, the weight "
@@ -155,7 +145,6 @@ VARIANTS = (
         "eiou",
         formula="DIoU - (w(A) - w(B))^2 / w(C)^2 - (h(A) - h(B))^2 / h(C)^2, w and h width and height",
         low=-2.25,
-        high=1.0,
         degenerate="IoU counts as 0 for a box without an area. A term counts as 0 where C has no side along its axis.",
         gradient="The gradient of DIoU, plus one towards the width and one towards the height of the other box.",
         reference="Zhang et al., Focal and Efficient IOU Loss, Neurocomputing 2022, arXiv:2101.08158",
@@ -166,7 +155,6 @@ VARIANTS = (
         formula="IoU - (D + S) / 2, D = sum of 1 - exp(-(2 - L) r^2), r = d/w(C) and d/h(C) along x and y, "
         "L = 2 |dx dy| / d^2, S = sum of (1 - exp(-|s(A) - s(B)| / max(s(A), s(B))))^4, s = width and height",
         low=-(1 - math.exp(-2)) - (1 - math.exp(-1)) ** 4,
-        high=1.0,
         degenerate="IoU counts as 0 for a box without an area. A term counts as 0 where its divisor is 0; L is 0 for "
         "equal centres.",
         gradient="It also moves boxes that lie apart: towards the nearer axis, then along it, and towards the sides of "
@@ -179,7 +167,6 @@ VARIANTS = (
         formula="IoU - (p^2 + q^2) / (W^2 + H^2), p and q the distances of the corners (x1, y1) and (x2, y2), W and H "
         "the size of the image",
         low=-2.0,
-        high=1.0,
         degenerate="IoU counts as 0 for a box without an area.",
         gradient="It also moves boxes that lie apart: each corner to its counterpart, relative to the image.",
         reference="Ma and Xu, MPDIoU, 2023, arXiv:2307.07662",
@@ -195,8 +182,6 @@ VARIANTS = (
     Variant(
         "alpha_iou",
         formula="IoU^alpha",
-        low=0.0,
-        high=1.0,
         degenerate="0 for a box without an area.",
         gradient="0 where the boxes lie apart or touch. An alpha above 1 weakens the gradient at small IoU. With an "
         "alpha below 1 it grows without bound towards IoU 0, where it counts as 0.",
@@ -207,8 +192,6 @@ VARIANTS = (
     Variant(
         "inner_iou",
         formula="IoU of A and B, each scaled by ratio about its own centre",
-        low=0.0,
-        high=1.0,
         degenerate="0 for a box without an area.",
         gradient="0 where the scaled boxes lie apart or touch. A ratio above 1 reaches farther than IoU.",
         reference="Zhang et al., Inner-IoU, 2023, arXiv:2311.02877",
@@ -219,8 +202,6 @@ VARIANTS = (
     Variant(
         "nwd",
         formula="exp(-W / constant), W^2 = d^2 + (w(A) - w(B))^2 / 4 + (h(A) - h(B))^2 / 4",
-        low=0.0,
-        high=1.0,
         degenerate="The same formula, because W compares centres and sides: 1 for equal boxes.",
         gradient="Everywhere towards the centre and the size of the other box, weaker with the distance. For equal "
         "boxes, where W has a kink, it is 0.",
@@ -237,7 +218,6 @@ VARIANTS = (
     Variant(
         "centre_distance",
         formula="d, the distance of the centres",
-        low=0.0,
         high=math.inf,
         degenerate="The same formula.",
         gradient="Of length 1, towards the centre of the other box; 0 where the centres coincide.",
@@ -249,8 +229,6 @@ VARIANTS = (
     Variant(
         "jaccard_distance",
         formula="1 - |A and B| / |A or B|",
-        low=0.0,
-        high=1.0,
         degenerate="1 for a box without an area, also with itself.",
         gradient=_ZERO_APART,
         reference="Jaccard, The distribution of the flora in the alpine zone, New Phytologist 1912",
@@ -262,8 +240,6 @@ VARIANTS = (
     Variant(
         "tiou",
         formula="IoU |A and B| / |A|, A the object and B the detection",
-        low=0.0,
-        high=1.0,
         degenerate="0 for a box without an area.",
         gradient="0 where the boxes lie apart or touch. It also reaches the object, whose covered part it counts.",
         reference="the TIoU-recall of Liu et al., Tightness-Aware Evaluation Protocol, CVPR 2019, arXiv:1904.00813",

@@ -103,11 +103,6 @@ class HostSet(NamedTuple):
         """A score threshold rounded to the dtype of the scores, as NumPy compares it."""
         return _rounded_as(self.score_kind, threshold)
 
-    def least_score(self, limits: Limits) -> float | None:
-        """The score below which `nms` leaves a box out, in the dtype of the scores."""
-        threshold = limits.score_threshold
-        return None if threshold is None else _rounded_as(self.score_kind, threshold)
-
     def boxes_back(self, boxes: FloatArray, fmt: BoxFormat | None) -> Array:
         """Boxes (..., 4) xyxy in the caller's format, dtype and library."""
         return restored(boxes if fmt in (None, "xyxy") else convert(boxes, "xyxy", fmt), self.like, self.box_kind)
@@ -132,11 +127,6 @@ class RegionSet(NamedTuple):
     like: Array
     """The scores as they came: positions are returned in their library."""
     score_kind: FloatKind
-
-    def least_score(self, limits: Limits) -> float | None:
-        """The score below which `nms` leaves a box out, in the dtype of the scores."""
-        threshold = limits.score_threshold
-        return None if threshold is None else _rounded_as(self.score_kind, threshold)
 
 
 class DeviceSet(NamedTuple):
@@ -279,6 +269,12 @@ def check_one_library(**arrays: Any) -> None:
 def refuse_nan(row: int, name: str = "scores") -> NoReturn:
     """Raises `ValueError` for a score that is NaN."""
     raise ValueError(f"{name}[{row}] is NaN, which is neither better nor worse than another: remove the row first")
+
+
+def least_score(given: HostSet | RegionSet, limits: Limits) -> float | None:
+    """The score below which `nms` leaves a box out, in the dtype of the scores."""
+    threshold = limits.score_threshold
+    return None if threshold is None else _rounded_as(given.score_kind, threshold)
 
 
 def as_kind(array: FloatArray, kind: FloatKind) -> FloatArray:

@@ -164,8 +164,7 @@ def non_maximum_weighted(
     Reference: Zhou et al., CAD: Scale Invariant Framework for Real-Time Object Detection, ICCV Workshops 2017.
     """
     models = _models(boxes_list, scores_list, labels_list, weights, skip_box_threshold, format, check)
-    largest = models.weights.max()
-    models = models._replace(weights=models.weights / largest)
+    models = models._replace(weights=models.weights / models.weights.max())
     return _fused(models, iou_threshold, format, threads, moving=False, rule="best")
 
 

@@ -23,7 +23,7 @@ from ioukit.overlap.engines.engine import engine_of
 from ioukit.overlap.join import overlap_join
 from ioukit.postprocess import _array_api
 from ioukit.postprocess._groups import groups, limited
-from ioukit.postprocess._inputs import DeviceSet, HostSet, device_set, receive, refuse_nan, restored
+from ioukit.postprocess._inputs import DeviceSet, HostSet, device_set, least_score, receive, refuse_nan, restored
 from ioukit.postprocess._options import least_reaching, limits_of, rule_of
 from ioukit.postprocess.suppression import suppression_of
 
@@ -275,7 +275,7 @@ def _survivors(given: HostSet, rule: Rule, limits: Limits, threads: int) -> Ids:
         given.boxes,
         given.scores,
         groups(given.labels, given.batch),
-        given.least_score(limits),
+        least_score(given, limits),
         threads,
     )
     if isinstance(keep, int):  # native code finds NaN on its way, and returns its row
@@ -285,7 +285,7 @@ def _survivors(given: HostSet, rule: Rule, limits: Limits, threads: int) -> Ids:
 
 def _explained(given: HostSet, rule: Rule, limits: Limits, keep: Ids, threads: int) -> Suppression:
     """Why each of the other boxes did not survive."""
-    least = given.least_score(limits)
+    least = least_score(given, limits)
     others = np.ones(len(given.scores), bool) if least is None else given.scores >= given.scores.dtype.type(least)
     others[keep] = False
     rows, codes = np.flatnonzero(others), groups(given.labels, given.batch)
@@ -306,7 +306,7 @@ def _suppressed_regions(given: RegionSet, rule: Rule, limits: Limits, threads: i
     """Which regions survive, and why each of the others does not."""
     scores = given.scores
     candidates = np.ones(len(scores), bool)
-    if (least := given.least_score(limits)) is not None:
+    if (least := least_score(given, limits)) is not None:
         candidates = scores >= scores.dtype.type(least)
     order = np.flatnonzero(candidates)[np.argsort(-scores[candidates], kind="stable")]
     removed_by, values = np.full(len(order), -1), np.full(len(order), math.nan)

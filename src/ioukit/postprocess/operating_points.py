@@ -160,9 +160,10 @@ class OperatingPoints(Frozen):
         unknown = known[places] != wanted if len(known) else np.ones(count, np.bool_)
         if unknown.any():
             what = "category id" if by_id else "class"
+            shown = ", ".join(map(str, known[:5].tolist())) + (", ..." if len(known) > 5 else "")
             raise ValueError(
                 f"{what} {wanted[unknown][0]} has no threshold; the operating points have "
-                f"{pluralize(len(known), 'class')}: {_first(known.tolist())}"
+                f"{pluralize(len(known), 'class')}: {shown}"
             )
         return np.asarray(order[places] if by_id else wanted, np.int64)
 
@@ -232,7 +233,3 @@ class OperatingPoints(Frozen):
     def __repr__(self) -> str:
         rule = f", chosen for {self.rule}" if self.rule else ""
         return f"OperatingPoints({pluralize(len(self), 'class')}{rule}{', with calibration' if self.maps else ''})"
-
-
-def _first(values: Sequence[int]) -> str:
-    return ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")

@@ -57,9 +57,7 @@ def local(vertices: FloatArray, offsets: Offsets) -> tuple[FloatArray, FloatArra
 
     Products of such differences keep all digits, however far from the origin a polygon lies.
     """
-    first = vertices[np.minimum(offsets[:-1], max(len(vertices) - 1, 0))] if len(vertices) else np.zeros((0, 2))
-    if not len(first):
-        first = np.zeros((len(offsets) - 1, 2))
+    first = vertices[np.minimum(offsets[:-1], len(vertices) - 1)] if len(vertices) else np.zeros((len(offsets) - 1, 2))
     return vertices - np.repeat(first, np.diff(offsets), axis=0), first
 
 
@@ -114,7 +112,6 @@ def without_repeats(vertices: FloatArray, offsets: Offsets) -> tuple[FloatArray,
 
 def convex(vertices: FloatArray, offsets: Offsets) -> NDArray[np.bool_]:
     """(N,) whether the polygons are convex and have an area, except for dents that rounding can make."""
-    counts = np.diff(offsets)
     box = bounds(vertices, offsets)
     scale = np.nanmax(np.abs(box), axis=1, initial=0.0) if len(box) else np.zeros(0)
     distinct, offsets, _ = without_repeats(vertices, offsets)

@@ -74,11 +74,8 @@ class Polygons(PolygonPaths):
                 check_one_unit(data._normalized, normalized)
             self._set(data._vertices, data._offsets, data._normalized)
             return
-        units = (
-            [item.normalized for item in data if isinstance(item, OnePolygon)]
-            if not isinstance(data, np.ndarray)
-            else []
-        )
+        items = () if isinstance(data, np.ndarray) else data
+        units = [item.normalized for item in items if isinstance(item, OnePolygon)]
         for unit in units:
             check_one_unit(units[0], unit)
         if units and (normalized or len(units) < len(data)):

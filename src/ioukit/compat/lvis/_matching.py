@@ -119,8 +119,9 @@ class LvisMatched:
         # As of np.concatenate, where an image has objects and no detections.
         keys = [each["category"].astype(np.int64) * len(self.params.imgIds) + each["image"] for each in (objects, rows)]
         floats = set((np.setdiff1d(*keys) // len(self.params.imgIds)).tolist())
-        found: dict[int, dict[int, Record]] = {category: {} for category in range(count)}
-        for place in range(len(self.area_ranges)):
+        ranges = range(len(self.area_ranges))
+        found: dict[int, dict[int, Record]] = {category: {place: {} for place in ranges} for category in range(count)}
+        for place in ranges:
             matches, ignored = (
                 bits_of(rows[name][order][:, place], self.matched.order) for name in ("matched", "ignored")
             )
@@ -128,11 +129,9 @@ class LvisMatched:
             has_objects = np.bincount(counted, minlength=count) > 0
             hits, others = (matches & ~ignored).T, (~matches & ~ignored).T
             for category, start, end in zip(range(count), starts.tolist(), ends.tolist(), strict=True):
-                found[category][place] = {}
                 if has_objects[category]:
-                    own = ids[start:end].astype(np.float64 if category in floats else np.int64)
                     found[category][place] = {
-                        "dt_ids": own,
+                        "dt_ids": ids[start:end].astype(np.float64 if category in floats else np.int64),
                         "tps": np.ascontiguousarray(hits[:, start:end]),
                         "fps": np.ascontiguousarray(others[:, start:end]),
                     }

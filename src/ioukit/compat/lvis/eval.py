@@ -176,9 +176,7 @@ class LVISEval:
 
     def _get_gt_dt(self, img_id: Any, cat_id: Any) -> tuple[list[Record], list[Record]]:
         """The objects and the detections of an image and a category; of all categories unless they count."""
-        if self.params.use_cats:
-            return self._gts[img_id, cat_id], self._dts[img_id, cat_id]
-        keys = [(img_id, category) for category in self.params.cat_ids]
+        keys = [(img_id, category) for category in ([cat_id] if self.params.use_cats else self.params.cat_ids)]
         return [one for key in keys for one in self._gts[key]], [one for key in keys for one in self._dts[key]]
 
     def compute_iou(self, img_id: Any, cat_id: Any) -> Any:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from ioukit.compat.pycocotools import mask as mask_utils
-from ioukit.compat.pycocotools._dictionaries import mask_of
+from ioukit.compat.pycocotools._dictionaries import indexes, mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,14 +50,10 @@ class LVIS:
 
     def _create_index(self) -> None:
         self.logger.info("Creating index.")
-        self.img_ann_map: defaultdict[Any, list[Record]] = defaultdict(list)
-        self.cat_img_map: defaultdict[Any, list[Any]] = defaultdict(list)
-        for ann in self.dataset["annotations"]:
-            self.img_ann_map[ann["image_id"]].append(ann)
-            self.cat_img_map[ann["category_id"]].append(ann["image_id"])
-        self.anns, self.imgs, self.cats = (
-            {record["id"]: record for record in self.dataset[name]} for name in ("annotations", "images", "categories")
-        )
+        made = indexes({name: self.dataset[name] for name in ("annotations", "images", "categories")})
+        self.img_ann_map: defaultdict[Any, list[Record]] = made["imgToAnns"]
+        self.cat_img_map: defaultdict[Any, list[Any]] = made["catToImgs"]
+        self.anns, self.imgs, self.cats = made["anns"], made["imgs"], made["cats"]
         self.logger.info("Index created.")
 
     def get_ann_ids(self, img_ids: Any = None, cat_ids: Any = None, area_rng: Any = None) -> list[Any]:

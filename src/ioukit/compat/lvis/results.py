@@ -71,10 +71,8 @@ class LVISResults(LVIS):
             of_images.setdefault(ann["image_id"], []).append(ann)
         kept: list[Record] = []
         for records in of_images.values():
-            if len(records) > max_dets:
-                kept += sorted(records, key=lambda ann: ann["score"], reverse=True)[:max_dets]
-            else:
-                kept += records
+            many = len(records) > max_dets
+            kept += sorted(records, key=lambda ann: ann["score"], reverse=True)[:max_dets] if many else records
         return kept
 
     def get_top_results(self, img_id: Any, score_thrs: float) -> list[Record]:

@@ -66,14 +66,9 @@ def curves_of_match(matched: Matched, params: Any) -> Arrays:
     for place in range(ranges):
         counts = objects["category"][(objects["ignored"][:, place // 8] >> (place % 8) & 1) == 0]
         found[:, place] = np.bincount(counts, minlength=matched.group_count)
+    thresholds = int(matched.order.max()) + 1
     outcomes = _Outcomes(
-        rows["category"],
-        rows["rank"],
-        rows["score"],
-        rows["matched"],
-        rows["ignored"],
-        found,
-        int(matched.order.max()) + 1,
+        rows["category"], rows["rank"], rows["score"], rows["matched"], rows["ignored"], found, thresholds
     )
     precision, recall, scores = _drawn(outcomes, params.recThrs, params.maxDets)
     counts = [len(params.iouThrs), len(params.recThrs), matched.group_count, ranges, len(params.maxDets)]

@@ -145,16 +145,6 @@ def masks_of_records(records: Sequence[Record], coco: Any) -> None:
         record["segmentation"] = coco.annToRLE(record)
 
 
-class _Drawn:
-    """Draws the masks of the images of a file, as `COCO.annToRLE` does."""
-
-    def __init__(self, images: Mapping[Any, Record]) -> None:
-        self.images = images
-
-    def annToRLE(self, record: Record) -> Any:  # noqa: N802 - the name of COCO's method
-        return mask_of(record, self.images[record["image_id"]])
-
-
 def mask_of(record: Record, image: Record) -> Any:
     """The compressed mask of a record: of its polygons, or of its runs; a compressed mask stays as it is."""
     height, width, drawn = image["height"], image["width"], record["segmentation"]
@@ -184,7 +174,8 @@ class Marks:
             wanted = set(self.category_ids)
             chosen = [record for record in chosen if record["category_id"] in wanted]
         if self.iou_type == "segm":
-            masks_of_records(chosen, _Drawn(dictionaries["imgs"]))
+            for record in chosen:
+                record["segmentation"] = mask_of(record, dictionaries["imgs"][record["image_id"]])
         if not results:
             mark_ignored(chosen, self.iou_type)
             seen = set(self.seen)

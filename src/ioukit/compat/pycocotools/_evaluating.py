@@ -127,13 +127,8 @@ def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
         matched, _copied(params), _copied(params), list(params.areaRng), (truth, results), (gt_records, dt_records)
     )
     seen = list(params.catIds)
-    marks = Marks(
-        iou_type,
-        list(params.imgIds),
-        list(params.catIds) if params.useCats else None,
-        seen,
-        tuple(params.areaRng[-1]),
-    )
+    categories = seen if params.useCats else None
+    marks = Marks(iou_type, list(params.imgIds), categories, seen, tuple(params.areaRng[-1]))
     for source, records in ((truth, gt_records), (results, dt_records)):
         if records is None:
             source._file.mark(marks)
@@ -220,7 +215,6 @@ def image_results(matched: Matched, images: list[Any], categories: list[Any], pa
     rows = matched.detection_rows["row"].tolist()
     ids = _listed(matched.detections.listed_ids, matched.detections.ids, rows)
     scores = _listed(matched.detections.listed_scores, matched.detections.scores, rows)
-    max_det = params.maxDets[-1]
     for place, area_range in enumerate(params.areaRng):
         matches, taken, ignored, ignored_objects, order = _outcomes(matched, place)
         objects = matched.objects
@@ -232,7 +226,7 @@ def image_results(matched: Matched, images: list[Any], categories: list[Any], pa
                 "image_id": images[image],
                 "category_id": categories[category],
                 "aRng": area_range,
-                "maxDet": max_det,
+                "maxDet": params.maxDets[-1],
                 "dtIds": ids[start:end],
                 "gtIds": object_ids[first:last],
                 "dtMatches": matches[:, start:end].copy(),
@@ -276,8 +270,7 @@ def _outcomes(matched: Matched, place: int) -> tuple[NDArray[Any], NDArray[Any],
 
 def bits_of(sets: NDArray[np.uint8], order: Ids) -> NDArray[np.bool_]:
     """(N, T) whether sets (N, B) hold each threshold."""
-    bits = np.unpackbits(sets, axis=1, bitorder="little")
-    return bits[:, order].astype(np.bool_)
+    return np.unpackbits(sets, axis=1, bitorder="little")[:, order].astype(np.bool_)
 
 
 def image_overlaps(matched: Matched, images: list[Any], categories: list[Any]) -> dict[Any, Any]:

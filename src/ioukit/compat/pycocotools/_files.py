@@ -161,8 +161,7 @@ class ResultFile(_Kept):
 
     def _made(self) -> dict[str, Any]:
         records = json.loads(self.text.content.decode())
-        dataset = dataset_of_results(self.truth.dataset, records)
-        dataset["annotations"] = records
+        dataset = {**dataset_of_results(self.truth.dataset, records), "annotations": records}
         return {"dataset": dataset, **indexes(dataset)}
 
 

@@ -132,16 +132,8 @@ def match(objects: Side, detections: Side, groups: Groups, rules: Rules) -> Matc
         ),
         0,
     )
-    return Matched(
-        groups,
-        rules,
-        objects,
-        detections,
-        columns["objects"],
-        columns["detections"],
-        columns["pairs"],
-        order,
-    )
+    rows = columns["objects"], columns["detections"], columns["pairs"]
+    return Matched(groups, rules, objects, detections, *rows, order)
 
 
 def _regions(

@@ -154,9 +154,7 @@ class COCO:
             chosen = [record for record in chosen if record["category_id"] in wanted]
         if len(areaRng):
             chosen = [record for record in chosen if areaRng[0] < record["area"] < areaRng[1]]
-        if iscrowd is not None:
-            return [record["id"] for record in chosen if record["iscrowd"] == iscrowd]
-        return [record["id"] for record in chosen]
+        return [record["id"] for record in chosen if iscrowd is None or record["iscrowd"] == iscrowd]
 
     def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:
         """Ids of categories with one of the names, of the supercategories and of the ids; an empty filter passes all.

@@ -143,9 +143,7 @@ class COCOeval:
 
     def _records_of(self, imgId: Any, catId: Any) -> tuple[list[Any], list[Any]]:
         """The objects and the detections of a group."""
-        if self.params.useCats:
-            return self._gts[imgId, catId], self._dts[imgId, catId]
-        keys = [(imgId, category) for category in self.params.catIds]
+        keys = [(imgId, category) for category in ([catId] if self.params.useCats else self.params.catIds)]
         return [one for key in keys for one in self._gts[key]], [one for key in keys for one in self._dts[key]]
 
     def computeIoU(self, imgId: Any, catId: Any) -> Any:

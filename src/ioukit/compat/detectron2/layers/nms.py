@@ -75,16 +75,14 @@ def batched_nms_rotated(boxes: Array, scores: Array, idxs: Array, iou_threshold:
 
 def _rotated(boxes: Any, scores: Any, idxs: Any, iou_threshold: float) -> Array:
     regions = checked(boxes, "boxes")
-    columns = []
     for name, values in (("scores", scores), ("idxs", idxs)):
         if values is not None and not hasattr(values, "dtype"):
             raise TypeError(f"{name} must be a tensor or a NumPy array, got {type(values).__name__}")
-        columns.append(None if values is None else as_numpy(values))
-    host_scores, host_idxs = columns
+    host_idxs = None if idxs is None else as_numpy(idxs)
     if host_idxs is not None:
         labels = host_idxs.astype("int64")
         if (labels != host_idxs).any():
             raise ValueError("idxs must be whole numbers, such as classes")
         host_idxs = labels
-    kept = postprocess.nms(regions, host_scores, iou_threshold=iou_threshold, labels=host_idxs)
+    kept = postprocess.nms(regions, as_numpy(scores), iou_threshold=iou_threshold, labels=host_idxs)
     return namespace_of(boxes).asarray(kept, device=getattr(boxes, "device", None))

@@ -157,9 +157,10 @@ class TensorBoxes(ABC):
         """The device of the tensor."""
         return self.tensor.device
 
-    @abstractmethod
     def area(self) -> Array:
         """(N,) areas."""
+        width, height = self._size()
+        return width * height
 
     @abstractmethod
     def _size(self) -> tuple[Array, Array]:
@@ -238,11 +239,6 @@ class Boxes(TensorBoxes):
     """
 
     _columns = 4
-
-    def area(self) -> Array:
-        """(N,) areas."""
-        width, height = self._size()
-        return width * height
 
     def _size(self) -> tuple[Array, Array]:
         return self.tensor[:, 2] - self.tensor[:, 0], self.tensor[:, 3] - self.tensor[:, 1]

@@ -30,10 +30,6 @@ class RotatedBoxes(TensorBoxes):
 
     _columns = 5
 
-    def area(self) -> Array:
-        """(N,) areas."""
-        return self.tensor[:, 2] * self.tensor[:, 3]
-
     def _size(self) -> tuple[Array, Array]:
         return self.tensor[:, 2], self.tensor[:, 3]
 

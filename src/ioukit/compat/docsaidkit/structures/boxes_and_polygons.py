@@ -452,10 +452,6 @@ class Polygon(Numbers):
         """The area divided by the area of the convex hull; NaN if that is 0."""
         return self.checked().solidity
 
-    def __getitem__(self, item: Any) -> Any:
-        """A copy of the selected points."""
-        return np.array(self._array[item])
-
 
 class Boxes(FourNumbers):
     """N boxes of float32 numbers that know their mode and their unit.

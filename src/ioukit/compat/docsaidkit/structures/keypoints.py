@@ -127,10 +127,6 @@ class Keypoints(_Points):
         else:
             self._set(as_floats(array, "keypoints"), cmap, unit_of(is_normalized, normalized))
 
-    def __getitem__(self, item: Any) -> Any:
-        """A copy of the numbers of the selected points."""
-        return np.array(self._array[item])
-
 
 class KeypointsList(_Points):
     """The K keypoints of each of N objects.

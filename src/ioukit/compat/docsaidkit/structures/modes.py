@@ -204,6 +204,10 @@ class Numbers(WithUnit):
         found: FloatArray = other._array
         return found
 
+    def __getitem__(self, item: Any) -> Any:
+        """A copy of the numbers of the selected points."""
+        return np.array(self._array[item])
+
     def __len__(self) -> int:
         return len(self._array)
 

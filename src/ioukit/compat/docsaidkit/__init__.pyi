@@ -1,0 +1,29 @@
+"""The structures of DocsaidKit and of its successor Capybara, over ioukit."""
+
+from ioukit.compat.docsaidkit import functions as functions
+from ioukit.compat.docsaidkit import structures as structures
+from ioukit.compat.docsaidkit.functions import calc_angle as calc_angle
+from ioukit.compat.docsaidkit.functions import dict_to_jsonable as dict_to_jsonable
+from ioukit.compat.docsaidkit.functions import is_inside_box as is_inside_box
+from ioukit.compat.docsaidkit.functions import jaccard_index as jaccard_index
+from ioukit.compat.docsaidkit.functions import merge_boxes as merge_boxes
+from ioukit.compat.docsaidkit.functions import pairwise_intersection as pairwise_intersection
+from ioukit.compat.docsaidkit.functions import pairwise_ioa as pairwise_ioa
+from ioukit.compat.docsaidkit.functions import pairwise_iou as pairwise_iou
+from ioukit.compat.docsaidkit.functions import poly_angle as poly_angle
+from ioukit.compat.docsaidkit.functions import polygon_iou as polygon_iou
+from ioukit.compat.docsaidkit.structures import JOIN_STYLE as JOIN_STYLE
+from ioukit.compat.docsaidkit.structures import Box as Box
+from ioukit.compat.docsaidkit.structures import Boxes as Boxes
+from ioukit.compat.docsaidkit.structures import BoxMode as BoxMode
+from ioukit.compat.docsaidkit.structures import Keypoints as Keypoints
+from ioukit.compat.docsaidkit.structures import KeypointsList as KeypointsList
+from ioukit.compat.docsaidkit.structures import Polygon as Polygon
+from ioukit.compat.docsaidkit.structures import Polygons as Polygons
+from ioukit.compat.docsaidkit.structures import order_points_clockwise as order_points_clockwise
+from ioukit.compat.docsaidkit.structures import prepare_box as prepare_box
+from ioukit.compat.docsaidkit.structures import prepare_boxes as prepare_boxes
+from ioukit.compat.docsaidkit.structures import prepare_keypoints as prepare_keypoints
+from ioukit.compat.docsaidkit.structures import prepare_keypoints_list as prepare_keypoints_list
+from ioukit.compat.docsaidkit.structures import prepare_polygon as prepare_polygon
+from ioukit.compat.docsaidkit.structures import prepare_polygons as prepare_polygons
