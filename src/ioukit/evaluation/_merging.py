@@ -194,13 +194,11 @@ class _RowOrder:
         every: npt.NDArray[Any] = np.concatenate(parts)
         if self.kept is not None:
             every = every[self.kept]
-        column: npt.NDArray[Any] = every[self.order]
-        return column
+        return every[self.order]
 
     def new_rows(self, parts: Sequence[npt.NDArray[np.int64]]) -> list[Positions]:
         """Rows of each table as rows of the sum; -1 for those that are not kept."""
-        shifts = self.starts[:-1].tolist()
-        return [self._new[part + shift] for part, shift in zip(parts, shifts, strict=True)]
+        return [self._new[part + shift] for part, shift in zip(parts, self.starts[:-1].tolist(), strict=True)]
 
 
 def _starts(parts: Sequence[npt.NDArray[Any]]) -> Positions:
@@ -213,8 +211,7 @@ def _by_image(image: Positions, count: int) -> Positions:
         return np.zeros(0, np.int64)
     first = np.flatnonzero(np.append(True, image[1:] != image[:-1]))
     sizes = np.diff(np.append(first, len(image)))
-    start = np.zeros(count, np.int64)
-    size = np.zeros(count, np.int64)
+    start, size = np.zeros((2, count), np.int64)
     start[image[first]] = first
     size[image[first]] = sizes
     ends = np.cumsum(size)

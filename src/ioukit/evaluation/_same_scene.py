@@ -36,8 +36,7 @@ def check_same_ground_truth(a: Evaluation, b: Evaluation, *, names: tuple[str, s
     if any(len(row) and int(row.max()) >= len(data) for row, data in zip(rows, (one, other), strict=True)):
         return  # a sum of tables numbers its rows on: they are not those of this data
     boxes = one.boxes[rows[0]], other.boxes[rows[1]]
-    at = _first_difference(*boxes)
-    if at is not None:
+    if (at := _first_difference(*boxes)) is not None:
         found = f"{boxes[0][at].tolist()} in {names[0]} and {boxes[1][at].tolist()} in {names[1]}"
         raise _differ(names, f"the box of {_described(a.matches, at)} is {found}")
 
@@ -105,8 +104,7 @@ def _check_images(a: npt.NDArray[Any], b: npt.NDArray[Any], names: tuple[str, st
 
 def _check_objects(a: MatchTable, b: MatchTable, names: tuple[str, str]) -> None:
     one, other = _keys(a.objects), _keys(b.objects)
-    at = _first_difference(one, other)
-    if at is not None:
+    if (at := _first_difference(one, other)) is not None:
         table, name = (a, names[0]) if len(one) > at else (b, names[1])
         if len(one) > at and len(other) > at:
             found = f"{_described(a, at)} in {names[0]} is {_described(b, at)} in {names[1]}"
@@ -118,8 +116,7 @@ def _check_objects(a: MatchTable, b: MatchTable, names: tuple[str, str]) -> None
         ("ignored", "has another area, crowd flag or flag to ignore it"),
         ("special", "has another flag"),
     ):
-        at = _first_difference(getattr(a.objects, column), getattr(b.objects, column))
-        if at is not None:
+        if (at := _first_difference(getattr(a.objects, column), getattr(b.objects, column))) is not None:
             raise _differ(names, f"{_described(a, at)} {meaning} in {names[1]} than in {names[0]}")
 
 

@@ -73,10 +73,8 @@ def detection_rule(detections: Detections, protocol: Protocol, area_range: str, 
     """
     limits = protocol.area_ranges[protocol.position_of_area(area_range)]
     if protocol.objects_choose is not None:
-        height = float(detections.boxes[row, 3])
-        return _outside(height, limits.low, limits.high, area_range, "its height", "pixels")
-    area = _area(detections, row)
-    return _outside(area, limits.low, limits.high, area_range, "its area", "square pixels")
+        return _outside(float(detections.boxes[row, 3]), limits.low, limits.high, area_range, "its height", "pixels")
+    return _outside(_area(detections, row), limits.low, limits.high, area_range, "its area", "square pixels")
 
 
 def left_out_rule(detections: Detections, rules: CountRules, row: int) -> str:

@@ -139,8 +139,7 @@ def at_own_thresholds(
     """(1, ..., K) the part of (T, ..., K) at the IoU threshold of each category; NaN for a category without one."""
     found = np.full((1, *array.shape[1:]), np.nan)
     for at, name in enumerate(categories.names):
-        threshold = choice.threshold_of(name)
-        if threshold is not None:
+        if (threshold := choice.threshold_of(name)) is not None:
             found[0, ..., at] = array[protocol.position_of_iou(threshold), ..., at]
     return found
 
@@ -154,6 +153,5 @@ def _uncounted(table: MatchTable) -> npt.NDArray[np.bool_]:
 
 def _neighbours(categories: Categories, choice: ObjectChoice) -> npt.NDArray[np.uint32]:
     """(K,) the position of the category of which each category is the neighbour; a large number if there is none."""
-    position = {name: at for at, name in enumerate(categories.names)}
-    firsts = map(choice.neighbour_of, categories.names)
-    return np.array([_NONE if first is None else position.get(first, _NONE) for first in firsts], np.uint32)
+    position: dict[str | None, int] = {name: at for at, name in enumerate(categories.names)}
+    return np.array([position.get(choice.neighbour_of(name), _NONE) for name in categories.names], np.uint32)

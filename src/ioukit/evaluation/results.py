@@ -285,7 +285,7 @@ class Evaluation(Frozen):
                 out of range.
             TypeError: If ``replicates`` or ``seed`` is not a whole number.
         """
-        found = self.intervals(
+        return self.intervals(
             [key],
             level=level,
             replicates=replicates,
@@ -294,8 +294,7 @@ class Evaluation(Frozen):
             strata=strata,
             clusters=clusters,
             threads=threads,
-        )
-        return found[key]
+        )[key]
 
     def intervals(
         self,
@@ -471,17 +470,14 @@ class Evaluation(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the arrays, in plain Python values, ``None`` where a number is undefined."""
+        from ioukit._plain_values import plain_value, plain_values  # noqa: PLC0415 - evaluating does not need it
+
         fields = self.protocol.to_dict()
         return {
-            "summary": _defined(self.summary),
+            "summary": plain_value(self.summary),
             "per_class": [
-                {
-                    "id": result.id,
-                    "name": result.name,
-                    "num_ground_truth": result.num_ground_truth,
-                    "num_detections": result.num_detections,
-                    **_defined(result.summary),
-                }
+                {key: value for key, value in plain_values(result).items() if key != "summary"}
+                | plain_value(result.summary)
                 for result in self.per_class
             ],
             "settings": {"protocol": fields.pop("name"), "iou_type": self.matches.iou_type, **fields},
@@ -499,11 +495,7 @@ class Evaluation(Frozen):
     def __repr__(self) -> str:
         shown = [measure.key for measure in self.protocol.measures if measure.headline and measure.quantity == "AP"]
         numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in shown or [self.protocol.main_measure.key])
-        images, detections = (
-            pluralize(self.counts["images"], "image"),
-            pluralize(self.counts["detections"], "detection"),
-        )
-        return f"Evaluation({numbers}, {images}, {detections})"
+        return f"Evaluation({numbers}, {self._rows_in_words()})"
 
     def _repr_html_(self) -> str:
         """The numbers of the summary as a table, for notebooks."""
@@ -515,17 +507,12 @@ class Evaluation(Frozen):
             for measure in self.protocol.measures
             if self.protocol.defines(measure)
         )
-        images, detections = (
-            pluralize(self.counts["images"], "image"),
-            pluralize(self.counts["detections"], "detection"),
-        )
-        caption = html.escape(f"{self.protocol.name}, {self.matches.iou_type}: {images}, {detections}")
+        caption = html.escape(f"{self.protocol.name}, {self.matches.iou_type}: {self._rows_in_words()}")
         return f"<table><caption>{caption}</caption><tbody>{rows}</tbody></table>"
+
+    def _rows_in_words(self) -> str:
+        return f"{pluralize(self.counts['images'], 'image')}, {pluralize(self.counts['detections'], 'detection')}"
 
 
 def _shown(value: float) -> str:
     return "undefined" if math.isnan(value) else f"{value:.3f}"
-
-
-def _defined(numbers: Mapping[str, float]) -> dict[str, float | None]:
-    return {key: None if math.isnan(value) else value for key, value in numbers.items()}

@@ -62,9 +62,7 @@ def in_group(categories: Categories, protocol: Protocol, group: str | None) -> n
     if group is None:
         return np.ones(len(categories), np.bool_)
     groups = categories.column(protocol.category_groups)
-    if groups is None:
-        return np.zeros(len(categories), np.bool_)
-    return np.asarray(groups == group)
+    return np.zeros(len(categories), np.bool_) if groups is None else np.asarray(groups == group)
 
 
 def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:

@@ -296,9 +296,7 @@ class MatchTable(Frozen):
         return threshold_bits(sets[:, at], threshold)
 
     def __add__(self, other: MatchTable) -> MatchTable:
-        if not isinstance(other, MatchTable):
-            return NotImplemented
-        return MatchTable.merge([self, other])
+        return MatchTable.merge([self, other]) if isinstance(other, MatchTable) else NotImplemented
 
     @classmethod
     def merge(cls, tables: Iterable[MatchTable], *, duplicates: str = "error", categories: str = "equal") -> MatchTable:

@@ -97,8 +97,7 @@ def pack_table(table: MatchTable, *, compress: bool = False) -> bytes:
     for name, column in table.categories.attributes.items():
         columns[f"categories.attributes.{name}"] = column
     for group, kind in _GROUPS.items():
-        rows = getattr(table, group)
-        if rows is not None:
+        if (rows := getattr(table, group)) is not None:
             present = {name: getattr(rows, name) for name in kind.column_names()}
             columns |= {f"{group}.{name}": _small(column) for name, column in present.items() if column is not None}
     buffer = io.BytesIO()
@@ -156,8 +155,7 @@ def _read(file: BinaryIO, source: str) -> MatchTable:
     try:
         with opened_arrays(file) as archive:
             header = _header(archive)
-            columns = {name: archive[name] for name in archive if name != "header"}
-            return _table(header, columns)
+            return _table(header, {name: archive[name] for name in archive if name != "header"})
     except DatasetError as error:
         raise DatasetError(f"{source}: {error}") from None
     # zipfile raises RuntimeError where damage looks like a later version or a password.

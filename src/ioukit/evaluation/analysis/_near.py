@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._array_types import Floats
 from ioukit._boundary import DetectionColumns, ObjectColumns, PairColumns, SceneColumns, SelectionColumns
 from ioukit._checks import check_threads
 from ioukit.evaluation.matching import rules_of
@@ -59,15 +60,25 @@ def match_again(
     place = np.full(len(table.detections), -1)
     place[chosen] = np.arange(len(chosen))
     wanted = np.flatnonzero(place[near.detection] >= 0)
+    scene = _scene(table, chosen, np.zeros(len(chosen)), np.zeros(len(table.objects)), table.objects.special)
+    pairs = PairColumns(place[near.detection[wanted]], near.object[wanted], near.iou[wanted])
+    columns = _core.match_detections(scene, pairs, rules_of(protocol, None), check_threads(threads))
+    return Rematched(columns["detections"], columns["objects"], columns["pairs"])
+
+
+def _scene(
+    table: MatchTable, chosen: npt.NDArray[np.intp], areas: Floats, object_areas: Floats, special: npt.NDArray[np.uint8]
+) -> SceneColumns:
+    """Some detections of a table in this order, and its objects, as the core reads them; all with other areas."""
     images, categories = (np.arange(count) for count in (len(table.image_ids), len(table.categories)))
-    scene = SceneColumns(
+    return SceneColumns(
         SelectionColumns(images, np.ones(len(images), np.bool_)),
         SelectionColumns(categories, np.ones(len(categories), np.bool_)),
         ObjectColumns(
             image_ids=table.objects.image.astype(np.int64),
             category_ids=table.objects.category.astype(np.int64),
-            areas=np.zeros(len(table.objects)),
-            flags=table.objects.special,
+            areas=object_areas,
+            flags=special,
         ),
         DetectionColumns(
             source="detections",
@@ -75,13 +86,10 @@ def match_again(
             category_ids=table.detections.category[chosen].astype(np.int64),
             scores=table.detections.score[chosen],
             boxes=np.zeros((0, 4)),
-            areas=np.zeros(len(chosen)),
+            areas=areas,
         ),
         verified=None,
     )
-    pairs = PairColumns(place[near.detection[wanted]], near.object[wanted], near.iou[wanted])
-    columns = _core.match_detections(scene, pairs, rules_of(protocol, None), check_threads(threads))
-    return Rematched(columns["detections"], columns["objects"], columns["pairs"])
 
 
 def check_rematch(protocol: Protocol) -> None:
@@ -132,26 +140,9 @@ def table_by_values(
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     pair_order = np.lexsort((near.object, place[near.detection]))
-    images, categories = (np.arange(count) for count in (len(table.image_ids), len(table.categories)))
-    scene = SceneColumns(
-        SelectionColumns(images, np.ones(len(images), np.bool_)),
-        SelectionColumns(categories, np.ones(len(categories), np.bool_)),
-        ObjectColumns(
-            image_ids=objects.image.astype(np.int64),
-            category_ids=objects.category.astype(np.int64),
-            areas=np.ascontiguousarray(object_values, np.float64),
-            flags=objects.special | always,
-        ),
-        DetectionColumns(
-            source="detections",
-            image_ids=detections.image[order].astype(np.int64),
-            category_ids=detections.category[order].astype(np.int64),
-            scores=detections.score[order],
-            boxes=np.zeros((0, 4)),
-            areas=np.where(_ignored_alone(table, main), -np.inf, detection_values)[order],
-        ),
-        verified=None,
-    )
+    areas = np.where(_ignored_alone(table, main), -np.inf, detection_values)[order]
+    object_areas = np.ascontiguousarray(object_values, np.float64)
+    scene = _scene(table, order, areas, object_areas, objects.special | always)
     pairs = PairColumns(place[near.detection[pair_order]], near.object[pair_order], near.iou[pair_order])
     columns = _core.match_detections(scene, pairs, rules_of(protocol, near.least), check_threads(threads))
     rows = order[columns["detections"]["row"]]
@@ -175,5 +166,4 @@ def _ignored_alone(table: MatchTable, area_range: str) -> npt.NDArray[np.bool_]:
     at = table.protocol.position_of_area(area_range)
     paired = np.zeros_like(table.detections.matched[:, at])
     np.bitwise_or.at(paired, table.pairs.detection, table.pairs.matched[:, at])
-    alone: npt.NDArray[np.bool_] = (table.detections.ignored[:, at] & ~paired).any(axis=1) & table.is_within_cap()
-    return alone
+    return (table.detections.ignored[:, at] & ~paired).any(axis=1) & table.is_within_cap()

@@ -89,5 +89,4 @@ def _best(rows: Rows, columns: Rows, weight: Floats) -> Rows:
             before = way[column]
             match[column] = match[before]
             column = before
-    chosen = match[columns + 1] == rows + 1
-    return np.flatnonzero(chosen)
+    return np.flatnonzero(match[columns + 1] == rows + 1)

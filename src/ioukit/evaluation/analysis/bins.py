@@ -98,8 +98,7 @@ class _Binned(NamedTuple):
 
 def _by_id(table: MatchTable, values: Mapping[Any, Any]) -> list[Any]:
     ids = table.objects.id.tolist()
-    missing = [each for each in ids if each not in values]
-    if missing:
+    if missing := [each for each in ids if each not in values]:
         raise KeyError(f"values must have every annotation id of the table; {missing[0]} is missing")
     return [values[each] for each in ids]
 

@@ -167,10 +167,9 @@ def confusion_matrix(
     true = _at(table.objects.category, object_of, background)
     predicted = _at(table.detections.category, dt_of, background)
     size = background + 1
-    counts = np.bincount(true * size + predicted, minlength=size * size).reshape(size, size)
     return ConfusionMatrix(
         table.categories,
-        counts=counts,
+        counts=np.bincount(true * size + predicted, minlength=size * size).reshape(size, size),
         iou_threshold=float(iou_threshold),
         score_threshold=float(score_threshold),
         image_ids=table.image_ids,

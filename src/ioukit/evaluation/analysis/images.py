@@ -81,16 +81,16 @@ def per_image(table: MatchTable, outcomes: Outcomes) -> ImageResults:
         raise ValueError("expected the outcomes of this table, got those of another")
     count = len(table.image_ids)
 
-    def pluralize(image: npt.NDArray[np.uint32], rows: npt.NDArray[Any], **more: Any) -> Any:
+    def counted(image: npt.NDArray[np.uint32], rows: npt.NDArray[Any], **more: Any) -> Any:
         return np.bincount(image[rows], minlength=count, **more)
 
     hits = np.flatnonzero(outcomes.detections == Outcome.TRUE_POSITIVE)
     # IoUs are added in the order of the data, regardless of the category.
     hits = hits[np.argsort(table.detections.row[hits], kind="stable")]
-    tp = pluralize(table.detections.image, hits)
-    fp = pluralize(table.detections.image, outcomes.detections == Outcome.FALSE_POSITIVE)
-    fn = pluralize(table.objects.image, outcomes.objects == Outcome.FALSE_NEGATIVE)
-    total_iou = pluralize(table.detections.image, hits, weights=outcomes.match_iou[hits])
+    tp = counted(table.detections.image, hits)
+    fp = counted(table.detections.image, outcomes.detections == Outcome.FALSE_POSITIVE)
+    fn = counted(table.objects.image, outcomes.objects == Outcome.FALSE_NEGATIVE)
+    total_iou = counted(table.detections.image, hits, weights=outcomes.match_iou[hits])
     return ImageResults(
         image_ids=table.image_ids,
         num_ground_truth=tp + fn,

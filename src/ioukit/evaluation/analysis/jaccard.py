@@ -31,8 +31,7 @@ class JaccardIndices(Frozen):
     def best(self) -> Floats:
         """(K,) the highest mean of each category, which is CrowdDet's JI; NaN where all are."""
         filled = np.where(np.isnan(self.mean), -np.inf, self.mean).max(axis=1, initial=-np.inf)
-        best: Floats = np.where(np.isinf(filled), np.nan, filled)
-        return best
+        return np.where(np.isinf(filled), np.nan, filled)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{best:.4f}" for best in self.best[:3].tolist())

@@ -105,8 +105,7 @@ class ScoreCurve(Frozen):
         Raises:
             ValueError: If ``beta`` is not within [0, 1e100].
         """
-        missed = self.num_ground_truth - self.true_positives
-        return _f_beta(self.true_positives, self.false_positives, missed, beta)
+        return _f_beta(self.true_positives, self.false_positives, self.num_ground_truth - self.true_positives, beta)
 
     @property
     def best(self) -> OperatingPoint:

@@ -46,8 +46,7 @@ class RecallCurves(Frozen):
         rows = np.ascontiguousarray(np.moveaxis(self.recall[:, defined], -1, 0).reshape(len(self.counts), -1))
         if not rows.shape[1]:
             return frozen(np.full(len(self.counts), np.nan))
-        average: Floats = rows.mean(axis=1)
-        return frozen(average)
+        return frozen(rows.mean(axis=1))
 
     @property
     def area(self) -> float:
@@ -180,5 +179,4 @@ def match_proposals(
         cap_scope="image" if old.cap_scope == "image" else "image_and_category",
         area_ranges=(AreaRange(old.main_area, -_UNBOUNDED, _UNBOUNDED),),
     )
-    values = np.zeros(len(table.objects))
-    return table_by_values(table, protocol, values, np.full(len(table), np.nan), threads=threads)
+    return table_by_values(table, protocol, np.zeros(len(table.objects)), np.full(len(table), np.nan), threads=threads)

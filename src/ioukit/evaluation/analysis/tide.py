@@ -233,7 +233,7 @@ def _sort(scene: _Scene, near: NearPairs, most: float, least: float) -> _Errors:
     order = np.lexsort((scene.order[at], -scene.score[at], target[able_rows]))
     able_rows = able_rows[order]
     corrects = np.zeros(len(row), np.bool_)
-    corrects[able_rows[_first_of_run(target[able_rows])]] = True
+    corrects[able_rows[np.diff(target[able_rows], prepend=-1) != 0]] = True
     missed = scene.object_counts & ~scene.object_found
     missed[target[able]] = False
     return _Errors(row, kind, target, corrects, np.flatnonzero(missed))
@@ -293,11 +293,6 @@ def kinds_of_false_positives(
     about = np.where((kind == _LOCALISATION) | (kind == _DUPLICATE), same_object, other_object)
     about[kind == _BACKGROUND] = -1
     return kind, about
-
-
-def _first_of_run(values: Rows) -> Flags:
-    """Whether each value differs from the one before it."""
-    return np.append(np.ones(min(len(values), 1), np.bool_), values[1:] != values[:-1])
 
 
 def _corrected(scene: _Scene, errors: _Errors) -> Iterator[tuple[str, _Scene]]:

@@ -11,10 +11,6 @@ import numpy as np
 from ioukit.evaluation.protocols import PROTOCOLS, Protocol
 
 
-def _no_changes() -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Tool:
     """What is known about the rules of another tool."""
@@ -25,7 +21,7 @@ class Tool:
     """The version or the part of the tool whose rules these are."""
     protocols: Mapping[str, str]
     """The name of the protocol that the tool follows, for each kind of region that it evaluates."""
-    changes: Callable[[], Mapping[str, Any]] = _no_changes
+    changes: Callable[[], Mapping[str, Any]] = dict
     """Makes the fields of the protocol that the tool changes."""
     keys: tuple[tuple[str, str], ...] = ()
     """Names of the tool's numbers, each with its key in the summary here."""

@@ -102,8 +102,7 @@ class GrowingRows:
     def rows(self, images: slice, start: int, end: int) -> Rows:
         """The rows of some images, which are those from `start` to `end`, with boxes in float64."""
         narrow = self._narrow.whole()
-        first = narrow[start : min(end, len(narrow))].astype(np.float64)
-        boxes = convert(first, self.format, "xywh")
+        boxes = convert(narrow[start : min(end, len(narrow))].astype(np.float64), self.format, "xywh")
         if self._wide is not None and end > len(narrow):
             wide = self._wide.whole()[max(start - len(narrow), 0) : end - len(narrow)]
             boxes = np.concatenate([boxes, wide])

@@ -44,12 +44,11 @@ class Settings:
 
     def check_same(self, protocol: Protocol, iou_type: str, near: float | None, what: str) -> None:
         """Raises :class:`ValueError` if matches that were made by other rules cannot be added."""
-        pairs = (
+        for name, mine, its in (
             ("protocol", self.protocol, protocol),
             ("iou_type", self.iou_type, iou_type),
             ("near", self.near, near),
-        )
-        for name, mine, its in pairs:
+        ):
             if mine != its:
                 shown = [value.name if isinstance(value, Protocol) else repr(value) for value in (mine, its)]
                 if shown[0] == shown[1]:  # a protocol from `replace` keeps its name
@@ -211,7 +210,6 @@ def _needs_more_than_boxes(protocol: Protocol) -> bool:
 def _with_categories(ground_truth: GroundTruth, categories: Categories) -> GroundTruth:
     """The ground truth with the categories of the evaluator, which must hold its own."""
     ids = ground_truth.categories.ids
-    unknown = np.flatnonzero(~np.isin(ids, categories.ids))
-    if len(unknown):
+    if len(unknown := np.flatnonzero(~np.isin(ids, categories.ids))):
         refuse("targets: categories", "those of the evaluator", f"the id {int(ids[unknown[0]])}")
     return dataclasses.replace(ground_truth, categories=categories)

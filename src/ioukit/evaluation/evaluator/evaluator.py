@@ -201,8 +201,7 @@ class Evaluator:
         known = self._settings.known
         rows = self._readers[0].rows(predicted, known), self._readers[1].rows(objects, known)
         ids = self._images.ids.of_batch(image_ids, objects, len(objects))
-        running = image_ids is None and "image_id" not in objects[0]
-        self._images.add_rows(ids, *rows, running=running)
+        self._images.add_rows(ids, *rows, running=image_ids is None and "image_id" not in objects[0])
         self._changed()
 
     def _read_by_tools(self, predictions: Sequence[Any]) -> Sequence[Any]:

@@ -103,8 +103,7 @@ def _plain(value: Any, where: str) -> int | str:
     """An id as a Python integer or string."""
     if type(value) is str or (type(value) is int and -(2**63) <= value < 2**63):
         return value
-    host = value if library_of(value) == "numpy" else as_numpy(value)
-    array = np.asarray(host)
+    array = np.asarray(value if library_of(value) == "numpy" else as_numpy(value))
     if array.size != 1 or array.dtype.kind not in "iuU":
         refuse(
             where, "the id of one image, an integer or a string", abbreviate(value) if array.ndim == 0 else f"{array!r}"

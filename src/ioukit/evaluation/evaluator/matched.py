@@ -87,8 +87,7 @@ def numbered_on(table: MatchTable, images: int, objects: int) -> MatchTable:
     if images:
         table = dataclasses.replace(table, image_ids=table.image_ids + images)
     if objects:
-        rows = dataclasses.replace(table.objects, id=table.objects.id + objects)
-        table = dataclasses.replace(table, objects=rows)
+        table = dataclasses.replace(table, objects=dataclasses.replace(table.objects, id=table.objects.id + objects))
     return table
 
 

@@ -66,8 +66,7 @@ class RegionReader(Reader):
         lacks = [value is None or (isinstance(value, Regions) and not isinstance(value, Boxes)) for value in given]
         if not any(lacks):
             return True
-        with_boxes = [at for at, missing in enumerate(lacks) if not missing and len(given[at])]
-        if with_boxes:
+        if with_boxes := [at for at, missing in enumerate(lacks) if not missing and len(given[at])]:
             other = lacks.index(True)
             refuse(f"{self.side}[{with_boxes[0]}]: boxes", f"none, as image {other} has none", "boxes")
         return False
@@ -84,8 +83,7 @@ class RegionReader(Reader):
         for at, value in enumerate(values):
             if type(value).__name__ != self.column:
                 refuse(f"{self.side}[{at}]: boxes", f"{self.column}, as this kind compares", type(value).__name__)
-        kind: Any = type(values[0])
-        return [*found, (kind.concat(values), list(map(len, values)))]
+        return [*found, (type(values[0]).concat(values), list(map(len, values)))]
 
     def _keypoints(self, records: Records) -> Joined | None:
         if self.column != _KEYPOINTS and not (self.column is None and all(_KEYPOINTS in one for one in records)):

@@ -76,7 +76,7 @@ def data_of(
         source="targets",
     )
     found = _boxes(predictions)
-    detections = Detections.from_arrays(
+    return ground_truth, Detections.from_arrays(
         image_ids=np.repeat(images, predictions.counts),
         category_ids=predictions.labels,
         boxes=found,
@@ -86,14 +86,12 @@ def data_of(
         keypoints=predictions.keypoints,
         source="predictions",
     )
-    return ground_truth, detections
 
 
 def _boxes(rows: Rows) -> npt.NDArray[np.float64]:
     """(N, 4) ``[x, y, width, height]``; those around the regions if there are none."""
     if rows.boxes is None:
-        around: Any = rows.regions[0].to_boxes()
-        return np.asarray(around.convert("xywh").numpy(), np.float64)
+        return np.asarray(rows.regions[0].to_boxes().convert("xywh").numpy(), np.float64)
     return np.asarray(convert(rows.boxes.astype(np.float64), rows.format, "xywh"), np.float64)
 
 

@@ -142,8 +142,7 @@ def _read(message: bytes, rank: int) -> State:
     header, _, table = rest.partition(b"\n")
     if kind + b"\n" != _STATE:
         raise DatasetError(f"sync: expected the bytes that process {rank} sent, found others")
-    state = {"header": header.decode(), "table": np.frombuffer(table, np.uint8)}
-    return unpacked_state(state, f"sync: process {rank}")
+    return unpacked_state({"header": header.decode(), "table": np.frombuffer(table, np.uint8)}, f"sync: process {rank}")
 
 
 def gather_by_torch(message: bytes, group: Any) -> list[bytes]:

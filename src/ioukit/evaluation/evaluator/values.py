@@ -139,8 +139,7 @@ def _one_by_one(values: Sequence[Any], member: Member) -> Joined:
         first, second = (f"{device} (image {devices[device]})" for device in tensors[:2])
         refuse(f"{member.side}: {member.name}", "tensors on one device", f"{first} and {second}")
     if not arrays:
-        empty = np.float32 if "f" in member.kinds else np.int64
-        rows = np.zeros((0, *(length or 0 for length in member.tail)), empty)
+        rows = np.zeros((0, *(length or 0 for length in member.tail)), np.float32 if "f" in member.kinds else np.int64)
     else:
         shapes = list(dict.fromkeys(array.shape[1:] for array in arrays))
         if len(shapes) > 1:

@@ -49,16 +49,14 @@ def image_sizes(compared: Comparison) -> tuple[Floats, Floats]:
         stated = np.asarray(dt.attributes[_IMAGE_SIZE], np.float64).reshape(len(dt), 2)
         rows = np.flatnonzero(unknown[found] & ~np.isnan(stated).any(axis=1))
         sizes[found[rows]] = stated[rows]
-        differ = rows[(sizes[found[rows]] != stated[rows]).any(axis=1)]
-        if len(differ):
+        if len(differ := rows[(sizes[found[rows]] != stated[rows]).any(axis=1)]):
             row = differ[0]
             raise DatasetError(
                 f"{dt.source}: detections[{row}].{_IMAGE_SIZE}: expected {sizes[found[row]].tolist()}, as for another "
                 f"detection of image {images.labels[found[row]]}, found {stated[row].tolist()}"
             )
     unknown = np.isnan(sizes).any(axis=1)
-    lacking = np.intersect1d(found[unknown[found]], true[unknown[true]])
-    if len(lacking):
+    if len(lacking := np.intersect1d(found[unknown[found]], true[unknown[true]])):
         raise DatasetError(
             f"{gt.source}: image {images.labels[lacking[0]]}: expected a width and a height, found none: the protocol "
             f"{compared.protocol.name} cuts boxes at the borders of the image. Give the ground truth sizes, or the "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -47,11 +48,7 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
     spread = np.array(sigmas, np.float64)
     if spread.ndim != 1 or not len(spread) or not (spread > 0).all() or not np.isfinite(spread).all():
         raise ValueError(f"sigmas must be positive numbers, one per keypoint, got {list(sigmas)!r}")
-
-    def of_kind(compared: Comparison) -> PairColumns:
-        return columns(compared, name, sigmas)
-
-    return Kind(name, title, of_kind, COCO_KEYPOINTS, keypoint_outlines, COLUMN)
+    return Kind(name, title, partial(columns, name=name, sigmas=sigmas), COCO_KEYPOINTS, keypoint_outlines, COLUMN)
 
 
 def columns(compared: Comparison, name: str = "keypoints", sigmas: Sequence[float] = COCO_SIGMAS) -> PairColumns:
@@ -70,8 +67,12 @@ def columns(compared: Comparison, name: str = "keypoints", sigmas: Sequence[floa
         else np.zeros((0, len(spread), 3))
         for side, array in sides
     )
-    rows, places = _similar(compared, objects, detections, spread, *_comparable(compared, objects, detections))
     gt = compared.ground_truth
+    rows, places = _comparable(compared, objects, detections)
+    # The pairs that may reach the similarity that is needed, by a bound that is cheaper than the similarity.
+    measured = (np.ascontiguousarray(detections), np.ascontiguousarray(objects), gt.boxes, gt.areas, spread)
+    kept = _core.keypoints_may_reach(measured, rows, places, compared.least, compared.threads)
+    rows, places = rows[kept], places[kept]
     overlap = keypoint_similarity(detections, objects, gt.boxes, gt.areas, (rows, places), spread)
     found = overlap > 0
     return PairColumns(rows[found], places[found], overlap[found])
@@ -88,23 +89,10 @@ def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tu
         raise DatasetError(f"{dt.source}: detections[{row}].keypoints: expected numbers, found none")
     if lacks.any():
         alike = dt.category_ids[rows] == gt.category_ids[places]
-        wrong = places[alike & lacks[places]]
-        if len(wrong):
+        if len(wrong := places[alike & lacks[places]]):
             raise DatasetError(f"{gt.source}: annotations[{wrong.min()}].keypoints: expected numbers, found none")
         rows, places = rows[~lacks[places]], places[~lacks[places]]
     return rows, places
-
-
-def _similar(
-    compared: Comparison, objects: Floats, detections: Floats, sigmas: Floats, rows: Rows, places: Rows
-) -> tuple[Rows, Rows]:
-    """The pairs that may reach the similarity that is needed, by a bound that is cheaper than the similarity."""
-    gt = compared.ground_truth
-    points = (np.ascontiguousarray(detections), np.ascontiguousarray(objects))
-    kept = _core.keypoints_may_reach(
-        (*points, gt.boxes, gt.areas, sigmas), rows, places, compared.least, compared.threads
-    )
-    return rows[kept], places[kept]
 
 
 def keypoint_similarity(
@@ -157,5 +145,4 @@ def _beyond(points: Floats, boxes: Floats) -> Floats:
     """(M, P, 2) distance along x and y of each point from a box that is widened by its own sides."""
     place, side = boxes[:, None, :2], boxes[:, None, 2:]
     low, high = place - side, place + side * 2
-    outside: Floats = np.maximum(0.0, low - points) + np.maximum(0.0, points - high)
-    return outside
+    return np.maximum(0.0, low - points) + np.maximum(0.0, points - high)

@@ -226,8 +226,7 @@ def column_of(side: GroundTruth | Detections, name: str, column: str, array: str
     Raises:
         DatasetError: If the side has rows, but no regions of that kind.
     """
-    found = side.regions.get(column)
-    if found is None:
+    if (found := side.regions.get(column)) is None:
         if not len(side):
             return ()
         there = ", ".join(side.regions) or "boxes alone"

@@ -18,8 +18,7 @@ from ioukit.regions.masks import Masks
 
 def mask_outlines(rows: GroundTruth | Detections, ground_truth: GroundTruth) -> Outlines:  # noqa: ARG001
     """The outlines of masks: polygons as they are given, RLE along the sides of the pixels."""
-    masks = rows.regions.get("Masks")
-    if masks is not None:
+    if (masks := rows.regions.get("Masks")) is not None:
         return traced_masks(masks)
     return Outlines(tuple(map(_of_segmentation, rows.regions[SEGMENTATIONS])), filled=True)
 
@@ -44,8 +43,7 @@ def _clockwise(ring: Floats) -> Floats:
 def _of_mask(mask: Masks) -> Outline:
     """The outline of one mask. Only the pixels inside its box are looked at."""
     x1, y1, x2, y2 = mask.to_boxes().numpy()[0].astype(int).tolist()
-    pixels = mask.to_arrays()[0, y1:y2, x1:x2]
-    return Outline(tuple(ring + np.array([x1, y1], np.float64) for ring in traced(pixels)))
+    return Outline(tuple(ring + np.array([x1, y1], np.float64) for ring in traced(mask.to_arrays()[0, y1:y2, x1:x2])))
 
 
 Places = npt.NDArray[np.intp]

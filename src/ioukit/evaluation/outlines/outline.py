@@ -16,10 +16,6 @@ View: TypeAlias = Literal["image", "ground"]
 """``"image"``: pixels, y points down, drawn on the photograph. ``"ground"``: lengths, seen from above, y points up."""
 
 
-def _no_points() -> Floats:
-    return np.zeros((0, 2))
-
-
 @dataclass(frozen=True, eq=False)
 class Outline:
     """How one region is drawn. A region without paths, lines and points is left out."""
@@ -29,7 +25,7 @@ class Outline:
     in the opposite direction."""
     lines: Floats = field(default_factory=lambda: np.zeros((0, 2, 2)))
     """(L, 2, 2) straight lines from one point to another: the edges of a skeleton, or the heading of a vehicle."""
-    points: Floats = field(default_factory=_no_points)
+    points: Floats = field(default_factory=lambda: np.zeros((0, 2)))
     """(P, 2) single points, such as keypoints."""
     hollow: npt.NDArray[np.bool_] | None = None
     """(P,) which points are drawn as small rings, because they are hidden; none of them if ``None``."""

@@ -40,6 +40,5 @@ def _from_above(boxes: Boxes3D) -> Outlines:
     centre, length, yaw = rows[:, :2], rows[:, 3], rows[:, 6]
     forward = np.stack([np.cos(yaw), np.sin(yaw)], axis=1) * length[:, None]
     headings = np.stack([centre, centre + (0.5 + _HEADING) * forward], axis=1)
-    corners = boxes.to_bird_eye().corners()
-    rings = zip(corners, headings, strict=True)
+    rings = zip(boxes.to_bird_eye().corners(), headings, strict=True)
     return Outlines(tuple(Outline((ring,), heading[None]) for ring, heading in rings), view="ground")

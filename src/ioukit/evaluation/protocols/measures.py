@@ -72,6 +72,12 @@ LOG_AVERAGE_MISS_RATE = Measure(
 )
 
 
+def mean_average_precision(line: str) -> Measure:
+    """The only number of some benchmarks: the mean AP over their classes, with its line in the table."""
+    words = "Mean average precision, over {classes} at {thresholds}. 1 is perfect."
+    return Measure("mAP", line=line, headline=True, words=words)
+
+
 class MissRateRule(NamedTuple):
     """How a curve of the miss rate over the false positives per image (FPPI) becomes one number.
 

@@ -5,20 +5,8 @@ from __future__ import annotations
 import math
 
 from ioukit.evaluation.protocols.coco import COCO
-from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.measures import mean_average_precision
 from ioukit.evaluation.protocols.parts import AreaRange, IgnoreRule
-
-
-def _mean(prefix: str) -> tuple[Measure, ...]:
-    return (
-        Measure(
-            "mAP",
-            line=f"{prefix}_Precision/mAP@0.5IOU,{{value:.6f}}",
-            headline=True,
-            words="Mean average precision, over {classes} at {thresholds}. 1 is perfect.",
-        ),
-    )
-
 
 OPEN_IMAGES = COCO.replace(
     name="Open Images",
@@ -31,7 +19,7 @@ OPEN_IMAGES = COCO.replace(
     integral="area",
     precision_epsilon=False,
     without_area="detections_left_out",
-    summary=_mean("OpenImagesV2"),
+    summary=(mean_average_precision("OpenImagesV2_Precision/mAP@0.5IOU,{value:.6f}"),),
     meant_for=("bbox",),
     reference="Kuznetsova et al., IJCV 2020, arXiv:1811.00982; OpenImagesDetectionEvaluator of TensorFlow's models",
 )
@@ -42,7 +30,7 @@ OPEN_IMAGES_CHALLENGE = OPEN_IMAGES.replace(
     name="Open Images Challenge",
     ignored=(IgnoreRule("group_of", over_detection=True, repeated=True, counts_once=True),),
     verified="labelled",
-    summary=_mean("OpenImagesDetectionChallenge"),
+    summary=(mean_average_precision("OpenImagesDetectionChallenge_Precision/mAP@0.5IOU,{value:.6f}"),),
     reference="Open Images Challenge 2018 and 2019; OpenImagesDetectionChallengeEvaluator of TensorFlow's models",
 )
 """The Open Images Challenge, as ``OpenImagesDetectionChallengeEvaluator`` of TensorFlow's models evaluates: the rules

@@ -170,8 +170,7 @@ class MatchRules:
             ValueError: If none is within 1e-9 of it.
         """
         check_number(iou=iou)
-        found = self.find_iou(iou)
-        if found is None:
+        if (found := self.find_iou(iou)) is None:
             known = ", ".join(str(round(threshold, 12)) for threshold in self.iou_thresholds)
             raise ValueError(f"no IoU threshold {iou}; there are {known}")
         return found

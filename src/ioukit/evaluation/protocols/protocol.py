@@ -150,8 +150,7 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
         Raises:
             TypeError, ValueError: If a field does not exist or a value is invalid.
         """
-        unknown = changes.keys() - {field.name for field in dataclasses.fields(self)}
-        if unknown:
+        if unknown := changes.keys() - {field.name for field in dataclasses.fields(self)}:
             raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
         return dataclasses.replace(self, **changes)
 
@@ -184,8 +183,7 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
             TypeError, ValueError: If a field is unknown or missing, or a value is invalid.
         """
         given = dict(fields)
-        known = {field.name for field in dataclasses.fields(cls)}
-        if unknown := given.keys() - known:
+        if unknown := given.keys() - {field.name for field in dataclasses.fields(cls)}:
             raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
         if "ignored" in given:
             given["ignored"] = tuple(IgnoreRule(**rule) for rule in given["ignored"])

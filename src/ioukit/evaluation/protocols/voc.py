@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ioukit.evaluation.protocols.coco import COCO
-from ioukit.evaluation.protocols.measures import Measure
+from ioukit.evaluation.protocols.measures import mean_average_precision
 from ioukit.evaluation.protocols.parts import NO_CAP, AreaRange, IgnoreRule
 from ioukit.evaluation.protocols.protocol import Protocol
 
@@ -25,14 +25,7 @@ VOC2007 = Protocol(
     ignored=(IgnoreRule("difficult", repeated=True),),
     integral="points",
     precision_epsilon=False,
-    summary=(
-        Measure(
-            "mAP",
-            line="Mean AP = {value:.4f}",
-            headline=True,
-            words="Mean average precision, over {classes} at {thresholds}. 1 is perfect.",
-        ),
-    ),
+    summary=(mean_average_precision("Mean AP = {value:.4f}"),),
     reference="Everingham et al., IJCV 2010; voc_eval.py of py-faster-rcnn with use_07_metric=True",
     meant_for=("bbox",),
 )
@@ -52,14 +45,7 @@ under the curve. The Matlab kit of the challenge accepts an IoU of 0.5, too: tha
 ``VOC2012.replace(threshold="at_least")``."""
 
 
-_MEASURES = (
-    Measure(
-        "mAP",
-        line="map: {value:.4f}",
-        headline=True,
-        words="Mean average precision, over {classes} at {thresholds}. 1 is perfect.",
-    ),
-)
+_MEASURES = (mean_average_precision("map: {value:.4f}"),)
 
 DOTA_TASK1 = VOC2007.replace(
     name="DOTA task 1",

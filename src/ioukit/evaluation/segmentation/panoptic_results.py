@@ -147,14 +147,9 @@ class PanopticQuality(Frozen):
         for category, iou in zip(rows.category[rows.is_match].tolist(), rows.iou[rows.is_match].tolist(), strict=True):
             ious[category].append(iou)
         things = self.categories.attributes["isthing"].tolist()
-        named = zip(self.categories.ids.tolist(), self.categories.names, things, strict=True)
-        counted = zip(matched, wrong, missed, map(math.fsum, ious), strict=True)
-        return ClassResults(
-            [
-                PanopticClass(number, name, is_thing, tp, fp, fn, iou_sum)
-                for (number, name, is_thing), (tp, fp, fn, iou_sum) in zip(named, counted, strict=True)
-            ]
-        )
+        ids, names = self.categories.ids.tolist(), self.categories.names
+        numbers = zip(ids, names, things, matched, wrong, missed, map(math.fsum, ious), strict=True)
+        return ClassResults([PanopticClass(*row) for row in numbers])
 
     @cached_property
     def overall(self) -> PanopticAverage:
@@ -174,11 +169,10 @@ class PanopticQuality(Frozen):
     @property
     def summary(self) -> Mapping[str, float]:
         """``PQ``, ``SQ`` and ``RQ`` over all categories, then with ``_things`` and ``_stuff``; NaN if undefined."""
-        groups = {"": self.overall, "_things": self.things, "_stuff": self.stuff}
         return MappingProxyType(
             {
                 f"{key}{group}": value
-                for group, average in groups.items()
+                for group, average in {"": self.overall, "_things": self.things, "_stuff": self.stuff}.items()
                 for key, value in (("PQ", average.pq), ("SQ", average.sq), ("RQ", average.rq))
             }
         )
@@ -201,9 +195,7 @@ class PanopticQuality(Frozen):
 
     def __add__(self, other: PanopticQuality) -> PanopticQuality:
         """The result of the images of both; see :meth:`merge`."""
-        if not isinstance(other, PanopticQuality):
-            return NotImplemented
-        return PanopticQuality.merge([self, other])
+        return PanopticQuality.merge([self, other]) if isinstance(other, PanopticQuality) else NotImplemented
 
     @classmethod
     def merge(cls, parts: Iterable[PanopticQuality], *, duplicates: str = "error") -> PanopticQuality:

@@ -82,9 +82,7 @@ class SemanticIoU(Frozen):
 
     def __add__(self, other: SemanticIoU) -> SemanticIoU:
         """The result of the images of both; see :meth:`merge`."""
-        if not isinstance(other, SemanticIoU):
-            return NotImplemented
-        return SemanticIoU.merge([self, other])
+        return SemanticIoU.merge([self, other]) if isinstance(other, SemanticIoU) else NotImplemented
 
     @classmethod
     def merge(cls, parts: Iterable[SemanticIoU]) -> SemanticIoU:

@@ -113,11 +113,9 @@ _WRITERS: dict[str, Callable[[str, Source, Path], None]] = {"csv": _write_csv, "
 
 def _with_fields(values: Values) -> Values:
     """The values, with texts as fields of a CSV file."""
-    return (
-        values
-        if values.words is None
-        else values._replace(words=[_field(spreadsheet_text(word)) for word in values.words])
-    )
+    if values.words is None:
+        return values
+    return values._replace(words=[_field(spreadsheet_text(word)) for word in values.words])
 
 
 def _field(text: str) -> str:

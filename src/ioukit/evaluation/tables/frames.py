@@ -86,7 +86,7 @@ def _absent(values: Values) -> Any:
 
 def _settings(name: str, source: Source) -> dict[str, Any]:
     """What the numbers of a table depend on, for the schema of files."""
-    settings = {
+    settings: dict[str, Any] = {
         "table": name,
         "protocol": source.matches.protocol.name,
         "iou_type": source.matches.iou_type,
@@ -95,6 +95,5 @@ def _settings(name: str, source: Source) -> dict[str, Any]:
     if TABLES[name].at_point:
         became = source.outcomes
         least = None if became.score_threshold == -np.inf else became.score_threshold
-        point = {"iou_threshold": became.iou_threshold, "area_range": became.area_range, "score_threshold": least}
-        return {**settings, **point}
+        settings |= {"iou_threshold": became.iou_threshold, "area_range": became.area_range, "score_threshold": least}
     return settings

@@ -82,11 +82,10 @@ _CURVE = (
 
 
 def _box(of: str) -> tuple[ResultColumn, ...]:
-    sides = (("x", "Left edge"), ("y", "Top edge"), ("width", "Width"), ("height", "Height"))
     return (
         *(
             ResultColumn(name, "number", f"{words} of the upright box of {of}.", "pixels", True, True)
-            for name, words in sides
+            for name, words in (("x", "Left edge"), ("y", "Top edge"), ("width", "Width"), ("height", "Height"))
         ),
         ResultColumn(
             "area", "number", f"Area of {of}: of its mask where the data has it.", "square pixels", True, True

@@ -40,12 +40,11 @@ def summary_columns(source: Source) -> dict[str, Values]:
     measures = protocol.measures
     areas = [protocol.area_of(measure) for measure in measures]
     caps = [protocol.cap_of(measure) for measure in measures]
-    thresholds = [np.nan if one.iou_threshold is None else one.iou_threshold for one in measures]
     return {
         "measure": _listed([one.key for one in measures]),
         "value": numbers([source.evaluation.summary[one.key] for one in measures]),
         "quantity": _listed([one.quantity for one in measures]),
-        "iou_threshold": numbers(thresholds),
+        "iou_threshold": numbers([np.nan if one.iou_threshold is None else one.iou_threshold for one in measures]),
         "area_range": _listed(areas),
         "max_dets": _caps(np.array(caps, np.int64)),
         "group": texts([one.group or "" for one in measures], np.arange(len(measures)), empty=False),
