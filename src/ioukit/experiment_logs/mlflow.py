@@ -75,12 +75,8 @@ def _is_file_store(uri: str) -> bool:
 
 def _recognises(run: Any) -> bool:
     if isinstance(run, tuple):
-        return len(run) == 2 and _is_client(run[0]) and isinstance(run[1], str)
+        return len(run) == 2 and is_of_class(run[0], "mlflow", "MlflowClient") and isinstance(run[1], str)
     return is_module(run, "mlflow") or is_of_class(run, "mlflow", "Run")
-
-
-def _is_client(value: Any) -> bool:
-    return is_of_class(value, "mlflow", "MlflowClient")
 
 
 def _client_and_id(run: Any) -> tuple[Any, str]:

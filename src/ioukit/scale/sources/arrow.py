@@ -196,8 +196,7 @@ def _pieces(
             schema, about = head(file)
         kinds = {field.name: _kind(field.type) for field in schema}
         if not first:
-            given = _folder_columns(files)
-            folders = {name: whole for name, whole in given.items() if name not in schema.names}
+            folders = {name: whole for name, whole in _folder_columns(files).items() if name not in schema.names}
             names = [*schema.names, *folders]
             wanted = columns_to_read(names, file.path, reading, known)
             image_column = choose_columns(names, file.path, columns=reading.columns, boxes=reading.boxes).roles.get(
