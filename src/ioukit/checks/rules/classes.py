@@ -69,11 +69,7 @@ class _Hits(NamedTuple):
 
 
 def _hits(case: Case) -> _Hits:
-    pairs = case.pairs
-    iou = case.overlaps
-    if not len(iou):
-        empty_ids = np.zeros(0, np.int64)
-        return _Hits(empty_ids, empty_ids, np.zeros(0, np.intp))
+    pairs, iou = case.pairs, case.overlaps
     gt, dt = case.ground_truth, case.detections
     # A detection of the object's own class is preferred: an object that two detections share is no evidence.
     own = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
@@ -221,10 +217,9 @@ def names(case: Case) -> Iterator[Suspicion]:
             examples(unclear),
         )  # fmt: skip
     if case.train is not None:
-        theirs = {_plain(name): name for name in case.train.categories.names}
-        differing = [
-            name for name in gt.categories.names if _plain(name) in theirs and name not in case.train.categories.names
-        ]
+        known = case.train.categories.names
+        theirs = {_plain(name): name for name in known}
+        differing = [name for name in listed if _plain(name) in theirs and name not in known]
         if differing:
             shown = [f"{name} is {theirs[_plain(name)]} in the training set" for name in differing]
             yield Suspicion(

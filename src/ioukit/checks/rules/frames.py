@@ -140,8 +140,7 @@ def _refined(case: Case, mode: str, size: tuple[float, float]) -> tuple[float, f
     with np.errstate(all="ignore"):
         ratios = np.concatenate(edges) / weight
     if mode == "stretch":
-        found_sizes = [_weighted_median(ratios[:, axis], weight[:, axis]) for axis in (0, 1)]
-        return found_sizes[0], found_sizes[1]
+        return _weighted_median(ratios[:, 0], weight[:, 0]), _weighted_median(ratios[:, 1], weight[:, 1])
     both = _weighted_median(ratios.reshape(-1), weight.reshape(-1))
     return both, both
 

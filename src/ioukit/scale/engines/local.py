@@ -172,10 +172,8 @@ class _Run:
         owners = {part: piece for piece, part in self._owned.items()}
         ranges: list[Range] = []
         for one in ranges_of_parts(job, counts, most_rows):
-            if one.part in owners:
-                ranges += [Range(one.part, *images) for images in pieces[owners[one.part]]["matched"]]
-            else:
-                ranges.append(one)
+            matched = pieces[owners[one.part]]["matched"] if one.part in owners else [one[1:]]
+            ranges += [Range(one.part, *images) for images in matched]
         return ranges
 
 

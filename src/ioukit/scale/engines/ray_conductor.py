@@ -337,7 +337,4 @@ class _Run:
                 continue
             runs = self._in_tree(name, combine_runs, [task.results[1 + number] for task in matches], group)
             draws.append(self._tasks.submit(name, draw_of_runs, protocol, group, *runs))
-        drawn: dict[int, Any] = {}
-        for of_group in self._tasks.receipts(draws):
-            drawn |= of_group
-        return drawn
+        return {category: curves for group in self._tasks.receipts(draws) for category, curves in group.items()}
