@@ -81,7 +81,7 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     """Most of the detections are on a few images."""
     gt, dt = real
     often = Detections.concat([dt, *[dt[dt.image_ids == image] for image in gt.images.ids[[3, 30, 50, 97]]] * 30])
-    small = Budget(memory=10**9, batch_rows=400, piece_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6)
+    small = Budget(batch_rows=400, piece_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6)
     monkeypatch.setattr("ioukit.scale.requests.budget_of", lambda *_: small)
     ours = scale.evaluate(gt, often, parts=3, work=tmp_path / "work")
     tables = [TableFile(folder) for folder in (tmp_path / "work" / "tables").iterdir()]

@@ -161,8 +161,7 @@ class Case:
         image = self.object_places[objects]
         counts = per_image[image]
         objects, image, counts = objects[counts > 0], image[counts > 0], counts[counts > 0]
-        ends = np.cumsum(counts)
-        starts = ends - counts
+        starts = np.cumsum(counts) - counts
         begin = np.searchsorted(places[rows], image, side="left")
         at = np.repeat(begin - starts, counts) + np.arange(int(counts.sum()))
         return Pairs(rows[at], np.repeat(objects, counts), np.repeat(image, counts), starts)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 # The ids of COCO's 80 classes; eleven of 1 to 91 were never used.
-_UNUSED = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83, 91}
-COCO_91 = np.array([number for number in range(1, 91) if number not in _UNUSED])
+COCO_91 = np.setdiff1d(np.arange(1, 92), [12, 26, 29, 30, 45, 66, 68, 69, 71, 83, 91])
 """(80,) COCO's ids of its classes, ascending."""
 
 MOST_SHIFTS = 5  # a choice: shifts of 1 are the usual ones, and rarer differences are confusions of classes

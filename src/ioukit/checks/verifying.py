@@ -120,11 +120,8 @@ def explained(
         # Without numbers, the first rule that has a guess: the rules about readings come first.
         cause = max(guesses, key=lambda one: one.gain) if summary else guesses[0]
         assert cause.suspicion.repair is not None
-        after = case.repaired(cause.suspicion.repair)
-        return [
-            cause,
-            *explained(after, after.summary if summary else {}, (*causes, cause.suspicion.repair), combine=combine),
-        ]
+        after, causes = case.repaired(cause.suspicion.repair), (*causes, cause.suspicion.repair)
+        return [cause, *explained(after, after.summary if summary else {}, causes, combine=combine)]
     if not summary or not combine:
         return found
     # A reading that fits, but raises no number on its own: it may with others, such as classes that are wrong, too.
@@ -155,7 +152,7 @@ def _together(
     main = next(iter(summary))
     if not both[main] - without[main] >= suspicion.least_gain:
         return None
-    names = tuple(str(partner) for partner in partners)
+    names = tuple(map(str, partners))
     return [VerifiedSuspicion(suspicion, True, main, without[main], both[main], names), *found]
 
 
@@ -171,9 +168,8 @@ def _judged(
     if repaired is None:
         return VerifiedSuspicion(dataclasses.replace(suspicion, repair=None), harmful, together_with=names)
     after = repaired.summary
-    main = next(iter(before))
     moved = {key: _difference(before[key], after.get(key, _NAN)) for key in before}
-    measure = main
+    measure = main = next(iter(before))
     if abs(moved[main]) < suspicion.least_gain and not suspicion.must_improve:
         measure = max(moved, key=lambda key: abs(moved[key]))
     numbers: tuple[str, float, float] = measure, before[measure], after.get(measure, _NAN)

@@ -52,8 +52,4 @@ def _title_and_series(name: str, otherwise: str) -> tuple[str, str]:
     return (title, series) if title and series else (otherwise, name)
 
 
-def _recognises(run: Any) -> bool:
-    return is_of_class(run, "clearml", "Task")
-
-
-TRACKER = Tracker("ClearML", "a clearml.Task", _recognises, _Channel)
+TRACKER = Tracker("ClearML", "a clearml.Task", lambda run: is_of_class(run, "clearml", "Task"), _Channel)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _REFUSED = r"[^/\w.\- ]"  # a colon, too, which MLflow refuses on Windows
 _LONGEST = 250  # characters of a name
 _MOST = 1000  # metrics of one request
-_FOLDER = "ioukit"  # of the artifacts
 
 
 class _Channel(Channel):
@@ -53,7 +52,7 @@ class _Channel(Channel):
             self.file(name, path)
 
     def file(self, name: str, path: Path) -> None:
-        folders = [_FOLDER, *_allowed(name).split("/")[:-1]]
+        folders = ["ioukit", *_allowed(name).split("/")[:-1]]
         if self._step is not None:
             folders.append(f"step_{self._step}")
         self._client.log_artifact(self._run_id, str(path), "/".join(folders))
@@ -75,12 +74,8 @@ def _is_file_store(uri: str) -> bool:
 
 def _recognises(run: Any) -> bool:
     if isinstance(run, tuple):
-        return len(run) == 2 and _is_client(run[0]) and isinstance(run[1], str)
+        return len(run) == 2 and is_of_class(run[0], "mlflow", "MlflowClient") and isinstance(run[1], str)
     return is_module(run, "mlflow") or is_of_class(run, "mlflow", "Run")
-
-
-def _is_client(value: Any) -> bool:
-    return is_of_class(value, "mlflow", "MlflowClient")
 
 
 def _client_and_id(run: Any) -> tuple[Any, str]:

@@ -180,9 +180,8 @@ class _Sending:
             missing = isinstance(error, ModuleNotFoundError)
             if self.raises and (asked or not missing):
                 raise
-            self.failures.append(
-                str(error) if missing else f"{what} could not be made: {type(error).__name__}: {error}"
-            )
+            reason = "" if missing else f"{what} could not be made: {type(error).__name__}: "
+            self.failures.append(f"{reason}{error}")
 
     @contextlib.contextmanager
     def ending(self, channel: Channel) -> Iterator[None]:

@@ -56,10 +56,8 @@ def _allowed(name: str) -> str:
 
 
 def _recognises(run: Any) -> bool:
-    return any(
-        is_of_class(run, package, "SummaryWriter")
-        for package in ("torch.utils.tensorboard", "tensorboardX", "tensorboard")
-    )
+    packages = ("torch.utils.tensorboard", "tensorboardX", "tensorboard")
+    return any(is_of_class(run, package, "SummaryWriter") for package in packages)
 
 
 TRACKER = Tracker("TensorBoard", "a SummaryWriter of torch.utils.tensorboard or tensorboardX", _recognises, _Channel)

@@ -48,10 +48,6 @@ class _Channel(Channel):
         self._run.log(values, step=self._step, commit=False)
 
 
-def _recognises(run: Any) -> bool:
-    return is_module(run, "wandb") or is_of_class(run, "wandb.sdk", "Run")
-
-
 @contextlib.contextmanager
 def _started(address: str) -> Iterator[Any]:
     wandb = import_extra("wandb", extra="wandb", needed_by="--log-to wandb")
@@ -62,7 +58,7 @@ def _started(address: str) -> Iterator[Any]:
 TRACKER = Tracker(
     "Weights & Biases",
     "a wandb.Run, or the module wandb",
-    _recognises,
+    lambda run: is_module(run, "wandb") or is_of_class(run, "wandb.sdk", "Run"),
     _Channel,
     scheme="wandb",
     started=_started,

@@ -68,8 +68,6 @@ def _bytes(value: Any) -> int:
 class Budget:
     """How much of the data is in memory at a time."""
 
-    memory: int
-    """Bytes that the process may take."""
     batch_rows: int
     """Rows that each thread reads and splits at a time."""
     piece_rows: int
@@ -121,7 +119,6 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
             f"{PROCESS / 1e6:,.0f} MB and the ground truth {1.5 * ground_truth_bytes / 1e6:,.0f} MB"
         )
     return Budget(
-        memory=memory,
         batch_rows=min(MOST_ROWS, int(free / threads / PER_ROW_SPLIT)),
         piece_rows=max(1, int(free / threads / PER_ROW_PIECE)),
         part_rows=min(MOST_ROWS, int(free / threads / PER_ROW_MATCH / 1.5)),

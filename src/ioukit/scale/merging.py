@@ -55,9 +55,7 @@ def _merged(runs: Sequence[Iterator[Run]]) -> Iterator[Run]:
         load(number)
     while True:
         # What follows in a run is at most its last score, so everything above the highest of these is complete.
-        lasts = {
-            number: held.score[-1] for number, held in enumerate(waiting) if held is not None and not ended[number]
-        }
+        lasts = {at: held.score[-1] for at, held in enumerate(waiting) if held is not None and not ended[at]}
         limit = max(lasts.values(), default=-np.inf)
         slab = []
         for number, held in enumerate(waiting):

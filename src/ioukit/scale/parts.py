@@ -53,8 +53,7 @@ class Job:
 
 def edges_of(images: int, parts: int) -> Positions:
     """(P + 1,) the positions at which the parts begin, and the number of images: as equal as possible."""
-    count = max(1, min(parts, images))
-    return np.linspace(0, images, count + 1).astype(np.int64)
+    return np.linspace(0, images, max(1, min(parts, images)) + 1).astype(np.int64)
 
 
 class GroundTruthParts:
@@ -99,7 +98,7 @@ def large_parts(sizes: Sequence[int], most_rows: int) -> list[int]:
 
 def counts_per_image(job: Job, part: int, rows: Any) -> Positions:
     """(n,) how many rows of a part, as :func:`ioukit.scale.stages.split` gives them, each of its images has."""
-    first, end = job.edges[part : part + 2].tolist()
+    first, end = job.images_of(part)
     places = rows.column("place").to_numpy().astype(np.int64)
     return np.bincount(places - first, minlength=end - first)
 
@@ -116,7 +115,7 @@ def ranges_of_parts(job: Job, counts: Mapping[int, Positions], most_rows: int) -
     """
     ranges: list[Range] = []
     for part in range(job.parts):
-        first, end = job.edges[part : part + 2].tolist()
+        first, end = job.images_of(part)
         edges = _edges(np.cumsum(counts[part]), most_rows) if part in counts else [0, end - first]
         ranges += [Range(part, first + one, first + other) for one, other in itertools.pairwise(edges)]
     return ranges
@@ -127,6 +126,5 @@ def _edges(ends: Positions, most_rows: int) -> list[int]:
     edges = [0]
     while edges[-1] < len(ends):
         done = int(ends[edges[-1] - 1]) if edges[-1] else 0
-        fitting = int(np.searchsorted(ends, done + most_rows, side="right"))
-        edges.append(max(fitting, edges[-1] + 1))
+        edges.append(max(int(np.searchsorted(ends, done + most_rows, side="right")), edges[-1] + 1))
     return edges

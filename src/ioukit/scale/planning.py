@@ -133,8 +133,7 @@ def _sample(source: DetectionSource) -> tuple[float, list[Detections]]:
     start, count = time.perf_counter(), len(source.pieces)
     chosen = dict.fromkeys([0, count // 2, count - 1]) if count else {}
     batches = [next(source.pieces[number].read(), None) for number in chosen]
-    seconds = time.perf_counter() - start
-    return seconds, [batch for batch in batches if batch is not None and len(batch)]
+    return time.perf_counter() - start, [batch for batch in batches if batch is not None and len(batch)]
 
 
 def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job, *, split_to_files: bool) -> tuple[float, float]:

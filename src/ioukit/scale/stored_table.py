@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -34,15 +34,12 @@ def joined(tables: Sequence[MatchTable], sources: tuple[int, int]) -> MatchTable
         parts = [getattr(table, group) for table in tables]
         columns = {}
         for name in parts[0].column_names():
-            columns_of_parts = [getattr(part, name) for part in parts]
-            if columns_of_parts[0] is None:
+            found = [getattr(part, name) for part in parts]
+            if found[0] is None:
                 continue
             if name in shifts:
-                columns_of_parts = [
-                    column + column.dtype.type(shift)
-                    for column, shift in zip(columns_of_parts, shifts[name], strict=False)
-                ]
-            columns[name] = np.concatenate(columns_of_parts)
+                found = [one + one.dtype.type(shift) for one, shift in zip(found, shifts[name], strict=False)]
+            columns[name] = np.concatenate(found)
         return dataclasses.replace(parts[0], **columns)
 
     pairs = {"detection": detections, "object": objects}
@@ -126,11 +123,7 @@ class StoredTable(MatchTable):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled with its rows, as an ordinary table: the files may be elsewhere then."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(MatchTable)}
-        return _table, (fields,)
-
-
-def _table(fields: dict[str, Any]) -> MatchTable:
-    return MatchTable(**fields)
+        return partial(MatchTable, **fields), ()
 
 
 def _sum(headers: Sequence[dict[str, Any]], name: str) -> npt.NDArray[np.int64]:

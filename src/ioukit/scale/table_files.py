@@ -159,9 +159,7 @@ def _write(arrow: Any, path: Path, rows: Columns, blocks: Sequence[slice | npt.N
     columns = {name: column if column.ndim > 1 else narrowed(column) for name, column in given.items()}
 
     def batch(block: slice | npt.NDArray[np.int64]) -> Any:
-        taken = [
-            column[block] if isinstance(block, slice) else column.take(block, axis=0) for column in columns.values()
-        ]
+        taken = (one[block] if isinstance(block, slice) else one.take(block, axis=0) for one in columns.values())
         return arrow.record_batch([arrow_array(arrow, column) for column in taken], names=list(columns))
 
     write_batches(path, batch(slice(0, 0)).schema, map(batch, blocks))
@@ -280,8 +278,7 @@ class TableFile:
         header, protocol = self.header, self.protocol
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
-        images = self.folder / "images.npz"
-        with self._reading(), open(images, "rb") as file, opened_arrays(file) as arrays:
+        with self._reading(), open(self.folder / "images.npz", "rb") as file, opened_arrays(file) as arrays:
             listed = dict(arrays)
         groups: dict[str, Any] = {}
         rows = DetectionRows(**self._columns("detections", DetectionRows, shapes))
@@ -314,12 +311,9 @@ class TableFile:
         columns = {}
         for name in kind.column_names():
             if name in table.column_names:
-                parts = [
-                    numpy_column(chunk, COLUMN_TYPES.get(name, np.int64), shapes.get(name, ()))
-                    for chunk in table.column(name).chunks
-                ]
-                empty = np.zeros((0, *shapes.get(name, ())), COLUMN_TYPES.get(name, np.int64))
-                columns[name] = np.concatenate(parts) if parts else empty
+                dtype, shape = COLUMN_TYPES.get(name, np.int64), shapes.get(name, ())
+                parts = [numpy_column(chunk, dtype, shape) for chunk in table.column(name).chunks]
+                columns[name] = np.concatenate(parts) if parts else np.zeros((0, *shape), dtype)
         return columns
 
     def _open(self, group: str, **options: Any) -> Any:

@@ -123,10 +123,7 @@ class WorkFolder:
         for number, piece in enumerate(pieces):
             for batch in range(len(piece["checksums"]) if piece["parts"][part] else 0):
                 path = self._batch(number, batch)
-                with (
-                    self._reading(path),
-                    arrow.ipc.open_file(arrow.OSFile(str(path), "rb")) as reader,
-                ):
+                with self._reading(path), arrow.ipc.open_file(arrow.OSFile(str(path), "rb")) as reader:
                     rows = reader.get_batch(part)
                 if places is not None:
                     place = rows.column("place").to_numpy()

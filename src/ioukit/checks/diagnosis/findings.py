@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get
 import numpy as np
 
 from ioukit._checks import pluralize
-from ioukit._plain_values import plain_values
+from ioukit._plain_values import plain_value, plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,16 +133,12 @@ class Diagnosis(Findings[Finding]):
         return not self.findings
 
     def __str__(self) -> str:
-        found = f"{len(self)} finding{'' if len(self) == 1 else 's'}" if self.findings else "nothing looks wrong"
+        found = pluralize(len(self), "finding") if self.findings else "nothing looks wrong"
         return "\n".join([f"{pluralize(self.num_boxes, self.kind)}: {found}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain values for JSON."""
-        return {
-            "ok": self.ok,
-            "num_boxes": self.num_boxes,
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
+        return {"ok": self.ok, "num_boxes": self.num_boxes, "findings": plain_value(self.findings)}
 
 
 class Collector:
@@ -158,10 +154,9 @@ class Collector:
 
     def state(self, code: Code, severity: Severity, rows: Mask | None, message: str, hint: str) -> None:
         """Adds a finding with this message if a row of (N,) is true, or if it is not about rows at all (None)."""
-        if rows is None:
-            self._found.append(Finding(code, severity, message, hint, ()))
-        elif rows.any():
-            self._found.append(Finding(code, severity, message, hint, tuple(np.flatnonzero(rows).tolist())))
+        if rows is None or rows.any():
+            numbers = () if rows is None else tuple(np.flatnonzero(rows).tolist())
+            self._found.append(Finding(code, severity, message, hint, numbers))
 
     def diagnosis(self) -> Diagnosis:
         """All findings, sorted by severity and then in the order of the rules."""

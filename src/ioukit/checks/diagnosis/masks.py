@@ -74,7 +74,5 @@ def _collect(found: Collector, parts: Parts, readable: Mask, image_size: tuple[f
     found.add("empty_mask", "warning", rows(area == 0), "have no pixel", hint)
     hint = "check whether foreground and background are swapped, or the image was cropped to the object"
     found.add("full_mask", "warning", rows((area == pixels) & (pixels > 0)), "cover their whole image", hint)
-    keys = [
-        (sizes[index].tobytes(), runs[offsets[index] : offsets[index + 1]].tobytes()) for index in range(len(sizes))
-    ]
+    keys = [(sizes[at].tobytes(), runs[offsets[at] : offsets[at + 1]].tobytes()) for at in range(len(sizes))]
     duplicates(found, rows(repeated_keys(keys)))

@@ -90,8 +90,7 @@ def diagnose_boxes3d(boxes: Boxes3D, *, reference: Boxes3D | None = None) -> Dia
     _find_angle_units(found, boxes)
     if reference is not None and len(boxes) and len(reference):
         # Seen from above, the sense can be checked first, because heights do not matter.
-        likely = _find_sense(found, boxes, reference, _best_from_above)
-        _find_z(found, likely, reference)
+        _find_z(found, _find_sense(found, boxes, reference, _best_from_above), reference)
     duplicates(found, repeated_rows(boxes.numpy(), np.ones(len(boxes), np.bool_)))
     return found.diagnosis()
 
@@ -115,8 +114,7 @@ def _find_angle_units(found: Collector, boxes: TurnedBoxes) -> None:
         found.add("degrees", "warning", ~small, "have an angle beyond 2 pi", "pass unit='degrees' if these are degrees")
     elif len(boxes) >= RADIANS_ROWS and small.all() and (boxes.angle % 1 != 0).any():
         says = f"no angle of {len(boxes):,} boxes is beyond 2 pi degrees, and some are not whole numbers"
-        rows = boxes.angle != 0
-        found.state("radians", "warning", rows, says, "pass unit='radians' if these are radians")
+        found.state("radians", "warning", boxes.angle != 0, says, "pass unit='radians' if these are radians")
 
 
 def _check_reference(boxes: Regions, reference: object) -> None:

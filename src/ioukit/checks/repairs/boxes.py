@@ -44,14 +44,15 @@ def sizes_of_rows(data: Data, side: GroundTruth | Detections) -> FloatArray:
     return sizes_at(images, positions_in(images.labels, side.image_labels()))
 
 
-def with_boxes(side: GroundTruth | Detections, boxes: FloatArray) -> GroundTruth | Detections:
-    """The data with other boxes. The areas of ground truth follow if they were those of the boxes."""
-    if isinstance(side, GroundTruth):
-        # A format with other numbers for width and height: areas that the file derived from these are wrong, too.
-        derived = np.isclose(side.areas, side.boxes[:, 2] * side.boxes[:, 3])
-        areas = np.where(derived, boxes[:, 2] * boxes[:, 3], side.areas)
-        return replaced(side, boxes=boxes, areas=areas)
-    return replaced(side, boxes=boxes)
+def _with_boxes(data: Data, side: GroundTruth | Detections, rows: NDArray[np.bool_], boxes: FloatArray) -> Data:
+    """The data with other boxes in some rows. The areas of ground truth follow if they were those of the boxes."""
+    boxes = np.where(rows[:, None], boxes, side.boxes)
+    if not isinstance(side, GroundTruth):
+        return data.with_side(replaced(side, boxes=boxes))
+    # A format with other numbers for width and height: areas that the file derived from these are wrong, too.
+    derived = np.isclose(side.areas, side.boxes[:, 2] * side.boxes[:, 3])
+    areas = np.where(derived, boxes[:, 2] * boxes[:, 3], side.areas)
+    return data.with_side(replaced(side, boxes=boxes, areas=areas))
 
 
 def read_as(data: Data, repair: Repair) -> Data:
@@ -59,9 +60,7 @@ def read_as(data: Data, repair: Repair) -> Data:
     if repair.value not in FORMATS:
         raise repair.wrong_value()
     side = data.of(repair.side)
-    rows = repair.rows(side.image_labels())
-    boxes = np.where(rows[:, None], as_xywh(side.boxes, repair.value), side.boxes)
-    return data.with_side(with_boxes(side, boxes))
+    return _with_boxes(data, side, repair.rows(side.image_labels()), as_xywh(side.boxes, repair.value))
 
 
 def in_pixels(data: Data, repair: Repair) -> Data:
@@ -71,8 +70,7 @@ def in_pixels(data: Data, repair: Repair) -> Data:
     side = data.of(repair.side)
     rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
     _check_sizes(sizes[rows], repair)
-    boxes = np.where(rows[:, None], as_pixels(side.boxes, sizes, repair.value), side.boxes)
-    return data.with_side(with_boxes(side, boxes))
+    return _with_boxes(data, side, rows, as_pixels(side.boxes, sizes, repair.value))
 
 
 def clip(data: Data, repair: Repair) -> Data:
@@ -84,8 +82,7 @@ def clip(data: Data, repair: Repair) -> Data:
     limit = np.where(known[:, None], sizes, np.inf)
     cut = np.concatenate([np.clip(corners[:, :2], 0, limit), np.clip(corners[:, 2:], 0, limit)], axis=1)
     beyond: NDArray[np.bool_] = known & (cut != corners).any(axis=1)
-    boxes = np.where(beyond[:, None], convert(cut, "xyxy", "xywh"), side.boxes)
-    return data.with_side(with_boxes(side, boxes))
+    return _with_boxes(data, side, beyond, convert(cut, "xyxy", "xywh"))
 
 
 def _check_sizes(sizes: FloatArray, repair: Repair) -> None:
@@ -148,7 +145,5 @@ def from_network(data: Data, repair: Repair) -> Data:
     rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
     if mode == "factor":
         sizes = np.ones_like(sizes)  # it does not depend on the size of the image
-    if np.isnan(sizes[rows]).any():
-        raise ValueError(f"repair {str(repair)!r} needs the width and height of the images, and the data lack some")
-    boxes = np.where(rows[:, None], on_image(side.boxes, sizes, mode, (numbers[0], numbers[-1])), side.boxes)
-    return data.with_side(with_boxes(side, boxes))
+    _check_sizes(sizes[rows], repair)
+    return _with_boxes(data, side, rows, on_image(side.boxes, sizes, mode, (numbers[0], numbers[-1])))

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from ioukit.checks.repairs.repair import Data, Repair
@@ -44,10 +42,9 @@ def stems(images: GroundTruth) -> list[dict[str, int]]:
     return [_unique(names) for names in ways]
 
 
-def _unique(names: Iterable[str]) -> dict[str, int]:
-    listed = list(names)
-    times = Counter(listed)
-    return {name: place for place, name in enumerate(listed) if times[name] == 1}
+def _unique(names: list[str]) -> dict[str, int]:
+    times = Counter(names)
+    return {name: place for place, name in enumerate(names) if times[name] == 1}
 
 
 def places_by_stem(gt: GroundTruth, dt: Detections) -> NDArray[np.intp]:
@@ -102,8 +99,7 @@ def only(data: Data, repair: Repair) -> Data:
     if dt is None:
         raise ValueError("there are no detections to compare with")
     if repair.value == "detected-classes":
-        kept = gt.categories.ids[np.isin(gt.categories.ids, dt.category_ids)]
-        ids = kept.tolist()
+        ids = gt.categories.ids[np.isin(gt.categories.ids, dt.category_ids)].tolist()
         return data._replace(ground_truth=gt.filter(categories=ids), detections=dt.filter(categories=ids))
     if repair.value == "detected-images":
         labels = gt.images.labels[np.isin(gt.images.labels, dt.image_labels())]

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ioukit.checks.case import Case
     from ioukit.checks.repairs.repair import Side
     from ioukit.checks.suspicion import Sure
-    from ioukit.datasets import Detections, GroundTruth
     from ioukit.typing import FloatArray
 
 
@@ -79,13 +78,8 @@ def readings(case: Case) -> Iterator[Suspicion]:
     for side in ("detections", "ground_truth"):
         best: tuple[Reading, _Candidate] | None = None
         for candidate in _candidates(case, side):
-            on_detections = side == "detections"
-            overlaps = (
-                case.overlaps_of(candidate.boxes)
-                if on_detections
-                else case.overlaps_of(case.detections.boxes, candidate.boxes)
-            )
-            reading = best_reading(case.overlaps, overlaps, case.pairs)
+            both = (candidate.boxes, None) if side == "detections" else (case.detections.boxes, candidate.boxes)
+            reading = best_reading(case.overlaps, case.overlaps_of(*both), case.pairs)
             if reading is not None and (best is None or reading.gain > best[0].gain):
                 best = reading, candidate
         if best is not None:
@@ -152,12 +146,9 @@ def _suspicion(case: Case, side: Side, reading: Reading, candidate: _Candidate) 
 
 def beyond_image(case: Case) -> Iterator[Suspicion]:
     """Boxes that reach beyond the image, by more than 2 % of its size or a quarter of their own side."""
-    sides: list[tuple[Side, GroundTruth | Detections, FloatArray]] = [
-        ("ground_truth", case.ground_truth, case.object_sizes)
-    ]
-    if case.data.detections is not None:
-        sides.append(("detections", case.data.detections, case.sizes))
-    for side, data, sizes in sides:
+    sides: tuple[Side, ...] = ("ground_truth",) if case.data.detections is None else ("ground_truth", "detections")
+    for side in sides:
+        data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
         low, high = data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]
         over = np.maximum(-low, high - sizes)  # NaN where the size of the image is unknown
         far = (over > FAR_BEYOND * data.boxes[:, 2:]) & (over > BEYOND_PIXELS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit._array_types import Ids
+from ioukit._checks import pluralize
 from ioukit.checks.case import MATCH
 from ioukit.checks.class_ids import conventions, in_words, mapped, mapping_text
 from ioukit.checks.class_ids import other_ids as ids_after
@@ -48,8 +49,7 @@ def unknown(case: Case) -> Iterator[Suspicion]:
     dt, known = case.detections, case.ground_truth.categories.ids
     strange = ~np.isin(dt.category_ids, known)
     if strange.any():
-        ids = np.unique(dt.category_ids[strange])
-        shown = examples(ids.tolist())
+        shown = examples(np.unique(dt.category_ids[strange]).tolist())
         yield Suspicion(
             "classes_only_in_detections", "sure",
             f"{int(strange.sum()):,} of {len(dt):,} detections have a class id that the ground truth does not list",
@@ -69,11 +69,7 @@ class _Hits(NamedTuple):
 
 
 def _hits(case: Case) -> _Hits:
-    pairs = case.pairs
-    iou = case.overlaps
-    if not len(iou):
-        empty_ids = np.zeros(0, np.int64)
-        return _Hits(empty_ids, empty_ids, np.zeros(0, np.intp))
+    pairs, iou = case.pairs, case.overlaps
     gt, dt = case.ground_truth, case.detections
     # A detection of the object's own class is preferred: an object that two detections share is no evidence.
     own = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
@@ -99,21 +95,18 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
         return
     known = case.ground_truth.categories.ids
     now = hits.given == hits.wanted
-    best: tuple[float, str, NDArray[np.bool_]] | None = None
-    for how in conventions(hits.wanted - hits.given):
-        then = ids_after(hits.given, how, known) == hits.wanted
-        gain = float(then.mean() - now.mean())
-        if best is None or gain > best[0]:
-            best = gain, how, then
+    tried = {how: ids_after(hits.given, how, known) == hits.wanted for how in conventions(hits.wanted - hits.given)}
+    how, then = max(tried.items(), key=lambda one: one[1].sum())
+    gain = float(then.mean() - now.mean())
     mapping = _mapping(case, hits)
     if mapping:
-        then = mapped(hits.given, mapping) == hits.wanted
-        gain = float(then.mean() - now.mean())
-        if best is None or gain > best[0] + 0.02:
-            best = gain, mapping_text(mapping), then
-    if best is not None and best[0] > 0 and (best[0] >= BETTER or ">" in best[1]):
-        yield _suspicion(case, hits, best[1], best[2], None)
-        if best[0] >= BETTER:
+        by_mapping = mapped(hits.given, mapping) == hits.wanted
+        more = float(by_mapping.mean() - now.mean())
+        if more > gain + 0.02:
+            gain, how, then = more, mapping_text(mapping), by_mapping
+    if gain >= BETTER or (gain > 0 and ">" in how):
+        yield _suspicion(case, hits, how, then, None)
+        if gain >= BETTER:
             return
     found = _of_some_images(hits, known)
     if found is not None:
@@ -224,10 +217,9 @@ def names(case: Case) -> Iterator[Suspicion]:
             examples(unclear),
         )  # fmt: skip
     if case.train is not None:
-        theirs = {_plain(name): name for name in case.train.categories.names}
-        differing = [
-            name for name in gt.categories.names if _plain(name) in theirs and name not in case.train.categories.names
-        ]
+        known = case.train.categories.names
+        theirs = {_plain(name): name for name in known}
+        differing = [name for name in listed if _plain(name) in theirs and name not in known]
         if differing:
             shown = [f"{name} is {theirs[_plain(name)]} in the training set" for name in differing]
             yield Suspicion(
@@ -319,8 +311,8 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
             total = int((objects > 0).sum())
             yield Suspicion(
                 "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,
-                f"{len(places):,} of {total:,} classes with objects have no detection; they have {lost:,} "
-                f"object{'' if lost == 1 else 's'}",
+                f"{len(places):,} of {total:,} classes with objects have no detection; they have "
+                f"{pluralize(lost, 'object')}",
                 len(places), total, "check that the detector knows these classes, and their ids",
                 examples(shown), repair=Repair("only", "detected-classes") if sure == "likely" else None,
                 must_improve=False,

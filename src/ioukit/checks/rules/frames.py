@@ -67,16 +67,11 @@ def frames(case: Case) -> Iterator[Suspicion]:
         return
     now = case.overlaps_of(case.detections.boxes, pairs=pairs)
     best: _Frame | None = None
-    for mode in MODES:
+    sizes_are_known = not np.isnan(case.sizes[case.places >= 0]).any()
+    for mode in MODES if sizes_are_known else ("factor",):
         for size in _sizes(case, mode):
-            boxes = _boxes(case, mode, size)
-            if boxes is None:
-                continue
-            size = _refined(case, mode, size, boxes)  # noqa: PLW2901 - the same size, more exactly
-            boxes = _boxes(case, mode, size)
-            if boxes is None:
-                continue
-            then = case.overlaps_of(boxes, pairs=pairs)
+            size = _refined(case, mode, size)  # noqa: PLW2901 - the same size, more exactly
+            then = case.overlaps_of(_boxes(case, mode, size), pairs=pairs)
             reading = best_reading(now, then, pairs, fewest_objects=FEWEST_OBJECTS)
             if reading is not None and (best is None or reading.gain > 1.02 * best.reading.gain):
                 best = _Frame(mode, size, reading)
@@ -84,11 +79,9 @@ def frames(case: Case) -> Iterator[Suspicion]:
         yield _suspicion(case, best)
 
 
-def _boxes(case: Case, mode: str, size: tuple[float, float]) -> FloatArray | None:
-    """(N, 4) boxes on the image; ``None`` if sizes of images are unknown."""
+def _boxes(case: Case, mode: str, size: tuple[float, float]) -> FloatArray:
+    """(N, 4) boxes on the image."""
     sizes = np.ones_like(case.sizes) if mode == "factor" else case.sizes
-    if np.isnan(sizes[case.places >= 0]).any():
-        return None
     return on_image(case.detections.boxes, np.nan_to_num(sizes, nan=1.0), mode, size)
 
 
@@ -97,8 +90,6 @@ def _sizes(case: Case, mode: str) -> list[tuple[float, float]]:
     pairs = case.fewer_pairs
     rows, objects, images = pairs.detections, pairs.objects, pairs.images
     image = case.ground_truth.images.sizes[images]
-    if mode != "factor" and np.isnan(image).any():
-        return []
     scale, shift = unit_scales(image, mode)
     found, wanted = case.detections.boxes[rows], case.ground_truth.boxes[objects]
     with np.errstate(all="ignore"):
@@ -108,11 +99,10 @@ def _sizes(case: Case, mode: str) -> list[tuple[float, float]]:
     low, high = (np.log([SMALLEST, LARGEST]) if mode != "factor" else np.log([1 / 16, 16])).tolist()
     agree = np.isfinite(by_side).all(axis=1) & np.isfinite(by_centre).all(axis=1)
     by_side, by_centre = np.where(agree[:, None], by_side, 0), np.where(agree[:, None], by_centre, 0)
+    agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
     if mode == "stretch":
-        agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
         peaks = [_peaks(by_centre[agree, axis], low, high) for axis in (0, 1)]
         return [(wide, tall) for wide in peaks[0][:2] for tall in peaks[1][:2]]
-    agree &= (np.abs(by_side - by_centre) <= SIZES_AGREE).all(axis=1)
     agree &= np.abs(by_centre[:, 0] - by_centre[:, 1]) <= CENTRES_AGREE
     peaks_of_both = _peaks(by_centre[agree].mean(axis=1), low, high)
     return [(size, size) for size in peaks_of_both if mode != "factor" or abs(size - 1) > UNCHANGED]
@@ -134,10 +124,10 @@ def _peaks(votes: FloatArray, low: float, high: float) -> list[float]:
     return peaks
 
 
-def _refined(case: Case, mode: str, size: tuple[float, float], boxes: FloatArray) -> tuple[float, float]:
+def _refined(case: Case, mode: str, size: tuple[float, float]) -> tuple[float, float]:
     """The size by the median over the edges of the pairs that overlap by at least 0.5."""
     pairs = case.fewer_pairs
-    close = case.overlaps_of(boxes, pairs=pairs) >= MATCH
+    close = case.overlaps_of(_boxes(case, mode, size), pairs=pairs) >= MATCH
     if close.sum() < FEWEST_VOTES:
         return size
     rows, objects, images = pairs.detections[close], pairs.objects[close], pairs.images[close]
@@ -146,12 +136,11 @@ def _refined(case: Case, mode: str, size: tuple[float, float], boxes: FloatArray
     found, wanted = case.detections.boxes[rows], case.ground_truth.boxes[objects]
     edges: list[FloatArray] = [found[:, :2], found[:, :2] + found[:, 2:]]
     units = [wanted[:, :2] * scale + shift, (wanted[:, :2] + wanted[:, 2:]) * scale + shift]
-    ratio, weight = np.concatenate(edges), np.concatenate(units)
+    weight = np.concatenate(units)
     with np.errstate(all="ignore"):
-        ratios = ratio / weight
+        ratios = np.concatenate(edges) / weight
     if mode == "stretch":
-        found_sizes = [_weighted_median(ratios[:, axis], weight[:, axis]) for axis in (0, 1)]
-        return found_sizes[0], found_sizes[1]
+        return _weighted_median(ratios[:, 0], weight[:, 0]), _weighted_median(ratios[:, 1], weight[:, 1])
     both = _weighted_median(ratios.reshape(-1), weight.reshape(-1))
     return both, both
 
@@ -176,9 +165,8 @@ def _rounded(case: Case, frame: _Frame) -> tuple[float, float]:
         if any(abs(near - side) > NEAR * side for near, side in zip(size, frame.size, strict=True)):
             continue
         wide, tall = (float(f"{side:.6g}") for side in size)
-        boxes = _boxes(case, frame.mode, (wide, tall))
-        assert boxes is not None  # the same sizes of images as before
-        mean = float(pairs.best(case.overlaps_of(boxes, pairs=pairs))[concerned].mean())
+        overlaps = case.overlaps_of(_boxes(case, frame.mode, (wide, tall)), pairs=pairs)
+        mean = float(pairs.best(overlaps)[concerned].mean())
         if mean > highest + AS_WELL:
             best, highest = (wide, tall), mean
     return best

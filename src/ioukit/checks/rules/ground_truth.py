@@ -53,8 +53,7 @@ def areas(case: Case) -> Iterator[Suspicion]:
             )  # fmt: skip
         return
     larger = (of_boxes > 0) & (gt.areas > LARGER * of_boxes + 1)
-    tiny = (of_boxes > FEWEST) & (gt.areas < 0.05 * of_boxes)
-    wrong = larger | tiny
+    wrong = larger | ((of_boxes > FEWEST) & (gt.areas < 0.05 * of_boxes))
     if wrong.sum() >= max(FEWEST, LEAST_SHARE * len(gt)):
         yield Suspicion(
             "areas_not_of_boxes", "sure",
@@ -104,8 +103,7 @@ def _around_many(case: Case) -> Iterator[Suspicion]:
     small = inner[:, 2] * inner[:, 3] <= 0.25 * outer[:, 2] * outer[:, 3]
     many = np.add.reduceat((inside & small).astype(np.int64), pairs.starts)
     best = pairs.best(np.where(same, case.overlaps, 0.0))
-    objects = pairs.objects[pairs.starts]
-    crowded = objects[(many >= IN_A_CROWD) & (best < 0.5)]
+    crowded = pairs.objects[pairs.starts][(many >= IN_A_CROWD) & (best < 0.5)]
     if len(crowded):
         yield Suspicion(
             "crowds_perhaps_not_marked", "possible",

@@ -212,10 +212,8 @@ def train_images(case: Case) -> Iterator[Suspicion]:
     yield from _found(gt, both, "have the name of an image of the training set", "train_images_by_name")
     folder, train_folder = case.folders
     if folder is not None and train_folder is not None:
-        yield from _found(
-            gt, _same_files(folder, train_folder), "have the bytes of an image of the training set",
-            "train_images_by_content",
-        )  # fmt: skip
+        both = _same_files(folder, train_folder)
+        yield from _found(gt, both, "have the bytes of an image of the training set", "train_images_by_content")
 
 
 def _names(gt: GroundTruth) -> list[str]:

@@ -35,8 +35,7 @@ def duplicates(case: Case) -> Iterator[Suspicion]:
         count = int((~first).sum())
         if not count:
             continue
-        labels = data.image_labels()
-        images, where = np.unique(labels, return_inverse=True)
+        images, where = np.unique(data.image_labels(), return_inverse=True)
         repeated, all_of = np.bincount(where[~first], minlength=len(images)), np.bincount(where)
         whole = images[(repeated > 0) & (2 * repeated >= all_of)]
         of_images = f"; {len(whole):,} images have all their {name} at least twice, as a padded sampler leaves them"
@@ -114,9 +113,8 @@ def _too_strict(
     share = len(lost) / max(1, len(objects))
     if limit > STRICT + 0.01 or len(lost) < FEWEST_PAIRS:
         return
-    sure = share >= CROWDED
     yield Suspicion(
-        "nms_too_strict", "likely" if sure else "possible",
+        "nms_too_strict", "likely" if share >= CROWDED else "possible",
         f"no two detections of one class overlap by more than {limit:.2f}, but {len(lost):,} of {len(objects):,} "
         f"objects ({percent(share, 1)}) overlap another one of their class by more: NMS with a low threshold, or "
         "applied twice, loses them",

@@ -99,8 +99,7 @@ def _unit(case: Case, low: float, high: float) -> Iterator[Suspicion]:
     words = {"percent": "percent", "logits": "logits, before the sigmoid function"}[how]
     images, where = np.unique(dt.image_labels(), return_inverse=True)
     beyond = (dt.scores < 0) | (dt.scores > 1)
-    concerned: NDArray[np.bool_] = np.bincount(where, beyond, minlength=len(images)) > 0
-    some = images[concerned]
+    some = images[np.bincount(where, beyond, minlength=len(images)) > 0]
     count = int(beyond.sum())
     within = f"the scores are between {low:.3g} and {high:.3g}"
     if MIXED <= len(some) <= 0.98 * len(images):

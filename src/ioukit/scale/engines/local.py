@@ -61,8 +61,8 @@ class _Run:
         self._pieces, self._budget = prepared.source.pieces, prepared.budget
         self._objects = GroundTruthParts(gt)
         self._written = set[Path]()  # what was there before is checked once
-        rows = [piece.rows or 0 for piece in self._pieces]
-        self._starts = np.cumsum([0, *rows]).tolist()  # if pieces own parts, they know their rows
+        # If pieces own parts, they know their rows.
+        self._starts = np.cumsum([0, *(piece.rows or 0 for piece in self._pieces)]).tolist()
         more_parts = self._starts[-1] // self._budget.part_rows if self._owned else 0
         self._block_rows = self._budget.block_rows(self._job.parts + more_parts)
 
@@ -138,9 +138,8 @@ class _Run:
 
         def match(place: int) -> TableFile:
             part, first, end = ranges[place]
-            whole = (first, end) == self._job.images_of(part)
-            batches = self._folder.batches(part, pieces, None if whole else (first, end))
-            return self._write(first, end, batches, sources, inner)
+            places = None if (first, end) == self._job.images_of(part) else (first, end)
+            return self._write(first, end, self._folder.batches(part, pieces, places), sources, inner)
 
         return _each(match, range(len(ranges)), self._budget.threads)
 
@@ -173,10 +172,8 @@ class _Run:
         owners = {part: piece for piece, part in self._owned.items()}
         ranges: list[Range] = []
         for one in ranges_of_parts(job, counts, most_rows):
-            if one.part in owners:
-                ranges += [Range(one.part, *images) for images in pieces[owners[one.part]]["matched"]]
-            else:
-                ranges.append(one)
+            matched = pieces[owners[one.part]]["matched"] if one.part in owners else [one[1:]]
+            ranges += [Range(one.part, *images) for images in matched]
         return ranges
 
 

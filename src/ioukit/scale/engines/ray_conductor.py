@@ -204,20 +204,16 @@ class _Run:
         parts: Sequence[PartRows] = ()
         if record is None or self._missing(record):
             record, parts = self._split(record)
+        files = [] if folder is None else [folder.table(one.first, one.end) for one in record.ranges]
         if folder is not None:
             write_whole(folder.path / _INPUT, with_digest(dataclasses.asdict(record)))
-            tables_of_ranges = [folder.table(one.first, one.end) for one in record.ranges]
-            self._check([table for table in tables_of_ranges if table.folder.is_dir()])
+            self._check([table for table in files if table.folder.is_dir()])
         matches = self._match(record, parts) if parts else []
         del parts
         headers = self._tasks.receipts(matches)
-        tables: list[TableFile | Kept]
-        if folder is None:
-            tables = [
-                Kept(header, task.results[0], self._job.protocol) for header, task in zip(headers, matches, strict=True)
-            ]
-        else:
-            tables = [folder.table(one.first, one.end) for one in record.ranges]
+        tables: Sequence[TableFile | Kept] = files or [
+            Kept(header, task.results[0], self._job.protocol) for header, task in zip(headers, matches, strict=True)
+        ]
         sources = (len(gt), record.rows)
         return Outcome(
             tables=tuple(tables),
@@ -341,7 +337,4 @@ class _Run:
                 continue
             runs = self._in_tree(name, combine_runs, [task.results[1 + number] for task in matches], group)
             draws.append(self._tasks.submit(name, draw_of_runs, protocol, group, *runs))
-        drawn: dict[int, Any] = {}
-        for of_group in self._tasks.receipts(draws):
-            drawn |= of_group
-        return drawn
+        return {category: curves for group in self._tasks.receipts(draws) for category, curves in group.items()}

@@ -67,7 +67,7 @@ def count_step(job: Job, large: Sequence[int], *packed: Bytes) -> tuple[list[Cou
     """
     counts = []
     for part, stream in zip(large, packed, strict=True):
-        first, end = job.edges[part : part + 2].tolist()
+        first, end = job.images_of(part)
         of_part = np.zeros(end - first, np.int64)
         for _, rows in _unpacked([stream], [0], named_part(job, part)):
             of_part += counts_per_image(job, part, rows)

@@ -200,7 +200,7 @@ class Tasks:
                 for number in sorted(waiting[receipt] for receipt in {*ended, *more}):
                     task = tasks[number]
                     found[number] = value_of(self._ray, task.receipt, task.name, _LOST)
-                    del waiting[tasks[number].receipt]
+                    del waiting[task.receipt]
         except BaseException as error:
             # Other errors do not wait: a task that is asked to end does so between two calls of the core.
             self.cancel(at_once=isinstance(error, TimeoutError | KeyboardInterrupt))
@@ -260,9 +260,7 @@ def _in_our_words(ray: Any, error: BaseException, name: str, lost: str) -> Excep
         return OSError(errno.ENOSPC, f"{name}: the object store of a node of Ray is full, and so is its disk: {said}")
     if isinstance(error, errors.RayTaskError):
         return RuntimeError(f"{name}: {said}")
-    if isinstance(error, errors.RayError):
-        return ConnectionError(f"{name}: {lost}: {said}")
-    return None
+    return ConnectionError(f"{name}: {lost}: {said}") if isinstance(error, errors.RayError) else None
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -196,8 +196,7 @@ def _pieces(
             schema, about = head(file)
         kinds = {field.name: _kind(field.type) for field in schema}
         if not first:
-            given = _folder_columns(files)
-            folders = {name: whole for name, whole in given.items() if name not in schema.names}
+            folders = {name: whole for name, whole in _folder_columns(files).items() if name not in schema.names}
             names = [*schema.names, *folders]
             wanted = columns_to_read(names, file.path, reading, known)
             image_column = choose_columns(names, file.path, columns=reading.columns, boxes=reading.boxes).roles.get(
@@ -270,10 +269,9 @@ def _folder_columns(files: Sequence[FilePlace]) -> dict[str, bool]:
         if [name for name, _ in file.partition] != names:
             expected = "/".join(f"{name}=..." for name in names) or "no folders with names such as camera=3"
             raise DatasetError(f"{file.path}: expected folders as those of {files[0].path}: {expected}")
+    whole = re.compile(r"-?\d{1,18}")
     values = {name: {dict(file.partition)[name] for file in files} - {None} for name in names}
-    return {
-        name: bool(of) and all(re.fullmatch(r"-?\d{1,18}", value or "") for value in of) for name, of in values.items()
-    }
+    return {name: bool(of) and all(whole.fullmatch(value or "") for value in of) for name, of in values.items()}
 
 
 def _with_folder_columns(

@@ -9,6 +9,7 @@ piece, which is unpacked into a temporary file while it is read.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gzip
 import itertools
 import os
@@ -63,11 +64,7 @@ class CsvPiece(Piece):
     reading: Reading
 
     def _batches(self, names: KnownNames) -> Iterator[Detections]:
-        text = self._text()
-
-        def table_of(numbers: Collection[str]) -> Table:
-            return self._table(text, self.columns, numbers)
-
+        table_of = functools.partial(self._table, self._text(), self.columns)
         return batches_of(detections_of_text(table_of, self.columns, self.reading, names), self.batch_rows)
 
     def table(self, name: str) -> Table:
@@ -223,13 +220,12 @@ class UnpackedPiece(Piece):
     @classmethod
     def of(cls, file: FilePlace, opener: Any, reading: Reading, cut: Cut) -> UnpackedPiece:
         """The only piece of a file."""
-        packed = file.path.lower().endswith(".gz")
         return cls(
             name=file.path,
             bytes=file.size,
             rows=None,
             batch_rows=cut.batch_rows,
-            row_bytes=_PACKED_ROW_BYTES if packed else 60,
+            row_bytes=_PACKED_ROW_BYTES if file.path.lower().endswith(".gz") else 60,
             file=file,
             opener=opener,
             reading=reading,

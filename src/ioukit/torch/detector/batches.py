@@ -87,8 +87,7 @@ class Samples(Dataset[Sample]):
         rng = np.random.default_rng([self.seed, epoch, number])
         augmentation = self.augmentation
         if rng.random() < augmentation.mosaic:
-            others = rng.integers(len(self.data), size=3).tolist()
-            sample = self._mosaic([number, *others], rng)
+            sample = self._mosaic([number, *rng.integers(len(self.data), size=3).tolist()], rng)
         else:
             sample = self._place(number, rng)
         if rng.random() < augmentation.flip:
@@ -118,9 +117,8 @@ class Samples(Dataset[Sample]):
         for number, (left, top, right, bottom) in zip(numbers, quarters, strict=True):
             record = self.data.records[number]
             pixels = open_image(record.path)
-            scale = (
-                _between(rng, self.augmentation.scale) * min(width / pixels.shape[1], height / pixels.shape[0]) * 0.7
-            )
+            factor = _between(rng, self.augmentation.scale)
+            scale = factor * min(width / pixels.shape[1], height / pixels.shape[0]) * 0.7
             room = np.array([right - left, bottom - top]) - scale * np.array(pixels.shape[1::-1])
             corner = np.array([left, top]) + room * rng.uniform(0, 1, 2)
             paste(canvas[top:bottom, left:right], pixels, scale, corner - (left, top))
@@ -145,11 +143,10 @@ def paste(
     high = np.minimum(np.rint(corner + scale * np.array(pixels.shape[1::-1])).astype(int), (width, height))
     if (high <= low).any():
         return
+    size = tuple((high - low).tolist())
     window = np.concatenate([(low - corner) / scale, (high - corner) / scale])
     window = window.clip(0, np.tile(pixels.shape[1::-1], 2))
-    part = image.fromarray(pixels).resize(
-        tuple((high - low).tolist()), image.Resampling.BILINEAR, tuple(window.tolist())
-    )
+    part = image.fromarray(pixels).resize(size, image.Resampling.BILINEAR, tuple(window.tolist()))
     canvas[low[1] : high[1], low[0] : high[0]] = np.asarray(part)
 
 

@@ -144,8 +144,7 @@ def _layer(
     layer: Section, number: int, channels: list[int], strides: list[int]
 ) -> tuple[nn.Module, int, int, list[int]]:
     """A layer, its channels, its stride, and the layers that it reads in addition to the one before."""
-    before, stride = channels[-1], strides[-1]
-    kind = layer.kind
+    before, stride, kind = channels[-1], strides[-1], layer.kind
     if kind == "convolutional":
         step = layer.integer("stride", 1)
         return _convolution(layer, before, step), layer.integer("filters"), stride * step, []
@@ -195,9 +194,8 @@ class _MaxPool(nn.Module):
         self.size, self.step = size, step
 
     def forward(self, x: Tensor) -> Tensor:
-        missing = self.size - 1
-        low = missing // 2
-        padded = functional.pad(x, (low, missing - low, low, missing - low), value=float("-inf"))
+        low, high = (self.size - 1) // 2, self.size // 2
+        padded = functional.pad(x, (low, high, low, high), value=float("-inf"))
         return functional.max_pool2d(padded, self.size, self.step)
 
 

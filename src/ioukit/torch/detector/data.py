@@ -172,10 +172,8 @@ def read_coco_data(
                 f"{annotations}: annotation {gt.ids[row]}: box {gt.boxes[row].tolist()} has no area or reaches out of "
                 f"the image of {size[0]} x {size[1]}",
             )
-        kept = ~outside
-        image_id = int(gt.images.ids[number])
-        labels = classes[rows][kept].astype(np.int64)
-        records.append(Record(path, size, inside[kept].astype(np.float32), labels, image_id))
+        boxes, labels = inside[~outside].astype(np.float32), classes[rows][~outside].astype(np.int64)
+        records.append(Record(path, size, boxes, labels, int(gt.images.ids[number])))
     if not records:
         raise DatasetError(f"{annotations}: no image can be used")
     return Data(tuple(records), gt.categories.names, gt, dict(problems.counts), problems.first)

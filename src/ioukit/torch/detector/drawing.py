@@ -34,8 +34,7 @@ def draw(result: Result) -> Pixels:
     image, image_draw, font = (
         import_extra(f"PIL.{name}", extra="torch", needed_by="drawing") for name in ("Image", "ImageDraw", "ImageFont")
     )
-    pixels = result.image if isinstance(result.image, np.ndarray) else open_image(result.image)
-    canvas = image.fromarray(pixels)
+    canvas = image.fromarray(result.image if isinstance(result.image, np.ndarray) else open_image(result.image))
     pen = image_draw.Draw(canvas)
     line = max(2, round(min(result.size) / 200))
     letters = font.load_default(max(11, round(min(result.size) / 32)))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ioukit._optional import import_extra
 from ioukit._output import whole_file
-from ioukit.torch.detector.decoding import Predictions, decode
+from ioukit.torch.detector.decoding import decode
 from ioukit.torch.detector.model import STRIDES, YOLO
 
 
@@ -21,7 +21,7 @@ class _Exported(nn.Module):
         self.model = model
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:  # (B, 3, H, W) -> (B, P, 4), (B, P, K)
-        predictions: Predictions = decode(self.model(images), self.model.config)
+        predictions = decode(self.model(images), self.model.config)
         return predictions.boxes, predictions.scores
 
 

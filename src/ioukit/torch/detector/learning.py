@@ -240,11 +240,9 @@ class Learning(nn.Module):
             assignment = assigner(predicted, Objects(batch.boxes[rows], batch.labels[rows]))
             objects, prediction = assignment.pairs.to(boxes.device).unbind(dim=1)
             ignore[number] = assignment.ignore
-            score = (
-                torch.ones(len(prediction), device=boxes.device)
-                if assignment.scores is None
-                else assignment.scores.to(boxes.device).float()[prediction]
-            )
+            score = torch.ones(len(prediction), device=boxes.device)
+            if assignment.scores is not None:
+                score = assignment.scores.to(boxes.device).float()[prediction]
             parts.append((torch.full_like(prediction, number), prediction, rows[objects], score))
         if not parts:
             none = torch.zeros(0, dtype=torch.int64, device=boxes.device)

@@ -83,8 +83,7 @@ class Config:
     @staticmethod
     def from_dict(values: dict[str, Any]) -> Config:
         """The config that `to_dict` described; lists become tuples, because JSON has no tuples."""
-        tuples = {name: _tuples(value) for name, value in values.items()}
-        return Config(**tuples)
+        return Config(**{name: _tuples(value) for name, value in values.items()})
 
 
 def _tuples(value: Any) -> Any:
@@ -201,13 +200,9 @@ class AnchorHead(nn.Module):
             bias[:, 4:] = -4.6  # sigmoid(-4.6) = 0.01
 
     def forward(self, features: list[Tensor]) -> AnchorMaps:
-        maps = []
-        for scale, x in zip(self.scales, features, strict=True):
-            raw = scale(x)  # (B, A * (5 + K), h, w)
-            batch, _, rows, columns = raw.shape
-            split = raw.view(batch, self.anchors, self.values, rows, columns)
-            maps.append(split.permute(0, 1, 3, 4, 2))  # (B, A, h, w, 5 + K)
-        return AnchorMaps(maps)
+        raw = [scale(x) for scale, x in zip(self.scales, features, strict=True)]  # (B, A * (5 + K), h, w) each
+        split = (one.unflatten(1, (self.anchors, self.values)) for one in raw)
+        return AnchorMaps([one.permute(0, 1, 3, 4, 2) for one in split])  # (B, A, h, w, 5 + K) each
 
 
 @dataclass(frozen=True)

@@ -115,9 +115,8 @@ def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
     """The detections of a network on a data set, for evaluation: those with a score of at least 0.001."""
     columns: dict[str, list[Any]] = {"image_ids": [], "category_ids": [], "boxes": [], "scores": []}
     categories = data.ground_truth.categories.ids
-    results = predict(
-        model, [record.path for record in data.records], score_threshold=0.001, iou_threshold=0.6, batch=batch
-    )
+    paths = [record.path for record in data.records]
+    results = predict(model, paths, score_threshold=0.001, iou_threshold=0.6, batch=batch)
     for record, result in zip(data.records, results, strict=True):
         columns["image_ids"].append(np.full(len(result.boxes), record.image_id))
         columns["category_ids"].append(categories[result.boxes.cls])

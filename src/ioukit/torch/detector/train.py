@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -262,9 +262,8 @@ class Run:
             start = time.perf_counter()
             self._learn(network, on_step)
             last = self.epoch + 1 == self.settings.epochs
-            evaluation = None
-            if self.first and (last or (self.epoch + 1) % self.settings.evaluate_every == 0):
-                evaluation = self.evaluate()
+            wanted = self.first and (last or (self.epoch + 1) % self.settings.evaluate_every == 0)
+            evaluation = self.evaluate() if wanted else None
             self.seconds += time.perf_counter() - start
             row = self._close_epoch(evaluation)
             if on_epoch is not None and self.first:
@@ -277,8 +276,7 @@ class Run:
     def evaluate(self) -> Evaluation:
         """The evaluation of the running mean of the weights on the held-out images, with COCO's protocol."""
         found = detections_of(self.mean.model, self.held_out, batch=self.settings.batch)
-        images = [record.image_id for record in self.held_out.records]
-        return evaluate(self.held_out.ground_truth, found, images=images)
+        return evaluate(self.held_out.ground_truth, found, images=[one.image_id for one in self.held_out.records])
 
     def _learn(self, network: nn.Module, on_step: OnStep | None) -> None:
         """Runs the remaining steps of one epoch."""
@@ -416,12 +414,9 @@ def _start_from(given: YOLO, model: YOLO) -> None:
     try:
         model.load_state_dict(given.state_dict())
     except RuntimeError:
-        names = [one.name for one in fields(Config) if one.name not in ("names", "image_size")]
-        differ = [
-            f"{name} {getattr(given.config, name)!r}, not {getattr(model.config, name)!r}"
-            for name in names
-            if getattr(given.config, name) != getattr(model.config, name)
-        ]
+        theirs, own = vars(given.config), vars(model.config)
+        shapes = [name for name in own if name not in ("names", "image_size")]
+        differ = [f"{name} {theirs[name]!r}, not {own[name]!r}" for name in shapes if theirs[name] != own[name]]
         raise ValueError(f"start_from is a network of another shape: it has {'; '.join(differ)}") from None
 
 

@@ -164,14 +164,8 @@ class WIoULoss(nn.Module):
         if not 0 <= momentum <= 1:
             raise ValueError(f"momentum must be within [0, 1], got {momentum}")
         self.momentum = momentum
-        self.options: dict[str, Any] = {
-            "version": version,
-            "gamma": gamma,
-            "alpha": alpha,
-            "delta": delta,
-            "format": format,
-            "reduction": reduction,
-        }
+        self.options: dict[str, Any] = {"version": version, "gamma": gamma, "alpha": alpha, "delta": delta}
+        self.options |= {"format": format, "reduction": reduction}
         self.register_buffer("running_mean", torch.ones((), dtype=torch.float64))
 
     def forward(self, pred: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:

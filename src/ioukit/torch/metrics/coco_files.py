@@ -79,10 +79,9 @@ def _side(columns: dict[str, npt.NDArray[Any]], name: str) -> Side:
     for key in ("boxes", "scores", "given_areas"):
         column = found[key]
         found[key] = None if column is None else column.astype(np.float64)
-    parts = [columns.get(f"{name}.{key}") for key in ("runs", "offsets", "sizes")]
+    runs, offsets, sizes = (columns.get(f"{name}.{key}") for key in ("runs", "offsets", "sizes"))
     masks = None
-    if parts[0] is not None:
-        runs, offsets, sizes = parts
+    if runs is not None:
         masks = Masks._trusted(runs, np.asarray(offsets, np.int64), sizes)  # type: ignore[arg-type]
     return Side(**found, masks=masks)  # type: ignore[arg-type]
 
@@ -174,11 +173,10 @@ def _per_image(
 ) -> list[dict[str, torch.Tensor]]:
     order = np.argsort(image_ids, kind="stable")
     starts, ends = (np.searchsorted(image_ids[order], wanted, side=side) for side in ("left", "right"))
-    items = []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        rows = order[start:end]
-        items.append({name: _tensor(column, rows) for name, column in columns.items()})
-    return items
+    return [
+        {name: _tensor(column, order[start:end]) for name, column in columns.items()}
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
 
 
 def _tensor(column: Any, rows: npt.NDArray[np.intp]) -> torch.Tensor:

@@ -103,10 +103,10 @@ def detection_side(preds: Sequence[Mapping[str, Any]], kinds: Sequence[str], box
     """
     side = _side(preds, kinds, box_format, "preds")
     for at, item in enumerate(preds):
-        if not item["scores"].is_floating_point() and item["scores"].numel():
-            found = item["scores"].dtype
+        dtype = item["scores"].dtype
+        if not dtype.is_floating_point and item["scores"].numel():
             raise ValueError(
-                f"Invalid input score of sample {at}, element 0 (expected value of type float, got {found})"
+                f"Invalid input score of sample {at}, element 0 (expected value of type float, got {dtype})"
             )
         _check_flat(item, "scores", at, "score")
     scores = _joined([item["scores"] for item in preds]).double().numpy()

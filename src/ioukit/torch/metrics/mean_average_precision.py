@@ -294,7 +294,6 @@ class MeanAveragePrecision(Metric):
                 f"highest scores count on an image ({many:,} images of this batch have more). The argument "
                 "`max_detection_thresholds` sets the number; `warn_on_many_detections = False` of the metric turns "
                 "this warning off.",
-                UserWarning,
                 stacklevel=4,
             )
         for name, side in (("preds", detections), ("target", targets)):
@@ -302,7 +301,6 @@ class MeanAveragePrecision(Metric):
                 warnings.warn(
                     f"{name}: {inverted:,} of {len(side):,} boxes have a negative side, and overlap nothing. Is "
                     f"box_format={self.box_format!r} right?",
-                    UserWarning,
                     stacklevel=4,
                 )
 

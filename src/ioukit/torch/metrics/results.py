@@ -96,18 +96,16 @@ def results(images: MatchedImages | None, arguments: Arguments) -> dict[str, Any
                 found[f"{prefix}{name}"] = torch.from_numpy(values)
         per_class = _per_class(images, at, arrays, arguments)
         found[f"{prefix}map_per_class"], found[f"{prefix}mar_{caps[-1]}_per_class"] = per_class
-    labels = () if images is None else images.labels
-    found["classes"] = torch.tensor(labels, dtype=torch.int32)
+    found["classes"] = torch.tensor(() if images is None else images.labels, dtype=torch.int32)
     return found
 
 
 def _keys(caps: Sequence[int]) -> list[str]:
-    sizes = list(_SIZES)
     return [
         *("map", "map_50", "map_75"),
-        *(f"map_{size}" for size in sizes),
+        *(f"map_{size}" for size in _SIZES),
         *(f"mar_{cap}" for cap in caps),
-        *(f"mar_{size}" for size in sizes),
+        *(f"mar_{size}" for size in _SIZES),
     ]
 
 

@@ -66,13 +66,8 @@ def _without(side: Side, left_out: npt.NDArray[np.bool_]) -> Side:
     kept = np.flatnonzero(~np.repeat(left_out, side.counts))
     assert side.masks is not None
     assert side.scores is not None
-    return Side(
-        counts=np.where(left_out, 0, side.counts),
-        labels=side.labels[kept],
-        boxes=None,
-        masks=side.masks[kept],
-        scores=side.scores[kept],
-    )
+    counts = np.where(left_out, 0, side.counts)
+    return Side(counts, side.labels[kept], boxes=None, masks=side.masks[kept], scores=side.scores[kept])
 
 
 def _scene(
@@ -169,10 +164,7 @@ def merged(streams: Sequence[Sequence[npt.NDArray[np.uint8]]], arguments: Argume
             tables[at].append(table)
     with_predictions, with_targets = np.sum([header["present"] for header in headers], axis=0).tolist()
     return MatchedImages(
-        tuple(MatchTable.merge(each) for each in tables),
-        tuple(labels.tolist()),
-        with_predictions,
-        with_targets,
+        tuple(MatchTable.merge(each) for each in tables), tuple(labels.tolist()), with_predictions, with_targets
     )
 
 
