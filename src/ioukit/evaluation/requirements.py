@@ -109,5 +109,5 @@ def check_requirements(evaluation: Evaluation, requirements: Iterable[Requiremen
         if requirement.metric not in known:
             summary = ", ".join(one for one in known if "/" not in one)
             every = f"choose from {summary}, or the same of a class, as in {next(iter(known))}/NAME"
-            raise ValueError(f"there is no metric {requirement.metric!r}{suggest(requirement.metric, known, every)}")
+            raise ValueError(f"there is no metric {requirement.metric!r}{suggest(requirement.metric, known, every, 1)}")
     return tuple(RequirementResult(requirement, known[requirement.metric]) for requirement in wanted)
