@@ -427,7 +427,7 @@ def _fractions(
 ) -> npt.NDArray[np.float64]:
     """(N, 4) corners x1, y1, x2, y2 in fractions of the image."""
     sizes = images.sizes[positions]
-    unknown: npt.NDArray[np.bool_] = np.isnan(sizes).any(axis=1)
+    unknown = np.asarray(np.isnan(sizes).any(axis=1))
     corners = np.hstack([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]])
     far = unknown & ((corners < -1) | (corners > 2)).any(axis=1)
     if far.any():
