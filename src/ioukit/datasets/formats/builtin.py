@@ -23,12 +23,12 @@ FOLDER = "/"
 _HERE = "ioukit.datasets.formats"
 
 
-def _recogniser(module: str, suffixes: tuple[str, ...]) -> Callable[[Path], bool]:
-    """Asks ``recognises`` of a module about the paths that may have the format. A pipe can be read only once."""
+def _recogniser(module: str, suffixes: tuple[str, ...], name: str = "recognises") -> Callable[[Path], bool]:
+    """Asks a function of a module about the paths that may have the format. A pipe can be read only once."""
 
     def recognises(path: Path) -> bool:
         suffix = FOLDER if path.is_dir() else path.suffix.lower() if path.is_file() else None
-        return suffix in suffixes and bool(Later(f"{_HERE}.{module}:recognises")(path))
+        return suffix in suffixes and bool(Later(f"{_HERE}.{module}:{name}")(path))
 
     return recognises
 
@@ -41,7 +41,7 @@ def _row(
     recognises: Callable[[Path], bool] | None = None,
     **fields: Any,
 ) -> Format:
-    """A format whose functions are in the module of its name.
+    """A format whose functions are in the module of its name. To read detections, it needs the ground truth.
 
     Args:
         name: The name; the module has underscores in the place of hyphens.
@@ -55,7 +55,13 @@ def _row(
     for function in functions:
         verb, _, kind = function.partition("_")
         fields[function] = Later(f"{_HERE}.{module}:{'_'.join(filter(None, (verb, module, kind)))}")
-    return Format(name=name, title=title, recognises=recognises or _recogniser(module, suffixes), **fields)
+    return Format(
+        name=name,
+        title=title,
+        recognises=recognises or _recogniser(module, suffixes),
+        needs_ground_truth="read_detections" in functions,
+        **fields,
+    )
 
 
 _PANOPTIC = OTHER_JSON["coco-panoptic"]
@@ -74,19 +80,18 @@ def _is_coco(path: Path) -> bool:
 
 def _is_panoptic(path: Path) -> bool:
     """Whether a JSON file has segments near its start or its end."""
-    if path.suffix.lower() != ".json":
-        return False
-    return bool(_PANOPTIC.search(first_bytes(path)) or _PANOPTIC.search(last_bytes(path)))
+    return path.suffix.lower() == ".json" and any(_PANOPTIC.search(look(path)) for look in (first_bytes, last_bytes))
 
 
 def _table_rows() -> tuple[Format, ...]:
     """The three kinds of files with tables, which one module reads."""
+    suffixes = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
     kinds = (("csv", "CSV", ".csv"), ("parquet", "Parquet", ".parquet"), ("arrow", "Arrow (Feather)", ".arrow"))
     return tuple(
         Format(
             name=name,
             title=f"{title} tables with a row per object and named columns",
-            recognises=_recogniser_of_file(f"recognises_{name}"),
+            recognises=_recogniser("tables", suffixes, f"recognises_{name}"),
             read=Later(f"{_HERE}.tables:read_table"),
             read_detections=Later(f"{_HERE}.tables:read_table_detections"),
             needs_ground_truth=True,
@@ -97,11 +102,6 @@ def _table_rows() -> tuple[Format, ...]:
         )
         for name, title, suffix in kinds
     )
-
-
-def _recogniser_of_file(name: str) -> Callable[[Path], bool]:
-    suffixes = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
-    return lambda path: path.suffix.lower() in suffixes and bool(Later(f"{_HERE}.tables:{name}")(path))
 
 
 BUILTIN = (
@@ -134,7 +134,6 @@ BUILTIN = (
         "CrowdHuman's .odgt: a record per line and image, with gtboxes or dtboxes",
         *("read", "read_detections", "write", "write_detections"),
         recognises=lambda path: path.suffix.lower() == ".odgt" and not path.is_dir(),
-        needs_ground_truth=True,
         suffix=".odgt",
         detections_suffix=".odgt",
     ),
@@ -155,14 +154,12 @@ BUILTIN = (
         "Pascal VOC's folder of XML files, or its results comp4_det_test_<class>.txt",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".xml", ".txt", FOLDER),
-        needs_ground_truth=True,
     ),
     _row(
         "createml",
         "Create ML's JSON: a list of images with annotations, boxes by their centres; or detections with confidence",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".json", FOLDER),
-        needs_ground_truth=True,
         suffix=".json",
         detections_suffix=".json",
     ),
@@ -190,7 +187,6 @@ BUILTIN = (
         "Scalabel's and BDD100K's JSON: frames with labels, or a folder of such files; or detections with scores",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".json", FOLDER),
-        needs_ground_truth=True,
         suffix=".json",
         detections_suffix=".json",
     ),
@@ -206,14 +202,12 @@ BUILTIN = (
         "a folder of text files in KITTI's format: labels, or results with scores",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(FOLDER,),
-        needs_ground_truth=True,
     ),
     _row(
         "open-images",
         "Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".csv", FOLDER),
-        needs_ground_truth=True,
         detections_suffix=".csv",
     ),
     *_table_rows(),
@@ -222,35 +216,30 @@ BUILTIN = (
         "DOTA's text files: labelTxt folders with four points per line, or a file of results per class",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(FOLDER,),
-        needs_ground_truth=True,
     ),
     _row(
         "mot",
         "MOTChallenge's text files: sequences with gt/gt.txt or det/det.txt",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".txt", FOLDER),
-        needs_ground_truth=True,
     ),
     _row(
         "wider-face",
         "WIDER FACE's lists of faces (wider_face_split), or results: a folder per event with a text file per image",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".txt", FOLDER),
-        needs_ground_truth=True,
     ),
     _row(
         "padilla",
         "a folder of text files of Object-Detection-Metrics: class, perhaps a score, and a box in pixels",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(FOLDER,),
-        needs_ground_truth=True,
     ),
     _row(
         "yolo",
         "YOLO's data.yaml with folders of images and labels, or a folder of text files with detections",
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".yaml", ".yml", ".data", FOLDER),
-        needs_ground_truth=True,
     ),
 )
 """The formats, in the order in which a path is compared with them."""

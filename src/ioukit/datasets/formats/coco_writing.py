@@ -38,7 +38,6 @@ _LVIS_LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 _PACKING = 6  # of 9: as gzip's own command
 _AT_ONCE = 4096  # records that are one piece of text in memory
 _HOLDS_ALL = Holds(
-    regions=frozenset({SEGMENTATIONS, KEYPOINTS}),
     flags=None,
     attributes=None,
     image_attributes=None,
@@ -114,16 +113,18 @@ def write_coco_detections(
         )
     images = dt.image_ids if ground_truth is None else dt.image_ids_in(ground_truth.images)
     from_masks = _is_from_masks(dt)
-    notes = _lost(dt, Holds(regions=_regions_held(dt), attributes=None, areas=from_masks))
+    notes = _lost(dt, Holds(attributes=None, areas=from_masks))
     if dt.image_keys is not None:
         notes.append(f"ids of images as text ({len(dt.image_keys):,}): they are numbers, those of the ground truth")
-    members: list[tuple[str, Iterable[str]]] = [("image_id", map(str, images.tolist()))]
-    members.append(("category_id", map(str, dt.category_ids.tolist())))
-    if not from_masks:
-        members.append(("bbox", _box_texts(dt.boxes)))
-    members.append(("score", map(repr, dt.scores.tolist())))
-    members += _optional(("segmentation", _segmentation_texts(dt)), ("keypoints", _keypoint_texts(dt)))
-    members += _optional(("attributes", _attribute_texts(dt.attributes, {}, len(dt))))
+    members = _present(
+        ("image_id", map(str, images.tolist())),
+        ("category_id", map(str, dt.category_ids.tolist())),
+        ("bbox", None if from_masks else _box_texts(dt.boxes)),
+        ("score", map(repr, dt.scores.tolist())),
+        ("segmentation", _segmentation_texts(dt)),
+        ("keypoints", _keypoint_texts(dt)),
+        ("attributes", _attribute_texts(dt.attributes, {}, len(dt))),
+    )
     with _opened(path, name) as file:
         if name.lower().endswith(_LINES):
             _write_joined(file, (f"{record}\n" for record in _records(members)), "")
@@ -145,18 +146,19 @@ def _write_ground_truth(gt: GroundTruth, path: Path, name: str, *, lvis: bool) -
     notes = _lost(gt, _HOLDS_ALL) + _lost_keys(gt.images)
     if lvis and (crowds := int(gt.crowd.sum())):
         notes.append(f"flag crowd of {crowds:,} objects: LVIS has no crowds, and they are ignored")
-    members: list[tuple[str, Iterable[str]]] = [
+    keypoints = _keypoint_texts(gt)
+    members = _present(
         ("id", map(str, gt.ids.tolist())),
         ("image_id", map(str, gt.image_ids.tolist())),
         ("category_id", map(str, gt.category_ids.tolist())),
         ("bbox", _box_texts(gt.boxes)),
         ("area", map(repr, gt.areas.tolist())),
         ("ignore" if lvis else "iscrowd", map(str, ignored.astype(np.int64).tolist())),
-    ]
-    members += _optional(("segmentation", _segmentation_texts(gt)))
-    if (points := _keypoint_texts(gt)) is not None:
-        members += [("keypoints", points), ("num_keypoints", map(str, _keypoint_counts(gt)))]
-    members += _optional(("attributes", _attribute_texts(gt.attributes, others, len(gt))))
+        ("segmentation", _segmentation_texts(gt)),
+        ("keypoints", keypoints),
+        ("num_keypoints", None if keypoints is None else map(str, _keypoint_counts(gt))),
+        ("attributes", _attribute_texts(gt.attributes, others, len(gt))),
+    )
     with _opened(path, name) as file:
         file.write('{"images":')
         _write_array(file, _image_records(gt.images, in_lists))
@@ -170,9 +172,8 @@ def _write_ground_truth(gt: GroundTruth, path: Path, name: str, *, lvis: bool) -
 
 def _regions_held(data: GroundTruth | Detections) -> frozenset[str]:
     """The kinds of regions that are written: one set of shapes only if there are no segmentations."""
-    drawn = next((kind for kind in _DRAWN if kind in data.regions), None)
-    held = {SEGMENTATIONS, KEYPOINTS} | ({drawn} if drawn and SEGMENTATIONS not in data.regions else set())
-    return frozenset(held)
+    drawn = [kind for kind in _DRAWN if kind in data.regions and SEGMENTATIONS not in data.regions]
+    return frozenset({SEGMENTATIONS, KEYPOINTS, *drawn[:1]})
 
 
 def _lost(data: GroundTruth | Detections, holds: Holds) -> list[str]:
@@ -211,7 +212,7 @@ def _is_from_masks(dt: Detections) -> bool:
     return np.array_equal(boxes, dt.boxes) and np.array_equal(areas, dt.areas)
 
 
-def _optional(*members: tuple[str, list[str] | None]) -> list[tuple[str, Iterable[str]]]:
+def _present(*members: tuple[str, Iterable[str] | None]) -> list[tuple[str, Iterable[str]]]:
     return [(name, texts) for name, texts in members if texts is not None]
 
 
@@ -227,8 +228,7 @@ def _records(members: Sequence[tuple[str, Iterable[str]]]) -> Iterator[str]:
 
 
 def _image_records(images: Images, lists: Sequence[str]) -> Iterator[str]:
-    labels = images.labels.tolist()
-    sizes = images.sizes.tolist()
+    labels, sizes = images.labels.tolist(), images.sizes.tolist()
     further = {name: column for name, column in images.attributes.items() if name not in lists}
     attributes = _attribute_texts(further, {}, len(images)) or [""] * len(images)
     listed: dict[str, Any] = {name: images.attributes.get(name) for name in lists}

@@ -145,12 +145,11 @@ def _label(annotation: Any, where: str) -> str:
 
 def _box(annotation: Any, where: str) -> list[float]:
     coordinates = member(annotation, "coordinates", dict, where)
-    values = []
-    for spellings in _SIDES:
-        name = next((one for one in spellings if one in coordinates), spellings[0])
-        lowest = -FARTHEST if name in ("x", "y") else 0.0
-        values.append(to_number(coordinates.get(name), f"{where}.coordinates.{name}", lowest=lowest))
-    cx, cy, width, height = values
+    names = [next((one for one in spellings if one in coordinates), spellings[0]) for spellings in _SIDES]
+    cx, cy, width, height = (
+        to_number(coordinates.get(name), f"{where}.coordinates.{name}", lowest=lowest)
+        for name, lowest in zip(names, (-FARTHEST, -FARTHEST, 0.0, 0.0), strict=True)
+    )
     return [cx - width / 2, cy - height / 2, width, height]
 
 

@@ -18,7 +18,7 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE
+from ioukit.datasets.formats.objects import to_size
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, member, numbers, parse_json_line, refuse, to_number
 from ioukit.datasets.formats.written_names import image_stems
@@ -247,12 +247,10 @@ def _line(where: str, content: bytes, key: str) -> _Line:
     image, boxes = member(record, "ID", str, f"{where}: record"), member(record, key, list, f"{where}: record")
     if not image or "\0" in image or image != image.encode(errors="ignore").decode():
         refuse(f"{where}: record.ID", "the name of an image", abbreviate(image))
-    if record.get("width") is None and record.get("height") is None:
-        return _Line(where, image, UNKNOWN_SIZE, boxes)
-    width, height = (to_number(record.get(name), f"{where}: record.{name}", text=False) for name in ("width", "height"))
-    if min(width, height) <= 0:
-        refuse(where, "a width and a height above 0", f"{width:g} and {height:g}")
-    return _Line(where, image, (width, height), boxes)
+    size = to_size(record.get, f"{where}: record.", text=False)
+    if min(size) <= 0:
+        refuse(where, "a width and a height above 0", f"{size[0]:g} and {size[1]:g}")
+    return _Line(where, image, size, boxes)
 
 
 def _objects(line: _Line, box: str, problems: Problems) -> Iterator[tuple[list[float], bool, float]]:

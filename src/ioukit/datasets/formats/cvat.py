@@ -17,7 +17,7 @@ import numpy as np
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects, to_size
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     read_xml,
@@ -106,7 +106,7 @@ def read_cvat(
     for at, element in enumerate(root.findall("image")):
         where = f"{file}: image[{at}]"
         with objects.record("bad image"):
-            size = _sides(element, where)
+            size = to_size(element.get, f"{where}.", lowest=1)
             image = objects.image(element.get("name", ""), f"{where}.name", size=size)
             for number, shape in enumerate(element):
                 reader.take(shape, element, image, size, f"{where}: {shape.tag}[{number}]", {})
@@ -162,39 +162,26 @@ def _frame_name(frame: int) -> str:
 
 def _frames(root: Element, file: str) -> range:
     """The frames that the file says there are; none if it does not say so, or contradicts itself."""
-    given = {name: next(root.iter(name), None) for name in ("size", "start_frame", "stop_frame", "frame_filter")}
-    values = [
-        None if found is None else to_number(found.text, f"{file}: <{name}>", lowest=0, whole=True)
-        for name, found in given.items()
-        if name != "frame_filter"
-    ]
-    size, start, stop = (None if value is None else int(value) for value in values)
+    found = {name: next(root.iter(name), None) for name in ("size", "start_frame", "stop_frame")}
+    size, start, stop = (
+        None if one is None else int(to_number(one.text, f"{file}: <{name}>", lowest=0, whole=True))
+        for name, one in found.items()
+    )
     if size is None or size > _MOST_FRAMES:
         return range(0)
-    step = 1
-    if given["frame_filter"] is not None and (
-        found := re.fullmatch(r"step=(\d{1,9})", given["frame_filter"].text or "")
-    ):
-        step = max(int(found[1]), 1)
+    chosen = re.fullmatch(r"step=(\d{1,9})", next((one.text or "" for one in root.iter("frame_filter")), ""))
+    step = max(int(chosen[1]), 1) if chosen else 1
     start = start or 0
     frames = range(start, start + size * step if stop is None else stop + 1, step)
     return frames if len(frames) == size else range(0)
 
 
 def _original_size(element: Element, file: str) -> Size:
-    sides = [element.find(name) for name in ("width", "height")]
-    where = f"{file}: <original_size>"
     width, height = (
-        to_number(None if side is None else side.text, f"{where}.{name}", lowest=1)
-        for name, side in zip(("width", "height"), sides, strict=True)
+        to_number(element.findtext(name) or None, f"{file}: <original_size>.{name}", lowest=1)
+        for name in ("width", "height")
     )
     return width, height
-
-
-def _sides(image: Element, where: str) -> Size:
-    if image.get("width") is None and image.get("height") is None:
-        return UNKNOWN_SIZE
-    return _number(image, "width", where, lowest=1), _number(image, "height", where, lowest=1)
 
 
 def _number(element: Element, name: str, where: str, **limits: Any) -> float:
@@ -256,15 +243,10 @@ class _Reader:
                 regions = drawn.regions
             if self.turned:
                 regions["rotated"] = drawn.rotated or drawn_shapes.turned_rectangle(drawn.box, 0).rotated
-            flags, attributes = self._details(shape, label, where)
+            own_flags, own_attributes = self._details(shape, label, where)
+            flags, attributes = details.get("flags", {}) | own_flags, details.get("attributes", {}) | own_attributes
             self.objects.add(
-                image,
-                label,
-                drawn.box,
-                area=drawn.area,
-                flags={**details.get("flags", {}), **flags},
-                attributes={**details.get("attributes", {}), **attributes},
-                regions=regions,
+                image, label, drawn.box, area=drawn.area, flags=flags, attributes=attributes, regions=regions
             )
 
     def _details(self, shape: Element, label: str, where: str) -> tuple[dict[str, bool], dict[str, float | str]]:
@@ -325,10 +307,6 @@ def _box(shape: Element, _: Size, where: str) -> Drawn:
     return drawn_shapes.turned_rectangle(box, _number(shape, "rotation", where))
 
 
-def _polygon(shape: Element, _: Size, where: str) -> Drawn:
-    return drawn_shapes.polygon(_points(shape, where), f"{where}.points")
-
-
 def _ellipse(shape: Element, _: Size, where: str) -> Drawn:
     centre = [_number(shape, name, where) for name in ("cx", "cy")]
     radii = [_number(shape, name, where, lowest=0) for name in ("rx", "ry")]
@@ -349,7 +327,7 @@ def _mask(shape: Element, size: Size, where: str) -> Drawn:
 
 _SHAPES: Mapping[str, Callable[[Element, Size, str], Drawn]] = {
     "box": _box,
-    "polygon": _polygon,
+    "polygon": lambda shape, _, where: drawn_shapes.polygon(_points(shape, where), f"{where}.points"),
     "ellipse": _ellipse,
     "mask": _mask,
 }
@@ -530,12 +508,11 @@ class _Writer:
 
     def notes(self) -> list[str]:
         """What was lost while shapes were written."""
-        made = []
-        if self.without_keypoints:
-            made.append(f"keypoints of {self.without_keypoints:,} objects, whose boxes are not those around them")
-        if self.moved:
-            made.append(f"boxes of {self.moved:,} objects: those around their keypoints or rotated boxes remain")
-        return made
+        losses = (
+            (self.without_keypoints, "keypoints of {:,} objects, whose boxes are not those around them"),
+            (self.moved, "boxes of {:,} objects: those around their keypoints or rotated boxes remain"),
+        )
+        return [note.format(count) for count, note in losses if count]
 
 
 def _keypoints(gt: GroundTruth) -> Any:

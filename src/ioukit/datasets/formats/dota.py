@@ -108,10 +108,9 @@ def read_dota(
     root = Path(path) if split is None else inside(Path(path), split, os.fspath(path))
     objects = Objects(path, on_invalid)
     found: list[tuple[int, _Object]] = []
-    folders = _label_folders(root)
     if split is not None and not root.is_dir():
         refuse(os.fspath(path), f"a folder {split}", "none")
-    for folder in folders:
+    for folder in _label_folders(root):
         pictures = _pictures(folder if images is None else Path(images), beside=images is None and folder != root)
         files = files_in(folder, "*.txt", "a folder of text files with labels")
         listed = [file for file in files if file.stem in pictures]
@@ -245,11 +244,10 @@ def write_dota_detections(
     for image, category, score, point in rows:
         texts[category].append(f"{stems[image]} {' '.join(map(shorter, (score, *point)))}\n")
     for number, lines in texts.items():
-        if set(words[number]) & set("/\\\0"):
-            refuse(
-                ground_truth.source, "names of classes that can be part of names of files", abbreviate(words[number])
-            )
-        (path / f"Task{task}_{words[number]}.txt").write_text("".join(lines), encoding="utf-8")
+        word = words[number]
+        if set(word) & set("/\\\0"):
+            refuse(ground_truth.source, "names of classes that can be part of names of files", abbreviate(word))
+        (path / f"Task{task}_{word}.txt").write_text("".join(lines), encoding="utf-8")
     holds = Holds(regions=kept, areas=True)
     return [*left_out_columns(dt, holds), *other_areas(dt, kept), *partly_kept(dt, kept), *changes, *blanks]
 
@@ -281,8 +279,7 @@ def _labels_in(folder: Path) -> Path | None:
         return folder / _LABELS
     versions = sorted(child for child in folder.glob(f"{_LABELS}*") if child.is_dir())
     if len(versions) > 1:
-        names = " or ".join(str(version) for version in versions)
-        refuse(str(folder), "one folder of labels", f"several: choose {names}")
+        refuse(str(folder), "one folder of labels", f"several: choose {' or '.join(map(str, versions))}")
     return versions[0] if versions else None
 
 
@@ -330,14 +327,10 @@ def _add(objects: Objects, found: Sequence[tuple[int, _Object]]) -> None:
             xs, ys = line.values[::2], line.values[1::2]
             if not four_points and (xs[0] > xs[1] or ys[0] > ys[1]):
                 refuse(line.where, "xmax and ymax of at least xmin and ymin", " ".join(map(shorter, line.values)))
-            objects.add(
-                image,
-                line.category,
-                (min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)),
-                score=line.score,
-                flags=None if line.difficult is None else {"difficult": line.difficult},
-                regions={"rotated": rotated[row], "segmentations": [list(line.values)]} if four_points else None,
-            )
+            box = (min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
+            flags = None if line.difficult is None else {"difficult": line.difficult}
+            regions = {"rotated": rotated[row], "segmentations": [list(line.values)]} if four_points else None
+            objects.add(image, line.category, box, score=line.score, flags=flags, regions=regions)
     if count := int((~is_rectangle).sum()):
         objects.notes.append(
             f"{count:,} of {len(found):,} quadrilaterals are not rectangles: their rotated boxes are the smallest ones "
@@ -415,16 +408,12 @@ def _are_rectangles(points: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
 def points_of_objects(data: GroundTruth | Detections) -> tuple[npt.NDArray[np.float64], frozenset[str]]:
     """(N, 8) the four points of each object, and the kinds of regions that they come from."""
     low, high = data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]
-    points = np.stack(
-        [low[:, 0], low[:, 1], high[:, 0], low[:, 1], high[:, 0], high[:, 1], low[:, 0], high[:, 1]], axis=1
-    )
+    points = np.hstack([low, high])[:, [0, 1, 2, 1, 2, 3, 0, 3]]
     kept = set()
-    rotated = data.regions.get("RotatedBoxes")
-    if rotated is not None:
+    if (rotated := data.regions.get("RotatedBoxes")) is not None:
         kept.add("RotatedBoxes")
         points = rotated.corners().reshape(-1, 8)
-    four = _four_points(data.segmentations)
-    if four:
+    if four := _four_points(data.segmentations):
         kept.add("segmentations")
         points[list(four)] = list(four.values())
     return points, frozenset(kept)

@@ -129,8 +129,7 @@ def mask(part: npt.NDArray[np.bool_], corner: Sequence[int], image: Point, where
     columns, rows = np.nonzero(part.T)  # column by column, as COCO counts
     if not len(rows):
         refuse(where, "a mask with at least one pixel", "none")
-    left, top = corner
-    image_width, image_height = int(image[0]), int(image[1])
+    (left, top), (image_width, image_height) = corner, map(int, image)
     places = (columns + left) * image_height + rows + top
     ends = np.flatnonzero(np.diff(places) != 1)
     first, last = places[np.append(0, ends + 1)], places[np.append(ends, len(places) - 1)] + 1

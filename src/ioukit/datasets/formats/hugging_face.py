@@ -109,8 +109,7 @@ class _Rows:
         """Add the objects of an image."""
         width, height = _size(image)
         of_image = {"image_id": image.get("image_id", at), "image_width": width, "image_height": height}
-        name = image.get("file_name", image.get("filename"))
-        if name is not None:
+        if (name := image.get("file_name", image.get("filename"))) is not None:
             of_image["file_name"] = name
         for number, one in enumerate(objects or [{}]):
             spelled = _spelled(one)
@@ -162,11 +161,10 @@ def _listed(found: Any, at: int) -> list[Mapping[str, Any]]:
         return []
     if isinstance(found, Mapping):
         columns = {name: list(values) for name, values in found.items() if values is not None}
-        lengths = {name: len(values) for name, values in columns.items()}
-        if len(set(lengths.values())) > 1:
-            refuse(where, "lists of one length", ", ".join(f"{name}: {length}" for name, length in lengths.items()))
-        count = next(iter(lengths.values()), 0)
-        return [{name: values[row] for name, values in columns.items()} for row in range(count)]
+        if len(set(map(len, columns.values()))) > 1:
+            lengths = ", ".join(f"{name}: {len(values)}" for name, values in columns.items())
+            refuse(where, "lists of one length", lengths)
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if isinstance(found, str | bytes) or not isinstance(found, Sequence):
         refuse(where, "a list of objects, or a mapping of lists", type(found).__name__)
     if wrong := next((one for one in found if not isinstance(one, Mapping)), None):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
+from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.known_names import ImageFinder, required
@@ -89,10 +89,11 @@ def read_kitti(
     for image, file in enumerate(files):
         lines.read(file, image)
     stems = [file.stem for file in files]
-    values, dont_care = lines.array(), [names[place] == _DONT_CARE for place in lines.types]
+    positions, types, values, in_space = lines.columns()
+    dont_care = [names[place] == _DONT_CARE for place in types.tolist()]
     gt = GroundTruth.from_arrays(
-        image_ids=np.array(stems or [""], np.str_)[np.array(lines.images, np.int64)],
-        category_ids=np.array(lines.types, np.int64) + 1,
+        image_ids=np.array(stems or [""], np.str_)[positions],
+        category_ids=types + 1,
         boxes=_pixels(values),
         areas=_pixels(values)[:, 2:].prod(axis=1),
         images=np.array(stems, np.str_),
@@ -100,7 +101,7 @@ def read_kitti(
         categories=dict(enumerate(names, start=1)),
         # A crowd of a category without detections changes no number of another protocol.
         flags={"dont_care": dont_care, "crowd": dont_care},
-        regions=_boxes_in_space(values, lines.sizes),
+        regions=_boxes_in_space(values, in_space),
         attributes={
             "truncated": values[:, 0],
             "occluded": values[:, 1].astype(np.int64),
@@ -134,9 +135,8 @@ def read_kitti_detections(
             expected and what came.
         OSError: If a file cannot be read.
     """
-    check_on_invalid(on_invalid)
-    ground_truth = required(ground_truth, path)
     problems = Problems.of(on_invalid)
+    ground_truth = required(ground_truth, path)
     finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
     numbered = {f"{label:06d}": at for at, label in enumerate(labels.tolist()) if isinstance(label, int)}
     names = ["_".join(name.split()) for name in ground_truth.categories.names]
@@ -147,18 +147,17 @@ def read_kitti_detections(
             at = numbered[file.stem] if file.stem in numbered else finder.position(file.stem, str(file))
             seen.add(at)
             lines.read(file, at)
-    values = lines.array()
+    positions, types, values, in_space = lines.columns()
     dt = Detections.from_arrays(
-        image_ids=labels[np.array(lines.images, np.int64)],
-        category_ids=ground_truth.categories.ids[np.array(lines.types, np.int64)],
+        image_ids=labels[positions],
+        category_ids=ground_truth.categories.ids[types],
         boxes=_pixels(values),
         scores=values[:, 14],
-        regions=_boxes_in_space(values, lines.sizes),
+        regions=_boxes_in_space(values, in_space),
         attributes={"alpha": values[:, 2]},
         source=os.fspath(path),
     )
-    missing = len(labels) - len(seen)
-    if missing:
+    if missing := len(labels) - len(seen):
         note = f"{path}: {missing:,} of {len(labels):,} images have no file: they count as without detections"
         dt = dataclasses.replace(dt, notes=(*dt.notes, note))
     return problems.noted_in(dt)
@@ -267,6 +266,8 @@ def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
 class _Line(NamedTuple):
     """A valid line."""
 
+    image: int
+    """The position of the image."""
     place: int
     """The position of the type among the names."""
     values: list[float]
@@ -286,35 +287,29 @@ class _Lines:
         self.names = tuple(names)
         self.problems = problems
         self.numbers = _NUMBERS if detections else _NUMBERS[:-1]
-        self.images: list[int] = []
-        self.types: list[int] = []
-        self.values: list[list[float]] = []
-        self.sizes: list[bool] = []
+        self.found: list[_Line] = []
 
     def read(self, path: Path, image: int) -> None:
         """Take the lines of the file of an image."""
         with self.problems.record("bad file"):
             for where, words in words_of_lines(read_lines(path), path):
                 with self.problems.record("bad line"):
-                    line = self._line(words, where)
-                    self.images.append(image)
-                    self.types.append(line.place)
-                    self.values.append(line.values)
-                    self.sizes.append(line.in_space)
+                    self.found.append(self._line(words, where, image))
 
-    def array(self) -> npt.NDArray[np.float64]:
-        """(N, 14) or (N, 15) the numbers."""
-        return np.array(self.values, np.float64).reshape(-1, len(self.numbers))
+    def columns(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64], list[bool]]:
+        """The positions of images and types, (N, 14) or (N, 15) numbers, and whether there is a box in space."""
+        places = np.array([line[:2] for line in self.found], np.int64).reshape(-1, 2)
+        values = np.array([line.values for line in self.found], np.float64).reshape(-1, len(self.numbers))
+        return places[:, 0], places[:, 1], values, [line.in_space for line in self.found]
 
-    def _line(self, words: Sequence[str], where: str) -> _Line:
+    def _line(self, words: Sequence[str], where: str, image: int) -> _Line:
         expected = 1 + len(self.numbers)
         if len(words) != expected:
-            hint = ""
-            if (len(words), expected) == (_LABEL_FIELDS + 1, _LABEL_FIELDS):
-                hint = ": labels have no score, results have one"
-            elif (len(words), expected) == (_LABEL_FIELDS, _LABEL_FIELDS + 1):
-                hint = ": results need a score as the last field"
-            refuse(where, f"{expected} fields", f"{len(words)}{hint}")
+            hints = {
+                _LABEL_FIELDS + 1: ": labels have no score, results have one",
+                _LABEL_FIELDS: ": results need a score as the last field",
+            }
+            refuse(where, f"{expected} fields", f"{len(words)}{hints.get(len(words), '')}")
         place = self.places.get(words[0], self.lower.get(words[0].lower()))
         if place is None:
             refuse(f"{where}: type", f"one of {', '.join(self.names)}", abbreviate(words[0]))
@@ -330,7 +325,7 @@ class _Lines:
         if not without and min(sizes) < 0:
             field, size = next(pair for pair in zip(self.numbers[7:10], sizes, strict=True) if pair[1] < 0)
             refuse(f"{where}: {field}", "a size of at least 0, or -1 -1 -1 for none", f"{size:g}")
-        return _Line(place, values, not without)
+        return _Line(image, place, values, not without)
 
 
 def _pixels(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ioukit._optional import import_extra
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.objects import Objects, to_size
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
 from ioukit.datasets.formats.text_files import (
     abbreviate,
@@ -114,7 +114,7 @@ def _read_file(file: Path, root: Path, objects: Objects) -> None:
     where = str(file)
     record = read_json(file)
     shapes = member(record, "shapes", list, where)
-    size = _size(record, where)
+    size = to_size(record.get, f"{where}: ", ("imageWidth", "imageHeight"), lowest=0)
     key = _image_key(member(record, "imagePath", str, where), file, root)
     image = objects.image(key, f"{where}.imagePath", size=size)
     parts: dict[tuple[str, Any], list[Drawn]] = {}
@@ -136,15 +136,6 @@ def _read_file(file: Path, root: Path, objects: Objects) -> None:
     for instance, several in parts.items():
         one = drawn_shapes.joined(several)
         objects.add(image, instance[0], one.box, area=one.area, regions=one.regions, **details[instance])
-
-
-def _size(record: Mapping[str, Any], where: str) -> tuple[float, float]:
-    sides = [record.get(name) for name in ("imageWidth", "imageHeight")]
-    if sides == [None, None]:
-        return UNKNOWN_SIZE
-    names = ("imageWidth", "imageHeight")
-    width, height = (to_number(side, f"{where}: {name}", lowest=0) for side, name in zip(sides, names, strict=True))
-    return width, height
 
 
 def _image_key(named: str, file: Path, root: Path) -> str:

@@ -90,15 +90,10 @@ def _read_file(file: Path, objects: Objects) -> None:
             drawn = _drawn(element, where, objects)
             if drawn is None:
                 continue
-            attributes = {"attributes": given} if (given := _text(element, "attributes")) else {}
+            flags = {"occluded": _text(element, "occluded") == "yes"}
+            given = {"attributes": text} if (text := _text(element, "attributes")) else {}
             objects.add(
-                image,
-                category,
-                drawn.box,
-                area=drawn.area,
-                flags={"occluded": _text(element, "occluded") == "yes"},
-                attributes=attributes,
-                regions=drawn.regions,
+                image, category, drawn.box, area=drawn.area, flags=flags, attributes=given, regions=drawn.regions
             )
 
 
@@ -111,10 +106,8 @@ def _drawn(element: Element, where: str, objects: Objects) -> Drawn | None:
         return drawn_shapes.rectangle((left, top), (right, bottom))
     if polygon is None:
         refuse(where, "<polygon>, or <segm> with <box>", "none of them")
-    points = [
-        [_number(point, tag, f"{where}: <pt>[{at}]") for tag in ("x", "y")]
-        for at, point in enumerate(polygon.findall("pt"))
-    ]
+    listed = enumerate(polygon.findall("pt"))
+    points = [[_number(point, tag, f"{where}: <pt>[{at}]") for tag in ("x", "y")] for at, point in listed]
     if len(points) < 3:
         objects.problems.leave_out("polygon of fewer than 3 points")
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._checks import pluralize
 from ioukit.datasets.columns.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
@@ -57,12 +58,10 @@ def left_out_columns(data: GroundTruth | Detections, holds: Holds) -> list[str]:
         if kind not in holds.regions and count:
             notes.append(f"{kind} of {_objects(count, data)}")
     notes += [f"attribute {name} of {_objects(len(data), data)}" for name in _others(data.attributes, holds.attributes)]
-    areas = data.areas
-    if areas is not None and not holds.areas:
+    if data.areas is not None and not holds.areas:
         computed = _areas_of_regions(data, holds) if holds.areas_of_regions else data.boxes[:, 2] * data.boxes[:, 3]
-        differing = int((~np.isclose(areas, computed, rtol=1e-9 if holds.areas_of_regions else 0, atol=0)).sum())
-        if differing:
-            kind = "regions" if holds.areas_of_regions else "boxes"
+        rtol, kind = (1e-9, "regions") if holds.areas_of_regions else (0.0, "boxes")
+        if differing := int((~np.isclose(data.areas, computed, rtol=rtol, atol=0)).sum()):
             notes.append(f"areas of {_objects(differing, data)} that are not those of the {kind}")
     if isinstance(data, GroundTruth):
         notes += _of_ground_truth(data, holds)
@@ -77,9 +76,9 @@ def _areas_of_regions(data: GroundTruth | Detections, holds: Holds) -> npt.NDArr
     if "segmentations" in holds.regions and data.segmentations is not None:
         from ioukit.datasets.formats.drawn_shapes import segmentation_area  # noqa: PLC0415 - most files have none
 
-        given = ((row, one) for row, one in enumerate(data.segmentations) if one)
-        for row, segmentation in given:
-            areas[row] = segmentation_area(segmentation)
+        for row, segmentation in enumerate(data.segmentations):
+            if segmentation:
+                areas[row] = segmentation_area(segmentation)
     return areas
 
 
@@ -111,5 +110,4 @@ def _others(names: Iterable[str], held: frozenset[str] | None) -> list[str]:
 
 
 def _objects(count: int, data: GroundTruth | Detections) -> str:
-    kind = "object" if isinstance(data, GroundTruth) else "detection"
-    return f"{count:,} {kind}{'' if count == 1 else 's'}"
+    return pluralize(count, "object" if isinstance(data, GroundTruth) else "detection")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import configparser
+import itertools
 import math
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -16,7 +18,7 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
-from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects, to_size
 from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
@@ -130,13 +132,8 @@ def read_mot(
                 box = _box(values, where, first_pixel)
                 if frame not in frames:
                     frames[frame] = _image(objects, sequence, frame)
-                objects.add(
-                    frames[frame],
-                    listed[category],
-                    box,
-                    flags={"ignore": values[6] == 0},
-                    attributes={"track_id": values[1], "visibility": seen},
-                )
+                flags, attributes = {"ignore": values[6] == 0}, {"track_id": values[1], "visibility": seen}
+                objects.add(frames[frame], listed[category], box, flags=flags, attributes=attributes)
     return objects.ground_truth(classes)
 
 
@@ -352,12 +349,12 @@ class _Sequence(NamedTuple):
     name: str
     """Empty if it is the only one."""
     file: Path
-    frames: int
+    frames: int = 0
     """How many frames it has; 0 if unknown."""
-    size: tuple[float, float]
-    pattern: str
+    size: tuple[float, float] = UNKNOWN_SIZE
+    pattern: str = "{}"
     """The names of its images, with ``{}`` for the number of the frame."""
-    labels: Sequence[str] | None
+    labels: Sequence[str] | None = None
     """The names of its classes; ``None`` if it does not say them."""
 
 
@@ -365,19 +362,15 @@ def _sequences_in(path: str | os.PathLike[str], kind: str) -> list[_Sequence]:
     """The sequences of a path: of its ground truth (``gt``) or of its detections (``det``)."""
     root = Path(path)
     if not root.is_dir():
-        name = root.stem if kind == "det" else ""
-        return [_Sequence(name, root, 0, UNKNOWN_SIZE, "{}", None)]
+        return [_Sequence(root.stem if kind == "det" else "", root)]
     if (root / kind / f"{kind}.txt").exists():
         return [_sequence(root, kind, "")]
     if (root / f"{kind}.txt").exists():
-        return [_Sequence("", inside(root, f"{kind}.txt", str(root)), 0, UNKNOWN_SIZE, "{}", _labels(root, root))]
+        return [_Sequence("", inside(root, f"{kind}.txt", str(root)), labels=_labels(root, root))]
     folders = [folder for folder in sorted(root.iterdir()) if (folder / kind / f"{kind}.txt").exists()]
     found = [_sequence(inside(root, folder.name, str(root)), kind, folder.name) for folder in folders]
     if not found and kind == "det":
-        files = sorted(root.glob("*.txt"))
-        found = [
-            _Sequence(file.stem, inside(root, file.name, str(file)), 0, UNKNOWN_SIZE, "{}", None) for file in files
-        ]
+        found = [_Sequence(file.stem, inside(root, file.name, str(file))) for file in sorted(root.glob("*.txt"))]
     if not found:
         refuse(str(root), f"a folder with {kind}/{kind}.txt, or a folder of such folders", "no such file")
     return found
@@ -386,7 +379,7 @@ def _sequences_in(path: str | os.PathLike[str], kind: str) -> list[_Sequence]:
 def _sequence(folder: Path, kind: str, name: str) -> _Sequence:
     file = inside(folder, f"{kind}/{kind}.txt", str(folder / kind))
     if kind == "det":
-        return _Sequence(name, file, 0, UNKNOWN_SIZE, "{}", None)
+        return _Sequence(name, file)
     frames, size, pattern = _info(folder)
     return _Sequence(name, file, frames, size, f"{name}/{pattern}" if name else pattern, _labels(folder, folder / kind))
 
@@ -413,12 +406,7 @@ def _info(folder: Path) -> tuple[int, tuple[float, float], str]:
     frames = int(to_number(values.get("seqLength", "0"), f"{file}: seqLength", lowest=0, whole=True))
     if frames > _MOST_FRAMES:
         refuse(f"{file}: seqLength", f"at most {_MOST_FRAMES:,} frames", f"{frames:,}")
-    size = UNKNOWN_SIZE
-    if "imWidth" in values or "imHeight" in values:
-        width, height = (
-            to_number(values.get(name), f"{file}: {name}", lowest=1, whole=True) for name in ("imWidth", "imHeight")
-        )
-        size = width, height
+    size = to_size(values.get, f"{file}: ", ("imWidth", "imHeight"), lowest=1, whole=True)
     folder_name, suffix = values.get("imDir", ""), values.get("imExt", "")
     pattern = "{}" + suffix.replace("{", "").replace("}", "")
     return frames, size, f"{folder_name.replace('{', '').replace('}', '')}/{pattern}" if folder_name else pattern
@@ -435,10 +423,8 @@ def _frames_of(gt: GroundTruth) -> tuple[list[tuple[str, int]], list[str]]:
     numbers = [int(path.stem) if path.stem.isascii() and path.stem.isdecimal() else 0 for path in paths]
     frames = list(zip(folders, numbers, strict=True))
     if len(set(frames)) < len(frames) or not all(0 < number <= _MOST_FRAMES for number in numbers):
-        seen: dict[str, int] = {}
-        for at, name in enumerate(folders):
-            seen[name] = seen.get(name, 0) + 1
-            frames[at] = name, seen[name]
+        counters: dict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
+        frames = [(name, next(counters[name])) for name in folders]
         return frames, [f"names of {len(frames):,} images: their frames are numbered in the order of the images"]
     changed = sum(path.stem != f"{number:06d}" for path, number in zip(paths, numbers, strict=True))
     return frames, [f"names of {changed:,} images: a frame is a number of six digits"] if changed else []

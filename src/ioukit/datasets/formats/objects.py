@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.problems import Data, Problems
-from ioukit.datasets.formats.text_files import abbreviate, refuse
+from ioukit.datasets.formats.text_files import abbreviate, refuse, to_number
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ class Objects:
             self._images[key] = len(self._images)
             self._sizes.append(size)
             self._names.append(key if name is None else name)
-            for attribute, value in (attributes or {}).items():
-                self._image_attributes.setdefault(attribute, {})[len(self._images) - 1] = value
+            _keep(self._image_attributes, len(self._images) - 1, attributes)
             return len(self._images) - 1
         if not again:
             refuse(where, "an image that differs from those before", abbreviate(key))
@@ -135,11 +134,9 @@ class Objects:
         self._rows.append((image, category, box, score))
         if area is not None:
             self._areas[row] = area
-        columns: tuple[tuple[dict[str, dict[int, Any]], Mapping[str, Any] | None], ...]
-        columns = ((self._flags, flags), (self._attributes, attributes), (self._regions, regions))
-        for kept, given in columns:
-            for name, value in (given or {}).items():
-                kept.setdefault(name, {})[row] = value
+        _keep(self._flags, row, flags)
+        _keep(self._attributes, row, attributes)
+        _keep(self._regions, row, regions)
 
     def attribute(self, name: str, values: Sequence[float | str]) -> None:
         """Give an attribute to all objects so far."""
@@ -248,6 +245,28 @@ class Objects:
                 boxes = np.array([given[row] for row in rows], np.float64).reshape(-1, 5)
                 made["regions"] = RotatedBoxes(boxes, unit="radians", sense="clockwise")
         return made
+
+
+def _keep(columns: dict[str, dict[int, Any]], row: int, given: Mapping[str, Any] | None) -> None:
+    for name, value in (given or {}).items():
+        columns.setdefault(name, {})[row] = value
+
+
+def to_size(
+    get: Callable[[str], Any], where: str, names: Sequence[str] = ("width", "height"), **limits: Any
+) -> tuple[float, float]:
+    """Width and height of an image, of which a file says both or neither.
+
+    Args:
+        get: Returns a value by its name; ``None`` if there is none.
+        where: What stands before a name in messages.
+        names: The names of width and height.
+        **limits: For `to_number`.
+    """
+    if all(get(name) is None for name in names):
+        return UNKNOWN_SIZE
+    width, height = (to_number(get(name), f"{where}{name}", **limits) for name in names)
+    return width, height
 
 
 def _columns(attributes: Mapping[str, Mapping[int, Any]], count: int) -> dict[str, np.ndarray[Any, Any]]:

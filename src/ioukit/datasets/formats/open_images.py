@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
+from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE, ClassHierarchy
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
+
+    from ioukit.datasets.columns.images import Images
 
 
 _NAMED = ("ImageID", "LabelName")
@@ -108,11 +110,10 @@ def read_open_images(
         DatasetError: If a file is invalid; it names file, line and column, what was expected and what was found.
         OSError: If a file cannot be read.
     """
-    check_on_invalid(on_invalid)
+    problems = Problems.of(on_invalid)
     files = _Files(path, labels, classes, None)
     if os.path.isdir(path):
         files = _files_in(Path(path), files, any_hierarchy=hierarchy is None)
-    problems = Problems.of(on_invalid)
     tree = files.hierarchy if hierarchy is None else hierarchy
     if not (tree is None or isinstance(tree, ClassHierarchy)):
         tree = ClassHierarchy.read(tree)
@@ -121,7 +122,6 @@ def read_open_images(
     labelled = None
     if files.labels is not None:
         labelled = CsvTable(files.labels, text=_NAMED, numbers=("Confidence",), threads=threads)
-    if labelled is not None:
         labelled.require(("ImageID", "LabelName", "Confidence"))
     known = _classes(files.classes, boxes, labelled, tree)
     notes: list[str] = []
@@ -179,11 +179,10 @@ def read_open_images_detections(
             expected and what was found.
         OSError: If the file cannot be read.
     """
-    check_on_invalid(on_invalid)
+    problems = Problems.of(on_invalid)
     if os.path.isdir(path):
         refuse(str(path), "a CSV file of detections", "a folder")
     ground_truth = required(ground_truth, path, "ids of classes")
-    problems = Problems.of(on_invalid)
     table = CsvTable(path, text=_NAMED, numbers=("Score", *_CORNERS), threads=threads)
     table.require((*_NAMED, "Score", *_CORNERS))
     listed = ground_truth.categories
@@ -233,18 +232,14 @@ def _files_in(folder: Path, given: _Files, *, any_hierarchy: bool) -> _Files:
     for file in files_in(folder, "*.csv", "a folder with CSV files"):
         found.get(_kind(file), []).append(file)
     if any_hierarchy:
-        found["hierarchy"] = [
-            file for file in files_in(folder, "*.json", "a folder with CSV files") if _is_hierarchy(file)
-        ]
-    chosen: dict[str, Any] = {}
-    for kind, files in found.items():
-        chosen[kind] = getattr(given, kind) if kind != "boxes" else None
-        if chosen[kind] is not None:
-            continue
-        if len(files) > 1:
-            names = " and ".join(file.name for file in files)
+        files = files_in(folder, "*.json", "a folder with CSV files")
+        found["hierarchy"] = list(filter(_is_hierarchy, files))
+    chosen = given._asdict() | {"boxes": None}
+    for kind in (kind for kind, file in chosen.items() if file is None):
+        if len(found[kind]) > 1:
+            names = " and ".join(file.name for file in found[kind])
             refuse(str(folder), f"one file of {kind}", f"{names}: name the file instead of the folder")
-        chosen[kind] = files[0] if files else None
+        chosen[kind] = next(iter(found[kind]), None)
     if chosen["boxes"] is None:
         raise DatasetError(f"{folder}: expected a CSV file with the columns ImageID, LabelName, {', '.join(_CORNERS)}")
     return _Files(**chosen)
@@ -266,8 +261,7 @@ def _classes(path: AnyPath | None, boxes: CsvTable, labelled: CsvTable | None, t
     taken: dict[int, int] = {}
     listed, titles, *numbers = map(table.text, columns)
     for row in range(start, len(table)):
-        name = listed[row]
-        number = row - start + 1
+        name, number = listed[row], row - start + 1
         if len(columns) == 3:
             digits = numbers[0][row]
             if not digits.isdecimal():
@@ -360,14 +354,13 @@ def write_open_images(ground_truth: GroundTruth, path: Path) -> list[str]:
     images = _image_ids(gt)
     classes = _class_names(gt)
     positions = image_places(gt, gt.images)
-    corners = _fractions(gt, positions)
+    corners = _fractions(gt, positions, gt.images)
     inside = corners.clip(0, 1)
     notes = []
     if cut := int((np.abs(inside - corners) > 1e-9).any(axis=1).sum()):
         notes.append(f"{cut:,} boxes that reach out of their image: they are cut at its edges")
     flags = {column: gt.flags[name].astype(np.int64).tolist() for column, name in _FLAGS.items() if name in gt.flags}
-    of_class = np.searchsorted(gt.categories.ids, gt.category_ids).tolist()
-    named = [classes[at] for at in of_class]
+    named = [classes[at] for at in np.searchsorted(gt.categories.ids, gt.category_ids).tolist()]
     of_image = [images[at] for at in positions.tolist()]
     rows = zip(of_image, named, *inside[:, [0, 2, 1, 3]].T.tolist(), *flags.values(), strict=True)
     _write_table(path / "annotations-bbox.csv", ("ImageID", "LabelName", *_CORNERS, *flags), rows)
@@ -414,10 +407,9 @@ def write_open_images_detections(
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     images, classes = _image_ids(ground_truth), _class_names(ground_truth)
     positions = image_places(dt, listed)
-    corners = _fractions(dt, positions, ground_truth)
-    of_class = np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()
+    corners = _fractions(dt, positions, listed)
     of_image = [images[at] for at in positions.tolist()]
-    named = [classes[at] for at in of_class]
+    named = [classes[at] for at in np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()]
     rows = zip(of_image, named, dt.scores.tolist(), *corners[:, [0, 2, 1, 3]].T.tolist(), strict=True)
     _write_table(path, ("ImageID", "LabelName", "Score", *_CORNERS), rows)
     return left_out_columns(dt, Holds())
@@ -431,17 +423,16 @@ def _write_table(path: Path, names: Sequence[str], rows: Iterable[Any]) -> None:
 
 
 def _fractions(
-    data: GroundTruth | Detections, positions: npt.NDArray[np.int64], ground_truth: GroundTruth | None = None
+    data: GroundTruth | Detections, positions: npt.NDArray[np.int64], images: Images
 ) -> npt.NDArray[np.float64]:
     """(N, 4) corners x1, y1, x2, y2 in fractions of the image."""
-    listed: Any = data if ground_truth is None else ground_truth
-    sizes = listed.images.sizes[positions]
-    unknown = np.isnan(sizes).any(axis=1)
+    sizes = images.sizes[positions]
+    unknown = np.asarray(np.isnan(sizes).any(axis=1))
     corners = np.hstack([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]])
     far = unknown & ((corners < -1) | (corners > 2)).any(axis=1)
     if far.any():
         row = int(far.argmax())
-        label = listed.images.labels[positions[row]].item()
+        label = images.labels[positions[row]].item()
         raise DatasetError(
             f"{data.source}: image {label!r}: expected a width and a height, or boxes in fractions, found the box "
             f"{data.boxes[row].tolist()}"
