@@ -8,11 +8,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ioukit.comparison.part_records import CHANGE_KINDS
 from ioukit.comparison.sides import NEAR, Side
 from ioukit.evaluation import MatchTable, NearPairs
 
 Kinds = npt.NDArray[np.int8]
+CHANGE_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed", "score")
+"""The kinds of a part of a difference: the error kinds of TIDE, and ``"score"`` for a detection that only moved in the
+order of the scores."""
+
 _CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND, _MISSED, _SCORE = range(len(CHANGE_KINDS))
 _OTHER = "other"  # the size of what is in none of the ranges
 

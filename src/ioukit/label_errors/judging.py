@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ioukit._array_types import Floats, Rows
-from ioukit.evaluation.table import NearPairs
 from ioukit.label_errors.calibration import chance
-from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, matched
-from ioukit.label_errors.kinds import DOUBLED, OVERLOOKED, SPURIOUS, SWAPPED
-from ioukit.label_errors.suspicions import NEVER_SURE, RATE, Suspicions
+from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, matched_among
+from ioukit.label_errors.label_error import DOUBLED, OVERLOOKED, SPURIOUS, SWAPPED
 from ioukit.overlap.join import overlap_join
 
 if TYPE_CHECKING:
     from ioukit.label_errors.evidence import Evidence
 
 
+RATE = 0.02
+"""The share of labels that is assumed to be wrong in a given way."""
+
+NEVER_SURE = 0.02
+"""The least chance that an object with a right label is not found."""
+
+
+class Suspicions(NamedTuple):
+    """Suspicions of one kind."""
+
+    kind: int
+    object: Rows
+    """(N,) the accused object; -1 if it is missing."""
+    detection: Rows
+    """(N,) the detection that speaks against it; -1 for none."""
+    other: Rows
+    """(N,) the other object of a double; -1 for none."""
+    overlap: Floats
+    """(N,) IoU of the object with the detection or the other object; NaN for none."""
+    expected: Floats
+    """(N,) what :attr:`LabelErrors.expected` says."""
+    odds: Floats
+    """(N,) that the label is wrong."""
+
+
 _LEAST_DOUBLE = 0.5  # the IoU of two objects that may be one
+
 # The least density of high overlaps among right labels. A cat fills the bed that it lies on.
 _RARE, _RARE_ACROSS = 1e-3, 2e-2
+
 _USUAL = 0.6  # neighbours with a lower IoU are two objects
+
 _PRIOR_PAIRS = 1.0  # keeps the rarity of rare pairs of classes near 1
+
 _TOUCHED = 0.15  # the share of boxes around nothing on which some detection lies
+
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 
 
@@ -49,16 +77,13 @@ def swapped(evidence: Evidence, threads: int | None) -> Suspicions:
         & (classes[pairs.object] != found[pairs.detection])
         & (pairs.iou >= FOUND)
     )
-    among = NearPairs(pairs.detection[wanted], pairs.object[wanted], pairs.iou[wanted], pairs.least)
-    match, _ = matched(table, among, np.flatnonzero(evidence.free), FOUND, class_agnostic=True, threads=threads)
-    at = np.flatnonzero(match[among.detection] == among.object)
-    dt, gt = among.detection[at], among.object[at]
+    gt, dt, iou = matched_among(evidence, wanted, FOUND, class_agnostic=True, threads=threads)
     support = evidence.own_support[gt]
     # A right label and no detection of its class are two accidents; a wrong label explains both.
     miss = np.clip(1 - evidence.own_found[gt], NEVER_SURE, 1)
     odds = RATE * np.exp(evidence.alone[dt]) * (1 - support) / np.where(support < RELIABLE, miss, 1)
     odds *= _rarity(classes[gt].astype(np.int64), found[dt].astype(np.int64), chance(evidence.alone[dt]))
-    return Suspicions(SWAPPED, gt, dt, np.full(len(at), -1), among.iou[at], chance(evidence.alone[dt]), odds)
+    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, chance(evidence.alone[dt]), odds)
 
 
 def _rarity(labelled: Rows, seen: Rows, weight: Floats) -> Floats:

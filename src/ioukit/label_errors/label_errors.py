@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 import os
 from collections.abc import Iterable
@@ -14,11 +16,19 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Columns, record
+from ioukit._output import printable, spreadsheet_text, whole_file
 from ioukit.evaluation.results import Evaluation
-from ioukit.label_errors.kinds import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED
-from ioukit.label_errors.label_error import LabelError, reason
+from ioukit.label_errors.label_error import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED, LabelError, reason
 
 _KEYS = tuple(kind.key for kind in LABEL_ERROR_KINDS)
+
+
+CSV_COLUMNS = (
+    *("image_id", "file_name", "annotation_id", "other_id", "kind", "class", "suggested_class"),
+    *("x", "y", "width", "height", "suggested_x", "suggested_y", "suggested_width", "suggested_height"),
+    *("score", "detection_score", "iou", "reason"),
+)
+"""The columns of a CSV file, in order."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -231,8 +241,6 @@ class LabelErrors(Columns):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """:meth:`to_dict` as JSON, every number to its last bit."""
-        import json  # noqa: PLC0415 - keeps the import of the package fast
-
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def write_csv(self, path: str | os.PathLike[str]) -> None:
@@ -248,9 +256,15 @@ class LabelErrors(Columns):
         Raises:
             OSError: If the file cannot be written. It is then as it was.
         """
-        from ioukit.label_errors.csv_file import write_csv  # noqa: PLC0415 - as above
-
-        write_csv(self.rows(), path)
+        with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(CSV_COLUMNS)
+            for row in self.rows():
+                image = _text(row.image_id) if isinstance(row.image_id, str) else row.image_id
+                names = (_text(row.category), _text(row.suggested_category))
+                boxes = (*(row.box or (None,) * 4), *(row.suggested_box or (None,) * 4))
+                what = (image, _text(row.file_name), row.annotation_id, row.other_id, row.kind, *names)
+                writer.writerow((*what, *boxes, row.score, row.detection_score, row.iou, _text(row.reason)))
 
 
 def _padded(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -262,3 +276,8 @@ def _box(numbers: list[float]) -> tuple[float, float, float, float] | None:
         return None
     x, y, width, height = numbers
     return x, y, width, height
+
+
+def _text(text: str | None) -> str | None:
+    """A text as a field: invisible characters are escaped, and a formula gets an apostrophe before it."""
+    return spreadsheet_text(printable(text)) if text else text

@@ -8,7 +8,6 @@ import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
 from ioukit._checks import check_positive
-from ioukit._optional import import_extra
 from ioukit.plots._drawing import (
     BLACK,
     BLUE,
@@ -18,6 +17,7 @@ from ioukit.plots._drawing import (
     VERMILLION,
     as_boxes,
     dress,
+    new_figure,
     rings,
     theme_of,
 )
@@ -109,7 +109,6 @@ def assignment_figure(
                 f"assignments[{name!r}] has {assignment.objects} objects and {len(assignment)} predictions, but "
                 f"there are {len(boxes)} objects and {len(marks)} points"
             )
-    module = import_extra("matplotlib.figure", extra="plots", needed_by="assignment_figure")
     look = theme_of(theme)
     # As wide as a page of text, so that letters and marks keep their size: two panels a row.
     columns = min(len(assignments), 2)
@@ -117,7 +116,7 @@ def assignment_figure(
     wide = 4.0 if columns == 2 else 5.4
     tall = wide * min(max(height / width, 0.4), 1.8)
     size = (wide * columns, (tall + 0.3) * lines + 0.6)
-    figure: Figure = module.Figure(figsize=size, layout="constrained", facecolor=look.paper)
+    figure = new_figure(look, size, needed_by="assignment_figure")
     places = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for spare in places.ravel()[len(assignments) :]:
         spare.remove()

@@ -94,7 +94,7 @@ def grid_figure(
 
     look = theme_of(theme)
     size = (6.0, 6.0 * min(max(height / width, 0.5), 1.6))
-    ax = axes_for(ax, needed_by="grid_figure", figsize=size, paper=look.paper)
+    ax = axes_for(ax, look, size, needed_by="grid_figure")
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xlabel="x (pixels)", ylabel="y (pixels)")
     for k in range(1, side):
         ax.axvline(k * width / side, color=look.faint, lw=0.6, zorder=0)

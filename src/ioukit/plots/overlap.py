@@ -90,7 +90,7 @@ def overlap_figure(
     inner = _intersection(first, second) if common else None
 
     look = theme_of(theme)
-    ax = axes_for(ax, needed_by="overlap_figure", figsize=(7.2, 4.2), paper=look.paper)
+    ax = axes_for(ax, look, (7.2, 4.2), needed_by="overlap_figure")
     dress(ax, look, framed=True)
     low, high = np.minimum(first, second)[:2], np.maximum(first, second)[2:]
     room = ROOM * (max(high - low) or 1.0)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._array_types import Floats, Rows
-from ioukit.evaluation.table import NearPairs
-from ioukit.label_errors.calibration import along, chance, combined, products, score_features
-from ioukit.label_errors.evidence import FOUND, LEAST, matched
-from ioukit.label_errors.kinds import BADLY_DRAWN
-from ioukit.label_errors.suspicions import NEVER_SURE, RATE, Suspicions
+from ioukit.label_errors.calibration import along, chance, combined, design_of, products, score_features
+from ioukit.label_errors.evidence import FOUND, LEAST, matched_among
+from ioukit.label_errors.judging import NEVER_SURE, RATE, Suspicions
+from ioukit.label_errors.label_error import BADLY_DRAWN
 
 if TYPE_CHECKING:
     from ioukit.label_errors.evidence import Evidence
@@ -32,12 +31,8 @@ def badly_drawn(evidence: Evidence, threads: int | None) -> Suspicions:
     # Objects and detections without a match may belong together although they overlap by less than half.
     classes = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
     free = evidence.free[pairs.detection] & evidence.accusable[pairs.object] & (evidence.match_of[pairs.object] < 0)
-    wanted = classes & free
-    among = NearPairs(pairs.detection[wanted], pairs.object[wanted], pairs.iou[wanted], pairs.least)
-    match, _ = matched(table, among, np.flatnonzero(evidence.free), LEAST, class_agnostic=False, threads=threads)
-    at = np.flatnonzero(match[among.detection] == among.object)
-    gt, dt = np.concatenate([gt, among.object[at]]), np.concatenate([dt, among.detection[at]])
-    iou = np.concatenate([iou, among.iou[at]])
+    more = matched_among(evidence, classes & free, LEAST, class_agnostic=False, threads=threads)
+    gt, dt, iou = (np.concatenate(columns) for columns in zip((gt, dt, iou), more, strict=True))
     if not len(gt):
         return Suspicions(BADLY_DRAWN, gt, dt, np.zeros(0, np.int64), iou, np.zeros(0), np.zeros(0))
     far = iou < FOUND
@@ -81,10 +76,7 @@ def _support(evidence: Evidence, gt: Rows, dt: Rows, iou: Floats) -> Floats:
 
 def _usual(values: Floats, features: Floats, classes: Rows, weight: Floats) -> tuple[Floats, Floats]:
     """The expected value and the spread of each row: a robust regression, with an offset for each class."""
-    scale = features.std(axis=0)
-    design = np.concatenate(
-        [np.ones((len(values), 1)), (features - features.mean(axis=0)) / np.where(scale > 0, scale, 1)], axis=1
-    )
+    design = design_of(features)
     offsets = np.zeros(int(classes.max(initial=0)) + 1)
     spread: Floats = np.full(
         len(values), max(float(np.median(np.abs(values - np.median(values)))) * 1.5, _LEAST_SPREAD)
