@@ -11,7 +11,7 @@ from ioukit.comparison.object_changes import (
     changes,
 )
 from ioukit.comparison.ranking_models import Ranking
-from ioukit.comparison.sizes_and_kinds import CHANGE_KINDS
+from ioukit.comparison.sides import CHANGE_KINDS
 from ioukit.comparison.splitting import Parts, parts
 
 __all__ = [

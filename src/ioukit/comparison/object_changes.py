@@ -1,4 +1,14 @@
-"""The records of what changed between two models: one row per object, and one row per false positive."""
+"""What became of each object and of each false positive, from model A to model B?
+
+Owns: the kinds of changes and their records, the detection of each model that speaks for an object, and which false
+positives of A and B are the same. Does not own: true and false positives (`ioukit.evaluation.outcomes`), near pairs
+(`sides.py`), sentences (`words.py`), and what a change is worth (`splitting.py`).
+
+Cut here because a change needs one IoU threshold and one score threshold per model, while the parts of a difference
+need all of them. Objects pair by their row, because the ground truth is one. False positives have no object: they pair
+by the IoU of their boxes, the highest first, so it does not matter which model is called A; without boxes, they pair in
+the order of their scores. Each round takes all pairs at once that are the first of both their members.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""The record of a difference that is split into parts."""
+"""A difference of two models, split over classes, images, sizes and kinds of errors.
+
+Owns: what gets a part (each object; the false positives of an image, class, size and kind), the sums of the parts, and
+the scale on which the scores of both models are compared. Does not own: the part of one detection (`attribution.py`,
+which has the mathematics), sizes and kinds (`sides.py`), and what became of an object at one threshold
+(`object_changes.py`).
+
+Cut here because attribution works within one curve, and all lists here add up over curves. Every list is a sum of the
+same parts, so the lists cannot contradict each other. Replacing the images of A by those of B one after the other would
+be simpler, but the result would depend on the order of the images. A curve that is read at a few recalls leaves a rest,
+which is spread in proportion and counted in :attr:`Parts.spread`. At first, scores were compared as they are. But two
+models may score on different scales, so the scores of B are now put on the scale of A before, unless `parts` is asked
+not to.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +26,16 @@ from ioukit._array_types import Floats, Rows
 from ioukit._checks import check_choice
 from ioukit._columns import Frozen, record
 from ioukit.comparison.attribution import CurveParts, ap_parts, ar_parts, curve_parts
-from ioukit.comparison.sides import Side, near_pairs_of, table_with_near_pairs
-from ioukit.comparison.sizes_and_kinds import (
+from ioukit.comparison.sides import (
     CHANGE_KINDS,
+    Side,
     detection_sizes,
     false_positive_kinds,
     miss_kinds,
+    near_pairs_of,
     object_sizes,
     size_labels,
+    table_with_near_pairs,
 )
 from ioukit.datasets import Categories
 from ioukit.evaluation import MatchTable

@@ -1,4 +1,13 @@
-"""The chance of an outcome, from features and a class: logistic regression with an intercept for each class."""
+"""The chance of an outcome, from features and a class: logistic regression with an intercept for each class.
+
+Owns: the features of a score (those of beta calibration), the fit by Newton's method, and sums that do not depend on
+the number of threads. Does not own: which rows are fitted and what the outcome is (`evidence.py`, `judging.py`).
+
+Cut here because everything before it counts and everything after it judges, and both need the same regression. It is
+not `ioukit.operating.calibrate`: that maps scores to scores, while here sizes and overlaps are features, too, and rare
+classes borrow from the common ones. There may be a thousand classes (LVIS), so their part of the system, which is
+diagonal, is taken out of it. The strengths of the priors are choices; docs/label_errors.md shows what they lead to.
+"""
 
 from __future__ import annotations
 

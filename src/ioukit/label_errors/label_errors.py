@@ -161,59 +161,34 @@ class LabelErrors(Columns):
         files = self._file_names()
         scores = np.where(self.detection >= 0, _padded(table.detections.score)[self.detection], np.nan)
         # The rows -1 take the additional last value, which is not used.
-        ids, others = _padded(table.objects.id)[self.object], _padded(table.objects.id)[self.other]
+        ids, others = (_padded(table.objects.id)[rows].tolist() for rows in (self.object, self.other))
         other_classes = _padded(table.objects.category)[self.other].tolist()
-        columns = zip(
-            self.kind.tolist(),
-            self.score.tolist(),
-            table.image_ids[self.image].tolist(),
-            ids.tolist(),
-            others.tolist(),
-            self.category.tolist(),
-            self.suggested.tolist(),
-            self.boxes.tolist(),
-            self.suggested_boxes.tolist(),
-            scores.tolist(),
-            self.overlap.tolist(),
-            self.expected.tolist(),
-            files,
-            other_classes,
-            strict=True,
-        )
         bound = self.evaluation.ground_truth is None or self.evaluation.matches.iou_type != "bbox"
+        images, boxes = table.image_ids[self.image].tolist(), self.boxes.tolist()
+        new_boxes = self.suggested_boxes.tolist()
         found = []
-        for kind, score, image, number, other, label, wanted, box, new, confidence, iou, usual, file, second in columns:
-            is_double = _KEYS[kind] == "doubled"
-            known = names[label] if label >= 0 else None
-            suggested = names[wanted] if wanted >= 0 else None
-            text = reason(
-                _KEYS[kind],
+        for at, kind in enumerate(self.kinds):
+            label, wanted = int(self.category[at]), int(self.suggested[at])
+            score, iou = float(scores[at]), float(self.overlap[at])
+            known, suggested = names[label] if label >= 0 else None, names[wanted] if wanted >= 0 else None
+            other_id, other_class = (others[at], names[other_classes[at]]) if kind == "doubled" else (None, None)
+            row = LabelError(
+                kind=kind,
+                score=float(self.score[at]),
+                image_id=images[at],
+                file_name=files[at],
+                annotation_id=ids[at] if label >= 0 else None,
+                other_id=other_id,
                 category=known,
-                suggested=suggested,
-                other_category=names[second] if is_double else None,
-                other_id=other if is_double else None,
-                score=confidence,
-                iou=iou,
-                usual=usual,
-                bound=bound,
+                suggested_category=suggested,
+                box=_box(boxes[at]),
+                suggested_box=_box(new_boxes[at]),
+                detection_score=None if math.isnan(score) else score,
+                iou=None if math.isnan(iou) else iou,
+                reason="",
             )
-            found.append(
-                LabelError(
-                    kind=_KEYS[kind],
-                    score=score,
-                    image_id=image,
-                    file_name=file,
-                    annotation_id=number if label >= 0 else None,
-                    other_id=other if is_double else None,
-                    category=known,
-                    suggested_category=suggested,
-                    box=_box(box),
-                    suggested_box=_box(new),
-                    detection_score=None if math.isnan(confidence) else confidence,
-                    iou=None if math.isnan(iou) else iou,
-                    reason=text,
-                )
-            )
+            words = reason(row, other_class=other_class, usual=float(self.expected[at]), is_bound=bound)
+            found.append(row._replace(reason=words))
         return found
 
     def _file_names(self) -> list[str]:
@@ -233,11 +208,7 @@ class LabelErrors(Columns):
             fields = row._asdict()
             fields["box"], fields["suggested_box"] = (None if box is None else list(box) for box in row[8:10])
             rows.append(fields)
-        return {
-            "counts": dict(zip(_KEYS, counts, strict=True)),
-            "errors": rows,
-            "version": _core.__version__,
-        }
+        return {"counts": dict(zip(_KEYS, counts, strict=True)), "errors": rows, "version": _core.__version__}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """:meth:`to_dict` as JSON, every number to its last bit."""

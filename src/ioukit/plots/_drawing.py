@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ioukit._checks import check_positive
 from ioukit._optional import import_extra
 from ioukit._words_and_colours import COLOURS
 from ioukit.regions import Boxes
@@ -215,6 +216,13 @@ def write_value(
     ax.annotate(text, end, textcoords="offset points", color=theme.ink, **{"fontsize": 8, **place, **options})
 
 
+def name_rows(ax: Axes, names: Sequence[str], *, fontsize: float) -> None:
+    """Writes the names of horizontal bars at 0, 1, ..., from top to bottom."""
+    ax.set_yticks(range(len(names)), names, fontsize=fontsize, **letters())
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0, pad=6)
+
+
 def write_in_middle(ax: Axes, text: str, colour: str) -> None:
     """Writes a text in the middle of axes that have nothing to show."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=colour)
@@ -232,6 +240,13 @@ def add_scale(ax: Axes, mapped: Any, label: str, theme: Theme, **options: Any) -
     bar.set_label(label, color=theme.ink)
     bar.ax.tick_params(color=theme.soft, labelcolor=theme.ink)
     bar.outline.set_edgecolor(theme.soft)
+
+
+def as_pixels(data: BoxesLike, fmt: BoxFormat, name: str, image_size: tuple[float, float]) -> Boxes:
+    """`Boxes` in xyxy, float64 and pixels of an image of (width, height); ``name`` is their name in messages."""
+    check_positive(width=image_size[0], height=image_size[1])
+    boxes = as_boxes(data, fmt, name)
+    return boxes.denormalize(*image_size) if boxes.normalized else boxes
 
 
 def as_boxes(data: BoxesLike, fmt: BoxFormat, name: str) -> Boxes:

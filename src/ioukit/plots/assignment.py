@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
-from ioukit._checks import check_positive
 from ioukit.plots._drawing import (
     BLACK,
     BLUE,
@@ -16,6 +15,7 @@ from ioukit.plots._drawing import (
     PURPLE,
     VERMILLION,
     as_boxes,
+    as_pixels,
     dress,
     new_figure,
     rings,
@@ -94,10 +94,7 @@ def assignment_figure(
         ['YOLOv3: 1 of 169 predictions', 'YOLOv5: 3 of 169 predictions']
     """
     width, height = image_size
-    check_positive(width=width, height=height)
-    boxes = as_boxes(objects, format, "objects")
-    if boxes.normalized:
-        boxes = boxes.denormalize(width, height)
+    boxes = as_pixels(objects, format, "objects", image_size)
     marks = _marks(points, format, (width, height))
     if not assignments:
         raise ValueError("assignments must have at least one entry, a name and an assignment")
@@ -130,11 +127,7 @@ def assignment_figure(
             ax.scatter(
                 *marks[differ].T, s=110, facecolors="none", edgecolors=look.ink, linewidths=1, zorder=5, gid="different"
             )
-        ax.set(
-            xlim=(0, width),
-            ylim=(height, 0),
-            aspect="equal",
-        )
+        ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
         ax.set_title(_title(name, assignment, labels), fontsize=10, color=look.ink)
         if number + columns >= len(assignments):  # no panel below
             ax.set_xlabel("x (pixels)", color=look.ink)
@@ -152,8 +145,7 @@ def _marks(points: Any, fmt: BoxFormat, image_size: tuple[float, float]) -> Floa
     """(P, 2) in pixels."""
     if isinstance(points, Boxes):
         return (points.denormalize(*image_size) if points.normalized else points).center
-    values = points if library_of(points) == "numpy" else as_numpy(points)
-    array = np.asarray(values, np.float64)
+    array = np.asarray(_host(points), np.float64)
     if array.ndim == 2 and array.shape[1] == 4:
         return as_boxes(array, fmt, "points").center
     if array.ndim != 2 or array.shape[1] != 2:

@@ -9,7 +9,17 @@ import numpy as np
 
 from ioukit._checks import pluralize
 from ioukit._words_and_colours import ERROR_WORDS
-from ioukit.plots._drawing import axes_for, dress, legend_above, legend_beside, letters, shorten, theme_of, write_value
+from ioukit.plots._drawing import (
+    axes_for,
+    dress,
+    legend_above,
+    legend_beside,
+    letters,
+    name_rows,
+    shorten,
+    theme_of,
+    write_value,
+)
 from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
 
 if TYPE_CHECKING:
@@ -167,17 +177,11 @@ def class_ap_figure(
         handles += ax.plot(loosest, range(len(rows)), "o", gid="loosest", clip_on=False, zorder=4, **style)
         words.append(f"AP at IoU {thresholds[0]:g}")
     _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects, strict=True)], size, look)
-    names = [shorten(curves.categories.names[row]) for row in rows]
-    ax.set_yticks(range(len(rows)), names, fontsize=size, **letters())
+    name_rows(ax, [shorten(curves.categories.names[row]) for row in rows], fontsize=size)
     legend_above(ax, handles, words, look, columns=2)
     dress(ax, look, grid="x")
     what = "AP, mean over IoU thresholds" if iou_threshold is None else f"AP at IoU {iou:g}"
-    ax.set(
-        xlim=(0, 1),
-        ylim=(max(len(rows), 1) - 0.4, -0.6),
-        xlabel=what if area == protocol.main_area else f"{what} ({area})",
-    )
-    ax.tick_params(axis="y", length=0, pad=6)
+    ax.set(xlim=(0, 1), xlabel=what if area == protocol.main_area else f"{what} ({area})")
     return ax
 
 
@@ -302,12 +306,10 @@ def slices_figure(
     if not math.isnan(numbers.whole[key]):
         handles.append(ax.axvline(numbers.whole[key], color=look.ink, ls="--", lw=1.2, gid="whole"))
         words.append(f"whole data set{', A' if two else ''}: {numbers.whole[key]:.3f}")
-    names = [f"{shorten(one.name, 44)}\n{pluralize(one.objects, 'object')}" for one in rows]
-    ax.set_yticks(range(len(rows)), names, fontsize=8, **letters())
+    name_rows(ax, [f"{shorten(one.name, 44)}\n{pluralize(one.objects, 'object')}" for one in rows], fontsize=8)
     legend_above(ax, handles, words, look)
     dress(ax, look, grid="x")
-    ax.set(xlim=(0, 1), ylim=(max(len(rows), 1) - 0.4, -0.6), xlabel=key, xticks=np.linspace(0, 1, 6))
-    ax.tick_params(axis="y", length=0, pad=6)
+    ax.set(xlim=(0, 1), xlabel=key, xticks=np.linspace(0, 1, 6))
     return ax
 
 

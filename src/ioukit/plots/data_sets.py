@@ -14,7 +14,7 @@ from ioukit.plots._drawing import (
     axes_for,
     dress,
     legend_above,
-    letters,
+    name_rows,
     shorten,
     theme_of,
     tint,
@@ -29,19 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.inspection import Inspection
-    from ioukit.plots._drawing import (
-        ThemeName,
-        add_scale,
-        axes_for,
-        dress,
-        legend_above,
-        letters,
-        shorten,
-        theme_of,
-        tint,
-        tinted,
-        write_value,
-    )
+    from ioukit.plots._drawing import ThemeName
 
 
 def class_counts_figure(
@@ -78,17 +66,14 @@ def class_counts_figure(
         bar.set_gid(f"class {row}")
     for place, count in enumerate(counts[rows].tolist()):
         write_value(ax, f"{count:,}", (count, place), look, gap=4, gid=f"count {place}")
-    ax.set_yticks(range(len(rows)), [shorten(names[row]) for row in rows], fontsize=8.5, **letters())
+    name_rows(ax, [shorten(names[row]) for row in rows], fontsize=8.5)
     dress(ax, look, grid="x")
     top = float(counts.max(initial=1))
     ax.set_xscale("symlog", linthresh=1)
     others = len(counts) - len(rows)
     more = f" ({others:,} more classes have {int(counts.sum() - counts[rows].sum()):,})" if others else ""
-    ax.set(
-        xlim=(0, max(top, 1.0) ** 1.12 + 1), ylim=(max(len(rows), 1) - 0.4, -0.6), xlabel=f"objects, log scale{more}"
-    )
+    ax.set(xlim=(0, max(top, 1.0) ** 1.12 + 1), xlabel=f"objects, log scale{more}")
     _whole_decades(ax, top)
-    ax.tick_params(axis="y", length=0, pad=6)
     return ax
 
 

@@ -117,13 +117,7 @@ def overlap_figure(
         colour = look.colour_of(meaning)
         label = f"{name} ({words}): {areas[name]:.4g}"
         # Regions have no outlines, because the boxes have them.
-        style = {
-            "fc": tint(colour, strength, look.paper),
-            "ec": colour,
-            "lw": 0,
-            "hatch": hatch,
-            "zorder": 1,
-        }
+        style = {"fc": tint(colour, strength, look.paper), "ec": colour, "lw": 0, "hatch": hatch, "zorder": 1}
         handles.append(rings(ax, outlines, gid=name, label=label, **style))
         _name(ax, name, outer, None if name == "TP" else inner, look)
     ax.text(0.02, 0.98, "TN", transform=ax.transAxes, ha="left", va="top", fontsize=10, color=look.ink)
