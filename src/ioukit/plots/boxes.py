@@ -137,25 +137,22 @@ def drawn_on(evaluation: Evaluation, outcomes: Outcomes, image_id: int | str) ->
     region = find_kind(table.iou_type)
     position = int(np.flatnonzero(table.image_ids == image_id)[0]) if image_id in table.image_ids else -1
     names = table.categories.names
+    kinds_of_objects = {Outcome.TRUE_POSITIVE: "object", Outcome.FALSE_NEGATIVE: "FN", Outcome.IGNORED: "ignored"}
+    kinds_of_detections = {Outcome.TRUE_POSITIVE: "TP", Outcome.FALSE_POSITIVE: "FP", Outcome.IGNORED: "ignored"}
     found: list[tuple[str, str, str, float | None]] = []
-    objects = {Outcome.TRUE_POSITIVE: "object", Outcome.FALSE_NEGATIVE: "FN", Outcome.IGNORED: "ignored"}
-    of_image = np.flatnonzero(table.objects.image == position)
-    rows = of_image[np.argsort(table.objects.row[of_image])]
-    rows = rows[np.isin(outcomes.objects[rows], list(objects))]
-    for row, at in zip(rows.tolist(), table.objects.row[rows].tolist(), strict=True):
-        kind = objects[Outcome(int(outcomes.objects[row]))]
-        gid = f"{kind} {at}" if kind != "ignored" else f"ignored object {at}"
-        found.append((kind, gid, names[int(table.objects.category[row])], None))
-    drawn = [region.outlines_of(truth[table.objects.row[rows]], truth)]
-    guesses = {Outcome.TRUE_POSITIVE: "TP", Outcome.FALSE_POSITIVE: "FP", Outcome.IGNORED: "ignored"}
-    of_image = np.flatnonzero(table.detections.image == position)
-    rows = of_image[np.lexsort((table.detections.row[of_image], -table.detections.score[of_image]))]
-    rows = rows[np.isin(outcomes.detections[rows], list(guesses))]
-    for row, at in zip(rows.tolist(), table.detections.row[rows].tolist(), strict=True):
-        kind = guesses[Outcome(int(outcomes.detections[row]))]
-        score = float(table.detections.score[row])
-        found.append((kind, f"{kind} {at}", names[int(table.detections.category[row])], score))
-    drawn.append(region.outlines_of(detections[table.detections.row[rows]], truth))
+    drawn = []
+    for of, kinds, became, data, scores in (
+        (table.objects, kinds_of_objects, outcomes.objects, truth, None),
+        (table.detections, kinds_of_detections, outcomes.detections, detections, table.detections.score),
+    ):
+        rows = np.flatnonzero((of.image == position) & np.isin(became, list(kinds)))
+        rows = rows[np.lexsort((of.row[rows], np.zeros(len(rows)) if scores is None else -scores[rows]))]
+        for row, at in zip(rows.tolist(), of.row[rows].tolist(), strict=True):
+            kind = kinds[Outcome(int(became[row]))]
+            gid = f"ignored object {at}" if kind == "ignored" and scores is None else f"{kind} {at}"
+            score = None if scores is None else float(scores[row])
+            found.append((kind, gid, names[int(of.category[row])], score))
+        drawn.append(region.outlines_of(data[of.row[rows]], truth))
     outlines = Outlines.joined(drawn)
     shown = [
         Drawn(kind, outline, gid, name, score)
@@ -180,6 +177,7 @@ BELOW_AXIS = 0.5  # inches for the numbers and the name of an axis
 
 LABEL_ORDER = ("FN", "FP", "TP", "ignored", "object")
 """The kinds whose labels choose their places first."""
+LEGEND_ORDER = ("TP", "FP", "FN", "object", "ignored")
 
 
 def boxes_figure(
@@ -249,15 +247,15 @@ def boxes_figure(
     if scene.ground:
         ax.set(xlabel="x, metres", ylabel="y, metres")
     if legend:
-        _count(ax, scene, look, on_image=pixels is not None)
+        _write_counts(ax, scene, look, on_image=pixels is not None)
     return ax
 
 
-def _count(ax: Axes, scene: Scene, look: Theme, *, on_image: bool) -> None:
+def _write_counts(ax: Axes, scene: Scene, look: Theme, *, on_image: bool) -> None:
     """Writes the number of regions of each kind below the axes."""
-    counted = {kind: sum(entry.kind == kind for entry in scene.drawn) for kind in KINDS}
-    kinds = [kind for kind in ("TP", "FP", "FN", "object", "ignored") if counted[kind] or kind not in ("ignored",)]
-    words = [f"{KINDS[kind].words}: {counted[kind]}" for kind in kinds]
+    counts = {kind: sum(entry.kind == kind for entry in scene.drawn) for kind in LEGEND_ORDER}
+    kinds = [kind for kind in LEGEND_ORDER if counts[kind] or kind != "ignored"]
+    words = [f"{KINDS[kind].words}: {counts[kind]}" for kind in kinds]
     handles = kind_handles(kinds, look, on_image=on_image)
     place: dict[str, Any] = {
         "loc": "upper center",
@@ -425,10 +423,9 @@ def worst_images_figure(
     if not worst:
         lacks = "no errors on" if worst_by == "errors" else "no cost of any of"
         write_in_middle(panels[0], f"{lacks} {len(results.image_ids):,} images", look.ink)
-    kinds = ["TP", "FP", "FN", "object", "ignored"]
-    words_of = [KINDS[kind].words for kind in kinds]
-    place: dict[str, Any] = {"loc": "outside lower center", "ncols": min(len(kinds), 1 + across), "fontsize": 8}
-    legend = figure.legend(kind_handles(kinds, look, on_image=shown), words_of, frameon=False, **place)
+    words_of = [KINDS[kind].words for kind in LEGEND_ORDER]
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": min(len(LEGEND_ORDER), 1 + across), "fontsize": 8}
+    legend = figure.legend(kind_handles(LEGEND_ORDER, look, on_image=shown), words_of, frameon=False, **place)
     for text in legend.get_texts():
         text.set_color(look.ink)
     return figure
