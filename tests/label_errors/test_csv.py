@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit._output import printable
 from ioukit.label_errors import LabelErrors, find_label_errors
-from ioukit.label_errors.csv_file import COLUMNS
+from ioukit.label_errors.label_errors import CSV_COLUMNS
 from support.planted_labels import KINDS, plant, street
 from support.report_cases import ATTACKS
 
@@ -57,7 +57,7 @@ def test_it_is_read_back_as_it_was(tmp_path: Path) -> None:
     errors.write_csv(path)
     rows = errors.rows()
     lines = read(path)
-    assert tuple(lines[0]) == COLUMNS
+    assert tuple(lines[0]) == CSV_COLUMNS
     assert len(lines) == len(rows)
     assert {row.kind for row in rows} == set(KINDS)
     for line, row in zip(lines, rows, strict=True):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ioukit._columns import Frozen, record
-from ioukit.comparison.change_records import Changes
-from ioukit.comparison.part_records import Parts
+from ioukit.comparison.object_changes import Changes
+from ioukit.comparison.splitting import Parts
 from ioukit.comparison.words import verdict
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference

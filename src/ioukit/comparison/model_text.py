@@ -1,23 +1,33 @@
-"""A comparison of models as text for a terminal."""
+"""A comparison of models as text for a terminal, and as Markdown for a pull request."""
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from ioukit._output import aligned
 from ioukit._words_and_colours import percent
-from ioukit.comparison.model_pair import ModelPair
-from ioukit.comparison.pair_rows import class_rows, number_rows, part_lists, shortened_name
+from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.words import (
+    KIND_WORDS,
     change_sentences,
     point_of_view,
+    signed_points,
     spread_sentence,
     verdict_notes,
 )
+from ioukit.statistics import ClassDifference, Difference
 
 _WIDTH = 100
+_LONGEST_NAME = 24
+_CLASSES, _IMAGES = 6, 6  # that are listed
+_LEAST_PART = 0.00005  # smaller ones look like 0
+_SPECIAL = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#~&"})
 
 
 def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_class: bool) -> str:
@@ -32,7 +42,7 @@ def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_
         return "\n\n".join(_of_pair(pairs[0], per_class=per_class))
     blocks = [
         _wrapped(ranking.verdict()),
-        _ranking_table(ranking),
+        aligned([(shortened_name(name), *others) for name, *others in ranking_rows(ranking)]),
         _wrapped(ranking.note()),
     ]
     blocks.append("\n".join(_wrapped(pair.verdict()) for pair in pairs))
@@ -78,18 +88,140 @@ def _classes(pair: ModelPair, *, every: bool) -> Iterator[str]:
         yield f"{which}, {key} of {shortened_name(pair.name_a)} and {shortened_name(pair.name_b)}\n{aligned(rows)}"
 
 
-def _ranking_table(ranking: Ranking) -> str:
-    rows = [("", ranking.key, f"{percent(ranking.level)} interval", "group")]
-    for name, one, letters in zip(ranking.names, ranking.intervals, ranking.letters, strict=True):
-        known = one.value == one.value
-        limits = f"{one.low:.4f} to {one.high:.4f}" if known else "undefined"
-        rows.append((shortened_name(name), f"{one.value:.4f}" if known else "-", limits, letters))
-    return aligned(rows)
-
-
 def _indented(sentences: Sequence[str]) -> list[str]:
     return [textwrap.fill(line, _WIDTH, initial_indent="  ", subsequent_indent="  ") for line in sentences]
 
 
 def _wrapped(line: str) -> str:
     return textwrap.fill(line, _WIDTH)
+
+
+def comparison_markdown(pairs: Sequence[ModelPair], ranking: Ranking | None) -> str:
+    """The verdict, the table of numbers, what changed and where the difference comes from; and the ranking."""
+    blocks = []
+    if ranking is not None:
+        blocks += [
+            "### Ranking",
+            f"**{_plain(ranking.verdict())}**",
+            _markdown_table(ranking_rows(ranking)),
+            _plain(ranking.note()),
+        ]
+    for pair in pairs:
+        blocks += _markdown_of(pair)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _markdown_of(pair: ModelPair) -> Iterator[str]:
+    difference, images = pair.difference, pair.comparison.num_images
+    yield f"### {_plain(pair.name_b)} compared with {_plain(pair.name_a)}"
+    yield f"**{_plain(pair.verdict())}**"
+    notes = verdict_notes(difference, images)
+    if notes:
+        yield _plain(notes)
+    rows = number_rows(pair)
+    if len(rows) > 1:
+        yield _markdown_table(rows)
+    sentences = [point_of_view(pair.changes, pair.names), *change_sentences(pair.changes, pair.names)]
+    yield "#### What changed"
+    yield _plain(" ".join(sentences))
+    lists = part_lists(pair)
+    if lists and pair.parts is not None:
+        yield f"#### Where the difference of {_plain(pair.parts.key)} comes from, in points"
+        yield "\n".join(f"- {name}: {_plain(text)}" for name, text in lists)
+        spread = spread_sentence(pair.parts)
+        if spread:
+            yield _plain(spread)
+    rows = class_rows(pair, every=False)
+    if len(rows) > 1:
+        yield "#### Classes that differ significantly"
+        yield _markdown_table(rows)
+
+
+def _markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as a table whose first row is the head."""
+    head, *others = [f"| {' | '.join(map(_plain, row))} |" for row in rows]
+    return "\n".join([head, "| --- |" + " ---: |" * (len(rows[0]) - 1), *others])
+
+
+def _plain(text: str) -> str:
+    """The text without a meaning in Markdown, on one line."""
+    return " ".join(text.split()).translate(_SPECIAL)
+
+
+def shortened_name(name: str) -> str:
+    """The name on one line, cut to 24 characters."""
+    line = " ".join(name.split())
+    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def ranking_rows(ranking: Ranking) -> list[tuple[str, ...]]:
+    """The head, and a row for each model: its name, its number, the interval and its letters."""
+    rows: list[tuple[str, ...]] = [("", ranking.key, f"{percent(ranking.level)} interval", "group")]
+    for name, one, letters in zip(ranking.names, ranking.intervals, ranking.letters, strict=True):
+        known = not math.isnan(one.value)
+        limits = f"{one.low:.4f} to {one.high:.4f}" if known else "undefined"
+        rows.append((name, f"{one.value:.4f}" if known else "-", limits, letters))
+    return rows
+
+
+def number_rows(pair: ModelPair) -> list[tuple[str, ...]]:
+    """The head, and a row for each number that is defined: key, A, B, difference, interval, p-value."""
+    level = pair.difference.level
+    head = ("", *map(shortened_name, pair.names), "difference", f"{percent(level)} interval", "p-value")
+    defined = [one for one in pair.comparison.differences if not math.isnan(one.difference)]
+    return [head, *(_row(one.key, one, one.p_value) for one in defined)]
+
+
+def class_rows(pair: ModelPair, *, every: bool) -> list[tuple[str, ...]]:
+    """The head, and a row for each class: name, A, B, difference, interval, p-value, objects.
+
+    Args:
+        pair: The models.
+        every: Whether to list all classes, sorted by their difference; otherwise those that differ significantly.
+    """
+    key = pair.a.protocol.main_measure.key
+    classes = [one for one in pair.comparison.per_class.get(key, ()) if not math.isnan(one.difference)]
+    if not every:
+        classes = [one for one in classes if one.is_significant]
+    classes.sort(key=lambda one: -one.difference)
+    head = (*number_rows(pair)[0][:-1], "p corrected", "objects")
+    rows = [(*_row(shortened_name(one.category), one, one.p_adjusted), f"{one.num_objects:,}") for one in classes]
+    return [head, *rows]
+
+
+def part_lists(pair: ModelPair) -> list[tuple[str, str]]:
+    """What each list of parts is called, and its largest parts in points: ``("sizes", "small +0.30, large -0.10")``."""
+    parts = pair.parts
+    if parts is None:
+        return []
+    lists = [
+        ("classes", _largest(_by_name(parts.categories.names, parts.classes), _CLASSES)),
+        ("sizes", _largest(parts.sizes.items(), len(parts.sizes))),
+        ("errors", _largest(((KIND_WORDS[kind], part) for kind, part in (parts.kinds or {}).items()), len(KIND_WORDS))),
+        ("images", _largest(_by_name(image_names(pair.a), parts.images), _IMAGES)),
+    ]
+    return [(name, text) for name, text in lists if text]
+
+
+def _by_name(names: Sequence[str], values: npt.NDArray[np.float64]) -> Iterable[tuple[str, float]]:
+    return zip(map(shortened_name, names), values.tolist(), strict=True)
+
+
+def _largest(parts: Iterable[tuple[str, float]], most: int) -> str:
+    """The largest parts, gains before losses, and what all others add up to."""
+    ranked = sorted(parts, key=lambda part: -abs(part[1]))
+    shown = [part for part in ranked[:most] if abs(part[1]) >= _LEAST_PART]
+    if not shown:
+        return ""
+    rest = [value for _, value in ranked[len(shown) :] if value]
+    words = [f"{name} {signed_points(value)}" for name, value in sorted(shown, key=lambda part: -part[1])]
+    if abs(sum(rest)) >= _LEAST_PART:
+        others = "the other" if len(rest) == 1 else f"{len(rest):,} others"
+        words.append(f"{others} {signed_points(sum(rest))}")
+    return ", ".join(words)
+
+
+def _row(name: str, one: Difference | ClassDifference, p_value: float) -> tuple[str, ...]:
+    interval = "undefined" if math.isnan(one.low) else f"{one.low:+.4f} to {one.high:+.4f}"
+    chance = "-" if math.isnan(p_value) else f"{p_value:.3f}"
+    return (name, f"{one.a:.4f}", f"{one.b:.4f}", f"{one.difference:+.4f}", interval, chance)

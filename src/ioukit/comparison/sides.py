@@ -1,4 +1,7 @@
-"""The two match tables of a comparison, and what each of them says at every IoU threshold."""
+"""What the match table of one model says at every IoU threshold: its outcomes, sizes and kinds of errors.
+
+Sizes are read from the area ranges of the table. Kinds are those of TIDE.
+"""
 
 from __future__ import annotations
 
@@ -72,3 +75,97 @@ class Side(NamedTuple):
 def _unpacked(sets: npt.NDArray[np.uint8], count: int) -> Flags:
     """(..., T) sets of thresholds (..., B) as bools."""
     return np.unpackbits(sets, axis=-1, count=count, bitorder="little").astype(np.bool_)
+
+
+Kinds = npt.NDArray[np.int8]
+
+CHANGE_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed", "score")
+"""The kinds of a part of a difference: the error kinds of TIDE, and ``"score"`` for a detection that only moved in the
+order of the scores."""
+
+_CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND, _MISSED, _SCORE = range(len(CHANGE_KINDS))
+
+_OTHER = "other"  # the size of what is in none of the ranges
+
+
+def size_labels(table: MatchTable) -> list[str]:
+    """(S,) the labels of the area ranges other than the main one, and ``"other"``."""
+    protocol = table.protocol
+    return [*(label for label in protocol.area_labels if label != protocol.main_area), _OTHER]
+
+
+def object_sizes(table: MatchTable) -> npt.NDArray[np.int64]:
+    """(G,) position in :func:`size_labels` of each object: the first range that does not ignore it."""
+    labels = size_labels(table)
+    sizes = np.full(len(table.objects), len(labels) - 1)
+    for place in reversed(range(len(labels) - 1)):
+        sizes[~table.ignores(labels[place])] = place
+    return sizes
+
+
+def detection_sizes(table: MatchTable) -> npt.NDArray[np.int64]:
+    """(N,) position in :func:`size_labels` of each detection: the first range that it is known not to be outside of.
+
+    A detection without a match is ignored in the ranges that it is outside of. So the table tells its range if there is
+    an IoU threshold at which it has no match.
+    """
+    labels = size_labels(table)
+    sizes = np.full(len(table), len(labels) - 1)
+    rows = table.detections
+    full = np.packbits(np.ones(len(table.protocol.iou_thresholds), np.uint8), bitorder="little")
+    for place in reversed(range(len(labels) - 1)):
+        at = table.protocol.position_of_area(labels[place])
+        paired = np.zeros_like(rows.matched[:, at])
+        np.bitwise_or.at(paired, table.pairs.detection, table.pairs.matched[:, at])
+        inside = (~rows.ignored[:, at] & ~paired & full).any(axis=1)
+        sizes[inside] = place
+    return sizes
+
+
+def false_positive_kinds(side: Side, near: NearPairs, area_range: str) -> Kinds:
+    """(N, T) position in :data:`CHANGE_KINDS` of each detection, as a false positive, at each IoU threshold.
+
+    The rules are those of :func:`ioukit.evaluation.error_kinds`.
+    """
+    table, thresholds = side.table, _thresholds(side)
+    counts = ~table.ignores(area_range)[near.object] & (near.iou >= NEAR)
+    alike = _alike(side, near)
+    best = [np.zeros(len(table)), np.zeros(len(table))]
+    for highest, wanted in zip(best, (counts & alike, counts & ~alike), strict=True):
+        np.maximum.at(highest, near.detection[wanted], near.iou[wanted])
+    same, other = best[0][:, None], best[1][:, None]
+    holds = [
+        (same >= NEAR) & (same <= thresholds),
+        other >= thresholds,
+        same >= thresholds,
+        (same <= NEAR) & (other <= NEAR) & np.ones(len(thresholds), np.bool_),
+    ]
+    kinds = [np.int8(kind) for kind in (_LOCALISATION, _CLASSIFICATION, _DUPLICATE, _BACKGROUND)]
+    return np.select(holds, kinds, np.int8(_BOTH))
+
+
+def miss_kinds(side: Side, near: NearPairs) -> Kinds:
+    """(G, T) position in :data:`CHANGE_KINDS` of each object, as one that is not found, at each IoU threshold.
+
+    It is an error of localisation if a false positive of its class overlaps it, of classification if a false positive
+    of another class reaches the IoU threshold with it, and missed otherwise.
+    """
+    kinds = np.full((len(side.table.objects), side.false.shape[1]), _MISSED, np.int8)
+    alike, overlaps = _alike(side, near), near.iou >= NEAR
+    for at, threshold in enumerate(_thresholds(side).tolist()):
+        wrong = side.false[near.detection, at] & overlaps
+        kinds[near.object[wrong & ~alike & (near.iou >= threshold)], at] = _CLASSIFICATION
+        kinds[near.object[wrong & alike], at] = _LOCALISATION
+    return kinds
+
+
+def _thresholds(side: Side) -> npt.NDArray[np.float64]:
+    return np.array(side.table.protocol.iou_thresholds)
+
+
+def _alike(side: Side, near: NearPairs) -> npt.NDArray[np.bool_]:
+    """(Q,) whether the detection and the object of each near pair are of one class."""
+    table = side.table
+    of_detection = table.evaluated_category(table.detections.category[near.detection])
+    same: npt.NDArray[np.bool_] = of_detection == table.evaluated_category(table.objects.category[near.object])
+    return same

@@ -1,31 +1,119 @@
-"""A difference of two models, split over classes, images, sizes and kinds of errors."""
+"""A difference of two models, split over classes, images, sizes and kinds of errors.
+
+Owns: what gets a part (each object; the false positives of an image, class, size and kind), the sums of the parts, and
+the scale on which the scores of both models are compared. Does not own: the part of one detection (`attribution.py`,
+which has the mathematics), sizes and kinds (`sides.py`), and what became of an object at one threshold
+(`object_changes.py`).
+
+Cut here because attribution works within one curve, and all lists here add up over curves. Every list is a sum of the
+same parts, so the lists cannot contradict each other. Replacing the images of A by those of B one after the other would
+be simpler, but the result would depend on the order of the images. A curve that is read at a few recalls leaves a rest,
+which is spread in proportion and counted in :attr:`Parts.spread`. At first, scores were compared as they are. But two
+models may score on different scales, so the scores of B are now put on the scale of A before, unless `parts` is asked
+not to.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import operator
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ioukit._array_types import Floats, Rows
 from ioukit._checks import check_choice
+from ioukit._columns import Frozen, record
 from ioukit.comparison.attribution import CurveParts, ap_parts, ar_parts, curve_parts
-from ioukit.comparison.part_records import CHANGE_KINDS, Parts
-from ioukit.comparison.score_scale import scores_on_one_scale
-from ioukit.comparison.sides import Side, near_pairs_of, table_with_near_pairs
-from ioukit.comparison.sizes_and_kinds import (
+from ioukit.comparison.sides import (
+    CHANGE_KINDS,
+    Side,
     detection_sizes,
     false_positive_kinds,
     miss_kinds,
+    near_pairs_of,
     object_sizes,
     size_labels,
+    table_with_near_pairs,
 )
+from ioukit.datasets import Categories
+from ioukit.evaluation import MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Measure
 
 
+@record(frozen=True, eq=False, repr=False)
+class Parts(Frozen):
+    """The result of :func:`parts`: the difference of a number of two models, split in several ways.
+
+    Each list adds up to :attr:`difference`, up to rounding (1e-12). A part above 0 is a gain of B over A. Parts have
+    the unit of the number: AP is within [0, 1].
+    """
+
+    key: str
+    """The key of the number, ``"AP"`` for example."""
+    a: float
+    """The number of A."""
+    b: float
+    """The number of B."""
+    difference: float
+    """``b - a``."""
+    categories: Categories
+    """(E,) the categories; a single one for all if the protocol is class-agnostic."""
+    image_ids: npt.NDArray[Any]
+    """(I,) the ids of the images."""
+    classes: Floats
+    """(E,) the part of each category; 0 for a category without objects."""
+    images: Floats
+    """(I,) the part of each image. It is exactly 0 for an image on which A and B have the same scores and outcomes, if
+    most objects that both find keep their scores."""
+    sizes: Mapping[str, float]
+    """The part of each size: objects, and false positives by their own size, in the area ranges of the protocol other
+    than the main one. What is in none of them is under ``"other"``."""
+    kinds: Mapping[str, float] | None
+    """The part of each of :data:`CHANGE_KINDS`; ``None`` if the tables lack the near pairs that these need."""
+    objects: Floats
+    """(G,) the part of each object of the match tables: of being found, lost or found with another score. These and
+    :attr:`false_positives` add up to the difference."""
+    false_positives: Floats
+    """(I,) the part of the false positives of each image."""
+    spread: float
+    """How much of the difference the exact attribution leaves open, as the sum of absolute values; it is spread over
+    the parts in proportion to them. It comes from curves that are read at a few recalls, such as COCO's 101."""
+
+    def largest_images(self, n: int, *, sign: int = 0) -> npt.NDArray[np.int64]:
+        """Positions of up to ``n`` images with the largest parts, the largest first. Parts of 0 are left out.
+
+        Args:
+            n: How many.
+            sign: 1 for images on which B gains, -1 for those on which it loses, 0 for both by absolute value.
+
+        Raises:
+            ValueError: If ``n`` is negative.
+        """
+        return _largest(self.images, n, sign)
+
+    def largest_classes(self, n: int, *, sign: int = 0) -> npt.NDArray[np.int64]:
+        """Positions of up to ``n`` classes, see :meth:`largest_images`."""
+        return _largest(self.classes, n, sign)
+
+    def __repr__(self) -> str:
+        return f"Parts({self.key} {self.a:.4f} -> {self.b:.4f}, {self.difference:+.4f})"
+
+
+def _largest(values: Floats, n: int, sign: int) -> npt.NDArray[np.int64]:
+    if operator.index(n) < 0:
+        raise ValueError(f"n must not be negative, got {n}")
+    size = np.abs(values) if sign == 0 else sign * values
+    order = np.argsort(-size, kind="stable")[:n]
+    return order[size[order] > 0].astype(np.int64)
+
+
 _KINDS = len(CHANGE_KINDS)
+
 _SCORE = CHANGE_KINDS.index("score")
 
 
@@ -141,6 +229,7 @@ class _Found(NamedTuple):
 
 
 _NOTHING = np.zeros(0, np.int64)
+
 _EMPTY = _Found(np.zeros(0), _NOTHING, _NOTHING, _NOTHING, _NOTHING, np.zeros(0))
 
 
@@ -255,3 +344,52 @@ def _complete(part: Floats, at: Rows, wanted: Floats) -> tuple[Floats, Floats]:
 def _sums(at: Rows, values: Floats, size: int) -> Floats:
     """(size,) the sum of the values at each position."""
     return np.bincount(at, weights=values, minlength=size).astype(np.float64)
+
+
+_GROUPS = 10
+
+_LEAST = 10  # objects of a group
+
+
+def scores_on_one_scale(a: MatchTable, b: MatchTable) -> tuple[Floats, Floats]:
+    """(N,) the scores of A, and (M,) those of B times what the objects that both find say about the scales.
+
+    The objects that both find at the main IoU threshold are sorted by their score in B and cut into up to ten groups.
+    The factor of a group is the median of the ratio of both scores: exactly 1 where more than half of the objects keep
+    their score. Between groups, the result is interpolated. The order of B's detections stays.
+
+    Scores of 0 or less have no ratio; if there are any, all scores stay as they are.
+    """
+    given = a.detections.score, b.detections.score
+    if any(len(scores) == 0 or not scores.min() > 0 for scores in given):
+        return given
+    found = [_scores_of_objects(table) for table in (a, b)]
+    both = ~np.isnan(found[0]) & ~np.isnan(found[1])
+    of_a, of_b = found[0][both], found[1][both]
+    if not len(of_a):
+        return given
+    order = np.argsort(of_b, kind="stable")
+    groups = np.array_split(order, max(1, min(_GROUPS, len(order) // _LEAST)))
+    factors = np.array([np.median(of_a[group] / of_b[group]) for group in groups])
+    if (factors == 1).all():
+        return given
+    knots = np.array([np.median(of_b[group]) for group in groups])
+    knots, first = np.unique(knots, return_index=True)
+    factors = factors[first]
+    values = knots * factors
+    falls = np.flatnonzero(np.diff(values) <= 0)
+    if len(falls):  # groups that contradict each other get one factor, so that the order stays
+        factors = np.full(len(knots), np.median(of_a / of_b))
+        values = knots * factors
+    scores = given[1]
+    scaled = np.interp(scores, knots, values)
+    scaled = np.where(scores < knots[0], scores * factors[0], scaled)
+    return given[0], np.where(scores > knots[-1], scores * (values[-1] / knots[-1]), scaled)
+
+
+def _scores_of_objects(table: MatchTable) -> Floats:
+    """(G,) the score of the detection that finds each object at the main IoU threshold; NaN for none."""
+    scores = np.full(len(table.objects), np.nan)
+    rows = np.flatnonzero(table.is_true_positive() & table.is_within_cap())
+    scores[table.matched_object()[rows]] = table.detections.score[rows]
+    return scores

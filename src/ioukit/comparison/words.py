@@ -10,8 +10,8 @@ from ioukit._checks import pluralize
 from ioukit._words_and_colours import ERROR_WORDS, percent
 
 if TYPE_CHECKING:
-    from ioukit.comparison.change_records import Changes
-    from ioukit.comparison.part_records import Parts
+    from ioukit.comparison.object_changes import Changes
+    from ioukit.comparison.splitting import Parts
     from ioukit.statistics import Difference
 
 

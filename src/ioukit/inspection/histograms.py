@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from ioukit._array_types import Counts, Floats
 from ioukit._columns import Frozen, record
-from ioukit.inspection.inspection import Inspection
-from ioukit.inspection.positions import cell_of_centres
+from ioukit.inspection.inspection import Inspection, cell_of_centres
 
 SIDES = 32.0 * 3.0 ** (np.arange(-16, 21) / 4)
 """Bounds of the sides: from 0.4 to 7,800 pixels, each 1.3 times the last. COCO's bounds 32 and 96 are among them."""

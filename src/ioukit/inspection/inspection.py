@@ -18,11 +18,19 @@ from ioukit._plain_values import plain_value
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.evaluation.protocols.coco import COCO
 from ioukit.inspection.region_values import RegionValues
-from ioukit.inspection.spread import spread
 from ioukit.inspection.words import facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
+
+
+_QUANTILES = {"minimum": 0.0, "p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95, "maximum": 1.0}
+
+
+UNKNOWN, OUTSIDE = -1, -2
+"""In the place of a cell: the size of the image is unknown; the centre lies outside of the image."""
 
 
 CELLS = 32
@@ -32,7 +40,9 @@ SIZES = {area.label: (area.low, area.high) for area in COCO.area_ranges if area.
 """COCO's area ranges in square pixels: ``small``, ``medium`` and ``large``."""
 
 _IOU_STEPS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
 _MOST_SIZES = 10
+
 _MOST_PAIRS = 20
 
 
@@ -246,3 +256,35 @@ def _overlap_counts(overlaps: npt.NDArray[np.float64]) -> dict[str, Any]:
     """The spread of the overlaps, and how many of them reach some thresholds."""
     reached = {f"{step:g}": int((overlaps >= step).sum()) for step in _IOU_STEPS}
     return {**spread(overlaps), "overlapping": int((overlaps > 0).sum()), "at_least": reached}
+
+
+def spread(values: ArrayLike) -> dict[str, float | int | None]:
+    """The number of values that are not NaN, their quantiles (linear, as NumPy's) and their mean.
+
+    All but the number are ``None`` if there is no value.
+    """
+    column = np.asarray(values, np.float64)
+    column = column[~np.isnan(column)]
+    names = [*_QUANTILES, "mean"]
+    if not len(column):
+        return {"count": 0, **dict.fromkeys(names)}
+    found = [*np.quantile(column, list(_QUANTILES.values())).tolist(), float(column.mean())]
+    return {"count": len(column), **dict(zip(names, found, strict=True))}
+
+
+def cell_of_centres(gt: GroundTruth, images: npt.NDArray[np.int64], cells: int) -> npt.NDArray[np.int64]:
+    """(N,) the cell of the centre of each box: row times ``cells`` plus column, or :data:`UNKNOWN` or :data:`OUTSIDE`.
+
+    Args:
+        gt: The data set.
+        images: (N,) the position of the image of each object.
+        cells: How many cells the image has along each side. The last ones include the edge of the image.
+    """
+    sizes = gt.images.sizes[images]
+    known = np.logical_and(sizes[:, 0] > 0, sizes[:, 1] > 0)
+    centres = (gt.boxes[known, :2] + gt.boxes[known, 2:] / 2) / sizes[known]
+    inside: npt.NDArray[np.bool_] = np.asarray(((centres >= 0) & (centres <= 1)).all(axis=1))
+    column, row = np.minimum(np.where(inside[:, np.newaxis], centres, 0.0) * cells, cells - 1).astype(np.int64).T
+    found = np.full(len(gt), UNKNOWN)
+    found[known] = np.where(inside, row * cells + column, OUTSIDE)
+    return found

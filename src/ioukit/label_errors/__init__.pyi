@@ -1,8 +1,7 @@
 """Which labels are likely wrong? Overlooked, badly drawn, doubled objects, wrong classes, boxes around nothing."""
 
 from ioukit.label_errors.finding import find_label_errors
-from ioukit.label_errors.kinds import LABEL_ERROR_KINDS, LabelErrorKind
-from ioukit.label_errors.label_error import LabelError
+from ioukit.label_errors.label_error import LABEL_ERROR_KINDS, LabelError, LabelErrorKind
 from ioukit.label_errors.label_errors import LabelErrors
 
 __all__ = ["LABEL_ERROR_KINDS", "LabelError", "LabelErrorKind", "LabelErrors", "find_label_errors"]

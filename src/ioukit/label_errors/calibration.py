@@ -1,11 +1,20 @@
-"""The chance of an outcome, from features and a class: logistic regression with an intercept for each class."""
+"""The chance of an outcome, from features and a class: logistic regression with an intercept for each class.
+
+Owns: the features of a score (those of beta calibration), the fit by Newton's method, and sums that do not depend on
+the number of threads. Does not own: which rows are fitted and what the outcome is (`evidence.py`, `judging.py`).
+
+Cut here because everything before it counts and everything after it judges, and both need the same regression. It is
+not `ioukit.operating.calibrate`: that maps scores to scores, while here sizes and overlaps are features, too, and rare
+classes borrow from the common ones. There may be a thousand classes (LVIS), so their part of the system, which is
+diagonal, is taken out of it. The strengths of the priors are choices; docs/label_errors.md shows what they lead to.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._array_types import Floats
+from ioukit._array_types import Flags, Floats
 
 _STEPS = 25
 _CLASS_PRECISION = 1.0  # of the normal prior of the intercepts of the classes, around 0
@@ -32,10 +41,10 @@ def score_features(scores: Floats) -> Floats:
 
 
 def fitted_logits(
-    happened: npt.NDArray[np.bool_],
+    happened: Flags,
     features: Floats,
     classes: npt.NDArray[np.int64],
-    used: npt.NDArray[np.bool_] | None = None,
+    used: Flags | None = None,
 ) -> Floats:
     """The logits of a logistic regression at each row.
 
@@ -54,8 +63,7 @@ def fitted_logits(
     rows = slice(None) if used is None else used
     if not len(happened[rows]):
         return np.zeros(len(happened))
-    centre, scale = features[rows].mean(axis=0), features[rows].std(axis=0)
-    every = np.concatenate([np.ones((len(happened), 1)), (features - centre) / np.where(scale > 0, scale, 1.0)], axis=1)
+    every = design_of(features, rows)
     every_class, design, happened, classes = classes, every[rows], happened[rows], classes[rows]
     count = len(happened)
     ridge = np.full(design.shape[1], _RIDGE)
@@ -90,6 +98,13 @@ def fitted_logits(
             break
         loss = reached
     return np.clip(combined(every, beta) + offsets[every_class], -_FARTHEST, _FARTHEST)
+
+
+def design_of(features: Floats, rows: slice | Flags = slice(None)) -> Floats:
+    """(N, 1 + F) a column of ones, and the features with mean 0 and deviation 1 over the given rows."""
+    centre, scale = features[rows].mean(axis=0), features[rows].std(axis=0)
+    scaled = (features - centre) / np.where(scale > 0, scale, 1.0)
+    return np.concatenate([np.ones((len(features), 1)), scaled], axis=1)
 
 
 def _loss(wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: Floats) -> float:

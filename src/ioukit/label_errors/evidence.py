@@ -179,6 +179,29 @@ def matched(
     return match, void
 
 
+def matched_among(
+    evidence: Evidence, wanted: Flags, threshold: float, *, class_agnostic: bool, threads: int | None
+) -> tuple[Rows, Rows, Floats]:
+    """The matches of the detections that are free, among some of the near pairs.
+
+    Args:
+        evidence: The evidence.
+        wanted: (Q,) the near pairs to choose from.
+        threshold: The least IoU of a match.
+        class_agnostic: Whether an object of another class may be matched.
+        threads: How many threads.
+
+    Returns:
+        The object, the detection and the IoU of each match.
+    """
+    pairs = evidence.pairs
+    among = NearPairs(pairs.detection[wanted], pairs.object[wanted], pairs.iou[wanted], pairs.least)
+    free = np.flatnonzero(evidence.free)
+    match, _ = matched(evidence.table, among, free, threshold, class_agnostic=class_agnostic, threads=threads)
+    at = np.flatnonzero(match[among.detection] == among.object)
+    return among.object[at], among.detection[at], among.iou[at]
+
+
 def _better_neighbours(table: MatchTable, boxes: Floats, threads: int | None) -> list[Floats]:
     """(N,) the largest IoU of each detection with a better one of its class on the image, and with one of another."""
     image, category = table.detections.image.astype(np.int64), table.detections.category

@@ -8,10 +8,9 @@ import numpy as np
 
 from ioukit._checks import check_threads
 from ioukit.evaluation.results import Evaluation
-from ioukit.label_errors.drawing import badly_drawn
 from ioukit.label_errors.evidence import gather
-from ioukit.label_errors.judging import doubled, overlooked, spurious, swapped
-from ioukit.label_errors.kinds import BADLY_DRAWN, DOUBLED, OVERLOOKED, SWAPPED
+from ioukit.label_errors.judging import badly_drawn, doubled, overlooked, spurious, swapped
+from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SWAPPED
 from ioukit.label_errors.label_errors import LabelErrors
 
 if TYPE_CHECKING:

@@ -1,10 +1,32 @@
-"""One label that is likely wrong, with names, and why, in words."""
+"""The kinds of label errors, and one label that is likely wrong: names, boxes, and why, in words."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from ioukit._words_and_colours import percent
+
+
+class LabelErrorKind(NamedTuple):
+    """A kind of label error."""
+
+    key: str
+    title: str
+    change: str
+    """What an annotator should do, in words."""
+
+
+LABEL_ERROR_KINDS: tuple[LabelErrorKind, ...] = (
+    LabelErrorKind("overlooked", "Overlooked object", "add the object"),
+    LabelErrorKind("badly_drawn", "Badly drawn box", "draw the box again"),
+    LabelErrorKind("swapped", "Wrong class", "change the class"),
+    LabelErrorKind("doubled", "Doubled object", "remove one of the two"),
+    LabelErrorKind("spurious", "Box around nothing", "remove the object"),
+)
+"""All kinds, in the order of :attr:`LabelErrors.kind`."""
+
+OVERLOOKED, BADLY_DRAWN, SWAPPED, DOUBLED, SPURIOUS = range(len(LABEL_ERROR_KINDS))
 
 
 class LabelError(NamedTuple):
@@ -38,31 +60,18 @@ class LabelError(NamedTuple):
     """Why the label is suspicious, in words."""
 
 
-def reason(
-    kind: str,
-    *,
-    category: str | None,
-    suggested: str | None,
-    other_category: str | None,
-    other_id: int | None,
-    score: float,
-    iou: float,
-    usual: float,
-    bound: bool,
-) -> str:
+def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: bool) -> str:
     """Why a label is suspicious, in one or two sentences.
 
     Args:
-        kind: The kind of the error.
-        category: The class of the label.
-        suggested: The class of the detection.
-        other_category: The class of the other object of a double.
-        other_id: Its annotation id.
-        score: The score of the detection.
-        iou: The overlap with the detection or the other object.
+        row: The label.
+        other_class: The class of the other object of a double.
         usual: :attr:`LabelErrors.expected`.
-        bound: Whether the overlap of two objects is a lower bound.
+        is_bound: Whether the overlap of two objects is a lower bound.
     """
+    score = math.nan if row.detection_score is None else row.detection_score
+    iou = math.nan if row.iou is None else row.iou
+    kind, category, suggested = row.kind, row.category, row.suggested_category
     if kind == "overlooked":
         return (
             f"A detection of {suggested} with score {score:.2f} matches no annotation. "
@@ -79,8 +88,8 @@ def reason(
             f"and no reliable one of {category}. {_share(usual)} of such detections are right."
         )
     if kind == "doubled":
-        least = "at least " if bound else ""
-        return f"Annotation {other_id} of {other_category} overlaps this one with IoU {least}{iou:.2f}."
+        least = "at least " if is_bound else ""
+        return f"Annotation {row.other_id} of {other_class} overlaps this one with IoU {least}{iou:.2f}."
     return (
         f"No reliable detection lies on the annotation. {_share(usual)} of the annotations of {category} of this size "
         "have one."

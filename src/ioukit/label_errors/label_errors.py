@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 import os
 from collections.abc import Iterable
@@ -14,11 +16,19 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_choice, check_count, check_number, pluralize
 from ioukit._columns import Columns, record
+from ioukit._output import printable, spreadsheet_text, whole_file
 from ioukit.evaluation.results import Evaluation
-from ioukit.label_errors.kinds import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED
-from ioukit.label_errors.label_error import LabelError, reason
+from ioukit.label_errors.label_error import BADLY_DRAWN, LABEL_ERROR_KINDS, OVERLOOKED, SWAPPED, LabelError, reason
 
 _KEYS = tuple(kind.key for kind in LABEL_ERROR_KINDS)
+
+
+CSV_COLUMNS = (
+    *("image_id", "file_name", "annotation_id", "other_id", "kind", "class", "suggested_class"),
+    *("x", "y", "width", "height", "suggested_x", "suggested_y", "suggested_width", "suggested_height"),
+    *("score", "detection_score", "iou", "reason"),
+)
+"""The columns of a CSV file, in order."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -151,59 +161,34 @@ class LabelErrors(Columns):
         files = self._file_names()
         scores = np.where(self.detection >= 0, _padded(table.detections.score)[self.detection], np.nan)
         # The rows -1 take the additional last value, which is not used.
-        ids, others = _padded(table.objects.id)[self.object], _padded(table.objects.id)[self.other]
+        ids, others = (_padded(table.objects.id)[rows].tolist() for rows in (self.object, self.other))
         other_classes = _padded(table.objects.category)[self.other].tolist()
-        columns = zip(
-            self.kind.tolist(),
-            self.score.tolist(),
-            table.image_ids[self.image].tolist(),
-            ids.tolist(),
-            others.tolist(),
-            self.category.tolist(),
-            self.suggested.tolist(),
-            self.boxes.tolist(),
-            self.suggested_boxes.tolist(),
-            scores.tolist(),
-            self.overlap.tolist(),
-            self.expected.tolist(),
-            files,
-            other_classes,
-            strict=True,
-        )
         bound = self.evaluation.ground_truth is None or self.evaluation.matches.iou_type != "bbox"
+        images, boxes = table.image_ids[self.image].tolist(), self.boxes.tolist()
+        new_boxes = self.suggested_boxes.tolist()
         found = []
-        for kind, score, image, number, other, label, wanted, box, new, confidence, iou, usual, file, second in columns:
-            is_double = _KEYS[kind] == "doubled"
-            known = names[label] if label >= 0 else None
-            suggested = names[wanted] if wanted >= 0 else None
-            text = reason(
-                _KEYS[kind],
+        for at, kind in enumerate(self.kinds):
+            label, wanted = int(self.category[at]), int(self.suggested[at])
+            score, iou = float(scores[at]), float(self.overlap[at])
+            known, suggested = names[label] if label >= 0 else None, names[wanted] if wanted >= 0 else None
+            other_id, other_class = (others[at], names[other_classes[at]]) if kind == "doubled" else (None, None)
+            row = LabelError(
+                kind=kind,
+                score=float(self.score[at]),
+                image_id=images[at],
+                file_name=files[at],
+                annotation_id=ids[at] if label >= 0 else None,
+                other_id=other_id,
                 category=known,
-                suggested=suggested,
-                other_category=names[second] if is_double else None,
-                other_id=other if is_double else None,
-                score=confidence,
-                iou=iou,
-                usual=usual,
-                bound=bound,
+                suggested_category=suggested,
+                box=_box(boxes[at]),
+                suggested_box=_box(new_boxes[at]),
+                detection_score=None if math.isnan(score) else score,
+                iou=None if math.isnan(iou) else iou,
+                reason="",
             )
-            found.append(
-                LabelError(
-                    kind=_KEYS[kind],
-                    score=score,
-                    image_id=image,
-                    file_name=file,
-                    annotation_id=number if label >= 0 else None,
-                    other_id=other if is_double else None,
-                    category=known,
-                    suggested_category=suggested,
-                    box=_box(box),
-                    suggested_box=_box(new),
-                    detection_score=None if math.isnan(confidence) else confidence,
-                    iou=None if math.isnan(iou) else iou,
-                    reason=text,
-                )
-            )
+            words = reason(row, other_class=other_class, usual=float(self.expected[at]), is_bound=bound)
+            found.append(row._replace(reason=words))
         return found
 
     def _file_names(self) -> list[str]:
@@ -223,16 +208,10 @@ class LabelErrors(Columns):
             fields = row._asdict()
             fields["box"], fields["suggested_box"] = (None if box is None else list(box) for box in row[8:10])
             rows.append(fields)
-        return {
-            "counts": dict(zip(_KEYS, counts, strict=True)),
-            "errors": rows,
-            "version": _core.__version__,
-        }
+        return {"counts": dict(zip(_KEYS, counts, strict=True)), "errors": rows, "version": _core.__version__}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """:meth:`to_dict` as JSON, every number to its last bit."""
-        import json  # noqa: PLC0415 - keeps the import of the package fast
-
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def write_csv(self, path: str | os.PathLike[str]) -> None:
@@ -248,9 +227,15 @@ class LabelErrors(Columns):
         Raises:
             OSError: If the file cannot be written. It is then as it was.
         """
-        from ioukit.label_errors.csv_file import write_csv  # noqa: PLC0415 - as above
-
-        write_csv(self.rows(), path)
+        with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(CSV_COLUMNS)
+            for row in self.rows():
+                image = _text(row.image_id) if isinstance(row.image_id, str) else row.image_id
+                names = (_text(row.category), _text(row.suggested_category))
+                boxes = (*(row.box or (None,) * 4), *(row.suggested_box or (None,) * 4))
+                what = (image, _text(row.file_name), row.annotation_id, row.other_id, row.kind, *names)
+                writer.writerow((*what, *boxes, row.score, row.detection_score, row.iou, _text(row.reason)))
 
 
 def _padded(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -262,3 +247,8 @@ def _box(numbers: list[float]) -> tuple[float, float, float, float] | None:
         return None
     x, y, width, height = numbers
     return x, y, width, height
+
+
+def _text(text: str | None) -> str | None:
+    """A text as a field: invisible characters are escaped, and a formula gets an apostrophe before it."""
+    return spreadsheet_text(printable(text)) if text else text

@@ -6,29 +6,31 @@ figure, ``ax.figure``, which a notebook can show. matplotlib is imported when a 
 """
 
 from ioukit.plots.assignment import assignment_figure
-from ioukit.plots.bars import ap_by_size_figure, class_ap_figure, error_kinds_figure
-from ioukit.plots.boxes import boxes_figure
+from ioukit.plots.bars import ap_by_size_figure, class_ap_figure, error_kinds_figure, slices_figure
+from ioukit.plots.boxes import boxes_figure, worst_images_figure
 from ioukit.plots.boxes_on_image import draw_boxes, draw_regions
 from ioukit.plots.confusion import confusion_figure
-from ioukit.plots.curves import ap_by_iou_figure, precision_recall_figure
-from ioukit.plots.data_sets import class_counts_figure, objects_per_image_figure
-from ioukit.plots.grid import grid_figure
-from ioukit.plots.histograms import iou_histogram_figure, score_histogram_figure
-from ioukit.plots.miss_rate import miss_rate_figure
-from ioukit.plots.object_figures import (
+from ioukit.plots.curves import (
+    ap_by_iou_figure,
+    miss_rate_figure,
+    precision_recall_figure,
+    reliability_figure,
+    score_curves_figure,
+    training_figure,
+)
+from ioukit.plots.data_sets import (
+    class_counts_figure,
     neighbour_overlaps_figure,
     object_positions_figure,
     object_shapes_figure,
     object_sizes_figure,
+    objects_per_image_figure,
 )
-from ioukit.plots.operating import score_curves_figure
+from ioukit.plots.grid import grid_figure
+from ioukit.plots.histograms import iou_histogram_figure, score_histogram_figure
 from ioukit.plots.overlap import overlap_figure
-from ioukit.plots.reliability import reliability_figure
-from ioukit.plots.slices import slices_figure
 from ioukit.plots.survivors import survivors_figure
-from ioukit.plots.training import training_figure
 from ioukit.plots.variants import variant_figure, variants_figure
-from ioukit.plots.worst_images import worst_images_figure
 
 __all__ = [
     "ap_by_iou_figure",

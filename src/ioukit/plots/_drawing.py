@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ioukit._checks import check_positive
 from ioukit._optional import import_extra
 from ioukit._words_and_colours import COLOURS
 from ioukit.regions import Boxes
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.legend import Legend
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -89,16 +91,20 @@ def theme_of(name: ThemeName) -> Theme:
     return THEMES[name]
 
 
-def axes_for(ax: Axes | None, *, needed_by: str, figsize: tuple[float, float], paper: str | None = None) -> Axes:
-    """The caller's axes, or the axes of a new figure (``figsize`` in inches) that is not registered in pyplot."""
+def new_figure(theme: Theme, size: tuple[float, float], *, needed_by: str) -> Figure:
+    """A figure (``size`` in inches) that is not registered in pyplot."""
+    module = import_extra("matplotlib.figure", extra="plots", needed_by=needed_by)
+    figure: Figure = module.Figure(figsize=size, layout="constrained", facecolor=theme.paper)
+    return figure
+
+
+def axes_for(ax: Axes | None, theme: Theme, size: tuple[float, float], *, needed_by: str) -> Axes:
+    """The caller's axes, or the axes of a new figure (``size`` in inches)."""
     if ax is not None:
         return ax
-    figure = import_extra("matplotlib.figure", extra="plots", needed_by=needed_by)
-    made = figure.Figure(figsize=figsize, layout="constrained", facecolor=paper)
-    if paper is not None:
-        made.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)  # inches; pages set dark figures without a margin
-    new: Axes = made.subplots()
-    return new
+    figure = new_figure(theme, size, needed_by=needed_by)
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)  # inches; pages set dark figures without a margin
+    return figure.subplots()
 
 
 def dress(ax: Axes, theme: Theme, *, grid: Literal["x", "y", "both"] | None = None, framed: bool = False) -> None:
@@ -130,6 +136,11 @@ def tint(colour: str, strength: float, paper: str = "#FFFFFF") -> str:
     """
     parts = [(int(colour[k : k + 2], 16), int(paper[k : k + 2], 16)) for k in (1, 3, 5)]
     return "#" + "".join(f"{round(strength * one + (1 - strength) * other):02X}" for one, other in parts)
+
+
+def tinted(colour: str, hatch: str, theme: Theme) -> dict[str, Any]:
+    """The style of a filled shape: a line in a colour, and a lighter fill."""
+    return {"fc": tint(colour, 0.55, theme.paper), "ec": colour, "hatch": hatch, "fill": True, "lw": 1.0}
 
 
 def shorten(name: str, longest: int = 28) -> str:
@@ -179,6 +190,63 @@ def legend_beside(
         literal(text).set_text(name)
         text.set_color(theme.ink)
     return legend
+
+
+def legend_above(ax: Axes, handles: Sequence[Any], names: Sequence[str], theme: Theme, *, columns: int = 3) -> Legend:
+    """A legend above the axes, from the left edge on."""
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.1, "ncols": columns}
+    return legend_beside(ax, handles, names, theme, **place)
+
+
+def write_value(
+    ax: Axes, text: str, end: tuple[float, float], theme: Theme, *, gap: float, upwards: bool = False, **options: Any
+) -> None:
+    """Writes the value of a bar at its end: to the right of it, or above a bar that goes upwards.
+
+    Args:
+        ax: Where to draw.
+        text: The value.
+        end: Where the bar ends, in the units of the data.
+        theme: The colours.
+        gap: The distance from the end, in points.
+        upwards: Whether the bar is vertical.
+        options: Options of the text.
+    """
+    place = {"xytext": (0, gap), "ha": "center", "va": "bottom"} if upwards else {"xytext": (gap, 0), "va": "center"}
+    ax.annotate(text, end, textcoords="offset points", color=theme.ink, **{"fontsize": 8, **place, **options})
+
+
+def name_rows(ax: Axes, names: Sequence[str], *, fontsize: float) -> None:
+    """Writes the names of horizontal bars at 0, 1, ..., from top to bottom."""
+    ax.set_yticks(range(len(names)), names, fontsize=fontsize, **letters())
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0, pad=6)
+
+
+def write_in_middle(ax: Axes, text: str, colour: str) -> None:
+    """Writes a text in the middle of axes that have nothing to show."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=colour)
+
+
+def write_above(ax: Axes, text: str, theme: Theme, **options: Any) -> None:
+    """Writes a line of text above the axes, from the left edge on."""
+    ax.text(0, 1.02, text, transform=ax.transAxes, va="bottom", fontsize=9, color=theme.ink, **options)
+
+
+def add_scale(ax: Axes, mapped: Any, label: str, theme: Theme, **options: Any) -> None:
+    """Adds the scale of colours of a heat map."""
+    figure: Any = ax.get_figure()
+    bar = figure.colorbar(mapped, ax=ax, **options)
+    bar.set_label(label, color=theme.ink)
+    bar.ax.tick_params(color=theme.soft, labelcolor=theme.ink)
+    bar.outline.set_edgecolor(theme.soft)
+
+
+def as_pixels(data: BoxesLike, fmt: BoxFormat, name: str, image_size: tuple[float, float]) -> Boxes:
+    """`Boxes` in xyxy, float64 and pixels of an image of (width, height); ``name`` is their name in messages."""
+    check_positive(width=image_size[0], height=image_size[1])
+    boxes = as_boxes(data, fmt, name)
+    return boxes.denormalize(*image_size) if boxes.normalized else boxes
 
 
 def as_boxes(data: BoxesLike, fmt: BoxFormat, name: str) -> Boxes:

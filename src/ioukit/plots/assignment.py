@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioukit._arrays import as_numpy, library_of
-from ioukit._checks import check_positive
-from ioukit._optional import import_extra
 from ioukit.plots._drawing import (
     BLACK,
     BLUE,
@@ -17,7 +15,9 @@ from ioukit.plots._drawing import (
     PURPLE,
     VERMILLION,
     as_boxes,
+    as_pixels,
     dress,
+    new_figure,
     rings,
     theme_of,
 )
@@ -94,10 +94,7 @@ def assignment_figure(
         ['YOLOv3: 1 of 169 predictions', 'YOLOv5: 3 of 169 predictions']
     """
     width, height = image_size
-    check_positive(width=width, height=height)
-    boxes = as_boxes(objects, format, "objects")
-    if boxes.normalized:
-        boxes = boxes.denormalize(width, height)
+    boxes = as_pixels(objects, format, "objects", image_size)
     marks = _marks(points, format, (width, height))
     if not assignments:
         raise ValueError("assignments must have at least one entry, a name and an assignment")
@@ -109,7 +106,6 @@ def assignment_figure(
                 f"assignments[{name!r}] has {assignment.objects} objects and {len(assignment)} predictions, but "
                 f"there are {len(boxes)} objects and {len(marks)} points"
             )
-    module = import_extra("matplotlib.figure", extra="plots", needed_by="assignment_figure")
     look = theme_of(theme)
     # As wide as a page of text, so that letters and marks keep their size: two panels a row.
     columns = min(len(assignments), 2)
@@ -117,7 +113,7 @@ def assignment_figure(
     wide = 4.0 if columns == 2 else 5.4
     tall = wide * min(max(height / width, 0.4), 1.8)
     size = (wide * columns, (tall + 0.3) * lines + 0.6)
-    figure: Figure = module.Figure(figsize=size, layout="constrained", facecolor=look.paper)
+    figure = new_figure(look, size, needed_by="assignment_figure")
     places = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for spare in places.ravel()[len(assignments) :]:
         spare.remove()
@@ -131,11 +127,7 @@ def assignment_figure(
             ax.scatter(
                 *marks[differ].T, s=110, facecolors="none", edgecolors=look.ink, linewidths=1, zorder=5, gid="different"
             )
-        ax.set(
-            xlim=(0, width),
-            ylim=(height, 0),
-            aspect="equal",
-        )
+        ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
         ax.set_title(_title(name, assignment, labels), fontsize=10, color=look.ink)
         if number + columns >= len(assignments):  # no panel below
             ax.set_xlabel("x (pixels)", color=look.ink)
@@ -153,8 +145,7 @@ def _marks(points: Any, fmt: BoxFormat, image_size: tuple[float, float]) -> Floa
     """(P, 2) in pixels."""
     if isinstance(points, Boxes):
         return (points.denormalize(*image_size) if points.normalized else points).center
-    values = points if library_of(points) == "numpy" else as_numpy(points)
-    array = np.asarray(values, np.float64)
+    array = np.asarray(_host(points), np.float64)
     if array.ndim == 2 and array.shape[1] == 4:
         return as_boxes(array, fmt, "points").center
     if array.ndim != 2 or array.shape[1] != 2:
@@ -173,18 +164,9 @@ def _panel(
 ) -> None:
     target, ignore, pairs = (_host(array) for array in (assignment.target, assignment.ignore, assignment.pairs))
     idle = (target < 0) & ~ignore
-    ax.scatter(marks[idle][:, 0], marks[idle][:, 1], s=2.5, color=look.many, zorder=1, gid="background")
+    ax.scatter(*marks[idle].T, s=2.5, color=look.many, zorder=1, gid="background")
     if ignore.any():
-        ax.scatter(
-            marks[ignore][:, 0],
-            marks[ignore][:, 1],
-            s=14,
-            marker="x",
-            color=look.soft,
-            linewidths=0.8,
-            zorder=2,
-            gid="ignored",
-        )
+        ax.scatter(*marks[ignore].T, s=14, marker="x", color=look.soft, linewidths=0.8, zorder=2, gid="ignored")
     bare = set(assignment.unassigned.tolist())
     for number, corners in enumerate(boxes.numpy()):
         colour, line, marker = STYLES[number % len(STYLES)]
@@ -194,7 +176,7 @@ def _panel(
         own = marks[np.unique(pairs[pairs[:, 0] == number, 1])]
         if len(own):
             style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": look.paper, "linewidths": 0.6}
-            ax.scatter(own[:, 0], own[:, 1], s=36, zorder=4, gid=f"predictions of {number}", **style)
+            ax.scatter(*own.T, s=36, zorder=4, gid=f"predictions of {number}", **style)
         x, y = corners[:2].tolist()
         # Above the box, where it has no marks; inside, if the box is at the upper edge of the image.
         inside = y < 0.06 * height

@@ -1,4 +1,4 @@
-"""Bars: AP by size, AP of each class, and the AP that each kind of error costs."""
+"""Bars: AP by size, AP of each class, the AP that each kind of error costs, and numbers of slices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ import numpy as np
 
 from ioukit._checks import pluralize
 from ioukit._words_and_colours import ERROR_WORDS
-from ioukit.plots._drawing import axes_for, dress, legend_beside, letters, shorten, theme_of
+from ioukit.plots._drawing import (
+    axes_for,
+    dress,
+    legend_above,
+    legend_beside,
+    letters,
+    name_rows,
+    shorten,
+    theme_of,
+    write_value,
+)
 from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
 
 if TYPE_CHECKING:
@@ -19,10 +29,13 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import Curves, ErrorKinds, Evaluation
     from ioukit.plots._drawing import Theme, ThemeName
+    from ioukit.slices import SliceNumbers
+    from ioukit.statistics import Interval
     from ioukit.typing import FloatArray
 
 
 LARGEST = 1e5  # a side of this length or more stands for no limit: COCO's ranges end at 1e5 squared
+
 KIND_NAMES = {
     **{kind: f"{kind}: {words.plain}" for kind, words in ERROR_WORDS.items()},
     "false_positive": "all false positives",
@@ -54,7 +67,7 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
     curves, look = evaluation.curves, theme_of(theme)
     areas = curves.protocol.area_ranges
     series = _ap_by_size(curves)
-    ax = axes_for(ax, needed_by="ap_by_size_figure", figsize=(2.4 + 1.3 * len(areas), 3.6), paper=look.paper)
+    ax = axes_for(ax, look, (2.4 + 1.3 * len(areas), 3.6), needed_by="ap_by_size_figure")
     objects = evaluation.matches.num_objects.sum(axis=0).tolist()
     looks = [(look.blue, ""), (look.paper, ""), (look.paper, "////")]
     width = 0.8 / len(series)
@@ -66,11 +79,8 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
         handles.append(bars)
         for bar, label, value in zip(bars, areas, values.tolist(), strict=True):
             bar.set_gid(f"{name} {label.label}")
-            middle = bar.get_x() + bar.get_width() / 2
-            ax.annotate(
-                number(value, 2), (middle, bar.get_height()), xytext=(0, 2), textcoords="offset points",
-                ha="center", va="bottom", fontsize=8, color=look.ink,
-            )  # fmt: skip
+            top = (bar.get_x() + bar.get_width() / 2, bar.get_height())
+            write_value(ax, number(value, 2), top, look, gap=2, upwards=True)
     ticks = [
         f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{pluralize(n, 'object')}"
         for area, n in zip(areas, objects, strict=True)
@@ -151,7 +161,7 @@ def class_ap_figure(
     rows, found, loosest = rows[order], found[order], by_threshold[0][order]
     objects = evaluation.matches.num_objects[rows, protocol.position_of_area(area)].tolist()
 
-    ax = axes_for(ax, needed_by="class_ap_figure", figsize=(6.0, 1.3 + 0.19 * max(len(rows), 4)), paper=look.paper)
+    ax = axes_for(ax, look, (6.0, 1.3 + 0.19 * max(len(rows), 4)), needed_by="class_ap_figure")
     size = _font(ax, len(rows))
     bars = ax.barh(range(len(rows)), np.nan_to_num(found), 0.72, color=look.blue)
     for bar, row in zip(bars, rows.tolist(), strict=True):
@@ -167,17 +177,11 @@ def class_ap_figure(
         handles += ax.plot(loosest, range(len(rows)), "o", gid="loosest", clip_on=False, zorder=4, **style)
         words.append(f"AP at IoU {thresholds[0]:g}")
     _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects, strict=True)], size, look)
-    names = [shorten(curves.categories.names[row]) for row in rows]
-    ax.set_yticks(range(len(rows)), names, fontsize=size, **letters())
-    legend_beside(ax, handles, words, look, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.1, ncols=2)
+    name_rows(ax, [shorten(curves.categories.names[row]) for row in rows], fontsize=size)
+    legend_above(ax, handles, words, look, columns=2)
     dress(ax, look, grid="x")
     what = "AP, mean over IoU thresholds" if iou_threshold is None else f"AP at IoU {iou:g}"
-    ax.set(
-        xlim=(0, 1),
-        ylim=(max(len(rows), 1) - 0.4, -0.6),
-        xlabel=what if area == protocol.main_area else f"{what} ({area})",
-    )
-    ax.tick_params(axis="y", length=0, pad=6)
+    ax.set(xlim=(0, 1), xlabel=what if area == protocol.main_area else f"{what} ({area})")
     return ax
 
 
@@ -237,7 +241,7 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
     values: FloatArray = np.array([errors.delta_ap[name] for name in names], np.float64)
     special = np.array([name.startswith("false_") for name in names], bool)
     places = np.arange(len(names)) + 0.5 * special
-    ax = axes_for(ax, needed_by="error_kinds_figure", figsize=(7.2, 3.2), paper=look.paper)
+    ax = axes_for(ax, look, (7.2, 3.2), needed_by="error_kinds_figure")
     for name, value, place, apart in zip(names, values.tolist(), places.tolist(), special.tolist(), strict=True):
         fill: dict[str, Any] = {"fc": look.paper, "hatch": "////"} if apart else {"fc": look.bad}
         (bar,) = ax.barh(place, 0 if math.isnan(value) else value, 0.7, ec=look.bad, lw=1.2, **fill)
@@ -245,10 +249,7 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
         count = errors.counts.get(name)
         words = number(value) if count is None else f"{number(value)}  ({count:,})"
         edge = max(0 if math.isnan(value) else value, 0)
-        ax.annotate(
-            words, (edge, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9, color=look.ink,
-            gid=f"value of {name}",
-        )  # fmt: skip
+        write_value(ax, words, (edge, place), look, gap=4, fontsize=9, gid=f"value of {name}")
     ax.set_yticks(places, [KIND_NAMES[name] for name in names], fontsize=9)
     dress(ax, look, grid="x")
     top = float(np.nanmax(values, initial=0.0))
@@ -257,3 +258,70 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
     ax.set_xlabel(f"gain in AP if corrected (AP at IoU {errors.iou_threshold:g} is {number(errors.ap)})")
     ax.tick_params(axis="y", length=0)
     return ax
+
+
+def slices_figure(
+    numbers: SliceNumbers, *, key: str | None = None, ax: Axes | None = None, theme: ThemeName = "light"
+) -> Axes:
+    """Draws a number of each slice as a bar, with its interval as a line.
+
+    Args:
+        numbers: The result of `ioukit.slices.slice_numbers`.
+        key: The number to draw; the first one if ``None``.
+        ax: Where to draw; by default axes of a new figure, whose height grows with the number of slices.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
+
+    Returns:
+        The axes. Bars are patches with ``get_gid()`` ``"slice 0"``, ..., and ``"slice 0 of b"``, ... if there is a
+        second model. They are hatched where false positives count in every slice of a column. The dashed line
+        ``"whole"`` is the number of the whole data set.
+
+    Raises:
+        ValueError: If there is no such number.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> from ioukit.slices import slice_numbers
+        >>> ax = slices_figure(slice_numbers(evaluation, "size", keys=["AP"], replicates=20))
+        >>> [f"{bar.get_width():.3f}" for bar in ax.patches]  # small, medium, large
+        ['0.117', '0.371', '0.547']
+    """
+    key = numbers.keys[0] if key is None else key
+    if key not in numbers.keys:
+        raise ValueError(f"no number {key!r}; there are {', '.join(numbers.keys)}")
+    look, rows, two = theme_of(theme), list(numbers), bool(numbers.whole_of_b)
+    height = 1.2 + (0.5 if two else 0.3) * max(len(rows), 3)
+    ax = axes_for(ax, look, (7.2, height), needed_by="slices_figure")
+    thick = 0.36 if two else 0.66
+    handles: list[Any] = []
+    words = []
+    for at, one in enumerate(rows):
+        hatch = "////" if one.shares_false_positives else ""
+        _bar(ax, at - (thick / 2 if two else 0), thick, one.numbers[key], look, look.blue, hatch, f"slice {at}")
+        if two:
+            _bar(ax, at + thick / 2, thick, one.of_b[key], look, look.bad, hatch, f"slice {at} of b")
+    if two:
+        handles += [ax.plot([], [], color=colour, lw=6)[0] for colour in (look.blue, look.bad)]
+        words += ["A", "B"]
+    if not math.isnan(numbers.whole[key]):
+        handles.append(ax.axvline(numbers.whole[key], color=look.ink, ls="--", lw=1.2, gid="whole"))
+        words.append(f"whole data set{', A' if two else ''}: {numbers.whole[key]:.3f}")
+    name_rows(ax, [f"{shorten(one.name, 44)}\n{pluralize(one.objects, 'object')}" for one in rows], fontsize=8)
+    legend_above(ax, handles, words, look)
+    dress(ax, look, grid="x")
+    ax.set(xlim=(0, 1), xlabel=key, xticks=np.linspace(0, 1, 6))
+    return ax
+
+
+def _bar(
+    ax: Axes, place: float, thick: float, number: Interval, look: Theme, colour: str, hatch: str, name: str
+) -> None:
+    value = 0.0 if math.isnan(number.value) else number.value
+    (bar,) = ax.barh(place, value, thick, fc=look.paper if hatch else colour, ec=colour, hatch=hatch, lw=1.2)
+    bar.set_gid(name)
+    if not math.isnan(number.low):
+        ax.plot(
+            [number.low, number.high], [place, place], color=look.ink, lw=1.6, marker="|", ms=5, gid=f"{name} limits"
+        )
+    edge = max(value, 0.0 if math.isnan(number.high) else number.high)
+    write_value(ax, "-" if math.isnan(number.value) else f"{number.value:.3f}", (edge, place), look, gap=5)

@@ -97,7 +97,7 @@ def draw_boxes(
     height, width = pixels.shape[:2]
     outlines = region_outlines(given.denormalize(width, height) if given.normalized else given)
     frame = (0.0, 0.0, float(width), float(height))
-    ax = axes_for(ax, needed_by="draw_boxes", figsize=shape_of_figure((width, height)), paper=look.paper)
+    ax = axes_for(ax, look, shape_of_figure((width, height)), needed_by="draw_boxes")
     draw_frame(ax, frame, pixels, look)
     _draw(ax, outlines, legend, frame, given.area, fontsize=fontsize, gid="box")
     return ax
@@ -168,7 +168,7 @@ def draw_regions(
         right, bottom = (np.nanmax(bounds[:, 2:], axis=0) if np.isfinite(bounds).any() else np.ones(2)).tolist()
         frame = 0.0, 0.0, max(right, 1.0), max(bottom, 1.0)
     size = frame[2] - frame[0], abs(frame[3] - frame[1])
-    ax = axes_for(ax, needed_by="draw_regions", figsize=shape_of_figure(size), paper=look.paper)
+    ax = axes_for(ax, look, shape_of_figure(size), needed_by="draw_regions")
     draw_frame(ax, frame, pixels, look, ground=ground)
     extents = (bounds[:, 2:] - bounds[:, :2]).prod(axis=1)
     _draw(ax, outlines, legend, frame, extents, fontsize=fontsize, gid="region")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import axes_for, dress, letters, shorten, theme_of, tint
+from ioukit.plots._drawing import add_scale, axes_for, dress, letters, shorten, theme_of, tint
 from ioukit.plots._reading import chosen
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.evaluation import ConfusionMatrix
-    from ioukit.plots._drawing import ThemeName
+    from ioukit.plots._drawing import ThemeName, add_scale
     from ioukit.typing import FloatArray
 
 
@@ -72,7 +72,7 @@ def confusion_figure(
     values[-1, -1] = np.nan
     size = len(values)
     side = float(np.clip(2.2 + 0.55 * size, 4.4, 13.0))
-    ax = axes_for(ax, needed_by="confusion_figure", figsize=(side + 0.6, side), paper=look.paper)
+    ax = axes_for(ax, look, (side + 0.6, side), needed_by="confusion_figure")
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="confusion_figure")
     meant = _meanings(size, has_others=OTHERS in names[-2:-1])
     ramps = {}
@@ -104,7 +104,7 @@ def confusion_figure(
         _write(ax, values, inks, digits, normalized=bool(normalize))
     else:
         what = "share" if normalize else "objects and detections"
-        _bar(ax, meshes["matrix"], f"{what}; the diagonal in blue", theme)
+        add_scale(ax, meshes["matrix"], f"{what}; the diagonal in blue", look, shrink=0.6, pad=0.02)
     crowded = max(map(len, names)) * 0.6 * size_of_names > 0.75 * 72 * side / size
     ax.set_xticks(range(size), names, fontsize=size_of_names, rotation=90 if crowded else 0, **letters())
     ax.set_yticks(range(size), names, fontsize=size_of_names, **letters())
@@ -167,11 +167,3 @@ def _write(
 def _short(count: int) -> str:
     """A count in at most four digits; larger ones in thousands."""
     return str(count) if count < 10_000 else f"{count / 1000:.0f}k"
-
-
-def _bar(ax: Axes, mesh: Any, label: str, theme: ThemeName) -> None:
-    look = theme_of(theme)
-    bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, pad=0.02)
-    bar.set_label(label, color=look.ink)
-    bar.ax.tick_params(color=look.soft, labelcolor=look.ink)
-    bar.outline.set_edgecolor(look.soft)

@@ -1,21 +1,50 @@
-"""Lines: precision over recall and AP over the IoU threshold, one per class and one for their mean."""
+"""Lines: precision over recall, AP over the IoU threshold, miss rates, F1 over the score, reliability, trainings."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import axes_for, dress, legend_beside, shorten, theme_of
-from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
+from ioukit.evaluation import COCO
+from ioukit.plots._drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    axes_for,
+    dress,
+    legend_beside,
+    literal,
+    new_figure,
+    shorten,
+    theme_of,
+    write_above,
+    write_in_middle,
+)
+from ioukit.plots._reading import (
+    average_precision,
+    chosen,
+    curves_of,
+    mean_of_classes,
+    number,
+    operating_of,
+    score_limits,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-    from ioukit.evaluation import Curves, Evaluation, Protocol
+    from ioukit.evaluation import Curves, Evaluation, MissRateCurve, MissRateCurves, Protocol, ScoreCurves
+    from ioukit.operating import CalibrationErrors
     from ioukit.plots._drawing import Theme, ThemeName
     from ioukit.typing import FloatArray
 
@@ -67,7 +96,7 @@ def precision_recall_figure(
     precision = curves.precision[:, :, rows, protocol.position_of_area(area), cap]  # (T, R, K)
     found = average_precision(curves, rows, area)  # (T, K)
     recall = np.array(protocol.recall_thresholds)
-    ax = axes_for(ax, needed_by="precision_recall_figure", figsize=(6.4, 4.0), paper=look.paper)
+    ax = axes_for(ax, look, (6.4, 4.0), needed_by="precision_recall_figure")
     if not everywhere:
         names = [curves.categories.names[row] for row in rows]
         at = protocol.position_of_iou(iou)
@@ -118,7 +147,7 @@ def ap_by_iou_figure(
     area = operating_of(protocol, None, area_range)[1]
     found = average_precision(curves, rows, area)  # (T, K)
     thresholds = np.array(protocol.iou_thresholds)
-    ax = axes_for(ax, needed_by="ap_by_iou_figure", figsize=(6.4, 4.0), paper=look.paper)
+    ax = axes_for(ax, look, (6.4, 4.0), needed_by="ap_by_iou_figure")
     names = [curves.categories.names[row] for row in rows]
     _lines(ax, thresholds, found, found.mean(axis=0), names, rows.tolist(), protocol, look, marker="o")
     dress(ax, look, grid="both")
@@ -191,3 +220,293 @@ def _by_threshold(
         lines += ax.plot(recall, precision[t], color=colour, lw=1.6, gid=f"iou {threshold:g}")
     words = [f"IoU {iou:.2f}: AP {number(float(ap))}" for iou, ap in zip(thresholds, numbers, strict=True)]
     legend_beside(ax, lines, words, look)
+
+
+_LEAST = 1e-3
+"""The lowest miss rate that is drawn."""
+
+
+def miss_rate_figure(
+    curves: MissRateCurves | Mapping[str, MissRateCurves],
+    *,
+    category: int | str | None = None,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws the miss rate over the false positives per image, both logarithmic, with the log-average in the legend.
+
+    Dots mark where the log-average reads the curve. Lower and further to the left is better.
+
+    Args:
+        curves: The result of `ioukit.evaluation.miss_rate_curves`, or several by the name of their detector. Up to six
+            have colours and dashes of their own.
+        category: Id or name of a class; ``None`` for all classes pooled.
+        ax: Where to draw; by default axes of a new figure, with the legend to the right.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
+
+    Returns:
+        The axes. Lines have ``get_gid()`` ``"curve 0"``, ``"curve 1"``, ..., and ``"read 0"``, ... for their dots. The
+        line begins at miss rate 1 and ends at the last detection. A miss rate below 0.001, and FPPI below the axis, lie
+        on the border. Without objects, there is no line.
+
+    Raises:
+        ValueError: If there is no such class, or there are more than six curves, or none.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> from ioukit.evaluation import miss_rate_curves
+        >>> ax = miss_rate_figure(miss_rate_curves(evaluation.matches), category="person")
+        >>> ax.get_legend().get_texts()[0].get_text()
+        'person: MR 0.617'
+    """
+    look = theme_of(theme)
+    several = isinstance(curves, Mapping)
+    named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    if not 1 <= len(named) <= len(look.styles):
+        raise ValueError(f"expected one to {len(look.styles)} results of miss_rate_curves, got {len(named)}")
+    chosen = [_curve(each, category) for each in named.values()]
+    first = next(iter(named.values()))
+    what = "all classes" if category is None else first.categories.names[first.categories.positions([category])[0]]
+    ax = axes_for(ax, look, (6.4, 4.0), needed_by="miss_rate_figure")
+    read = np.array(chosen[0].rule.fppi)
+    left = read[0] / 3
+    last = max((float(curve.fppi[-1]) for curve in chosen if len(curve.fppi)), default=0.0)
+    right = max(read[-1] * 3, min(last, 10.0))
+    handles, words = [], []
+    for place, (name, curve) in enumerate(zip(named, chosen, strict=True)):
+        colour, dashes = look.styles[place] if several else (look.ink, "-")
+        style: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 1.8, "drawstyle": "steps-post"}
+        words.append(f"{shorten(name if several else what)}: MR {number(curve.log_average)}")
+        handles += ax.plot(*_points(curve, left), gid=f"curve {place}", **style)
+        at = np.maximum(curve.at(read), _LEAST)
+        ax.plot(read, at, gid=f"read {place}", marker="o", ms=5, ls="none", color=colour, mec=look.paper, mew=0.6)
+    legend_beside(ax, handles, words, look)
+    dress(ax, look, grid="both")
+    ax.set(xscale="log", yscale="log", xlim=(left, right), xlabel=f"false positives per image ({shorten(what)})")
+    literal(ax.xaxis.label)
+    drawn = [curve.miss_rate[curve.fppi <= right] for curve in chosen if curve.num_ground_truth]
+    _miss_rate_axis(ax, min((float(rates.min(initial=1.0)) for rates in drawn), default=1.0))
+    thresholds, areas = ({getattr(each, of) for each in named.values()} for of in ("iou_threshold", "area_range"))
+    label = f"miss rate at IoU {first.iou_threshold:g}" if len(thresholds) == 1 else "miss rate"
+    ax.set_ylabel(label if areas != {first.area_range} or "all" in areas else f"{label}, {first.area_range} objects")
+    literal(ax.yaxis.label)
+    return ax
+
+
+def _curve(curves: MissRateCurves, category: int | str | None) -> MissRateCurve:
+    if category is None:
+        return curves.overall
+    return curves.per_class[curves.categories.positions([category])[0]]
+
+
+def _points(curve: MissRateCurve, left: float) -> tuple[FloatArray, FloatArray]:
+    """FPPI and miss rate, from miss rate 1 on, within the axes."""
+    if not curve.num_ground_truth:
+        return np.zeros(0), np.zeros(0)
+    fppi = np.maximum(np.concatenate([[0.0], curve.fppi]), left)
+    return fppi, np.maximum(np.concatenate([[1.0], curve.miss_rate]), _LEAST)
+
+
+def _miss_rate_axis(ax: Axes, lowest: float) -> None:
+    """Ticks as the benchmarks have them."""
+    ticker = import_extra("matplotlib.ticker", extra="plots", needed_by="miss_rate_figure")
+    ticks = [1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.64, 0.8, 1.0]
+    bottom = min(max(lowest / 1.3, _LEAST), 0.8)
+    ax.set_ylim(bottom, 1.04)
+    ax.yaxis.set_major_locator(ticker.FixedLocator([tick for tick in ticks if tick >= bottom]))
+    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_locator(ticker.NullLocator())
+
+
+def score_curves_figure(
+    curves: ScoreCurves,
+    *,
+    category: int | str | None = None,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws precision, recall and F1 over the score threshold, and marks the threshold with the best F1.
+
+    Args:
+        curves: The result of `ioukit.evaluation.score_curves`.
+        category: Id or name of a class; ``None`` for all classes pooled.
+        ax: Where to draw; by default axes of a new figure, with the legend to the right.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
+
+    Returns:
+        The axes. Lines have ``get_gid()`` ``"precision"``, ``"recall"``, ``"f1"``; ``"best"`` marks the best point, and
+        its numbers are above the axes. Without detections or objects, there is no mark.
+
+    Raises:
+        ValueError: If there is no such class.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = score_curves_figure(evaluation.score_curves(), category="person")
+        >>> ax.texts[0].get_text()
+        'best F1 0.604 at score 0.223: precision 0.611, recall 0.597'
+    """
+    look = theme_of(theme)
+    at = None if category is None else curves.categories.positions([category])[0]
+    curve = curves.overall if at is None else curves.per_class[at]
+    ax = axes_for(ax, look, (6.4, 3.8), needed_by="score_curves_figure")
+    rising = slice(None, None, -1)
+    handles = []
+    lines = {
+        "precision": (curve.precision, "--", 1.6),
+        "recall": (curve.recall, "-.", 1.6),
+        "f1": (curve.f1, "-", 2.2),
+    }
+    for name, (values, dashes, width) in lines.items():
+        # For thresholds between a score and the next lower one, the same detections count.
+        style: dict[str, Any] = {"color": look.colour_of(name), "ls": dashes, "lw": width, "drawstyle": "steps-pre"}
+        handles += ax.plot(curve.scores[rising], values[rising], gid=name, **style)
+    legend_beside(ax, handles, ["precision", "recall", "F1"], look)
+    low, high = score_limits(curve.scores)
+    best = curve.best
+    if not (math.isnan(best.score) or math.isnan(best.f1)):
+        ax.axvline(best.score, color=look.soft, lw=0.9, ls=":", zorder=1)
+        mark: dict[str, Any] = {"marker": "o", "ms": 8, "mfc": look.colour_of("f1"), "mec": look.ink, "ls": "none"}
+        ax.plot([best.score], [best.f1], zorder=5, gid="best", **mark)
+        words = (
+            f"best F1 {number(best.f1)} at score {best.score:.3g}: "
+            f"precision {number(best.precision)}, recall {number(best.recall)}"
+        )
+        write_above(ax, words, look, gid="best in words")
+    dress(ax, look, grid="both")
+    what = "all classes" if at is None else shorten(curves.categories.names[at])
+    ax.set(xlim=(low, high), ylim=(0, 1.02), xlabel=f"score threshold ({what})")
+    literal(ax.xaxis.label)
+    words = f"precision, recall, F1 at IoU {curves.iou_threshold:g}"
+    ax.set_ylabel(words if curves.area_range == "all" else f"{words}, {curves.area_range} objects")
+    literal(ax.yaxis.label)
+    if not len(curve.scores):
+        write_in_middle(ax, "no detections", look.soft)
+    return ax
+
+
+_MARKS = ("o", "s", "^", "D", "v", "P")
+
+_LEAST_AREA, _MORE_AREA = 12.0, 240.0  # of a mark, in square points
+
+
+def reliability_figure(
+    errors: CalibrationErrors | Mapping[str, CalibrationErrors],
+    *,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws the reliability diagram: precision over the mean score of each range of scores.
+
+    The area of a mark grows with the share of the detections in its range. Below the diagonal, scores are too high.
+
+    Args:
+        errors: The result of `ioukit.operating.calibration`, or several by name, such as those before and after
+            calibration. Up to six have colours, marks and dashes of their own.
+        ax: Where to draw; by default axes of a new figure, with the legend to the right.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
+
+    Returns:
+        The axes. Lines have ``get_gid()`` ``"curve 0"``, ``"curve 1"``, ..., and ``"equal"`` for the diagonal. The
+        marks are ``"marks 0"``, and so on; the intervals, if there are any, ``"intervals 0"``. Ranges without
+        detections have no mark.
+
+    Raises:
+        ValueError: If there are more than six results, or none.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> from ioukit.operating import calibration_errors
+        >>> ax = reliability_figure(calibration_errors(evaluation, replicates=0))
+        >>> ax.get_legend().get_texts()[0].get_text()
+        'D-ECE 0.047'
+    """
+    look = theme_of(theme)
+    named = dict(errors) if isinstance(errors, Mapping) else {"": errors}
+    if not 1 <= len(named) <= len(_MARKS):
+        raise ValueError(f"expected one to {len(_MARKS)} results of calibration_errors, got {len(named)}")
+    ax = axes_for(ax, look, (6.4, 4.4), needed_by="reliability_figure")
+    ax.plot([0, 1], [0, 1], color=look.soft, lw=1.0, ls=":", gid="equal", zorder=1)
+    handles, words = [], []
+    for place, (name, one) in enumerate(named.items()):
+        diagram = one.reliability
+        colour, dashes = look.styles[place] if len(named) > 1 else (look.ink, "-")
+        rows = np.flatnonzero(diagram.counts)
+        x, y = diagram.mean_scores[rows], diagram.precision[rows]
+        style: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 1.4}
+        handles += ax.plot(x, y, gid=f"curve {place}", zorder=3, marker=_MARKS[place], ms=0.1, **style)
+        handles[-1].set_markersize(5)
+        handles[-1].set_markevery([])  # the legend shows the mark, and the scatter draws it
+        share = diagram.counts[rows] / max(one.num_detections, 1)
+        ax.scatter(
+            x, y, s=_LEAST_AREA + _MORE_AREA * share, marker=_MARKS[place], color=colour, edgecolors=look.paper,
+            linewidths=0.6, zorder=4, gid=f"marks {place}",
+        )  # fmt: skip
+        low, high = diagram.low[rows], diagram.high[rows]
+        if not np.isnan(low).all():
+            lines = ax.vlines(x, low, high, colors=colour, lw=0.9, alpha=0.7, zorder=2)
+            lines.set_gid(f"intervals {place}")
+        text = f"D-ECE {number(one.d_ece)}"
+        words.append(f"{shorten(name)}: {text}" if name else text)
+    legend_beside(ax, handles, words, look)
+    dress(ax, look, grid="both")
+    first = next(iter(named.values()))
+    ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="mean score", ylabel=f"precision at IoU {first.iou_threshold:g}")
+    literal(ax.yaxis.label)
+    if not any(one.num_detections for one in named.values()):
+        write_in_middle(ax, "no detections", look.soft)
+    return ax
+
+
+NOT_LOSSES = {"epoch", "seconds", "lr"}
+
+HEADLINE_STYLES = ((BLACK, "-"), (BLUE, "--"), (GREEN, ":"))
+
+LOSS_STYLES = ((VERMILLION, "--"), (ORANGE, "-."), (PURPLE, ":"), (BLUE, (0, (1, 1))))
+
+
+def training_figure(
+    log: Sequence[Mapping[str, float]], *, protocol: Protocol = COCO, theme: ThemeName = "light"
+) -> Figure:
+    """Draws losses and AP by epoch, side by side.
+
+    Args:
+        log: A mapping per epoch, as a line of ``log.csv``: ``epoch``, ``total`` and other losses, and numbers of the
+            protocol's summary, which may be missing for epochs without an evaluation.
+        protocol: The protocol whose numbers the log has; the first three headline numbers are drawn.
+        theme: Colours for a light or a dark background.
+
+    Returns:
+        The figure; it is not registered in pyplot.
+
+    Raises:
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> figure = training_figure([{"epoch": 1, "total": 3.0, "AP": 0.1}, {"epoch": 2, "total": 2.0, "AP": 0.2}])
+        >>> [ax.get_ylabel() for ax in figure.axes]
+        ['loss', 'AP']
+    """
+    look = theme_of(theme)
+    figure = new_figure(look, (9, 3.4), needed_by="training_figure")
+    left, right = figure.subplots(1, 2)
+    epochs = [row["epoch"] for row in log]
+    first = log[0] if log else {}
+    numbers = {measure.key for measure in protocol.measures}
+    names = [name for name in first if name not in NOT_LOSSES and name not in numbers]
+    for place, name in enumerate(names):
+        colour, line = (BLACK, "-") if name == "total" else LOSS_STYLES[(place - 1) % len(LOSS_STYLES)]
+        values = [row.get(name, np.nan) for row in log]
+        left.plot(epochs, values, color=look.of(colour), ls=line, lw=1.6, label=name, gid=name)
+    left.set(xlabel="epoch", ylabel="loss", yscale="log")  # the first epoch would flatten all others
+    headline = [measure.key for measure in protocol.measures if measure.headline]
+    for name, (colour, line) in zip(headline, HEADLINE_STYLES, strict=False):
+        evaluated = [(row["epoch"], row[name]) for row in log if name in row]
+        if evaluated:
+            right.plot(*np.transpose(evaluated), color=look.of(colour), ls=line, lw=1.6, label=name, gid=name)
+    right.set(xlabel="epoch", ylabel=protocol.main_measure.quantity, ylim=(0, 1))
+    for ax in (left, right):
+        dress(ax, look, grid="both")
+        if ax.lines:
+            ax.legend(frameon=False, labelcolor=look.ink)
+    return figure

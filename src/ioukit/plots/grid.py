@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit._checks import check_positive
 from ioukit.plots._drawing import (
     BLACK,
     BLUE,
@@ -15,7 +14,7 @@ from ioukit.plots._drawing import (
     ORANGE,
     PURPLE,
     VERMILLION,
-    as_boxes,
+    as_pixels,
     axes_for,
     dress,
     rings,
@@ -85,16 +84,13 @@ def grid_figure(
     if side < 1:
         raise ValueError(f"grid must be at least 1, got {grid}")
     width, height = image_size
-    check_positive(width=width, height=height)
-    given = as_boxes(boxes, format, "boxes")
-    if given.normalized:
-        given = given.denormalize(width, height)
+    given = as_pixels(boxes, format, "boxes", image_size)
     if labels is not None and len(labels) != len(given):
         raise ValueError(f"labels must hold one label per box, got {len(labels)} for {len(given)} boxes")
 
     look = theme_of(theme)
     size = (6.0, 6.0 * min(max(height / width, 0.5), 1.6))
-    ax = axes_for(ax, needed_by="grid_figure", figsize=size, paper=look.paper)
+    ax = axes_for(ax, look, size, needed_by="grid_figure")
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xlabel="x (pixels)", ylabel="y (pixels)")
     for k in range(1, side):
         ax.axvline(k * width / side, color=look.faint, lw=0.6, zorder=0)

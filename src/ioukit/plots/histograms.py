@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ioukit._checks import check_count
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of, tint
+from ioukit.plots._drawing import axes_for, dress, legend_beside, theme_of, tinted, write_above
 from ioukit.plots._reading import chosen, operating_of, score_limits, table_of
 
 if TYPE_CHECKING:
@@ -66,22 +66,14 @@ def score_histogram_figure(
     wrong = ~right & ~table.is_ignored(iou, area)
     wanted = _of_classes(table, classes)
     edges = np.linspace(*score_limits(table.detections.score[wanted]), bins + 1)
-    ax = axes_for(ax, needed_by="score_histogram_figure", figsize=(6.4, 3.6), paper=look.paper)
+    ax = axes_for(ax, look, (6.4, 3.6), needed_by="score_histogram_figure")
     handles, words, tallest = [], [], {}
     for name, mask, sign, hatch in (("TP", right, 1, "//"), ("FP", wrong, -1, "..")):
-        colour = look.colour_of(name.lower())
         scores = table.detections.score[mask & wanted]
         counts, _ = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)
         heights = np.log10(1 + counts) if log else counts.astype(np.float64)
         tallest[name] = float(heights.max(initial=0))
-        style: dict[str, Any] = {
-            "fc": tint(colour, 0.55, look.paper),
-            "ec": colour,
-            "lw": 1.0,
-            "hatch": hatch,
-            "fill": True,
-        }
-        handles.append(ax.stairs(sign * heights, edges, gid=name, **style))
+        handles.append(ax.stairs(sign * heights, edges, gid=name, **tinted(look.colour_of(name.lower()), hatch, look)))
         words.append(f"{'true' if sign > 0 else 'false'} positives: {len(scores):,}")
     ax.axhline(0, color=look.soft, lw=0.9)
     legend_beside(ax, handles, words, look)
@@ -137,21 +129,14 @@ def iou_histogram_figure(
     values = table.matched_iou(iou, area)[table.is_true_positive(iou, area) & _of_classes(table, classes)]
     edges = np.linspace(min(iou, 1 - 1e-6), 1, bins + 1)
     counts, _ = np.histogram(np.clip(values, edges[0], 1), edges)
-    ax = axes_for(ax, needed_by="iou_histogram_figure", figsize=(5.2, 3.4), paper=look.paper)
-    style: dict[str, Any] = {
-        "fc": tint(look.colour_of("tp"), 0.55, look.paper),
-        "ec": look.colour_of("tp"),
-        "lw": 1.0,
-        "hatch": "//",
-        "fill": True,
-    }
-    ax.stairs(counts, edges, gid="matches", **style)
+    ax = axes_for(ax, look, (5.2, 3.4), needed_by="iou_histogram_figure")
+    ax.stairs(counts, edges, gid="matches", **tinted(look.colour_of("tp"), "//", look))
     words = f"{len(values):,} true positives"
     if len(values):
         median = float(np.median(values))
         ax.axvline(median, color=look.ink, ls="--", lw=1.4, gid="median")
         words += f", median IoU {median:.3f}"
-    ax.text(0, 1.02, words, transform=ax.transAxes, va="bottom", fontsize=9, color=look.ink)
+    write_above(ax, words, look)
     dress(ax, look, grid="y")
     ax.set(xlim=(edges[0], 1), ylim=(0, 1.06 * max(counts.max(), 1)), ylabel="true positives")
     ax.set_xlabel(f"IoU with the object (at least {iou:g})")

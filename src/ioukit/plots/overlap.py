@@ -90,7 +90,7 @@ def overlap_figure(
     inner = _intersection(first, second) if common else None
 
     look = theme_of(theme)
-    ax = axes_for(ax, needed_by="overlap_figure", figsize=(7.2, 4.2), paper=look.paper)
+    ax = axes_for(ax, look, (7.2, 4.2), needed_by="overlap_figure")
     dress(ax, look, framed=True)
     low, high = np.minimum(first, second)[:2], np.maximum(first, second)[2:]
     room = ROOM * (max(high - low) or 1.0)
@@ -117,13 +117,7 @@ def overlap_figure(
         colour = look.colour_of(meaning)
         label = f"{name} ({words}): {areas[name]:.4g}"
         # Regions have no outlines, because the boxes have them.
-        style = {
-            "fc": tint(colour, strength, look.paper),
-            "ec": colour,
-            "lw": 0,
-            "hatch": hatch,
-            "zorder": 1,
-        }
+        style = {"fc": tint(colour, strength, look.paper), "ec": colour, "lw": 0, "hatch": hatch, "zorder": 1}
         handles.append(rings(ax, outlines, gid=name, label=label, **style))
         _name(ax, name, outer, None if name == "TP" else inner, look)
     ax.text(0.02, 0.98, "TN", transform=ax.transAxes, ha="left", va="top", fontsize=10, color=look.ink)

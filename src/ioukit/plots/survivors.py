@@ -64,7 +64,7 @@ def survivors_figure(
     target = np.full(len(given), -1) if into is None else _positions(into, len(given), len(left))
 
     look = theme_of(theme)
-    ax = axes_for(ax, needed_by="survivors_figure", figsize=(5.0, 4.2), paper=look.paper)
+    ax = axes_for(ax, look, (5.0, 4.2), needed_by="survivors_figure")
     dress(ax, look, framed=True)
     all_corners = np.concatenate([given.numpy(), left.numpy()])
     if len(all_corners):

@@ -57,7 +57,7 @@ def variants_figure(*, motion: Motion = "shift", ax: Axes | None = None, theme: 
     if motion not in get_args(Motion):
         raise ValueError(f"unknown motion {motion!r}; choose from {', '.join(get_args(Motion))}")
     look = theme_of(theme)
-    ax = axes_for(ax, needed_by="variants_figure", figsize=(6.4, 4.0), paper=look.paper)
+    ax = axes_for(ax, look, (6.4, 4.0), needed_by="variants_figure")
     dress(ax, look)
     if motion == "shift":
         steps = np.linspace(0, 2.5, 101)
@@ -107,7 +107,7 @@ def variant_figure(name: str, *, ax: Axes | None = None, theme: ThemeName = "lig
     if name not in names:
         raise ValueError(f"unknown variant {name!r}; choose from {', '.join(names)}")
     look = theme_of(theme)
-    ax = axes_for(ax, needed_by="variant_figure", figsize=(6.4, 2.5), paper=look.paper)
+    ax = axes_for(ax, look, (6.4, 2.5), needed_by="variant_figure")
     dress(ax, look)
     shift = np.linspace(-1.5, 1.5, 121)  # of the centres, in sides of the larger square
     middle = np.array([1.0, 1.0, 3.0, 3.0])
