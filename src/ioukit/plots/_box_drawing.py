@@ -133,9 +133,14 @@ def _draw_points(ax: Axes, entry: Outlined) -> None:
     hollow = entry.outline.hollow
     hidden = np.zeros(len(entry.outline.points), np.bool_) if hollow is None else hollow
     colour, width = entry.style["ec"], entry.style["lw"]
-    style = {"c": np.where(hidden, "#FFFFFF", colour), "edgecolors": np.where(hidden, colour, "#000000").tolist()}
-    size = {"s": (POINT * width) ** 2, "linewidths": 0.45 * width}
-    ax.scatter(*entry.outline.points.T, zorder=entry.zorder + 0.02, gid=f"points of {entry.gid}", **style, **size)
+    x, y = entry.outline.points.T
+    faces = np.where(hidden, "#FFFFFF", colour)
+    edges = np.where(hidden, colour, "#000000").tolist()
+    size = (POINT * width) ** 2
+    ax.scatter(
+        x, y, size, faces, edgecolors=edges, linewidths=0.45 * width, zorder=entry.zorder + 0.02,
+        gid=f"points of {entry.gid}",
+    )  # fmt: skip
 
 
 def draw_labels(

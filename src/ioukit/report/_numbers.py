@@ -11,8 +11,8 @@ import numpy as np
 from ioukit._checks import pluralize
 from ioukit._words_and_colours import ERROR_WORDS, percent
 from ioukit.evaluation import REGION_KINDS, Measure, value_of
-from ioukit.evaluation.ignoring import cap_title
 from ioukit.evaluation.protocols import NO_CAP
+from ioukit.evaluation.why_ignored import cap_title
 from ioukit.report._texts import (
     UNDEFINED,
     abbreviate,

@@ -6,8 +6,8 @@ is it ignored, did a better detection take the object that it wants (`_false_pos
 was nearest. So a reason agrees with the outcome, whatever the protocol.
 
 Does not own: who overlaps, matches and could match whom (`neighbours.py`), and which rule ignores a mark
-(`evaluation/ignoring.py`). It is cut here because those stay the same in any other form of words. Numbers have as many
-digits as it takes to show which one is larger: "0.50 is below 0.50" explains nothing.
+(`evaluation/why_ignored.py`). It is cut here because those stay the same in any other form of words. Numbers have as
+many digits as it takes to show which one is larger: "0.50 is below 0.50" explains nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._output import printable
-from ioukit.evaluation.ignoring import cap_words, detection_rule, excuse, left_out_rule, object_rule
 from ioukit.evaluation.table import LEFT_OUT, NOT_EXHAUSTIVE
+from ioukit.evaluation.why_ignored import cap_words, detection_rule, excuse, left_out_rule, object_rule
 from ioukit.viewer.images.neighbours import Found, Neighbours, Pair, Thing
 
 if TYPE_CHECKING:
