@@ -86,6 +86,7 @@ def per_call(name: str) -> int:
     """Instructions of one call; the first calls, which load and fill what later ones use, do not count."""
     once, call, times = WORKLOADS[name]
     program = "import gc\ngc.disable()\n{}\nfor _ in range({}):\n    {}"
+    subprocess.run([sys.executable, "-c", program.format(once, 1, call)], check=True)  # compiles what is imported
     few, many = (instructions(program.format(once, count, call)) for count in (3, 3 + times))
     return round((many - few) / times)
 
