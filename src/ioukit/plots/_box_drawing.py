@@ -134,13 +134,9 @@ def _draw_points(ax: Axes, entry: Outlined) -> None:
     hidden = np.zeros(len(entry.outline.points), np.bool_) if hollow is None else hollow
     colour, width = entry.style["ec"], entry.style["lw"]
     x, y = entry.outline.points.T
-    faces = np.where(hidden, "#FFFFFF", colour)
-    edges = np.where(hidden, colour, "#000000").tolist()
-    size = (POINT * width) ** 2
-    ax.scatter(
-        x, y, size, faces, edgecolors=edges, linewidths=0.45 * width, zorder=entry.zorder + 0.02,
-        gid=f"points of {entry.gid}",
-    )  # fmt: skip
+    style: dict[str, Any] = {"s": (POINT * width) ** 2, "linewidths": 0.45 * width, "zorder": entry.zorder + 0.02}
+    style["edgecolors"] = np.where(hidden, colour, "#000000").tolist()
+    ax.scatter(x, y, c=np.where(hidden, "#FFFFFF", colour), gid=f"points of {entry.gid}", **style)
 
 
 def draw_labels(

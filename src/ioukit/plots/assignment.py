@@ -166,16 +166,8 @@ def _panel(
     idle = (target < 0) & ~ignore
     ax.scatter(marks[idle, 0], marks[idle, 1], s=2.5, color=look.many, zorder=1, gid="background")
     if ignore.any():
-        ax.scatter(
-            marks[ignore, 0],
-            marks[ignore, 1],
-            s=14,
-            marker="x",
-            color=look.soft,
-            linewidths=0.8,
-            zorder=2,
-            gid="ignored",
-        )
+        style: dict[str, Any] = {"s": 14, "marker": "x", "color": look.soft, "linewidths": 0.8}
+        ax.scatter(marks[ignore, 0], marks[ignore, 1], zorder=2, gid="ignored", **style)
     bare = set(assignment.unassigned.tolist())
     for number, corners in enumerate(boxes.numpy()):
         colour, line, marker = STYLES[number % len(STYLES)]
@@ -184,7 +176,7 @@ def _panel(
         rings(ax, [corners], gid=f"object {number}", fill=False, ec=colour, ls=line, lw=1.8, zorder=3, hatch=hatch)
         own = marks[np.unique(pairs[pairs[:, 0] == number, 1])]
         if len(own):
-            style: dict[str, Any] = {"marker": marker, "color": colour, "edgecolors": look.paper, "linewidths": 0.6}
+            style = {"marker": marker, "color": colour, "edgecolors": look.paper, "linewidths": 0.6}
             ax.scatter(own[:, 0], own[:, 1], s=36, zorder=4, gid=f"predictions of {number}", **style)
         x, y = corners[:2].tolist()
         # Above the box, where it has no marks; inside, if the box is at the upper edge of the image.
