@@ -170,8 +170,8 @@ class Ledger:
 
         Raises:
             LookupError: If there is no such run; the message suggests similar names.
-            DatasetError: As :meth:`runs`.
-            OSError: As :meth:`runs`.
+            DatasetError: As :meth:`Ledger.runs`.
+            OSError: As :meth:`Ledger.runs`.
         """
         reference = parse_reference(run)
         with reading(SCHEMA, self.path, self.timeout) as db:
@@ -188,8 +188,8 @@ class Ledger:
 
         Raises:
             LookupError: If there is no such run.
-            DatasetError: If the run is damaged, or as :meth:`runs`.
-            OSError: As :meth:`runs`.
+            DatasetError: If the run is damaged, or as :meth:`Ledger.runs`.
+            OSError: As :meth:`Ledger.runs`.
         """
         from ioukit.evaluation import Evaluation, accumulate  # noqa: PLC0415 - loads NumPy, which listing does not need
 
@@ -207,7 +207,7 @@ class Ledger:
 
         Raises:
             LookupError: If there is no such run.
-            DatasetError: As :meth:`runs`.
+            DatasetError: As :meth:`Ledger.runs`.
             OSError: As :meth:`add`.
         """
         references = [parse_reference(one) for one in ([runs] if isinstance(runs, str | int) else runs)]
@@ -237,7 +237,7 @@ class Ledger:
         Raises:
             LookupError: If there is no such run.
             ValueError: If both ledgers are one file.
-            DatasetError: As :meth:`runs`, for one of the files.
+            DatasetError: As :meth:`Ledger.runs`, for one of the files.
             OSError: As :meth:`add`, for one of the files.
         """
         if os.path.realpath(self.path) == os.path.realpath(other.path):
