@@ -40,7 +40,7 @@ def test_tensors_on_the_cpu() -> None:
     assert_array_equal(nms(Boxes(boxes), torch.from_numpy(scores), iou_threshold=0.3), nms(b, s, iou_threshold=0.3))
     assert_array_equal(nms(b, s, iou_threshold=0.3, explain=True).keep, nms(boxes, scores, iou_threshold=0.3))
     assert len(nms(torch.empty(0, 4), torch.empty(0), iou_threshold=0.5)) == 0
-    with pytest.raises(TypeError, match="boxes are Tensor of torch, scores are ndarray of numpy"):
+    with pytest.raises(TypeError, match="boxes is Tensor of torch, scores is ndarray of numpy"):
         nms(b, scores, iou_threshold=0.5)
     with pytest.raises(ValueError, match=r"scores\[1\] is NaN"):
         nms(b[:2], torch.tensor([0.0, torch.nan]), iou_threshold=0.5)
