@@ -1,8 +1,8 @@
 """Which runs were there, and may this model replace that one? The ledger of evaluations, and the gate."""
 
-from ioukit.runs.gate.rule_checks import check_rules
 from ioukit.runs.gate.gate_result import GateResult, RuleCheck, RuleResult
 from ioukit.runs.gate.markdown_junit import gate_junit, gate_markdown
+from ioukit.runs.gate.rule_checks import check_rules
 from ioukit.runs.gate.rules import Rule, Rules, default_rules, read_rules
 from ioukit.runs.ledger.input_files import InputFile
 from ioukit.runs.ledger.ledger import Ledger

@@ -15,6 +15,60 @@ Not here: drawing, for which `ioukit.plots` has figures, and all that is not a s
 differ, and so do private names.
 """
 
-from ioukit._exports import attach
+from ioukit.compat.docsaidkit.functions import (
+    calc_angle,
+    dict_to_jsonable,
+    is_inside_box,
+    jaccard_index,
+    merge_boxes,
+    pairwise_intersection,
+    pairwise_ioa,
+    pairwise_iou,
+    poly_angle,
+    polygon_iou,
+)
+from ioukit.compat.docsaidkit.structures import (
+    JOIN_STYLE,
+    Box,
+    Boxes,
+    BoxMode,
+    Keypoints,
+    KeypointsList,
+    Polygon,
+    Polygons,
+    order_points_clockwise,
+    prepare_box,
+    prepare_boxes,
+    prepare_keypoints,
+    prepare_keypoints_list,
+    prepare_polygon,
+    prepare_polygons,
+)
 
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
+__all__ = [
+    "JOIN_STYLE",
+    "Box",
+    "BoxMode",
+    "Boxes",
+    "Keypoints",
+    "KeypointsList",
+    "Polygon",
+    "Polygons",
+    "calc_angle",
+    "dict_to_jsonable",
+    "is_inside_box",
+    "jaccard_index",
+    "merge_boxes",
+    "order_points_clockwise",
+    "pairwise_intersection",
+    "pairwise_ioa",
+    "pairwise_iou",
+    "poly_angle",
+    "polygon_iou",
+    "prepare_box",
+    "prepare_boxes",
+    "prepare_keypoints",
+    "prepare_keypoints_list",
+    "prepare_polygon",
+    "prepare_polygons",
+]
