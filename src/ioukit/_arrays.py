@@ -85,7 +85,9 @@ def one_library(**arrays: object) -> str:
     if len(set(libraries.values())) > 1:
         found = [f"{name} is {type(arrays[name]).__name__} of {library}" for name, library in libraries.items()]
         raise TypeError(f"{' and '.join(libraries)} must come from one library, but {', '.join(found)}")
-    return next(iter(libraries.values()), "numpy")
+    for library in libraries.values():  # not `next`, which torch.compile cannot trace with a default in PyTorch 2.7
+        return library
+    return "numpy"
 
 
 def namespace_of(array: Array) -> Any:
