@@ -95,15 +95,15 @@ def receive(
     boxes1: BoxesLike, boxes2: BoxesLike, fmt: BoxFormat | None, check: bool, out: Array | None = None
 ) -> Engine | OnHost | OnDevice:
     """Both sets, checked, for whoever computes; the engine alone for regions other than upright boxes."""
-    if type(boxes1) is type(boxes2) is np.ndarray and out is None:
-        return corners_on_host(boxes1, boxes2, fmt, check)
+    if type(boxes1) is type(boxes2) is np.ndarray and (out is None or type(out) is np.ndarray):
+        return corners_on_host(boxes1, boxes2, fmt, check, out)
     if (engine := engine_of(boxes1, boxes2)) is not None:
         if fmt is not None or out is not None:
             raise ValueError(f"format and out are for upright boxes, not for {type(boxes1).__name__}")
         return engine
     library = one_library(boxes1=boxes1, boxes2=boxes2, out=out)
     if library == "numpy":
-        return corners_on_host(boxes1, boxes2, fmt, check)._replace(out=out)
+        return corners_on_host(boxes1, boxes2, fmt, check, out)
     if library == "torch":
         shared = shared_with_numpy(boxes1, boxes2, *([] if out is None else [out]))
         if shared is not None:
@@ -114,7 +114,9 @@ def receive(
     return corners_on_device(boxes1, boxes2, fmt, check)
 
 
-def corners_on_host(boxes1: BoxesLike, boxes2: BoxesLike, fmt: BoxFormat | None, check: bool) -> OnHost:
+def corners_on_host(
+    boxes1: BoxesLike, boxes2: BoxesLike, fmt: BoxFormat | None, check: bool, out: FloatArray | None = None
+) -> OnHost:
     """Both sets, checked and converted: `Boxes`, NumPy arrays or lists."""
     if fmt is not None:
         check_format(fmt)
@@ -131,7 +133,7 @@ def corners_on_host(boxes1: BoxesLike, boxes2: BoxesLike, fmt: BoxFormat | None,
             check_boxes(second, fmt or "xyxy", "boxes2")
     if fmt not in (None, "xyxy"):
         first, second = _converted(boxes1, first, fmt), _converted(boxes2, second, fmt)
-    return OnHost(first, second, dtype)
+    return OnHost(first, second, dtype, out)
 
 
 def single_set(name: str, boxes: BoxesLike, fmt: BoxFormat | None, check: bool) -> tuple[FloatArray, np.dtype[Any]]:
