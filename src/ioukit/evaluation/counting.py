@@ -101,7 +101,7 @@ def verified_columns(ground_truth: GroundTruth, rules: CountRules) -> VerifiedCo
 
     looked_for = [_id_lists(ground_truth, name, rules) for name in rules.lists_looked_for]
     joined = looked_for[0] if len(looked_for) == 1 else IdLists.of(map(np.concatenate, zip(*looked_for, strict=True)))
-    if rules.verified != "listed":
+    if not rules.needs_lists_of_lvis:
         return VerifiedColumns((joined.ids, joined.ends), none)
     not_exhaustive = _id_lists(ground_truth, "not_exhaustive_category_ids", rules)
     return VerifiedColumns((joined.ids, joined.ends), (not_exhaustive.ids, not_exhaustive.ends))
@@ -113,8 +113,11 @@ def _id_lists(ground_truth: GroundTruth, name: str, rules: CountRules) -> IdList
     column = ground_truth.images.attributes.get(name)
     if isinstance(column, IdLists):
         return column
-    listed = rules.verified == "listed"
-    reader = "read_lvis reads them from a file of LVIS" if listed else "read_open_images reads them from image labels"
+    reader = (
+        "read_lvis reads them from a file of LVIS"
+        if rules.needs_lists_of_lvis
+        else "read_open_images reads them from image labels"
+    )
     found = "no such column" if column is None else type(column).__name__
     raise DatasetError(
         f"{ground_truth.source}: the attribute {name!r} of the images: expected lists of ids, found {found}; "

@@ -98,7 +98,7 @@ def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: 
 
         return read(given, threads=threads)
     if isinstance(given, Mapping):
-        lists = protocol is not None and protocol.verified == "listed"
+        lists = protocol is not None and protocol.needs_lists_of_lvis
         return GroundTruth.from_coco(given, dialect="lvis" if lists else "coco")
     from ioukit.datasets.formats.in_memory import is_in_memory  # noqa: PLC0415 - as above
 

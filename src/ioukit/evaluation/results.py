@@ -233,7 +233,7 @@ class Evaluation(Frozen):
         # If no detection is beyond the cap, a table with near pairs has the same rows: only the pairs are missing, and
         # hardly any pair needs to be matched at an IoU of 1 to get them.
         has_rows = self.matches.image_detections.sum() == len(self.matches.detections)
-        only_pairs = bool(has_rows) and self.protocol.objects_choose is None
+        only_pairs = bool(has_rows) and not self.protocol.why_matches_vary
         table = match(
             self.ground_truth,
             self.detections,

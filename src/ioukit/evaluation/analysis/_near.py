@@ -98,11 +98,7 @@ def check_rematch(protocol: Protocol) -> None:
     Raises:
         ValueError: If the protocol leaves out detections, as LVIS does, or its objects choose, as in KITTI.
     """
-    reason = ""
-    if protocol.verified != "all" or protocol.without_area != "counted":
-        reason = "the protocol leaves out detections"
-    elif protocol.objects_choose is not None:
-        reason = "its objects choose among the detections"
+    reason = "the protocol leaves out detections" if protocol.leaves_out_detections else protocol.why_matches_vary
     if reason:
         raise ValueError(f"a table of the protocol {protocol.name!r} cannot be matched again by other values: {reason}")
 

@@ -134,7 +134,7 @@ def _ranks(table: MatchTable) -> npt.NDArray[np.int64]:
     """(N,) the rank of each detection within the scope of the cap, best first."""
     rows, protocol = table.detections, table.protocol
     ranks = table.ranks()
-    if protocol.cap_scope == "image" and protocol.class_agnostic:
+    if protocol.caps_one_class_by_image:
         # A detection must come before all that are matched after it, so equal scores exchange their ranks.
         within = np.flatnonzero(table.is_within_cap())
         image = rows.image[within]
@@ -176,7 +176,7 @@ def match_proposals(
     protocol = old.replace(
         class_agnostic=True,
         max_dets=tuple(max_dets),
-        cap_scope="image" if old.cap_scope == "image" else "image_and_category",
+        cap_scope=old.cap_scope if old.matches_within_cap else "image_and_category",
         area_ranges=(AreaRange(old.main_area, -_UNBOUNDED, _UNBOUNDED),),
     )
     return table_by_values(table, protocol, np.zeros(len(table.objects)), np.full(len(table), np.nan), threads=threads)

@@ -14,6 +14,7 @@ from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit._checks import check_count, check_number, check_threads
 from ioukit._columns import Frozen, record
 from ioukit.evaluation.analysis._near import near_pairs
+from ioukit.evaluation.curves import drawing_of
 from ioukit.evaluation.table import NEARLY_ONE, MatchTable, NearPairs
 
 ERROR_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed")
@@ -341,7 +342,7 @@ def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) ->
             recall_thresholds=recalls,
             caps=np.ones(1, np.uint32),
             caps_over_all_images=False,
-            plain_precision=not protocol.precision_epsilon,
+            plain_precision=drawing_of(protocol).plain_precision,
             integral="recalls",
         ),
         check_threads(threads),

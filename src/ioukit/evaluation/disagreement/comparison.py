@@ -135,7 +135,7 @@ def compare_protocols(
         chosen[name] = protocol
     if not chosen:
         raise ValueError("protocols must name at least one protocol")
-    lists = [protocol for protocol in chosen.values() if protocol.verified == "listed"]
+    lists = [protocol for protocol in chosen.values() if protocol.needs_lists_of_lvis]
     gt = ground_truth_of(ground_truth, lists[0] if protocols is not None and lists else None, threads)
     dt = detections_of(detections, gt, threads)
     check_threads(threads)

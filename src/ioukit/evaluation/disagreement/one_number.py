@@ -93,7 +93,7 @@ def _needs_last_cap(protocol: Protocol, cap: int) -> bool:
     matching takes them by category. So the last cap says which detections are matched before those within a smaller
     cap.
     """
-    return protocol.class_agnostic and protocol.cap_scope == "image" and cap != protocol.max_dets[-1]
+    return protocol.caps_one_class_by_image and cap != protocol.max_dets[-1]
 
 
 def _of_other_groups(protocol: Protocol, measure: Measure) -> list[Measure]:

@@ -216,7 +216,7 @@ def explain_difference(
     """
     first, last = protocol_of(start), protocol_of(end)
     keys = measure_of(first, start_key).key, measure_of(last, end_key).key
-    gt = ground_truth_of(ground_truth, last if last.verified == "listed" else first, threads)
+    gt = ground_truth_of(ground_truth, last if last.needs_lists_of_lvis else first, threads)
     dt = detections_of(detections, gt, threads)
 
     def matched(protocol: Protocol) -> MatchTable:

@@ -65,8 +65,9 @@ class CollectedImages:
         self.settings = settings
         self.ids = ImageIds()
         self._matched = MatchedParts(keep_data=settings.keep_data)
-        # Regions take much more memory than their matches, so only boxes wait.
-        self._waits = settings.iou_type == "bbox" and not _needs_more_than_boxes(settings.protocol)
+        # Regions take much more memory than their matches, so only boxes wait; and a protocol that needs more than they
+        # say must look at the data as it comes.
+        self._waits = settings.iou_type == "bbox" and settings.protocol.needs_boxes_alone
         self._forget_waiting()
 
     def _forget_waiting(self) -> None:
@@ -194,17 +195,6 @@ class CollectedImages:
         images._matched.restore(table, numbered=state.numbered)
         images.ids.add(table.image_ids.tolist(), running=state.running)
         return images
-
-
-def _needs_more_than_boxes(protocol: Protocol) -> bool:
-    """Whether a protocol needs what dicts of boxes do not have, so that data is looked at as it comes."""
-    return (
-        protocol.verified != "all"
-        or protocol.ranges_by == "flag"
-        or protocol.objects_choose is not None
-        or bool(protocol.detection_values or protocol.counted_values or protocol.category_groups)
-        or protocol.clipped_boxes
-    )
 
 
 def _with_categories(ground_truth: GroundTruth, categories: Categories) -> GroundTruth:

@@ -214,6 +214,16 @@ class CountRules:
     """Whether objects and detections with an area of 0 count like others, or are left out, or detections alone are."""
 
     @property
+    def needs_lists_of_lvis(self) -> bool:
+        """Whether images must list the categories that are absent, and those not annotated in full, as in LVIS."""
+        return self.verified == "listed"
+
+    @property
+    def leaves_out_detections(self) -> bool:
+        """Whether some detections take no part, because of their class or their area."""
+        return self.verified != "all" or self.without_area != "counted"
+
+    @property
     def matches_within_cap(self) -> bool:
         """Whether matching knows which detections are beyond the cap; a cap per category is a matter of the curves."""
         return self.cap_scope != "category"

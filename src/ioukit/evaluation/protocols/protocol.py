@@ -111,6 +111,17 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
             and self.matches_within_cap
         )
 
+    @property
+    def caps_one_class_by_image(self) -> bool:
+        """Whether all categories count as one, and the cap those of an image: ranks are by score, not by category."""
+        return self.class_agnostic and self.cap_scope == "image"
+
+    @property
+    def needs_boxes_alone(self) -> bool:
+        """Whether ids, boxes, scores and flags of crowds are enough: no attribute, no list, and no size of an image."""
+        others = (self.detection_values, self.counted_values, self.category_groups, self.clipped_boxes)
+        return self.verified == "all" and self.ranges_by == "area" and self.objects_choose is None and not any(others)
+
     def why_no_sum(self, measure: Measure) -> str:
         """Why a measure is no sum over the true positives along its curves, in words; empty if it is one."""
         if measure.quantity not in ("AP", "AR"):
