@@ -12,7 +12,7 @@ import pytest
 
 from ioukit.cli import _gpu
 from ioukit.cli import doctor as command
-from ioukit.overlap import _agnostic
+from ioukit.overlap import _array_formulas
 from support.command import run_here
 
 if TYPE_CHECKING:
@@ -196,9 +196,9 @@ class TestDisagreements:
         assert _gpu.disagreements("cpu") == []
 
     def test_a_wrong_formula_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        formulas = dict(_agnostic.FORMULAS)
-        monkeypatch.setitem(_agnostic.FORMULAS, "iou", lambda pairs: formulas["iou"](pairs) * 1.02)
-        monkeypatch.setitem(_agnostic.FORMULAS, "ciou", lambda pairs: formulas["ciou"](pairs) * np.nan)
+        formulas = dict(_array_formulas.FORMULAS)
+        monkeypatch.setitem(_array_formulas.FORMULAS, "iou", lambda pairs: formulas["iou"](pairs) * 1.02)
+        monkeypatch.setitem(_array_formulas.FORMULAS, "ciou", lambda pairs: formulas["ciou"](pairs) * np.nan)
         found = "\n".join(_gpu.disagreements("cpu"))
         assert "iou float32: " in found
         assert "nms: " in found

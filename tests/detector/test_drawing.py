@@ -72,7 +72,7 @@ def test_no_label_covers_another_or_leaves_the_image(
     for text, (left, top, right, bottom), colour in shown:
         touched = (corners[:, 0] <= right + 1) & (corners[:, 2] >= left - 1)
         touched &= (corners[:, 1] <= bottom + 1) & (corners[:, 3] >= top - 1)
-        own = [names[k] == text.partition(" ")[0] and drawing.COLOURS[k % 7] == colour for k in labels]
+        own = [names[k] == text.partition(" ")[0] and drawing.CLASS_COLOURS[k % 7] == colour for k in labels]
         assert (touched & own).any(), "a label touches a box of its class, and has its colour"
 
 
@@ -94,7 +94,7 @@ def test_a_note_says_how_many_labels_are_left_out(monkeypatch: pytest.MonkeyPatc
 
 def test_letters_are_readable_on_each_colour() -> None:
     """A contrast of at least 4.5 by WCAG 2."""
-    for colour in (*drawing.COLOURS, drawing.NOTE_COLOUR):
+    for colour in (*drawing.CLASS_COLOURS, drawing.NOTE_COLOUR):
         bright = drawing._luminance(colour)
         contrast = (bright + 0.05) / 0.05 if bright > drawing.BRIGHT else 1.05 / (bright + 0.05)
         assert contrast >= 4.5

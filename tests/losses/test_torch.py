@@ -55,7 +55,7 @@ class TestGradients:
     def test_difference_quotients_of_constant_weights(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The weights are recorded once and then given, so that the quotient sees them as constants too."""
         from ioukit.losses import upright  # noqa: PLC0415
-        from ioukit.overlap import _agnostic  # noqa: PLC0415
+        from ioukit.overlap import _array_formulas  # noqa: PLC0415
 
         monkeypatch.delitem(_pairs.FUSED, "torch")
         seen: list[Any] = []
@@ -66,7 +66,7 @@ class TestGradients:
                 seen.append(array.detach().clone())
             return seen[-1] if known is None else next(known)
 
-        for module in (upright, _agnostic):
+        for module in (upright, _array_formulas):
             monkeypatch.setattr(module, "constant", constant)
         pred, target = smooth()
         UPRIGHT[name](pred, target)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit
 from ioukit import _core
-from ioukit.overlap import _agnostic, _conformance
+from ioukit.overlap import _array_formulas, _conformance
 from ioukit.overlap._conformance import BACKENDS, BOXES, MEASURES, Agreement, Backend, Unavailable, native
 from ioukit.overlap.variants import VARIANTS
 from support.command import run_here
@@ -43,7 +43,7 @@ def host(array: Any) -> Any:
 
 
 def test_the_table_has_every_formula() -> None:
-    assert {measure.variant for measure in MEASURES} == set(_agnostic.FORMULAS)
+    assert {measure.variant for measure in MEASURES} == set(_array_formulas.FORMULAS)
 
 
 @backends
@@ -152,7 +152,7 @@ def test_integers_do_not_wrap(backend: Backend, kind: str) -> None:
 
 
 def test_a_disagreement_is_found_and_ends_the_doctor_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    formulas = _agnostic.FORMULAS
+    formulas = _array_formulas.FORMULAS
     monkeypatch.setattr(_conformance, "BACKENDS", BACKENDS[:1])
     assert run_here("doctor").code == 0
     monkeypatch.setitem(formulas, "iou", lambda pairs: pairs.iou() * 1.0001)

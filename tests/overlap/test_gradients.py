@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ioukit
 from ioukit import _arrays
-from ioukit.overlap import _agnostic
+from ioukit.overlap import _array_formulas
 from ioukit.overlap._arguments import corners_on_device
 from ioukit.overlap._conformance import BOXES, MEASURES, native
 from ioukit.overlap.variants import VARIANTS
@@ -63,7 +63,7 @@ def smooth_pairs(count: int) -> tuple[FloatArray, FloatArray]:
 
 def gradient(torch: Any, measure: Measure, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     first, second = (torch.tensor(boxes, requires_grad=True) for boxes in (a, b))
-    _agnostic.elementwise(measure, corners_on_device(first, second, None, check=True)).sum().backward()
+    _array_formulas.elementwise(measure, corners_on_device(first, second, None, check=True)).sum().backward()
     return first.grad.numpy(), second.grad.numpy()
 
 
@@ -102,7 +102,7 @@ def test_gradients_of_the_closed_forms(torch: Any, case: dict[str, Any], name: s
 def test_gradients_are_finite_for_all_boxes(torch: Any, measure: Measure, dtype: Any) -> None:
     boxes = BOXES.astype(dtype)
     first, second = (torch.tensor(boxes, requires_grad=True) for _ in "ab")
-    values = _agnostic.pairwise(measure, corners_on_device(first, second, None, check=True), None)
+    values = _array_formulas.pairwise(measure, corners_on_device(first, second, None, check=True), None)
     for weights in torch.eye(15, dtype=values.dtype):  # one column at a time: a sum may hide two infinities
         gradients = torch.autograd.grad((values * weights).sum(), [first, second], retain_graph=True)
         assert all(torch.isfinite(gradient).all() for gradient in gradients)
@@ -115,7 +115,7 @@ def test_torch_and_jax_have_the_same_gradient_at_kinks(torch: Any, jax: Any, mea
         a, b = BOXES.astype(np.float32), np.ascontiguousarray(pairs, np.float32)
         expected, _ = gradient(torch, measure, a, b)
         found = jax.grad(
-            lambda x, y=b: _agnostic.elementwise(
+            lambda x, y=b: _array_formulas.elementwise(
                 measure, corners_on_device(x, jax.numpy.asarray(y), None, check=True)
             ).sum()
         )(jax.numpy.asarray(a))
@@ -203,7 +203,7 @@ def test_half_precision_computes_in_single(torch: Any, jax: Any, kind: str) -> N
 
 
 def test_tensors_on_the_cpu_share_their_memory(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_agnostic, "pairwise", None)  # native code alone
+    monkeypatch.setattr(_array_formulas, "pairwise", None)  # native code alone
     boxes = torch.tensor(BOXES)
     (shared,) = _arrays.shared_with_numpy(boxes) or []
     assert shared.ctypes.data == boxes.data_ptr()
@@ -240,12 +240,12 @@ def test_temporaries_stay_within_max_bytes(measure: Measure) -> None:
     rng = np.random.default_rng(0)
     boxes = np.sort(rng.uniform(0, 100, (400, 2, 2)), axis=1).reshape(-1, 4)
     result, max_bytes = 8 * 400 * 400, 2**20
-    _agnostic.pairwise(
+    _array_formulas.pairwise(
         measure, corners_on_device(boxes[:1], boxes[:1], None, check=True), None
     )  # imports count as allocations too
     tracemalloc.start()
     try:
-        _agnostic.pairwise(measure, corners_on_device(boxes, boxes, None, check=True), max_bytes)
+        _array_formulas.pairwise(measure, corners_on_device(boxes, boxes, None, check=True), max_bytes)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -258,7 +258,9 @@ def test_blocks_have_the_gradient_of_the_whole(torch: Any, jax: Any) -> None:
         grads = []
         for max_bytes in (None, 4000):
             leaf = torch.tensor(BOXES, requires_grad=True)
-            _agnostic.pairwise(measure, corners_on_device(leaf, leaf, None, check=True), max_bytes).sum().backward()
+            _array_formulas.pairwise(
+                measure, corners_on_device(leaf, leaf, None, check=True), max_bytes
+            ).sum().backward()
             grads.append(leaf.grad)
         assert torch.allclose(*grads, rtol=1e-10, atol=1e-12)
     boxes = jnp.asarray(BOXES, jnp.float32)

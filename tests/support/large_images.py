@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.filters import Filter
-from ioukit.viewer.images.explaining import explained
+from ioukit.viewer.images.large_image import explained
 from support.browsing import until
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.answers.selecting import select
 from ioukit.viewer.images.drawing import Surroundings, drawings
-from ioukit.viewer.images.explaining import explained
+from ioukit.viewer.images.large_image import explained
 from ioukit.viewer.marking.noted_marks import Noting
 from ioukit.viewer.marking.notes import Notes
 from support import region_cases

@@ -4,6 +4,7 @@ Owns: which commands there are, and `_expand_groups`, which gives Typer a parame
 own: what an option means (its group does), ``--json`` (`_output.py`), nor what runs before NumPy is imported
 (`_start.py`).
 
+An option has one long name, that of its parameter or field, in the plural where it takes a list. There are no aliases.
 A group is a `NamedTuple` whose fields are annotated options. Typer knows no groups: it reads the signature of a
 function, so the function that it gets has one parameter per option, and hands the groups on as values. A command is
 imported when it is asked for. Tried and removed: to stop Python's collector during the imports made no difference that

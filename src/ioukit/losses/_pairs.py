@@ -1,7 +1,7 @@
 """From the arguments of a loss to pairs of boxes, and from the losses of pairs to the reduced loss.
 
-The formulas are those of the overlaps (`ioukit.overlap._agnostic`). But a model may predict a box with ``x2 < x1``,
-which must not stop a training, so an inverted side is a negative length here. Such a box has no intersection with
+The formulas are those of the overlaps (`ioukit.overlap._array_formulas`). But a model may predict a box with ``x2 <
+x1``, which must not stop a training, so an inverted side is a negative length here. Such a box has no intersection with
 others, and its area is negative. Where a formula has the area, the sides or the corners in it, the gradient turns the
 side around again. The box around a pair includes both corners of an inverted box, so ratios stay close to their range.
 """
@@ -16,8 +16,8 @@ import numpy as np
 
 from ioukit._arrays import as_floats, computing_dtype_in, constant, library_of, namespace_of, one_library
 from ioukit._checks import check_choice, check_format
-from ioukit.overlap._agnostic import FORMULAS, Pairs, Sides
 from ioukit.overlap._arguments import as_corners, check_values, floats
+from ioukit.overlap._array_formulas import FORMULAS, Pairs, Sides
 from ioukit.regions import Boxes, BoxesLike
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from ioukit.losses._conventions import Convention, convention
 from ioukit.losses._help import documented
 from ioukit.losses._pairs import Formula, IoUMode, PairLoss, Reduction, TrainingPairs, box_loss, by_mode, overlap_of
 from ioukit.overlap import variants
-from ioukit.overlap._agnostic import FORMULAS
+from ioukit.overlap._array_formulas import FORMULAS
 from ioukit.overlap.variants import Measure
 
 if TYPE_CHECKING:

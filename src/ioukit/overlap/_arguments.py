@@ -3,7 +3,7 @@
 Owns: these questions, and the checks of boxes and of ``out``. `receive` asks each of them once; its answer, an
 `Engine`, an `OnHost` or an `OnDevice`, goes on to whoever computes, who asks nothing again. `nms`, the losses and the
 rules of assignment take the parts that they need.
-Does not own: the arithmetic (native code, `_agnostic`, `engines`), the measures (`variants`).
+Does not own: the arithmetic (native code, `_array_formulas`, `engines`), the measures (`variants`).
 Cut here because all measures ask the same. For a few boxes these questions take longer than the arithmetic, so two
 NumPy arrays, the common case, go straight to `corners_on_host`.
 """

@@ -12,7 +12,7 @@ from array_api_compat import device
 
 from ioukit import _core
 from ioukit._arrays import as_numpy
-from ioukit.overlap import _agnostic
+from ioukit.overlap import _array_formulas
 from ioukit.overlap._arguments import corners_on_device
 from ioukit.overlap.variants import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
 
@@ -166,8 +166,8 @@ def compare(backend: Backend) -> Agreement:
             where = f"{measure.variant} {dtype}"
             array, expected = backend.array(boxes), native(measure, boxes)
             given = corners_on_device(array, array, None, check=True)
-            values = _agnostic.pairwise(measure, given, _agnostic.MAX_BYTES)
-            diagonal = _agnostic.elementwise(measure, given)
+            values = _array_formulas.pairwise(measure, given, _array_formulas.MAX_BYTES)
+            diagonal = _array_formulas.elementwise(measure, given)
             # Arrays of NumPy 1 have no attribute `device`.
             if values.dtype != array.dtype or str(device(values)) != str(device(array)):
                 problems.append(f"{where}: returned as {values.dtype} on {device(values)}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_threads
-from ioukit.overlap import _agnostic
+from ioukit.overlap import _array_formulas
 from ioukit.overlap._arguments import OnDevice, OnHost, paired_shape, receive
 from ioukit.overlap._help import documented, named
 from ioukit.overlap.engines import engine as engines
@@ -75,7 +75,7 @@ def _elementwise(
         _core.elementwise(*measure, first, second, result, check_threads(threads))
         return given.back(result)
     if isinstance(given, OnDevice):
-        return _agnostic.elementwise(measure, given)
+        return _array_formulas.elementwise(measure, given)
     return engines.elementwise(given, measure, boxes1, boxes2, threads)
 
 

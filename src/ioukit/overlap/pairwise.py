@@ -11,9 +11,9 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_threads
-from ioukit.overlap import _agnostic
-from ioukit.overlap._agnostic import MAX_BYTES
+from ioukit.overlap import _array_formulas
 from ioukit.overlap._arguments import OnDevice, OnHost, receive, table_shape
+from ioukit.overlap._array_formulas import MAX_BYTES
 from ioukit.overlap._help import documented, named
 from ioukit.overlap.engines import engine as engines
 from ioukit.overlap.variants import Measure, alpha_iou, inner_iou, ioa, mpdiou, nwd
@@ -78,7 +78,7 @@ def _pairwise(
         result = _native(measure, given, threads)
         return result if out is None else out
     if isinstance(given, OnDevice):
-        return _agnostic.pairwise(measure, given, max_bytes)
+        return _array_formulas.pairwise(measure, given, max_bytes)
     return engines.pairwise(given, measure, boxes1, boxes2, threads)
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 YELLOW = "#F0E442"
-COLOURS = (SKY, VERMILLION, GREEN, ORANGE, PURPLE, YELLOW)
+CLASS_COLOURS = (SKY, VERMILLION, GREEN, ORANGE, PURPLE, YELLOW)
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1)))
 """The first six classes have solid lines, the next six dashed ones, and so on."""
 WIDTH = 2.0
@@ -265,6 +265,11 @@ def _styles(classes: NDArray[Any] | None, count: int, width: float) -> list[dict
     else:
         codes = np.unique(classes, return_inverse=True)[1]
     return [
-        outline_style(COLOURS[code % len(COLOURS)], DASHES[code // len(COLOURS) % len(DASHES)], width, on_image=True)
+        outline_style(
+            CLASS_COLOURS[code % len(CLASS_COLOURS)],
+            DASHES[code // len(CLASS_COLOURS) % len(DASHES)],
+            width,
+            on_image=True,
+        )
         for code in codes.tolist()
     ]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit._arrays import as_numpy, library_of, namespace_of
-from ioukit.overlap import _agnostic
-from ioukit.overlap._agnostic import MAX_BYTES
+from ioukit.overlap import _array_formulas
 from ioukit.overlap._arguments import OnDevice
+from ioukit.overlap._array_formulas import MAX_BYTES
 from ioukit.postprocess._groups import limited
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def padded_survivors(given: DeviceSet, rule: Rule, limits: Limits) -> Array:
         """The best box that is left, -1 if there is none; and which boxes are left after it."""
         first = xp.min(xp.where(alive, positions, count))
         row = xp.reshape(xp.where(first < count, first, 0), (1,))
-        values = _agnostic.elementwise(rule.measure, OnDevice(xp, xp.take(boxes, row, axis=0), boxes, boxes.dtype))
+        values = _array_formulas.elementwise(
+            rule.measure, OnDevice(xp, xp.take(boxes, row, axis=0), boxes, boxes.dtype)
+        )
         removed = _compared(values, rule)
         for code in codes:
             removed = removed & (code == xp.take(code, row, axis=0))
@@ -137,7 +139,7 @@ def _removes(
         return xp.take(array, positions, axis=0)
 
     given = OnDevice(xp, of(boxes, rows), of(boxes, columns), boxes.dtype)
-    removes = _compared(_agnostic.pairwise(rule.measure, given, max_bytes), rule)
+    removes = _compared(_array_formulas.pairwise(rule.measure, given, max_bytes), rule)
     for code in codes:
         removes = removes & (of(code, rows)[:, None] == of(code, columns)[None, :])
     return removes

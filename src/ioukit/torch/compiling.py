@@ -2,7 +2,7 @@
 
 On a GPU, PyTorch runs one kernel per operation: a table of CIoU takes about sixty, and each writes a table of its own
 to memory. ``torch.compile`` makes few kernels of them, on NVIDIA's GPUs in Triton. They are generated from the formulas
-of `ioukit.overlap._agnostic`, so no formula is written a second time for GPUs.
+of `ioukit.overlap._array_formulas`, so no formula is written a second time for GPUs.
 """
 
 from __future__ import annotations

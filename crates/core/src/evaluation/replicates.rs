@@ -1,4 +1,5 @@
-//! The numbers of data sets in which images stand several times, or not at all.
+//! The numbers of data sets in which images stand several times, or not at all. Python draws which
+//! (`statistics/resampling.py`).
 //!
 //! The detections are sorted once. Then each data set costs one pass over the detections that count, and each number
 //! has the bits that [`super::accumulate`] and NumPy's mean give for the data set with its copies written out.

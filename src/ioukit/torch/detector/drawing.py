@@ -14,7 +14,7 @@ from ioukit.torch.detector.predict import Result
 from ioukit.typing import FloatArray
 
 # The palette of Okabe and Ito, which people with any colour vision can tell apart.
-COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (0, 0, 0))
+CLASS_COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (0, 0, 0))
 BLACK, WHITE = (0, 0, 0), (255, 255, 255)
 NOTE_COLOUR = (240, 240, 240)
 BRIGHT = 0.18  # above this luminance, black letters have more contrast than white ones
@@ -39,7 +39,7 @@ def draw(result: Result) -> Pixels:
     line = max(2, round(min(result.size) / 200))
     letters = font.load_default(max(11, round(min(result.size) / 32)))
     boxes = result.boxes.xyxy.astype(np.float64)
-    colours = [COLOURS[label % len(COLOURS)] for label in result.boxes.cls.tolist()]
+    colours = [CLASS_COLOURS[label % len(CLASS_COLOURS)] for label in result.boxes.cls.tolist()]
     for box, colour in reversed(list(zip(boxes.tolist(), colours, strict=True))):
         pen.rectangle(box, outline=colour, width=line)
     plates = _Plates(pen, letters, line)

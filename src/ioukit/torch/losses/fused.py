@@ -14,7 +14,7 @@ from torch import Tensor
 from ioukit import _core
 from ioukit._arrays import namespace_of, shared_with_numpy
 from ioukit.losses._pairs import FUSED, TrainingPairs
-from ioukit.overlap._agnostic import FORMULAS
+from ioukit.overlap._array_formulas import FORMULAS
 
 # Other subclasses of tensors may have no memory of their own, or intercept each operation.
 _PLAIN = (Tensor, torch.nn.Parameter)

@@ -16,7 +16,7 @@ from ioukit.viewer.answers.conditions import check_filter
 from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.answers.values import finite_or_none
 from ioukit.viewer.images.drawing import Surroundings, drawings
-from ioukit.viewer.images.explaining import explained
+from ioukit.viewer.images.large_image import explained
 from ioukit.viewer.images.photographs import MissingPictureError
 from ioukit.viewer.marking.exporting import Export, export
 

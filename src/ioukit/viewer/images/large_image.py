@@ -1,4 +1,4 @@
-"""One image large: its drawing, and everything that is known of its marks."""
+"""One image large: its drawing, and everything that is known of its marks; `reasons.py` says why they are false."""
 
 from __future__ import annotations
 
