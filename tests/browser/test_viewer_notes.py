@@ -273,7 +273,7 @@ def table() -> dict[str, Any]:
 
 def test_a_rectangle_on_the_map_chooses_its_images(visits: Visits, tmp_path: Path) -> None:
     columns = table()
-    page = visits.open(visits.serve(EVALUATION, columns=columns))
+    page = visits.open(visits.serve(EVALUATION, table=columns))
     canvas = page.locator(".scatter-plot")
     canvas.scroll_into_view_if_needed()
     until(page, "() => document.querySelector('.scatter [role=status]').textContent === '20 of 20 images with a place'")
@@ -308,7 +308,7 @@ def test_a_rectangle_on_the_map_chooses_its_images(visits: Visits, tmp_path: Pat
 
 
 def test_a_click_on_the_map_opens_an_image(visits: Visits) -> None:
-    page = visits.open(visits.serve(EVALUATION, columns={"image_id": [7], "place": np.array([[3.0, 4.0]])}))
+    page = visits.open(visits.serve(EVALUATION, table={"image_id": [7], "place": np.array([[3.0, 4.0]])}))
     canvas = page.locator(".scatter-plot")
     canvas.scroll_into_view_if_needed()
     until(page, "() => document.querySelector('.scatter [role=status]').textContent.startsWith('1 of 1 image')")
@@ -320,7 +320,7 @@ def test_a_click_on_the_map_opens_an_image(visits: Visits) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_on_a_phone(visits: Visits, file: Path, dark: bool) -> None:
     page = visits.open(
-        visits.serve(EVALUATION, notes=file, columns=table()), "sort=position#image=0", width=390, dark=dark
+        visits.serve(EVALUATION, notes=file, table=table()), "sort=position#image=0", width=390, dark=dark
     )
     page.locator(".tag-input").fill("phone")
     page.locator(".tag-input").press("Enter")

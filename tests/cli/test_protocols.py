@@ -32,7 +32,7 @@ def test_a_walk(tmp_path: Path) -> None:
     walk = explain_difference(*ioukit.read_coco(GT, DT), "coco", "voc2012", start_key="AP50")
     ends = ("--start", "coco:AP50", "--end", "voc2012")
     assert run_here("protocols", GT, DT, *ends).out == f"{walk.table()}\n"
-    short = run_here("protocols", GT, DT, *ends, "--only-changes", "--most", "1")
+    short = run_here("protocols", GT, DT, *ends, "--only-changes", "--top", "1")
     assert short.out == f"{walk.table(zeros=False, most=1)}\n"
     both = run_here("protocols", GT, DT, *ends, "--json", tmp_path / "walk.json")
     assert both.out == f"{walk.table()}\n"
@@ -71,7 +71,7 @@ def test_classes_and_kinds() -> None:
         (["--iou-type", "boxes"], "--iou-type: unknown iou_type 'boxes'"),
         (["--classes", "persn"], "--classes: "),
         (["--start", "coco", "--end", "lvis"], "the attribute 'neg_category_ids' of the images: expected lists of ids"),
-        (["--most", "-1"], "--most"),
+        (["--top", "-1"], "--top"),
         (
             ["--iou-type", "segm", "--start", "voc_eval", "--end", "coco"],
             "voc_eval does not evaluate 'segm', only bbox",

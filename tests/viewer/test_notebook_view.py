@@ -146,7 +146,7 @@ def test_the_same_data_have_one_server(view: Any) -> None:
     assert first._server is again._server
     assert again.address == f"{first.address}&outcome=fp"
     assert view({"a": evaluation})._server is not first._server
-    assert view(evaluation, columns={"image_id": [1], "speed": [3]})._server is not first._server
+    assert view(evaluation, table={"image_id": [1], "speed": [3]})._server is not first._server
     first.close()
     assert not again._server.is_running
     assert "srcdoc" in again._repr_html_()

@@ -34,6 +34,15 @@ GT, DT = VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fa
 posix = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def ends_by_hangup() -> Iterator[None]:
+    """Processes inherit which signals are ignored, as `nohup` has it for SIGHUP: the server then goes on, rightly."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL) if hasattr(signal, "SIGHUP") else None
+    yield
+    if before is not None:
+        signal.signal(signal.SIGHUP, before)
+
+
 @contextmanager
 def running(*words: str | Path, cache: Path, seconds: float = 60) -> Iterator[tuple[Any, str]]:
     """A process of `ioukit view`, and the address that it prints."""
@@ -142,7 +151,7 @@ def test_the_command_says_how_many_photographs_are_there(tmp_path: Path) -> None
         ((GT, "--filter", "score=0.5.."), "score needs detections"),
         ((GT, DT, "--port", "70000"), "70000"),
         ((GT, DT, "--host", "no.such.name.invalid"), "no address is known"),
-        ((GT, DT, "--columns", "missing.csv"), "missing.csv"),
+        ((GT, DT, "--table", "missing.csv"), "missing.csv"),
         ((GT, "--iou-type", "colour"), "colour"),
         (("missing.json",), "missing.json"),
         ((GT, DT, "--host", "192.0.2.1"), "cannot listen at 192.0.2.1"),

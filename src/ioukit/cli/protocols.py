@@ -40,7 +40,7 @@ def compare_rules(
     only_changes: Annotated[
         bool, typer.Option("--only-changes", help="Leave steps that change less than 0.00005 out of the table.")
     ] = False,
-    most: Annotated[int, typer.Option(min=0, metavar="N", help="Classes and images to show for each step.")] = 3,
+    top: Annotated[int, typer.Option(min=0, metavar="N", help="Classes and images to show for each step.")] = 3,
     iou_type: KindOption = "bbox",
     classes: ChosenClasses = None,
     reading: ReadingOptions,
@@ -81,7 +81,7 @@ def compare_rules(
         found: ProtocolComparison | ProtocolDifference
         if ends:
             found = explain_difference(gt, dt, **ends, **options)
-            facts, table = found.to_dict(most=most), found.table(zeros=not only_changes, most=most)
+            facts, table = found.to_dict(most=top), found.table(zeros=not only_changes, most=top)
         else:
             found = compare_protocols(gt, dt, **options)
             facts, table = found.to_dict(), found.table()

@@ -44,10 +44,10 @@ def view(
             "example. Can be repeated.",
         ),
     ] = None,
-    columns: Annotated[
+    table: Annotated[
         Path | None,
         typer.Option(
-            metavar="TABLE",
+            metavar="FILE",
             help="CSV or Parquet file with a row per image (id or file name): its columns can be filtered and sorted.",
         ),
     ] = None,
@@ -84,7 +84,7 @@ def view(
       ioukit view gt.json dt.json --images val2017/
       ioukit view gt.json a.json b.json --images val2017/ --filter change=lost --filter class=person
       ioukit view gt.json dt.json --filter outcome=fp --filter class=bicycle --filter score=0.7..
-      ioukit view gt.json dt.json --columns scenes.csv --notes review.db
+      ioukit view gt.json dt.json --table scenes.csv --notes review.db
       ioukit view labels/ boxes.csv --no-browser --port 9000
     """
     clock = time.perf_counter()
@@ -105,7 +105,7 @@ def view(
         if len(sources) > 1 + MOST_MODELS:
             raise typer.BadParameter(f"at most {MOST_MODELS} models can be shown, got {len(sources) - 1}")
     long = size_of(sources) > _LONG_WORK
-    options: dict[str, Any] = {"columns": columns, "notes": notes, "issues": issues, "threads": threads}
+    options: dict[str, Any] = {"table": table, "notes": notes, "issues": issues, "threads": threads}
     reader = reading.reader(threads, talk, long=long)
     shown: Any
     if len(sources) > 1:

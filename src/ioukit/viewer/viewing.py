@@ -92,7 +92,7 @@ def view(
     images: str | os.PathLike[str] | None = None,
     *,
     filter: Mapping[str, Any] | None = None,
-    columns: Any = None,
+    table: Any = None,
     notes: str | os.PathLike[str] | None = None,
     issues: bool = False,
     browser: bool | None = None,
@@ -111,7 +111,7 @@ def view(
         images: The folder of the photographs; outlines on empty sheets if ``None``.
         filter: What the page shows at first: values, or lists of values, by the keys of its address, such as
             ``{"outcome": "fp", "class": ["car", "bus"], "score": "0.5.."}``.
-        columns: A table with a row per image: the path of a CSV or Parquet file, or a data frame.
+        table: A table with a row per image: the path of a CSV or Parquet file, or a data frame.
         notes: The SQLite file of tags and notes; ``GT.view.db`` beside the file of the ground truth if ``None``. It is
             made by the first note.
         issues: Whether to look for labels that are probably wrong, see :func:`ioukit.label_errors.find_label_errors`.
@@ -124,7 +124,7 @@ def view(
     Raises:
         ValueError: If an evaluation holds a match table alone, the evaluations do not belong together, there are more
             than three, ``images`` is not a folder, the filter is unknown, or the machine has no such address.
-        DatasetError: If the table of columns cannot be read.
+        DatasetError: If the table cannot be read.
         ModuleNotFoundError: If a package of the extra is not installed.
         OSError: If no port is free.
     """
@@ -145,10 +145,10 @@ def view(
     check_installed()
     pairs = (filter or {}).items()
     query = filter_query((key, one) for key, value in pairs for one in (value if _is_list(value) else [value]))
-    key = _key(data, folder, columns, notes, issues, host, port)
+    key = _key(data, folder, table, notes, issues, host, port)
     server = shared_server(key)
     if server is None:
-        app, found = app_of(data, folder, columns=columns, notes=notes, issues=issues, cache=cache_folder())
+        app, found = app_of(data, folder, table=table, notes=notes, issues=issues, cache=cache_folder())
         for note in found:
             warnings.warn(note, stacklevel=2)
         app.views.check(_pairs(query))
@@ -175,15 +175,15 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, set))
 
 
-def _key(data: Any, folder: Path | None, columns: Any, *rest: Any) -> tuple[Any, ...] | None:
+def _key(data: Any, folder: Path | None, table: Any, *rest: Any) -> tuple[Any, ...] | None:
     """What is equal for data that one server can show; ``None`` if that is not known.
 
     The server keeps the data, so that their ids stay theirs.
     """
-    if not (columns is None or isinstance(columns, str | os.PathLike)):
+    if not (table is None or isinstance(table, str | os.PathLike)):
         return None
     named = data.items() if isinstance(data, Mapping) else [("", data)]
-    return (*((name, id(one)) for name, one in named), folder, columns, *rest)
+    return (*((name, id(one)) for name, one in named), folder, table, *rest)
 
 
 def _in_notebook() -> bool:

@@ -33,7 +33,7 @@ def app_of(
     data: GroundTruth | Evaluation | Mapping[str, Evaluation],
     folder: Path | None = None,
     *,
-    columns: Any = None,
+    table: Any = None,
     notes: str | os.PathLike[str] | None = None,
     issues: bool = False,
     iou_type: str = "bbox",
@@ -46,7 +46,7 @@ def app_of(
     Args:
         data: As for :func:`ioukit.view`.
         folder: The folder of the photographs.
-        columns: As for :func:`ioukit.view`.
+        table: As for :func:`ioukit.view`.
         notes: As for :func:`ioukit.view`.
         issues: As for :func:`ioukit.view`.
         iou_type: The kind of region of ground truth alone.
@@ -59,7 +59,7 @@ def app_of(
     """
     truth, models = _sides(data)
     ids = next(iter(models.values())).matches.image_ids if models else None
-    further = UserColumns((), ()) if columns is None else user_columns(columns, truth, ids)
+    further = UserColumns((), ()) if table is None else user_columns(table, truth, ids)
     collection = Collection.of(
         truth,
         models,
