@@ -35,12 +35,17 @@ posix = pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 
 
 @pytest.fixture(autouse=True, scope="module")
-def ends_by_hangup() -> Iterator[None]:
+def signals_are_not_ignored() -> Iterator[None]:
     """Processes inherit which signals are ignored, as `nohup` has it for SIGHUP: the server then goes on, rightly."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL) if hasattr(signal, "SIGHUP") else None
+    usual: dict[str, Any] = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
+    before = {
+        number: signal.signal(number, handler)
+        for name, handler in usual.items()
+        if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) == signal.SIG_IGN
+    }
     yield
-    if before is not None:
-        signal.signal(signal.SIGHUP, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @contextmanager
