@@ -14,7 +14,7 @@ The limits below keep the page small. They are choices; the comments say what ea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -135,9 +135,64 @@ def _iou_of(near: NearPairs, objects: Rows) -> Floats:
     return found
 
 
-def sizes_by_score(marks: MarkPositions) -> list[dict[str, Any]]:
+class Counts(TypedDict):
+    """True and false positives: how many are in each bin."""
+
+    tp: list[int]
+    fp: list[int]
+
+
+class SizeCounts(TypedDict):
+    """An area range: its objects, and the true and false positives that are new at each position."""
+
+    n: int
+    tp: list[int]
+    fp: list[int]
+
+
+class NewErrors(TypedDict):
+    """Errors at each position."""
+
+    new: list[list[int]]
+    """The errors that are new, of each kind but missed objects."""
+    objects: int
+    """The objects that are missed before the first position."""
+    gone: list[int]
+    """Those that no longer are."""
+
+
+class ScoreHistogram(TypedDict):
+    """True and false positives in ranges of the score, from ``low`` to ``high``."""
+
+    low: float
+    high: float
+    rows: list[Counts]
+    """Of all classes together, then of each one."""
+
+
+class IouHistogram(TypedDict):
+    """True and false positives in ranges of the IoU: for each range, those that are new at each position."""
+
+    edges: list[float]
+    tp: list[list[int]]
+    fp: list[list[int]]
+
+
+class Reliability(TypedDict):
+    """The reliability diagram: in ranges of the score, its mean and the share of true positives."""
+
+    edges: list[float]
+    counts: list[int]
+    score: list[float | None]
+    precision: list[float | None]
+    dece: float
+    """The detection expected calibration error."""
+
+
+def sizes_by_score(marks: MarkPositions) -> list[SizeCounts]:
     """For each area range its objects, and the true and false positives that are new at each position."""
-    table, iou, rows = marks.table, marks.outcomes.iou_threshold, []
+    table, iou = marks.table, marks.outcomes.iou_threshold
+    rows: list[SizeCounts] = []
     for k, area in enumerate(table.protocol.area_ranges):
         # Area ranges share the cap on detections, so those beyond it are left out in each.
         counts = (marks.counts_from < len(marks.scores)) & ~table.is_ignored(iou, area.label)
@@ -147,14 +202,14 @@ def sizes_by_score(marks: MarkPositions) -> list[dict[str, Any]]:
     return rows
 
 
-def errors_by_score(marks: MarkPositions, near: ErrorPositions) -> dict[str, Any]:
+def errors_by_score(marks: MarkPositions, near: ErrorPositions) -> NewErrors:
     """The errors of each kind that are new at each position; for missed objects, those that no longer are."""
     kind = near.error
     new = [marks.new(marks.counts_from[kind == number]) for number in range(len(ERROR_KINDS) - 1)]
     return {"new": new, "objects": int((near.covered >= 0).sum()), "gone": marks.new(near.covered)}
 
 
-def score_histogram(marks: MarkPositions) -> dict[str, Any] | None:
+def score_histogram(marks: MarkPositions) -> ScoreHistogram | None:
     """True and false positives in ranges of the score, of all classes and of each one; ``None`` without any."""
     table, kind = marks.table, marks.outcomes.kind
     rows = np.flatnonzero((kind == TRUE) | (kind == FALSE))
@@ -173,18 +228,19 @@ def score_histogram(marks: MarkPositions) -> dict[str, Any] | None:
     return {"low": low, "high": high, "rows": [{"tp": tp, "fp": fp} for tp, fp in every.tolist()]}
 
 
-def iou_histogram(marks: MarkPositions, near: ErrorPositions) -> dict[str, Any]:
+def iou_histogram(marks: MarkPositions, near: ErrorPositions) -> IouHistogram:
     """True and false positives in ranges of the IoU, those that are new at each position."""
     edges = [0.0, *(round(_LOWEST_IOU + _IOU_STEP * k, 2) for k in range(round((1 - _LOWEST_IOU) / _IOU_STEP) + 1))]
     place = np.clip(np.searchsorted(edges, near.iou, side="right") - 1, 0, len(edges) - 2)
-    found: dict[str, Any] = {"edges": edges}
-    for key, kind in (("tp", TRUE), ("fp", FALSE)):
+
+    def new_of(kind: int) -> list[list[int]]:
         of_kind = marks.outcomes.kind == kind
-        found[key] = [marks.new(marks.counts_from[of_kind & (place == number)]) for number in range(len(edges) - 1)]
-    return found
+        return [marks.new(marks.counts_from[of_kind & (place == number)]) for number in range(len(edges) - 1)]
+
+    return {"edges": edges, "tp": new_of(TRUE), "fp": new_of(FALSE)}
 
 
-def reliability(table: MatchTable, *, iou: float, area: str) -> dict[str, Any] | str:
+def reliability(table: MatchTable, *, iou: float, area: str) -> Reliability | str:
     """The reliability diagram, or the reason why there is none."""
     try:
         compared = judged(scene_of(table, iou, area))

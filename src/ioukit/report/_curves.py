@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,29 @@ if TYPE_CHECKING:
 
 MOST_POSITIONS = 512
 """More positions would be useless: sliders and charts are not wider than this number of pixels."""
+
+
+class CurveCounts(TypedDict):
+    """One curve of the page."""
+
+    n: int
+    """The objects."""
+    tp: list[int]
+    """(P,) the true positives that are new at each position."""
+    fp: list[int]
+    best: int
+    """The position with the best F1; -1 without true positives."""
+
+
+class SliderCurves(TypedDict):
+    """The curves of all classes together, and those of each."""
+
+    iou: float
+    scores: list[float]
+    """(P,) the positions, highest first."""
+    rows: list[CurveCounts]
+    start: int
+    """The position of the slider when the page is opened."""
 
 
 def slider_scores(curves: ScoreCurves, wanted: float = math.nan) -> npt.NDArray[np.float64]:
@@ -63,7 +86,7 @@ def slider(
     classes: Sequence[int] | None = None,
     wanted: float = math.nan,
     scores: npt.NDArray[np.float64] | None = None,
-) -> dict[str, Any] | None:
+) -> SliderCurves | None:
     """The data for the curves of the page, with counts as differences between scores; ``None`` without scores.
 
     Args:
@@ -80,7 +103,7 @@ def slider(
     return {"iou": curves.iou_threshold, "scores": scores.tolist(), "rows": rows, "start": max(rows[0]["best"], 0)}
 
 
-def _row(curve: ScoreCurve, scores: npt.NDArray[np.float64]) -> dict[str, Any]:
+def _row(curve: ScoreCurve, scores: npt.NDArray[np.float64]) -> CurveCounts:
     last = np.searchsorted(-curve.scores, -scores, side="right")  # how many scores of the curve are at least as high
     tp, fp = (np.append(0, counts)[last] for counts in (curve.true_positives, curve.false_positives))
     objects = curve.num_ground_truth

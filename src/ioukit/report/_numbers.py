@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -182,7 +182,17 @@ def error_rows(errors: ErrorKinds) -> list[Bar]:
     return rows
 
 
-def by_iou(evaluation: Evaluation) -> dict[str, Any]:
+class ApByIou(TypedDict):
+    """AP at each IoU threshold, ``None`` where undefined."""
+
+    thresholds: list[float]
+    mean: list[float | None]
+    """(T,) over the classes."""
+    classes: list[list[float | None]]
+    """(K, T) of each class."""
+
+
+def by_iou(evaluation: Evaluation) -> ApByIou:
     """AP at each IoU threshold, of each class and of their mean, ``None`` where undefined."""
     protocol = evaluation.protocol
     curves, thresholds = evaluation.curves, protocol.iou_thresholds

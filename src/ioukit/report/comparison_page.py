@@ -15,7 +15,7 @@ from ioukit.comparison.sides import table_with_near_pairs
 from ioukit.comparison.words import change_sentences, detectable_sentence
 from ioukit.evaluation import score_curves
 from ioukit.report._changes import Thresholds, change_list, pair_marks, side_by_side
-from ioukit.report._curves import slider
+from ioukit.report._curves import SliderCurves, slider
 from ioukit.report._differences import DifferenceRow, difference_rows, part_lists, signed
 from ioukit.report._numbers import settings
 from ioukit.report._sources import InputFile, input_file, input_paths, made_with, name_of, time_text, view_command
@@ -286,7 +286,7 @@ def _records(pair: ModelPair, order: Positions, drawn: Mapping[int, dict[str, An
     return records
 
 
-def _sliders(pair: ModelPair, curves: list[ScoreCurves]) -> tuple[list[dict[str, Any] | None], list[str]]:
+def _sliders(pair: ModelPair, curves: list[ScoreCurves]) -> tuple[list[SliderCurves | None], list[str]]:
     """The data of the two sliders, ``None`` without curves, and the names of the classes with curves of their own."""
     classes = len(curves[0].per_class)
     order = np.arange(classes)
@@ -301,7 +301,7 @@ def _sliders(pair: ModelPair, curves: list[ScoreCurves]) -> tuple[list[dict[str,
     return sliders, [names[place] for place in chosen]
 
 
-def _start(drawn: dict[str, Any] | None, score: float) -> int:
+def _start(drawn: SliderCurves | None, score: float) -> int:
     """The position of a slider at which the detections with at least a score count."""
     if drawn is None:
         return 0

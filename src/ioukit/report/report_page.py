@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ioukit._output import printable
 from ioukit.evaluation import ERROR_KINDS, outcomes, per_image, score_curves
 from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
 from ioukit.report import _by_score, _numbers
-from ioukit.report._curves import page_scores, slider
+from ioukit.report._curves import SliderCurves, page_scores, slider
 from ioukit.report._images import choose_images, pictures
 from ioukit.report._sources import input_file, input_paths, made_with, name_of, time_text, view_command
 from ioukit.report._texts import (
@@ -38,6 +38,58 @@ if TYPE_CHECKING:
 
 _NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
 _NO_OBJECTS = "There are no objects: precision and recall are undefined."
+
+
+class ErrorSection(_by_score.NewErrors):
+    """The kinds of errors."""
+
+    kinds: list[str]
+    counts: list[int]
+    lost: list[float | None]
+    """The AP that each kind costs."""
+    images: list[list[int]]
+    """For each kind, the images that it leads to: place on the page and position, in turns."""
+
+
+class MatrixSection(TypedDict):
+    """The confusion matrix."""
+
+    classes: list[str]
+    objects: list[int]
+    floor: int
+    cells: list[dict[str, Any]]
+    """As :attr:`_by_score.Matrix.cells`, with ``images``: place on the page and position, in turns."""
+
+
+class Drawn(TypedDict):
+    """What the script of a report draws; ``None`` for a section that is missing."""
+
+    classes: list[str]
+    iou: float
+    view: dict[str, Any] | None
+    """The command that opens the viewer."""
+    scores: list[float]
+    """(P,) the positions of the score threshold, highest first."""
+    start: int
+    """The position when the page is opened."""
+    curves: SliderCurves | None
+    byIou: _numbers.ApByIou | None
+    sizes: list[_by_score.SizeCounts]
+    scoreBins: _by_score.ScoreHistogram | None
+    reliability: _by_score.Reliability | None
+    iouBins: _by_score.IouHistogram | None
+    matrix: MatrixSection | None
+    errors: ErrorSection | None
+    names: list[str]
+    """The name of each class in the table, which drawings refer to."""
+    images: list[dict[str, Any]]
+    worst: list[int]
+    """Places of images, those with the most errors first."""
+    random: list[int]
+    cards: int
+    """How many images the gallery shows at once."""
+    drawing: dict[str, Any]
+    """How regions are drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,8 +256,7 @@ def report_data(
 class _Scripted:
     """What the script of a report gets, and what the template says about it."""
 
-    drawn: dict[str, Any]
-    """Numbers, names and lists."""
+    drawn: Drawn
     missing: dict[str, str] = field(default_factory=dict)
     bounds: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -251,11 +302,16 @@ def _scripted(
             "byIou": _numbers.by_iou(evaluation) if curves.overall.num_ground_truth else None,
             "sizes": _by_score.sizes_by_score(marks),
             "scoreBins": _by_score.score_histogram(marks),
+            "reliability": None,
             # What needs near pairs.
-            **dict.fromkeys(("iouBins", "reliability", "matrix", "errors")),
+            "iouBins": None,
+            "matrix": None,
+            "errors": None,
             "names": [],
             "images": [],
             "worst": [],
+            "random": [],
+            "cards": worst,
             "drawing": {},
         }
     )
@@ -322,25 +378,25 @@ def _add_images(
     for cell, entries in zip(matrix.cells, matrix.lists, strict=True):
         cell["images"] = listed(entries)
     made.notes += gathered.notes
-    made.drawn |= {
-        "names": names,
-        "iouBins": _by_score.iou_histogram(marks, near),
-        "errors": {
-            "kinds": list(ERROR_KINDS),
-            "counts": [near.errors.counts[kind] for kind in ERROR_KINDS],
-            "lost": rounded(near.errors.delta_ap[kind] for kind in ERROR_KINDS),
-            "images": [listed(entries) for entries in errors],
-            **_by_score.errors_by_score(marks, near),
-        },
-        "images": gathered.images,
-        "worst": list(range(len(choice.worst))),
-        "random": [gathered.place[image] for image in choice.random],
-        "cards": worst,
-        "drawing": gathered.style,
+    drawn = made.drawn
+    drawn["names"], drawn["images"], drawn["drawing"] = names, gathered.images, gathered.style
+    drawn["worst"] = list(range(len(choice.worst)))
+    drawn["random"] = [gathered.place[image] for image in choice.random]
+    drawn["iouBins"] = _by_score.iou_histogram(marks, near)
+    drawn["errors"] = {
+        "kinds": list(ERROR_KINDS),
+        "counts": [near.errors.counts[kind] for kind in ERROR_KINDS],
+        "lost": rounded(near.errors.delta_ap[kind] for kind in ERROR_KINDS),
+        "images": [listed(entries) for entries in errors],
+        **_by_score.errors_by_score(marks, near),
     }
     if matrix.cells:
-        known = {"objects": matrix.objects, "floor": matrix.floor, "cells": matrix.cells}
-        made.drawn["matrix"] = {"classes": names, **known}
+        drawn["matrix"] = {
+            "classes": names,
+            "objects": matrix.objects,
+            "floor": matrix.floor,
+            "cells": matrix.cells,
+        }
     else:
         made.missing["matrix"] = "There are neither objects nor detections to count."
     if matrix.floor < len(marks.scores) - 1:
