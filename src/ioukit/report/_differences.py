@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -107,9 +107,37 @@ def _span(one: Difference, most: float) -> tuple[float, float, float] | None:
     return place(one.low), max(place(one.high) - place(one.low), 0.4), min(place(one.difference) - 0.7, 98.6)
 
 
+class _OfSomeLists(TypedDict, total=False):
+    """What the lists of classes and of images have besides."""
+
+    a: list[float | None]
+    """The number of each class of A."""
+    b: list[float | None]
+    p: list[float | None]
+    """The corrected p-value of each class."""
+    images: list[int]
+    """The place of each image on the page."""
+
+
+class PartList(_OfSomeLists):
+    """One split of a difference: the largest parts in their order, and the sum of the others."""
+
+    title: str
+    one: str
+    """The word for one part."""
+    many: str
+    words: str
+    """What the parts are, for the reader."""
+    names: list[str]
+    values: list[float]
+    left: int
+    """How many parts the others are."""
+    rest: float
+
+
 def part_lists(
     pair: ModelPair, parts: Parts, names: Sequence[str], images: Mapping[int, int], titles: Sequence[str]
-) -> list[dict[str, Any]]:
+) -> list[PartList]:
     """The splits of the difference, for the script of the page.
 
     Args:
@@ -121,32 +149,34 @@ def part_lists(
     """
     key, areas = parts.key, {area.label: limits_text(area) for area in pair.a.protocol.area_ranges}
     whole = f"B {_MINUS} A = {signed(parts.difference, 5)} {key}, split into parts that add up to it. "
-    of_class = _list(("Class", "class", "classes"), names, parts.classes, whole + _WORDS["class"].format(key=key))
-    order = of_class["order"]
-    for side, evaluation in (("a", pair.a), ("b", pair.b)):
-        of_class[side] = rounded([evaluation.per_class[k].summary[key] for k in order])
+    of_class, order = _list(
+        ("Class", "class", "classes"), names, parts.classes, whole + _WORDS["class"].format(key=key)
+    )
+    of_class["a"], of_class["b"] = (
+        rounded([evaluation.per_class[k].summary[key] for k in order]) for evaluation in (pair.a, pair.b)
+    )
     tested = {one.category_id: one.p_adjusted for one in pair.comparison.per_class.get(key, ())}
     if tested:
         of_class["p"] = rounded([tested.get(pair.a.per_class[k].id, math.nan) for k in order])
         if method := corrected_by(pair.comparison.correction):
             of_class["words"] += f" The p-values are corrected for the number of classes by the method of {method}."
     sizes = [f"{abbreviate(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
-    lists = [of_class, _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])]
+    of_size, _ = _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])
+    lists = [of_class, of_size]
     if parts.kinds is not None:
         title, kinds = ("Kind of error", "kind", "kinds"), [_kind_title(kind) for kind in parts.kinds]
-        lists.append(_list(title, kinds, [*parts.kinds.values()], whole + _WORDS["kind"]))
+        lists.append(_list(title, kinds, [*parts.kinds.values()], whole + _WORDS["kind"])[0])
     changed = np.array([row for row in np.flatnonzero(parts.images).tolist() if row in images], np.int64)
     place = [images[row] for row in changed.tolist()]
-    of_image = _list(
+    of_image, order = _list(
         ("Image", "image", "images"), [titles[k] for k in place], parts.images[changed], whole + _WORDS["image"]
     )
-    of_image["images"] = [place[k] for k in of_image["order"]]
-    lists.append(of_image)
-    return [{name: value for name, value in one.items() if name != "order"} for one in lists]
+    of_image["images"] = [place[k] for k in order]
+    return [*lists, of_image]
 
 
-def _list(title: tuple[str, str, str], names: Sequence[str], values: Any, words: str) -> dict[str, Any]:
-    """One split: the largest parts in their order, and the sum of the others.
+def _list(title: tuple[str, str, str], names: Sequence[str], values: Any, words: str) -> tuple[PartList, list[int]]:
+    """One split, and which of the parts it lists.
 
     Args:
         title: Its title, and the words for one part and for several.
@@ -157,15 +187,18 @@ def _list(title: tuple[str, str, str], names: Sequence[str], values: Any, words:
     numbers = np.asarray(values, np.float64)
     order = np.sort(np.argsort(-np.abs(numbers), kind="stable")[:_MOST_PARTS])
     left = np.delete(numbers, order)
-    return {
-        **dict(zip(("title", "one", "many"), title, strict=True)),
+    listed: list[int] = order.tolist()
+    split: PartList = {
+        "title": title[0],
+        "one": title[1],
+        "many": title[2],
         "words": words,
-        "names": [names[k] for k in order.tolist()],
+        "names": [names[k] for k in listed],
         "values": [float(f"{value:.9g}") for value in numbers[order].tolist()],
         "left": len(left),
         "rest": float(left.sum()),
-        "order": order.tolist(),
     }
+    return split, listed
 
 
 def _kind_title(kind: str) -> str:

@@ -16,7 +16,7 @@ from ioukit.comparison.words import change_sentences, detectable_sentence
 from ioukit.evaluation import score_curves
 from ioukit.report._changes import Thresholds, change_list, pair_marks, side_by_side
 from ioukit.report._curves import SliderCurves, slider
-from ioukit.report._differences import DifferenceRow, difference_rows, part_lists, signed
+from ioukit.report._differences import DifferenceRow, PartList, difference_rows, part_lists, signed
 from ioukit.report._numbers import settings
 from ioukit.report._sources import InputFile, input_file, input_paths, made_with, name_of, time_text, view_command
 from ioukit.report._texts import abbreviate, class_name, class_names, fact_list, iou_text, score_text, text
@@ -222,7 +222,7 @@ def _drawn(
         notes += pictures.notes
     place = {image: k for k, image in enumerate(order.tolist())}
     records = _records(pair, order, drawn_images)
-    parts: list[dict[str, Any]] = []
+    parts: list[PartList] = []
     if pair.parts is None:
         missing["parts"] = printable(pair.without_parts) or "The difference cannot be split."
     else:
