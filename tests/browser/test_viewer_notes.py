@@ -128,13 +128,33 @@ def test_the_image_of_a_note_that_is_being_written_may_change(visits: Visits, fi
     page = visits.open(visits.serve(EVALUATION, notes=file), "sort=position#image=0")
     page.locator(".note-text").fill("of the first image")
     page.locator("#large-next").click()
-    until(page, "() => document.querySelector('#large-title').textContent.trim() !== '1.png'")
     until(page, "() => document.querySelector('.note-text').value === ''")
     page.locator(".note-text").fill("of the second image")
     page.locator("#large-before").click()
     until(page, "() => document.querySelector('.note-text').value === 'of the first image'")
     press(page, "Escape", "Escape")
     assert (entry(file)[1], entry(file, at=1)[1]) == ("of the first image", "of the second image")
+
+
+def test_a_note_on_its_way_is_shown_to_who_comes_back(visits: Visits, file: Path) -> None:
+    page = visits.open(visits.serve(EVALUATION, notes=file), "sort=position#image=0")
+    title, held = page.locator("#large-title").text_content(), list[Any]()
+    page.route("**/notes*", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+    page.locator(".note-text").fill("of the first image")
+    page.locator("#large-next").click()
+    until(page, "() => document.querySelector('.note-text').value === ''")
+    page.locator("#large-before").click()
+    until(page, f"() => document.querySelector('#large-title').textContent === '{title}'")
+    assert page.locator(".note-text").input_value() == "of the first image"
+    assert len(held) == 1
+    assert not entry(file)[1]
+    with page.expect_response(lambda response: response.request is held[0].request):
+        held[0].continue_()
+    page.unroute("**/notes*")
+    page.locator(".note-text").fill("of the first image, written again")
+    page.locator("#large-title").click()
+    saved(page)
+    assert entry(file)[1] == "of the first image, written again"
 
 
 def test_two_windows_lose_nothing(visits: Visits, file: Path) -> None:

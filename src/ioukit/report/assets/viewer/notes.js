@@ -25,11 +25,21 @@ class NoteConflict extends Error {}
 async function storeNote(entry) {
   const body = JSON.stringify(entry), headers = { "Content-Type": "application/json" };
   const keepalive = new Blob([body]).size < KEPT_ALIVE; // the tab may be closed before the answer
-  const now = await ask("notes", { query: "", method: "POST", headers, body, keepalive, refused(status, { words, entry: stored }) {
-    if (status === 409) throw Object.assign(new NoteConflict(words), { stored });
-  } });
+  // Who comes back before the answer sees what is on its way: an answer about the image may be older.
+  const key = noteKey(entry), before = NOTES.written.get(key), sent = { tags: entry.tags, note: entry.note, time: Infinity };
+  const written = (what) => { if (NOTES.written.get(key) === sent) NOTES.written.set(key, what); };
+  NOTES.written.set(key, sent);
+  let now;
+  try {
+    now = await ask("notes", { query: "", method: "POST", headers, body, keepalive, refused(status, { words, entry: stored }) {
+      if (status === 409) throw Object.assign(new NoteConflict(words), { stored });
+    } });
+  } catch (error) {
+    written(before);
+    throw error;
+  }
   NOTES.all = now.all;
-  NOTES.written.set(noteKey(entry), { ...now, time: performance.now() });
+  written({ ...now, time: performance.now() });
   document.dispatchEvent(new CustomEvent("notes-changed", { detail: { at: entry.at } }));
   return now;
 }
