@@ -5,6 +5,7 @@
 
 pub mod coco;
 pub mod coordinate;
+pub mod ending;
 pub mod evaluation;
 pub mod formats;
 pub mod fusion;

@@ -2,19 +2,34 @@
 //!
 //! All loops go through [`together`], so that the thread pool is compiled into one function and not into each of them.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rayon_core::ThreadPoolBuilder;
+use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder};
+
+use crate::ending::{Carried, EVERY, ask};
+
+/// The most threads that a pool of its own gets, if the machine has not more cores: more would only cost the time that
+/// the system needs to start them.
+const MOST: usize = 64;
+
+thread_local! {
+    /// Whether this thread works alone, as asked for or because the system has no threads to give.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Runs `work` so that every loop inside it uses `threads` threads; 0 means all cores.
 ///
-/// A pool of its own is made for any other number than that of the cores, and in a forked process. That costs some tens
-/// of microseconds per thread: decide first whether the work is worth it.
+/// A pool of its own is made for any other number than 1 and that of the cores, and in a forked process. That costs some
+/// tens of microseconds per thread: decide first whether the work is worth it.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    if pool_is_alive() && (threads == 0 || threads == rayon_core::current_num_threads()) {
+    if threads == 1 {
+        return alone(work);
+    }
+    if ALONE.get() || (is_in_pool() || shared_pool().is_some()) && (threads == 0 || threads == available()) {
         return work();
     }
     let mut result = None;
@@ -23,23 +38,53 @@ pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) ->
     result.expect("a pool runs what it is given")
 }
 
+/// Runs `work` on this thread, with all loops inside it.
+fn alone<R>(work: impl FnOnce() -> R) -> R {
+    struct Back(bool);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _back = Back(ALONE.replace(true));
+    work()
+}
+
 fn in_own_pool(threads: usize, work: &mut (dyn FnMut() + Send)) {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    // The system may refuse new threads: this one gives the same bits, only later.
-    match pool.or_else(|_| ThreadPoolBuilder::new().num_threads(1).use_current_thread().build()) {
-        Ok(pool) => pool.install(work),
-        Err(_) => work(),
+    let threads = threads.min(MOST.max(available()));
+    match ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => {
+            let helpers = Helpers::new();
+            pool.in_place_scope(|scope| {
+                helpers.spawn(scope, work);
+                helpers.wait();
+            });
+        }
+        // The system may refuse new threads: this one gives the same bits, only later.
+        Err(_) => alone(work),
     }
 }
 
 /// How many threads a call uses where it is not told.
 pub fn available() -> usize {
-    rayon_core::current_num_threads()
+    if ALONE.get() {
+        1
+    } else if is_in_pool() {
+        rayon_core::current_num_threads()
+    } else {
+        shared().pool.as_ref().map_or(1, ThreadPool::current_num_threads)
+    }
 }
 
 /// Runs two pieces of work, at the same time where a thread is free.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if is_stranded() { (a(), b()) } else { rayon_core::join(a, b) }
+    let (mut of_a, mut of_b) = (None, None);
+    let mut a = Some(a);
+    let mut b = Some(b);
+    let works: [&mut (dyn FnMut() + Send); 2] =
+        [&mut || of_a = a.take().map(|a| a()), &mut || of_b = b.take().map(|b| b())];
+    each(works.into_iter(), 2, |work| work());
+    (of_a.expect("every item is used"), of_b.expect("every item is used"))
 }
 
 /// Runs `work` on this thread and at the same time on others, `threads` in all (0: as many as there are cores).
@@ -47,21 +92,71 @@ pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> 
 /// This thread begins at once. It does not wait for the others to wake up, which takes as long as a small part of the
 /// work.
 pub fn together(threads: usize, work: &(dyn Fn() + Sync)) {
-    if is_stranded() {
-        return in_own_pool(threads, &mut || spread(threads, work));
+    if threads == 1 || ALONE.get() {
+        work();
+        return;
     }
-    spread(threads, work);
+    let helpers = Helpers::new();
+    if is_in_pool() {
+        rayon_core::in_place_scope(|scope| helpers.share(scope, threads, work));
+    } else if let Some(pool) = shared_pool() {
+        pool.in_place_scope(|scope| helpers.share(scope, threads, work));
+    } else {
+        in_own_pool(threads, &mut || together(threads, work));
+    }
 }
 
-fn spread(threads: usize, work: &(dyn Fn() + Sync)) {
-    let available = rayon_core::current_num_threads();
-    let threads = if threads == 0 { available } else { threads.min(available) };
-    rayon_core::in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| work());
+/// The threads that help with a call, for the one that made it.
+struct Helpers {
+    call: Carried,
+    at_work: Mutex<usize>,
+    one_is_done: Condvar,
+}
+
+impl Helpers {
+    fn new() -> Self {
+        Self { call: Carried::here(), at_work: Mutex::new(0), one_is_done: Condvar::new() }
+    }
+
+    fn share<'scope>(&'scope self, scope: &Scope<'scope>, threads: usize, work: &'scope (dyn Fn() + Sync)) {
+        let available = available();
+        for _ in 1..if threads == 0 { available } else { threads.min(available) } {
+            self.spawn(scope, work);
         }
         work();
-    });
+        self.wait();
+    }
+
+    fn spawn<'scope>(&'scope self, scope: &Scope<'scope>, work: impl FnOnce() + Send + 'scope) {
+        struct Done<'a>(&'a Helpers);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                *lock(&self.0.at_work) -= 1;
+                self.0.one_is_done.notify_one();
+            }
+        }
+        *lock(&self.at_work) += 1;
+        scope.spawn(|_| {
+            let _done = Done(self);
+            self.call.inside(work);
+        });
+    }
+
+    /// Waits for all helpers, and asks the caller meanwhile whether they should stop.
+    ///
+    /// A thread of a pool does not wait here: it must do what other threads of its pool left, or all might wait.
+    fn wait(&self) {
+        let mut at_work = lock(&self.at_work);
+        while *at_work > 0 && !is_in_pool() {
+            let (still, waited) = self.one_is_done.wait_timeout(at_work, EVERY).unwrap_or_else(PoisonError::into_inner);
+            at_work = still;
+            if waited.timed_out() {
+                drop(at_work);
+                self.call.ask_while_waiting();
+                at_work = lock(&self.at_work);
+            }
+        }
+    }
 }
 
 /// Calls `work` with every item, on `threads` threads (0: all cores), in no order. Each thread has a state of its own.
@@ -72,13 +167,17 @@ where
     let count = items.len();
     if threads == 1 || count < 2 {
         let mut state = state();
-        return items.for_each(|item| work(&mut state, item));
+        return items.for_each(|item| {
+            ask();
+            work(&mut state, item);
+        });
     }
     let items = Mutex::new(items);
     let next = || lock(&items).next();
     together(if threads == 0 { count.min(available()) } else { count.min(threads) }, &|| {
         let mut state = state();
         while let Some(item) = next() {
+            ask();
             work(&mut state, item);
         }
     });
@@ -94,9 +193,9 @@ where
 
 /// Calls `work` with every part of `out`, and with where the part begins, on `threads` threads (0: all cores).
 ///
-/// A part has `part` items. If there is no more than one thread or part, all of `out` is one part.
+/// A part has `part` items.
 pub fn fill<T: Send>(out: &mut [T], part: usize, threads: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
-    if threads == 1 || out.len() <= part {
+    if out.len() <= part {
         work(0, out);
     } else {
         each(out.chunks_mut(part).enumerate(), threads, |(number, out)| work(number * part, out));
@@ -110,6 +209,10 @@ where
 {
     let count = items.len();
     if threads == 1 || count < 2 {
+        let make = |item| {
+            ask();
+            make(item)
+        };
         return items.map(make).collect();
     }
     let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
@@ -138,6 +241,7 @@ pub fn in_order<S, T: Send>(
             if index >= count || done.load(Ordering::Relaxed) {
                 return;
             }
+            ask();
             let item = produce(&mut state, index);
             let mut queue = lock(&queue);
             let (turn, waiting, consume) = &mut *queue;
@@ -161,16 +265,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the shared pool has its threads. A forked process, such as a worker of PyTorch's `DataLoader`, inherits the
-/// pool without them, and would wait for ever.
-fn pool_is_alive() -> bool {
-    static OWNER: OnceLock<u32> = OnceLock::new();
-    *OWNER.get_or_init(std::process::id) == std::process::id()
+/// The pool of all calls, of the process that made it, or none if the system refused its threads.
+struct Shared {
+    owner: u32,
+    pool: Option<ThreadPool>,
 }
 
-/// Whether this thread would wait for a pool that has no threads.
-fn is_stranded() -> bool {
-    !pool_is_alive() && rayon_core::current_thread_index().is_none()
+fn shared() -> &'static Shared {
+    static SHARED: OnceLock<Shared> = OnceLock::new();
+    SHARED.get_or_init(|| Shared { owner: std::process::id(), pool: ThreadPoolBuilder::new().build().ok() })
+}
+
+/// The pool of all calls, if it has its threads. A forked process, such as a worker of PyTorch's `DataLoader`, inherits
+/// the pool without them, and would wait for ever.
+fn shared_pool() -> Option<&'static ThreadPool> {
+    let shared = shared();
+    shared.pool.as_ref().filter(|_| shared.owner == std::process::id())
+}
+
+fn is_in_pool() -> bool {
+    rayon_core::current_thread_index().is_some()
 }
 
 #[cfg(test)]
