@@ -68,28 +68,24 @@ def in_group(categories: Categories, protocol: Protocol, group: str | None) -> n
 def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     """The same for all categories, without a group."""
     protocol = curves.protocol
-    if measure.quantity == "AR":
-        array = curves.recall
-    elif measure.quantity != "AP":
-        others = curves.beside(measure.quantity)
-        array = np.zeros((0, *curves.recall.shape[1:])) if others is None else others
-    else:
-        array = curves.precision if protocol.integral == "recalls" else curves.ap
-    if not protocol.defines(measure):
-        return array[:0, ..., 0, 0]
-    array = array[
-        ...,
+    quantity = {"AR": "recall", "AP": "precision" if protocol.integral == "recalls" else "ap"}.get(measure.quantity)
+    if not protocol.defines(measure) or (quantity is None and curves.beside(measure.quantity) is None):
+        return np.zeros((0, len(curves.categories)))
+    at = slice(None)
+    if measure.iou_threshold is not None:
+        place = protocol.position_of_iou(measure.iou_threshold)
+        at = slice(place, place + 1)
+    array = curves.at(
+        quantity or measure.quantity,
         protocol.position_of_area(protocol.area_of(measure)),
         protocol.position_of_max_dets(protocol.cap_of(measure)),
-    ]
-    if measure.iou_threshold is None:
-        if protocol.objects_choose is None:
-            return array
-        from ioukit.evaluation.object_choice import at_own_thresholds  # noqa: PLC0415 - COCO does not need it
+        at,
+    )
+    if measure.iou_threshold is not None or protocol.objects_choose is None:
+        return array
+    from ioukit.evaluation.object_choice import at_own_thresholds  # noqa: PLC0415 - COCO does not need it
 
-        return at_own_thresholds(array, curves.categories, protocol, protocol.objects_choose)
-    at = protocol.position_of_iou(measure.iou_threshold)
-    return array[at : at + 1]
+    return at_own_thresholds(array, curves.categories, protocol, protocol.objects_choose)
 
 
 def _mean(values: npt.NDArray[np.float64], protocol: Protocol) -> float:
