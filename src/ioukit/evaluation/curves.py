@@ -166,6 +166,34 @@ class Curves(Frozen):
             return self._spread(self._means(places.ravel()).reshape(places.shape)).T
         return np.transpose(self._spread(self._points(quantity, places)), (1, 2, 0))
 
+    def defined(
+        self, quantity: str, area: int, cap: int, thresholds: slice, among: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.float64]:
+        """(N,) the numbers of :meth:`at` that are not NaN, in its order, of some of the (K,) categories."""
+        if quantity != "precision":
+            values = self.at(quantity, area, cap, thresholds)[..., among]
+            return values[~np.isnan(values)]
+        places = np.arange(self._recall.size).reshape(self._recall.shape)[:, area, cap, thresholds].T
+        is_defined = ~np.isnan(self._recall[:, area, cap, thresholds].T) & among[self._drawn]
+        size = len(self.protocol.recall_thresholds)
+        found, end = np.empty(np.count_nonzero(is_defined) * size), 0
+        for curves in (place[chosen] for place, chosen in zip(places, is_defined, strict=True)):
+            start, end = end, end + size * len(curves)
+            found[start:end].reshape(size, len(curves))[:] = self._points(quantity, curves).T
+        return found
+
+    def means_of_classes(self, quantity: str, area: int, cap: int, thresholds: slice) -> npt.NDArray[np.float64]:
+        """(K,) the mean of :meth:`at` for each category; NaN where one of its numbers is."""
+        if quantity != "precision":
+            # Contiguous: the last bits of NumPy's sum depend on the layout in memory.
+            return np.ascontiguousarray(self.at(quantity, area, cap, thresholds).T).mean(axis=1)
+        places = np.arange(self._recall.size).reshape(self._recall.shape)[:, area, cap, thresholds]
+        means = np.full(len(places), np.nan)
+        for start in range(0, len(places), _TOGETHER):
+            points = self._points(quantity, places[start : start + _TOGETHER])
+            means[start : start + _TOGETHER] = points.reshape(len(points), -1).mean(axis=1)
+        return self._spread(means)
+
     def points_of(self, quantity: str, *at: npt.NDArray[np.intp]) -> Floats:
         """(C, R) precision or scores of C curves.
 

@@ -25,6 +25,9 @@ pub struct Outcomes<'a> {
     pub thresholds: usize,
 }
 
+/// Into how many parts the categories are divided, at least, for the threads.
+const PARTS: usize = 64;
+
 /// Draws every curve (cocoeval 349 to 411).
 pub fn accumulate(outcomes: Outcomes<'_>, drawing: &Drawing) -> Curves {
     let Outcomes { category, rank, score, matched, ignored, object_count, ranges, thresholds } = outcomes;
@@ -37,22 +40,25 @@ pub fn accumulate(outcomes: Outcomes<'_>, drawing: &Drawing) -> Curves {
         steps: Steps::default(),
     };
     let mut keys = rows_by_category(category, score, rank, categories);
-    let mut steps: Vec<Steps> = Vec::new();
-    steps.resize_with(categories, Steps::default);
     // As many empty parts as categories, where there is no area.
     let mut areas: Vec<&mut [f64]> = all.area.chunks_mut(curves.max(1)).collect();
     areas.resize_with(categories, Default::default);
-    let ends = all.ends.chunks_mut(curves.max(1)).zip(&mut steps);
-    let out = ends.zip(all.recall.chunks_mut(curves.max(1))).zip(areas).zip(object_count.chunks(ranges.max(1)));
-    each_with(keys.of_categories().into_iter().zip(out), 0, Progress::default, |progress, (keys, out)| {
-        let ((((ends, steps), recall), area), counts) = out;
-        // Equal scores keep the order of image and rank.
-        keys.sort_unstable();
-        progress.start(counts, thresholds, drawing);
-        progress.feed(Columns { rank, score, matched, ignored }, keys, drawing);
-        progress.finish(drawing, &mut Out { ends, steps, recall, area });
+    let out = all.ends.chunks_mut(curves.max(1)).zip(all.recall.chunks_mut(curves.max(1))).zip(areas);
+    let mut of_categories: Vec<_> =
+        keys.of_categories().into_iter().zip(out.zip(object_count.chunks(ranges.max(1)))).collect();
+    // The steps of some categories together: the system gets large vectors back as soon as they are joined.
+    let together = (categories / PARTS).max(1);
+    let mut steps: Vec<Steps> = (0..categories.div_ceil(together)).map(|_| Steps::default()).collect();
+    each_with(of_categories.chunks_mut(together).zip(&mut steps), 0, Progress::default, |progress, (part, steps)| {
+        for (keys, (((ends, recall), area), counts)) in part {
+            // Equal scores keep the order of image and rank.
+            keys.sort_unstable();
+            progress.start(counts, thresholds, drawing);
+            progress.feed(Columns { rank, score, matched, ignored }, keys, drawing);
+            progress.finish(drawing, &mut Out { ends, steps, recall, area });
+        }
     });
-    all.join(steps);
+    all.join(steps, together * curves);
     all
 }
 

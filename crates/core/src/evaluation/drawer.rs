@@ -150,10 +150,10 @@ impl CurveDrawer {
 }
 
 impl Curves {
-    /// Takes the steps of each category, whose ends are counted from the first of them.
-    pub(super) fn join(&mut self, steps: Vec<Steps>) {
+    /// Takes the steps of every `curves` curves, whose ends are counted from the first of them.
+    pub(super) fn join(&mut self, steps: Vec<Steps>, curves: usize) {
         let Self { ends, steps: all, .. } = self;
-        let (count, curves) = (steps.iter().map(|each| each.reached.len()).sum(), ends.len() / steps.len().max(1));
+        let count = steps.iter().map(|each| each.reached.len()).sum();
         all.reached.reserve_exact(count);
         all.precision.reserve_exact(count);
         all.scores.reserve_exact(count);

@@ -14,13 +14,9 @@ pub struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// Whether the lengths fit together, and each curve has its steps.
+    /// Whether the lengths fit together.
     pub fn are_consistent(&self) -> bool {
-        let Self { ends, reached, values, recall } = *self;
-        ends.len() == recall.len()
-            && reached.len() == values.len()
-            && ends.is_sorted()
-            && ends.last().is_none_or(|&end| end <= reached.len() as u64)
+        (self.ends.len(), self.reached.len()) == (self.recall.len(), self.values.len())
     }
 
     /// The values of some curves at each of `recalls` thresholds: 0 where a recall is not reached, NaN where a curve is
@@ -36,7 +32,7 @@ impl Points<'_> {
             };
             let start = if curve == 0 { 0 } else { self.ends[curve - 1] as usize };
             let mut at = 0;
-            for step in start..self.ends[curve] as usize {
+            for step in start..(self.ends[curve] as usize).min(self.reached.len()) {
                 let end = (self.reached[step] as usize).clamp(at, out.len());
                 out[at..end].fill(self.values[step]);
                 at = end;
@@ -60,8 +56,9 @@ mod tests {
         assert!(points.write_out(&[1, -1, 4], 2).iter().all(|value| value.is_nan()), "undefined");
         assert_eq!(points.write_out(&[0], 2), [0.9, 0.5], "fewer thresholds than are reached");
         assert_eq!(points.write_out(&[0], 0), []);
-        assert!(!Points { ends: &[4], recall: &[0.0], ..points }.are_consistent());
-        assert!(!Points { ends: &[2, 1], recall: &[0.0; 2], ..points }.are_consistent());
+        let [falling, beyond] =
+            [[3, 1], [1, 9]].map(|ends| Points { ends: &ends, recall: &[0.0; 2], ..points }.write_out(&[1], 4));
+        assert_eq!((falling, beyond), (vec![0.0; 4], vec![0.5, 0.5, 0.5, 1.0]), "steps that there are");
         assert!(!Points { ends: &[1], ..points }.are_consistent());
         assert!(!Points { reached: &[1], ..points }.are_consistent());
     }
