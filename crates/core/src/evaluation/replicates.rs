@@ -122,7 +122,7 @@ pub fn replicate(
             || Scratch::new(&plan, at),
             |scratch, ((weights, changed), (values, of_categories))| {
                 if let (Some(usual), Some(changed)) = (&usual, changed) {
-                    plan.weigh_changed(at, weights, usual, changed, scratch, values, of_categories);
+                    plan.weigh_changed(at, weights, (usual, changed), scratch, values, of_categories);
                 } else {
                     scratch.usual = false;
                     plan.fill_all(at, weights, scratch);
@@ -287,8 +287,7 @@ impl<'a> Plan<'a> {
         &self,
         at: usize,
         weights: &[u16],
-        usual: &Sheet,
-        changed: &[usize],
+        (usual, changed): (&Sheet, &[usize]),
         scratch: &mut Scratch,
         values: &mut [f64],
         of_categories: &mut [f64],
