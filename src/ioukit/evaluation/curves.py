@@ -33,6 +33,8 @@ from ioukit.evaluation.table import MatchTable
 
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
+_POINTS = 1 << 20
+"""How many points are written out at a time, where they are only to be added."""
 _TOGETHER = 256
 """Categories whose points are written out at a time where all of them are needed, one after another."""
 
@@ -161,7 +163,7 @@ class Curves(Frozen):
         if known is not None:
             part = known[:, area, cap, thresholds]
             return (self._spread(part) if len(known) == len(self._drawn) else part).T
-        places = np.arange(self._recall.size).reshape(self._recall.shape)[:, area, cap, thresholds]
+        places = self._places(area, cap, thresholds)
         if quantity == "ap":
             return self._spread(self._means(places.ravel()).reshape(places.shape)).T
         return np.transpose(self._spread(self._points(quantity, places)), (1, 2, 0))
@@ -173,13 +175,22 @@ class Curves(Frozen):
         if quantity != "precision":
             values = self.at(quantity, area, cap, thresholds)[..., among]
             return values[~np.isnan(values)]
-        places = np.arange(self._recall.size).reshape(self._recall.shape)[:, area, cap, thresholds].T
-        is_defined = ~np.isnan(self._recall[:, area, cap, thresholds].T) & among[self._drawn]
+        is_defined = ~np.isnan(self._recall[:, area, cap, thresholds])  # (D, T)
+        is_defined &= among[self._drawn][:, None]
+        rows = is_defined.any(axis=1)
+        is_defined, places = is_defined[rows], self._places(area, cap, thresholds)[rows]
         size = len(self.protocol.recall_thresholds)
+        # Few thresholds at a time if there are many classes: with 13,000 of them, all would take 100 MB once more.
         found, end = np.empty(np.count_nonzero(is_defined) * size), 0
-        for curves in (place[chosen] for place, chosen in zip(places, is_defined, strict=True)):
-            start, end = end, end + size * len(curves)
-            found[start:end].reshape(size, len(curves))[:] = self._points(quantity, curves).T
+        together = max(1, _POINTS // max(1, size * len(places)))
+        for first in range(0, places.shape[1], together):
+            part, chosen = places[:, first : first + together], is_defined[:, first : first + together]
+            points = np.transpose(self._points(quantity, part), (1, 2, 0))
+            start, end = end, end + np.count_nonzero(chosen) * size
+            if chosen.all():
+                found[start:end].reshape(points.shape)[:] = points
+            else:
+                found[start:end] = points[~np.isnan(points)]
         return found
 
     def means_of_classes(self, quantity: str, area: int, cap: int, thresholds: slice) -> npt.NDArray[np.float64]:
@@ -187,7 +198,7 @@ class Curves(Frozen):
         if quantity != "precision":
             # Contiguous: the last bits of NumPy's sum depend on the layout in memory.
             return np.ascontiguousarray(self.at(quantity, area, cap, thresholds).T).mean(axis=1)
-        places = np.arange(self._recall.size).reshape(self._recall.shape)[:, area, cap, thresholds]
+        places = self._places(area, cap, thresholds)
         means = np.full(len(places), np.nan)
         for start in range(0, len(places), _TOGETHER):
             points = self._points(quantity, places[start : start + _TOGETHER])
@@ -207,6 +218,12 @@ class Curves(Frozen):
         shape = (max(1, len(self._drawn)), *self._recall.shape[1:])
         places = np.ravel_multi_index((np.maximum(drawn[category], 0), *others), shape)
         return self._points(quantity, np.where(drawn[category] < 0, -1, places))
+
+    def _places(self, area: int, cap: int, thresholds: slice) -> npt.NDArray[np.intp]:
+        """(D, T) the positions of curves."""
+        count, areas, caps, size = self._recall.shape
+        first = (np.arange(count) * areas + area) * caps + cap
+        return first[:, None] * size + np.arange(size)[thresholds]
 
     def _points(self, quantity: str, places: npt.NDArray[np.intp]) -> Floats:
         """(..., R) the points of curves."""
