@@ -77,6 +77,14 @@ def match_detections(
     threads: int,
 ) -> dict[str, Any]: ...
 def accumulate(outcomes: OutcomeColumns, drawing: DrawingColumns, threads: int) -> dict[str, Any]: ...
+def curve_points(
+    ends: NDArray[np.uint64],
+    reached: Counts,
+    values: Floats,
+    recall: Floats,
+    curves: NDArray[np.intp],
+    num_recalls: int,
+) -> Floats: ...
 
 class CurveDrawer:
     """Draws the curves of one category from its detections, best first, in as many calls as they come.

@@ -250,6 +250,15 @@ def test_bad_gzip_is_refused(content: bytes, message: str, tmp_path: Path) -> No
     assert_refused((tmp_path / "gt.json.gz", dt), message)
 
 
+def test_gzip_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    _, dt = write_coco(tmp_path, GT, DT)
+    path, spaces = tmp_path / "gt.json.gz", gzip.compress(b" " * (1 << 20))
+    path.write_bytes(gzip.compress(GT_TEXT.encode()) + spaces)  # 500 times its size, and yet small
+    assert len(ioukit.read_coco(path, dt)[0]) == 2
+    path.write_bytes(gzip.compress(GT_TEXT.encode()) + spaces * 101)
+    assert_refused((path, dt), f"gt.json.gz: ...at most 100 times its {path.stat().st_size} bytes, found more")
+
+
 def test_gzip_is_read_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "gt.json.gz").write_bytes(gzip.compress(GT_TEXT.encode()))
     # Two members, one behind the other, are one file (`cat a.gz b.gz`).

@@ -369,6 +369,19 @@ def test_boxes_in_lists_of_arrow(tmp_path: Path) -> None:
         assert read_detections(path, boxes="xywh", on_invalid="drop").boxes.tolist() == boxes[:1]
 
 
+def test_arrow_without_memory_is_no_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "dt.parquet"
+    parquet.write_table(pyarrow.table({"image_id": [1]}), path)
+
+    def without_memory(_: Any) -> Any:
+        raise pyarrow.ArrowMemoryError("malloc of size 8388608 failed")
+
+    monkeypatch.setattr(parquet, "read_table", without_memory)
+    with pytest.raises(MemoryError, match=r"dt\.parquet: not enough memory for its rows"):
+        read_detections(path)
+
+
 def test_threads_of_arrow_need_no_file_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the process aborts now and then, if it ends soon after reading."""
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ioukit import _core
 from ioukit._boundary import DrawingColumns, OutcomeColumns
+from ioukit.evaluation.curves import CurveSteps
 
 Flags = NDArray[np.bool_]
 SETS = 300
@@ -83,14 +84,23 @@ def _in_parts(case: Case, category: int, rng: np.random.Generator) -> dict[str, 
     return drawer.finish()
 
 
+def _written_out(curves: dict[str, Any], drawing: DrawingColumns) -> dict[str, Any]:
+    """Curves with their points in the place of their steps."""
+    recall, size = curves["recall"], len(drawing.recall_thresholds)
+    places = np.arange(recall.size).reshape(recall.shape)
+    steps = CurveSteps.joined([curves])
+    points = {name: steps.points(name, recall, places, size) for name in ("precision", "scores")}
+    return {**points, **{name: curves[name] for name in ("recall", "area") if name in curves}}
+
+
 def test_parts_have_the_bits_of_the_whole() -> None:
     for seed in range(SETS):
         rng = np.random.default_rng(seed)
         case = _case(rng)
-        whole = _core.accumulate(case.outcomes, case.drawing, 1)
+        whole = _written_out(_core.accumulate(case.outcomes, case.drawing, 1), case.drawing)
         for category in range(len(case.outcomes.num_objects)):
             expected = {name: array[category] for name, array in whole.items()}
-            _assert_same_bits(_in_parts(case, category, rng), expected)
+            _assert_same_bits(_written_out(_in_parts(case, category, rng), case.drawing), expected)
 
 
 def _plain_curve(hits: Flags, scores: NDArray[Any], objects: int, best: float, drawing: DrawingColumns) -> list[Any]:
@@ -111,7 +121,7 @@ def test_curves_are_those_of_a_plain_definition() -> None:
     for seed in range(SETS, SETS + 60):
         case = _case(np.random.default_rng(seed))
         outcomes, drawing = case.outcomes, case.drawing
-        drawn = _core.accumulate(outcomes, drawing, 1)
+        drawn = _written_out(_core.accumulate(outcomes, drawing, 1), drawing)
         for (category, area), objects in np.ndenumerate(outcomes.num_objects):
             rows = np.flatnonzero(outcomes.category == category)
             rows = rows[np.argsort(-outcomes.score[rows], kind="stable")]
@@ -148,7 +158,8 @@ def test_a_higher_score_in_a_later_call_is_an_error() -> None:
     with pytest.raises(ValueError, match="higher score than one of an earlier call"):
         _feed(drawer, 0.1, 0.625)
     _feed(drawer, 0.5)  # nothing of the refused call has counted
-    assert drawer.finish()["scores"].ravel().tolist() == [0.75, 0.0]
+    curves = drawer.finish()
+    assert (curves["scores"].tolist(), curves["reached"].tolist()) == ([0.75], [1])
 
 
 def test_columns_of_other_shapes_and_calls_after_the_end_are_errors() -> None:

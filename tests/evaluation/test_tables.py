@@ -310,6 +310,16 @@ def test_csv_files_are_read_back_with_the_same_bits(name: str, tmp_path: Path) -
         same(rows_of_csv(path), tables[path.stem])
 
 
+def test_a_table_of_too_many_points_is_written_only_if_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ioukit.evaluation.tables.files.MOST_POINTS", 100)
+    names = [path.stem for path in write_tables(made(["a"]), tmp_path / "tables")]
+    assert names == [name for name in TABLES if name != "curves"]
+    (path,) = write_tables(made(["a"]), tmp_path / "curves", tables=["curves"])
+    assert len(path.read_text().splitlines()) > 100
+
+
 def test_no_name_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
     evaluation = made(["=1+1", "'quoted", '@"x"'])
     (path,) = write_tables(evaluation, tmp_path / "tables", tables=["per_class"])

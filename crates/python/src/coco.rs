@@ -43,28 +43,44 @@ fn read<T: Send>(py: Python<'_>, path: &Path, take: impl FnOnce(Source) -> Resul
     detached(py, || coco::open(path, &unpack).and_then(take))?.map_err(|error| read_error(path, error))
 }
 
+/// How many times its size gzip data may unpack to: JSON of data sets does to 3 to 20 times, a bomb to 1,000 times.
+const MOST_TIMES: usize = 100;
+/// What gzip data may always unpack to.
+const ALWAYS: usize = 100 << 20;
+
 /// Unpacks gzip data by Python's module.
 fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
     const AT_ONCE: usize = 1 << 20;
-    let read = |py: Python<'_>| -> PyResult<Vec<u8>> {
+    let most = packed.len().saturating_mul(MOST_TIMES).max(ALWAYS);
+    let read = |py: Python<'_>| -> PyResult<Option<Vec<u8>>> {
         let packed = py.import("io")?.call_method1("BytesIO", (PyBytes::new(py, packed),))?;
         let file = py.import("gzip")?.call_method1("GzipFile", (py.None(), "rb", 9, packed))?;
         let mut text = Vec::new();
         loop {
             let part = file.call_method1("read", (AT_ONCE,))?.cast_into::<PyBytes>()?;
             if part.as_bytes().is_empty() {
-                return Ok(text);
+                return Ok(Some(text));
+            }
+            if text.len() + part.as_bytes().len() > most {
+                return Ok(None);
             }
             text.extend_from_slice(part.as_bytes());
         }
     };
-    Python::attach(|py| {
+    let unpacked = Python::attach(|py| {
         read(py).map_err(|error| {
             ReadError::Invalid(match error.is_instance_of::<PyEOFError>(py) {
                 true => "the gzip file ends too early (is it truncated?)".into(),
                 false => format!("the gzip file is damaged: {}", error.value(py)),
             })
         })
+    })?;
+    unpacked.ok_or_else(|| {
+        let size = packed.len();
+        ReadError::Invalid(format!(
+            "expected a gzip file that unpacks to at most {MOST_TIMES} times its {size} bytes, found more; unpack it to \
+             read it all the same"
+        ))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Curves of precision over recall.
 
-use ioukit_core::evaluation::{self, Area, Columns, Curves, Drawing, Outcomes};
+use ioukit_core::evaluation::{self, Area, Columns, Curves, Drawing, Outcomes, Points, Steps};
 use ioukit_core::threads::with_threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -65,7 +65,7 @@ impl DrawingColumns<'_> {
     }
 }
 
-/// Precision, scores, recall and area for every category, area range, cap, IoU threshold (and recall threshold).
+/// Steps, recall and area of the curves for every category, area range, cap and IoU threshold.
 #[pyfunction]
 pub fn accumulate<'py>(
     py: Python<'py>,
@@ -77,27 +77,47 @@ pub fn accumulate<'py>(
     let rows = outcomes.slices(drawing.num_thresholds);
     let settings = drawing.settings();
     let curves = detached(py, || with_threads(threads, || evaluation::accumulate(rows, &settings)))?;
-    let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
-    let shape = [categories, ranges, caps, drawing.num_thresholds];
-    of_curves(py, curves, settings.area, shape, [categories, ranges, caps, drawing.num_thresholds, recalls])
+    of_curves(py, curves, settings.area, [categories, ranges, settings.caps.len(), drawing.num_thresholds])
 }
 
-/// Curves as a dictionary of arrays, given the shape of one value per curve and that of one value per point.
-fn of_curves<const N: usize, const P: usize>(
+/// Curves as a dictionary of arrays, given the shape of one value per curve.
+fn of_curves<const N: usize>(
     py: Python<'_>,
     curves: Curves,
     area: Option<Area>,
     shape: [usize; N],
-    of_points: [usize; P],
 ) -> PyResult<Bound<'_, PyDict>> {
+    let Curves { ends, steps: Steps { reached, precision, scores }, recall, area: areas } = curves;
     let dict = PyDict::new(py);
-    dict.set_item("precision", array(py, curves.precision, of_points)?)?;
-    dict.set_item("scores", array(py, curves.scores, of_points)?)?;
-    dict.set_item("recall", array(py, curves.recall, shape)?)?;
+    dict.set_item("ends", array(py, ends, shape)?)?;
+    dict.set_item("reached", column(py, reached)?)?;
+    dict.set_item("precision", column(py, precision)?)?;
+    dict.set_item("scores", column(py, scores)?)?;
+    dict.set_item("recall", array(py, recall, shape)?)?;
     if area.is_some() {
-        dict.set_item("area", array(py, curves.area, shape)?)?;
+        dict.set_item("area", array(py, areas, shape)?)?;
     }
     Ok(dict)
+}
+
+/// The values of the steps of some curves at each recall threshold; NaN for a curve that is undefined or none of these.
+#[pyfunction]
+pub fn curve_points<'py>(
+    py: Python<'py>,
+    ends: Column<'py, u64>,
+    reached: Column<'py, u32>,
+    values: Column<'py, f64>,
+    recall: Column<'py, f64>,
+    curves: Column<'py, i64>,
+    num_recalls: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let points = Points { ends: &ends, reached: &reached, values: &values, recall: &recall };
+    if !points.are_consistent() {
+        return Err(PyValueError::new_err("the steps do not belong to these curves"));
+    }
+    let curves = &curves[..];
+    let found = detached(py, || points.write_out(curves, num_recalls))?;
+    array(py, found, [curves.len(), num_recalls])
 }
 
 /// Draws the curves of one category from its detections, best first, in as many calls as they come.
@@ -143,10 +163,9 @@ impl CurveDrawer {
     /// The curves of all detections, as `accumulate` has those of one category. The drawer can be used no more.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let drawer = self.0.take().ok_or_else(Self::finished)?;
-        let Drawing { recall_thresholds, caps, area, .. } = drawer.drawing();
+        let Drawing { caps, area, .. } = drawer.drawing();
         let (shape, area) = ([drawer.ranges(), caps.len(), drawer.thresholds()], *area);
-        let of_points = [shape[0], shape[1], shape[2], recall_thresholds.len()];
-        of_curves(py, detached(py, || drawer.finish())?, area, shape, of_points)
+        of_curves(py, detached(py, || drawer.finish())?, area, shape)
     }
 }
 

@@ -82,6 +82,8 @@ class TablesOptions(NamedTuple):
         with bad_output(), talk.busy("writing tables", long=long):
             written = write_tables(evaluation, self.tables, format=self.tables_format or "csv")
         talk.say(f"wrote {printable(str(self.tables))}  {len(written)} tables")
+        if all(path.stem != "curves" for path in written):
+            talk.say("left out the table of curves, which has more than ten million rows")
 
 
 class SendingOptions(NamedTuple):

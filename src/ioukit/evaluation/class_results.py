@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from ioukit._checks import check_choice, pluralize
@@ -64,13 +65,21 @@ class ClassResults(Sequence[Result]):
     def __getitem__(self, key: int | str | slice) -> Result | tuple[Result, ...]:
         if not isinstance(key, str):
             return self._results[key]
-        found = [result for result in self._results if result.name == key]
+        found = [self._results[place] for place in self._places.get(key, ())]
         if len(found) == 1:
             return found[0]
         if found:
             ids = ", ".join(str(result.id) for result in found)
             raise KeyError(f"{len(found)} categories have the name {key!r}, with the ids {ids}: choose by position")
         raise KeyError(f"no category has the name {key!r}{suggest(key, [result.name for result in self._results])}")
+
+    @cached_property
+    def _places(self) -> Mapping[str, Sequence[int]]:
+        """The positions of each name."""
+        places: dict[str, list[int]] = {}
+        for place, result in enumerate(self._results):
+            places.setdefault(result.name, []).append(place)
+        return places
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)

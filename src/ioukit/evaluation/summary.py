@@ -29,7 +29,15 @@ def summarise(curves: Curves) -> dict[str, float]:
 
 def value_of(curves: Curves, measure: Measure) -> float:
     """The number of one measure; NaN where it is undefined. It may be a measure that the protocol does not list."""
-    return _mean(select(curves, measure), curves.protocol)
+    protocol, part = curves.protocol, _part(curves, measure)
+    if protocol.counts_undefined:  # in the order of memory, unlike chosen values
+        values = averaged(select(curves, measure), protocol)
+    elif part is None or protocol.objects_choose is not None:
+        values = select(curves, measure)
+        values = values[~np.isnan(values)]
+    else:
+        values = curves.defined(*part, in_group(curves.categories, protocol, measure.group))
+    return float(np.mean(values)) if values.size else float("nan")
 
 
 def summarise_classes(curves: Curves) -> list[dict[str, float]]:
@@ -40,11 +48,15 @@ def summarise_classes(curves: Curves) -> list[dict[str, float]]:
 
 def values_of_classes(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     """(K,) the number of one measure for each category alone; NaN if it has no objects to find."""
-    chosen = _selected(curves, measure)  # (T, R, K) or (T, K)
-    count = chosen.shape[-1]
-    # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
-    rows = np.ascontiguousarray(np.moveaxis(chosen, -1, 0).reshape(count, chosen[..., :1].size))
-    means = rows.mean(axis=1) if rows.shape[1] else np.full(count, np.nan)
+    part = _part(curves, measure)
+    if part is None:
+        return np.full(len(curves.categories), np.nan)
+    if curves.protocol.objects_choose is None:
+        means = curves.means_of_classes(*part)
+    else:
+        chosen = np.moveaxis(_selected(curves, measure), -1, 0)
+        # (K, T * R), contiguous: the last bits of NumPy's sum depend on the layout in memory.
+        means = np.ascontiguousarray(chosen.reshape(len(chosen), -1)).mean(axis=1)
     return np.where(in_group(curves.categories, curves.protocol, measure.group), means, np.nan)
 
 
@@ -67,36 +79,32 @@ def in_group(categories: Categories, protocol: Protocol, group: str | None) -> n
 
 def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     """The same for all categories, without a group."""
+    protocol, part = curves.protocol, _part(curves, measure)
+    if part is None:
+        return np.zeros((0, len(curves.categories)))
+    if measure.iou_threshold is not None or protocol.objects_choose is None:
+        return curves.at(*part)
+    from ioukit.evaluation.object_choice import at_own_thresholds  # noqa: PLC0415 - COCO does not need it
+
+    return at_own_thresholds(curves.at(*part), curves.categories, protocol, protocol.objects_choose)
+
+
+def _part(curves: Curves, measure: Measure) -> tuple[str, int, int, slice] | None:
+    """The quantity, area range, cap and IoU thresholds of a measure; ``None`` if the protocol lacks one of them."""
     protocol = curves.protocol
-    if measure.quantity == "AR":
-        array = curves.recall
-    elif measure.quantity != "AP":
-        others = curves.beside(measure.quantity)
-        array = np.zeros((0, *curves.recall.shape[1:])) if others is None else others
-    else:
-        array = curves.precision if protocol.integral == "recalls" else curves.ap
-    if not protocol.defines(measure):
-        return array[:0, ..., 0, 0]
-    array = array[
-        ...,
+    quantity = {"AR": "recall", "AP": "precision" if protocol.integral == "recalls" else "ap"}.get(measure.quantity)
+    if not protocol.defines(measure) or (quantity is None and curves.beside(measure.quantity) is None):
+        return None
+    thresholds = slice(None)
+    if measure.iou_threshold is not None:
+        place = protocol.position_of_iou(measure.iou_threshold)
+        thresholds = slice(place, place + 1)
+    return (
+        quantity or measure.quantity,
         protocol.position_of_area(protocol.area_of(measure)),
         protocol.position_of_max_dets(protocol.cap_of(measure)),
-    ]
-    if measure.iou_threshold is None:
-        if protocol.objects_choose is None:
-            return array
-        from ioukit.evaluation.object_choice import at_own_thresholds  # noqa: PLC0415 - COCO does not need it
-
-        return at_own_thresholds(array, curves.categories, protocol, protocol.objects_choose)
-    at = protocol.position_of_iou(measure.iou_threshold)
-    return array[at : at + 1]
-
-
-def _mean(values: npt.NDArray[np.float64], protocol: Protocol) -> float:
-    if protocol.counts_undefined:  # in the order of memory, unlike chosen values
-        return float(np.mean(averaged(values, protocol))) if values.size else float("nan")
-    defined = values[~np.isnan(values)]
-    return float(np.mean(defined)) if defined.size else float("nan")
+        thresholds,
+    )
 
 
 def averaged(values: npt.NDArray[T], rules: NumberRules) -> npt.NDArray[T]:

@@ -45,10 +45,8 @@ def operating_of(protocol: Protocol, iou_threshold: float | None, area_range: st
 def average_precision(curves: Curves, rows: NDArray[np.intp], area_range: str) -> FloatArray:
     """(T, K) AP of some classes in an area range, with the protocol's main cap on detections."""
     protocol = curves.protocol
-    found: FloatArray = curves.ap[
-        :, rows, protocol.position_of_area(area_range), protocol.position_of_max_dets(protocol.main_max_dets)
-    ]
-    return found
+    area, cap = protocol.position_of_area(area_range), protocol.position_of_max_dets(protocol.main_max_dets)
+    return curves.at("ap", area, cap)[:, rows]
 
 
 def chosen(categories: Categories, classes: Sequence[int | str] | None) -> NDArray[np.intp]:

@@ -93,7 +93,7 @@ def precision_recall_figure(
     everywhere = iou_threshold == "all"
     iou, area = operating_of(protocol, None if isinstance(iou_threshold, str) else iou_threshold, area_range)
     cap = protocol.position_of_max_dets(protocol.main_max_dets)
-    precision = curves.precision[:, :, rows, protocol.position_of_area(area), cap]  # (T, R, K)
+    precision = curves.at("precision", protocol.position_of_area(area), cap)[:, :, rows]  # (T, R, K)
     found = average_precision(curves, rows, area)  # (T, K)
     recall = np.array(protocol.recall_thresholds)
     ax = axes_for(ax, look, (6.4, 4.0), needed_by="precision_recall_figure")

@@ -296,8 +296,8 @@ def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> M
         start: The position that must be known.
     """
     confusion, positions = near.confusion, len(marks.scores)
-    size = len(confusion.counts)
-    background = size - 1
+    background = len(confusion.categories)
+    size = background + 1
     with_object = np.flatnonzero(confusion.object >= 0)
     objects = np.bincount(confusion.true[with_object], minlength=size)[:background]
     rows = np.flatnonzero(confusion.detection >= 0)

@@ -197,7 +197,7 @@ def by_iou(evaluation: Evaluation) -> ApByIou:
     protocol = evaluation.protocol
     curves, thresholds = evaluation.curves, protocol.iou_thresholds
     area, cap = protocol.position_of_area(protocol.main_area), protocol.position_of_max_dets(protocol.main_max_dets)
-    ap = curves.ap[:, :, area, cap]  # (T, K)
+    ap = curves.at("ap", area, cap)  # (T, K)
     mean = np.array([value_of(curves, Measure("AP", "AP", threshold)) for threshold in thresholds])
     of_classes = [rounded(column) for column in ap.T]
     return {"thresholds": list(thresholds), "mean": rounded(mean), "classes": of_classes}

@@ -21,7 +21,7 @@ from ioukit._optional import import_extra
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, match
-from ioukit.evaluation.curves import Curves, drawing_of
+from ioukit.evaluation.curves import Curves, CurveSteps, drawing_of
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.merging import merged
 from ioukit.scale.parts import Job
@@ -162,12 +162,8 @@ def curves_of(table: MatchTable, drawn: Sequence[dict[str, npt.NDArray[np.float6
     """The curves of all categories, from those of each."""
     protocol, evaluated = table.protocol, table.evaluated
     ranges, caps = len(protocol.area_ranges), len(protocol.max_dets)
-    thresholds, recalls = len(protocol.iou_thresholds), len(protocol.recall_thresholds)
-    shapes = {"precision": (ranges, caps, thresholds, recalls), "scores": (ranges, caps, thresholds, recalls),
-              "recall": (ranges, caps, thresholds), "area": (ranges, caps, thresholds)}  # fmt: skip
-    arrays = {
-        name: np.stack([each[name] for each in drawn]) if drawn else np.zeros((0, *shapes[name]))
-        for name in shapes
-        if not drawn or name in drawn[0]
-    }
-    return Curves(protocol, evaluated, arrays["precision"], arrays["recall"], arrays["scores"], arrays.get("area"))
+    shape = (ranges, caps, len(protocol.iou_thresholds))
+    recall = np.stack([each["recall"] for each in drawn]) if drawn else np.zeros((0, *shape))
+    area = np.stack([each["area"] for each in drawn]) if drawn and "area" in drawn[0] else None
+    every = np.arange(len(evaluated))
+    return Curves(protocol, evaluated, every, CurveSteps.joined(drawn), recall, area)

@@ -1,7 +1,7 @@
 //! From outcomes to curves: precision, recall, and the score at each point.
 
 use super::by_category::rows_by_category;
-use super::drawer::{Columns, Curves, Drawing, Out, Progress};
+use super::drawer::{Columns, Curves, Drawing, Out, Progress, Steps};
 use crate::threads::each_with;
 
 /// The outcome of every detection, sorted by image, category and descending score, as in a match table.
@@ -25,34 +25,40 @@ pub struct Outcomes<'a> {
     pub thresholds: usize,
 }
 
+/// Into how many parts the categories are divided, at least, for the threads.
+const PARTS: usize = 64;
+
 /// Draws every curve (cocoeval 349 to 411).
 pub fn accumulate(outcomes: Outcomes<'_>, drawing: &Drawing) -> Curves {
     let Outcomes { category, rank, score, matched, ignored, object_count, ranges, thresholds } = outcomes;
     let categories = object_count.len().checked_div(ranges).unwrap_or(0);
     let curves = ranges * drawing.caps.len() * thresholds;
-    let points = curves * drawing.recall_thresholds.len();
-    // Memory that is 0 from the start: most curves end before recall 1, and what they leave is never touched.
     let mut all = Curves {
-        precision: vec![0.0; categories * points],
-        scores: vec![0.0; categories * points],
+        ends: vec![0; categories * curves],
         recall: vec![0.0; categories * curves],
         area: vec![0.0; if drawing.area.is_some() { categories * curves } else { 0 }],
+        steps: Steps::default(),
     };
     let mut keys = rows_by_category(category, score, rank, categories);
     // As many empty parts as categories, where there is no area.
-    let mut areas: Vec<&mut [f64]> = all.area.chunks_mut(curves).collect();
+    let mut areas: Vec<&mut [f64]> = all.area.chunks_mut(curves.max(1)).collect();
     areas.resize_with(categories, Default::default);
-    let points = all.precision.chunks_mut(points).zip(all.scores.chunks_mut(points));
-    let out = points.zip(all.recall.chunks_mut(curves)).zip(areas).zip(object_count.chunks(ranges.max(1)));
-    each_with(keys.of_categories().into_iter().zip(out), 0, Progress::default, |progress, (keys, out)| {
-        let ((((precision, scores), recall), area), counts) = out;
-        let mut out = Out { precision, scores, recall, area };
-        // Equal scores keep the order of image and rank.
-        keys.sort_unstable();
-        progress.start(counts, thresholds, drawing);
-        progress.feed(Columns { rank, score, matched, ignored }, keys, drawing, &mut out);
-        progress.finish(drawing, &mut out);
+    let out = all.ends.chunks_mut(curves.max(1)).zip(all.recall.chunks_mut(curves.max(1))).zip(areas);
+    let mut of_categories: Vec<_> =
+        keys.of_categories().into_iter().zip(out.zip(object_count.chunks(ranges.max(1)))).collect();
+    // The steps of some categories together: the system gets large vectors back as soon as they are joined.
+    let together = (categories / PARTS).max(1);
+    let mut steps: Vec<Steps> = (0..categories.div_ceil(together)).map(|_| Steps::default()).collect();
+    each_with(of_categories.chunks_mut(together).zip(&mut steps), 0, Progress::default, |progress, (part, steps)| {
+        for (keys, (((ends, recall), area), counts)) in part {
+            // Equal scores keep the order of image and rank.
+            keys.sort_unstable();
+            progress.start(counts, thresholds, drawing);
+            progress.feed(Columns { rank, score, matched, ignored }, keys, drawing);
+            progress.finish(drawing, &mut Out { ends, steps, recall, area });
+        }
     });
+    all.join(steps, together * curves);
     all
 }
 
@@ -85,12 +91,15 @@ mod tests {
         assert_eq!(curves.area, []);
         assert_eq!(curves.recall, [0.5, 1.0]);
         let (first, last) = (1.0 / (1.0 + f64::EPSILON), 2.0 / 3.0);
-        assert_eq!(curves.precision, [first, first, 0.0, 0.0, first, first, last, last]);
-        assert_eq!(curves.scores, [0.9, 0.9, 0.0, 0.0, 0.9, 0.9, 0.7, 0.7]);
+        assert_eq!(curves.ends, [1, 3]);
+        assert_eq!(curves.steps.reached, [2, 2, 4]);
+        assert_eq!(curves.steps.precision, [first, first, last]);
+        assert_eq!(curves.steps.scores, [0.9, 0.9, 0.7]);
         (drawing.caps_over_all_images, drawing.plain_precision, drawing.area) = (true, true, Some(Area::Steps));
         let curves = accumulate(outcomes, &drawing);
         assert_eq!(curves.recall, [0.5, 0.5], "the third detection is beyond a cap of two");
-        assert_eq!(curves.precision, [1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
+        assert_eq!((&curves.ends[..], &curves.steps.reached[..]), (&[1, 2][..], &[2, 2][..]));
+        assert_eq!(curves.steps.precision, [1.0, 1.0]);
         drawing.caps = vec![3];
         assert_eq!(accumulate(outcomes, &drawing).area, [0.5 + 0.5 * (2.0 / 3.0)]);
     }

@@ -8,6 +8,8 @@
 //! thresholds) is that of the protocol; who matched whom is decided before.
 
 use super::by_category::{key, rank_of, row_of};
+#[cfg(test)]
+use super::points::Points;
 use super::score::falling;
 use super::steps::area_under;
 use super::trapezoid;
@@ -40,16 +42,30 @@ pub enum Area {
 }
 
 /// Curves for every category, area range, cap and threshold, in this order; NaN if a category has no objects to find.
-#[derive(Debug, PartialEq)]
+///
+/// The points of a curve at the recall thresholds are kept as its steps: of these there are no more than true positives.
+/// So the memory of many categories with few objects is that of their objects. `points` writes curves out.
+#[derive(Debug, Default, PartialEq)]
 pub struct Curves {
-    /// At each recall threshold, the highest precision at this recall or a higher one; 0 if the recall is not reached.
-    pub precision: Vec<f64>,
-    /// The score of the detection at which each recall threshold is reached; 0 if it is not reached.
-    pub scores: Vec<f64>,
+    /// For each curve, where its steps end; those of the next one begin there.
+    pub ends: Vec<u64>,
+    /// The steps of all curves. A curve that is undefined has none.
+    pub steps: Steps,
     /// The recall after the last detection.
     pub recall: Vec<f64>,
     /// The area under the curve of the highest precision at each recall or a higher one; empty if not requested.
     pub area: Vec<f64>,
+}
+
+/// Steps of curves: recall thresholds with the same precision and the same score.
+#[derive(Debug, Default, PartialEq)]
+pub struct Steps {
+    /// How many recall thresholds are reached with this step. Behind the last step, precision and score are 0.
+    pub reached: Vec<u32>,
+    /// The highest precision at this recall or a higher one.
+    pub precision: Vec<f64>,
+    /// The score of the detection at which the recall is reached.
+    pub scores: Vec<f64>,
 }
 
 /// The outcome of detections of one category, in any order.
@@ -69,7 +85,6 @@ pub struct Columns<'a> {
 pub struct CurveDrawer {
     drawing: Drawing,
     progress: Progress,
-    curves: Curves,
     /// The lowest score so far, as a number that is larger for a lower score.
     lowest: u64,
 }
@@ -81,17 +96,9 @@ pub struct OutOfOrder;
 impl CurveDrawer {
     /// For the number of objects to find in each area range.
     pub fn new(object_count: &[u64], thresholds: usize, drawing: Drawing) -> Self {
-        let count = object_count.len() * drawing.caps.len() * thresholds;
-        let points = count * drawing.recall_thresholds.len();
-        let curves = Curves {
-            precision: vec![0.0; points],
-            scores: vec![0.0; points],
-            recall: vec![0.0; count],
-            area: vec![0.0; if drawing.area.is_some() { count } else { 0 }],
-        };
         let mut progress = Progress::default();
         progress.start(object_count, thresholds, &drawing);
-        Self { drawing, progress, curves, lowest: 0 }
+        Self { drawing, progress, lowest: 0 }
     }
 
     /// How many area ranges there are.
@@ -123,30 +130,83 @@ impl CurveDrawer {
             return Err(OutOfOrder);
         }
         self.lowest = falling(columns.score[row_of(last)]);
-        self.progress.feed(columns, &keys, &self.drawing, &mut self.curves.as_out());
+        self.progress.feed(columns, &keys, &self.drawing);
         Ok(())
     }
 
     /// The curves of all detections so far.
     pub fn finish(mut self) -> Curves {
-        self.progress.finish(&self.drawing, &mut self.curves.as_out());
-        self.curves
+        let count = self.progress.curves.len();
+        let mut curves = Curves {
+            ends: vec![0; count],
+            recall: vec![0.0; count],
+            area: vec![0.0; if self.drawing.area.is_some() { count } else { 0 }],
+            steps: Steps::default(),
+        };
+        let Curves { ends, steps, recall, area } = &mut curves;
+        self.progress.finish(&self.drawing, &mut Out { ends, steps, recall, area });
+        curves
     }
 }
 
 impl Curves {
-    fn as_out(&mut self) -> Out<'_> {
-        let Self { precision, scores, recall, area } = self;
-        Out { precision, scores, recall, area }
+    /// Takes the steps of every `curves` curves, whose ends are counted from the first of them.
+    pub(super) fn join(&mut self, steps: Vec<Steps>, curves: usize) {
+        let Self { ends, steps: all, .. } = self;
+        let count = steps.iter().map(|each| each.reached.len()).sum();
+        all.reached.reserve_exact(count);
+        all.precision.reserve_exact(count);
+        all.scores.reserve_exact(count);
+        for (mut each, ends) in steps.into_iter().zip(ends.chunks_mut(curves.max(1))) {
+            ends.iter_mut().for_each(|end| *end += all.reached.len() as u64);
+            all.reached.append(&mut each.reached);
+            all.precision.append(&mut each.precision);
+            all.scores.append(&mut each.scores);
+        }
+    }
+
+    /// The precision and the scores of all curves at each of `recalls` thresholds.
+    #[cfg(test)]
+    pub(super) fn written_out(&self, recalls: usize) -> [Vec<f64>; 2] {
+        let Self { ends, steps: Steps { reached, precision, scores }, recall, .. } = self;
+        let curves: Vec<i64> = (0..ends.len() as i64).collect();
+        [precision, scores].map(|values| Points { ends, reached, values, recall }.write_out(&curves, recalls))
+    }
+}
+
+impl Steps {
+    /// Adds the steps of one curve: those that differ.
+    fn add(&mut self, steps: &[Step]) {
+        let start = self.reached.len();
+        for &Step { reached, precision, score } in steps {
+            let last = self.reached.len().checked_sub(1).filter(|&last| last >= start);
+            let (before, at) = last.map_or((0.0, 0.0), |last| (self.precision[last], self.scores[last]));
+            if (before.to_bits(), at.to_bits()) != (precision.to_bits(), score.to_bits()) {
+                self.reached.push(reached);
+                self.precision.push(precision);
+                self.scores.push(score);
+            } else if let Some(last) = last {
+                self.reached[last] = reached;
+            }
+        }
     }
 }
 
 /// Where the curves of one category go. All numbers are 0 at the start.
 pub(super) struct Out<'a> {
-    pub(super) precision: &'a mut [f64],
-    pub(super) scores: &'a mut [f64],
+    /// Counted from the first of `steps`.
+    pub(super) ends: &'a mut [u64],
+    pub(super) steps: &'a mut Steps,
     pub(super) recall: &'a mut [f64],
     pub(super) area: &'a mut [f64],
+}
+
+/// A step of a curve that is being drawn.
+#[derive(Clone, Copy, Default)]
+struct Step {
+    reached: u32,
+    precision: f64,
+    score: f64,
 }
 
 /// How far the curves of one category are drawn.
@@ -156,6 +216,8 @@ pub(super) struct Progress {
     ranges: Vec<Range>,
     /// For each area range, cap and threshold.
     curves: Vec<Curve>,
+    /// For each curve, as many places for steps as there are recall thresholds; only the first of them are used.
+    steps: Vec<Step>,
     /// For each area range, cap and block of 64 thresholds, the detections seen that count at some of them.
     seen: Vec<f64>,
     /// How many detections have arrived.
@@ -211,24 +273,27 @@ struct Curve {
     precision: f64,
     /// How many recall thresholds are reached.
     reached: usize,
+    /// How many steps there are.
+    steps: usize,
 }
 
 impl Curve {
     /// The true positive with which the curve comes to the next recall threshold.
     #[cold]
-    fn reach(&mut self, precision: f64, score: f64, needed: &[f64], precisions: &mut [f64], scores: &mut [f64]) {
-        self.leave(precisions);
+    fn reach(&mut self, precision: f64, score: f64, needed: &[f64], steps: &mut [Step]) {
+        self.leave(steps);
         while needed[self.reached] <= self.found {
-            scores[self.reached] = score;
             self.reached += 1;
         }
+        steps[self.steps] = Step { reached: self.reached as u32, precision, score };
+        self.steps += 1;
         (self.needed, self.precision) = (needed[self.reached], precision);
     }
 
     /// Writes the highest precision since the last recall threshold. What lies before the first one is not read.
-    fn leave(&self, precisions: &mut [f64]) {
-        if self.reached > 0 {
-            precisions[self.reached - 1] = self.precision;
+    fn leave(&self, steps: &mut [Step]) {
+        if self.steps > 0 {
+            steps[self.steps - 1].precision = self.precision;
         }
     }
 }
@@ -252,8 +317,15 @@ impl Progress {
         self.ranges.extend(object_count.iter().map(|&objects| Range::new(objects, recall_thresholds)));
         self.curves.clear();
         for Range { needed, free, .. } in &self.ranges {
-            let curve = Curve { ignored: 0.0, found: 0.0, needed: needed[*free], precision: 0.0, reached: *free };
+            let (reached, steps) = (*free, usize::from(*free > 0));
+            let curve = Curve { ignored: 0.0, found: 0.0, needed: needed[reached], precision: 0.0, reached, steps };
             self.curves.extend(std::iter::repeat_n(curve, caps.len() * thresholds));
+        }
+        let size = recall_thresholds.len();
+        self.steps.resize(self.curves.len() * size, Step::default());
+        for (curve, steps) in self.curves.iter().zip(self.steps.chunks_mut(size.max(1))).filter(|each| each.0.steps > 0)
+        {
+            steps[0].reached = curve.reached as u32;
         }
         self.seen.clear();
         self.seen.resize(object_count.len() * caps.len() * thresholds.div_ceil(64), 0.0);
@@ -263,20 +335,20 @@ impl Progress {
     }
 
     /// The next detections, as sorted keys of rows of the columns.
-    pub(super) fn feed(&mut self, columns: Columns<'_>, keys: &[u128], drawing: &Drawing, out: &mut Out<'_>) {
+    pub(super) fn feed(&mut self, columns: Columns<'_>, keys: &[u128], drawing: &Drawing) {
         if let (0, Some(&first)) = (self.arrived, keys.first()) {
             self.best = columns.score[row_of(first)];
         }
         let row_bytes = self.ranges.len() * self.thresholds.div_ceil(8);
         for keys in keys.chunks(TOUCHED) {
             touch(columns, keys, row_bytes);
-            self.count(columns, keys, drawing, out);
+            self.count(columns, keys, drawing);
             self.arrived += keys.len() as u64;
         }
     }
 
-    fn count(&mut self, columns: Columns<'_>, keys: &[u128], drawing: &Drawing, out: &mut Out<'_>) {
-        let Self { thresholds, ranges, curves, seen, arrived, whole, .. } = self;
+    fn count(&mut self, columns: Columns<'_>, keys: &[u128], drawing: &Drawing) {
+        let Self { thresholds, ranges, curves, steps, seen, arrived, whole, .. } = self;
         let (thresholds, caps, size) = (*thresholds, &drawing.caps, drawing.recall_thresholds.len());
         // The order of the sum matters to the last bit (cocoeval 384).
         let epsilon = if drawing.plain_precision { 0.0 } else { f64::EPSILON };
@@ -310,10 +382,8 @@ impl Progress {
                             curve.found += 1.0;
                             let precision = curve.found / (*seen - curve.ignored + epsilon);
                             if curve.found >= curve.needed {
-                                let points = index * size..(index + 1) * size;
-                                let (precisions, scores) =
-                                    (&mut out.precision[points.clone()], &mut out.scores[points]);
-                                curve.reach(precision, columns.score[row], needed, precisions, scores);
+                                let steps = &mut steps[index * size..(index + 1) * size];
+                                curve.reach(precision, columns.score[row], needed, steps);
                             } else {
                                 curve.precision = highest(curve.precision, precision);
                             }
@@ -329,27 +399,29 @@ impl Progress {
 
     /// What is known once all detections have arrived.
     pub(super) fn finish(&mut self, drawing: &Drawing, out: &mut Out<'_>) {
-        let Self { thresholds, ranges, curves, seen, best, whole, parts, .. } = self;
+        let Self { thresholds, ranges, curves, steps, seen, best, whole, parts, .. } = self;
         let (of_range, size) = (drawing.caps.len() * *thresholds, drawing.recall_thresholds.len());
         for (index, curve) in curves.iter().enumerate() {
             let Range { objects, free, .. } = ranges[index / of_range];
-            let points = index * size..(index + 1) * size;
-            let (precisions, scores) = (&mut out.precision[points.clone()], &mut out.scores[points]);
+            out.ends[index] = out.steps.reached.len() as u64;
             if objects == 0.0 {
-                precisions.fill(f64::NAN);
-                scores.fill(f64::NAN);
                 out.recall[index] = f64::NAN;
                 out.area.get_mut(index).into_iter().for_each(|area| *area = f64::NAN);
                 continue;
             }
             out.recall[index] = curve.found / objects;
-            curve.leave(precisions);
-            precisions[..curve.reached].iter_mut().rfold(0.0, |above, precision| {
-                *precision = highest(*precision, above);
-                *precision
+            let steps = &mut steps[index * size..][..curve.steps];
+            curve.leave(steps);
+            steps.iter_mut().rfold(0.0, |above, step| {
+                step.precision = highest(step.precision, above);
+                step.precision
             });
             // A recall of 0 is reached by the best detection of all, which may be a false positive or ignored.
-            scores[..free].fill(*best);
+            if free > 0 {
+                steps[0].score = *best;
+            }
+            out.steps.add(steps);
+            out.ends[index] = out.steps.reached.len() as u64;
             let Some(whole) = whole.get_mut(index) else { continue };
             if drawing.area == Some(Area::Steps) {
                 whole.iter_mut().rfold(0.0, |above, precision| {
@@ -430,8 +502,9 @@ mod tests {
                             feed(&mut drawer, part).expect("the scores fall");
                         }
                         let curves = drawer.finish();
-                        assert_eq!(curves.precision, [highest, highest, highest, 0.0]);
-                        assert_eq!(curves.scores, [0.9, 0.8, 0.8, 0.0]);
+                        assert_eq!(curves.ends, [2], "steps that are equal are one");
+                        let points = [[highest, highest, highest, 0.0], [0.9, 0.8, 0.8, 0.0]];
+                        assert_eq!(curves.written_out(4), points);
                         assert_eq!(curves.recall, [recall]);
                         assert_eq!(curves.area.len(), usize::from(area.is_some()));
                         if area == Some(Area::Steps) {
@@ -450,18 +523,22 @@ mod tests {
         assert_eq!(feed(&mut drawer, &[(0.25, HIT), (0.625, HIT)]), Err(OutOfOrder));
         feed(&mut drawer, &[]).expect("no score is too high");
         let curves = drawer.finish();
-        assert_eq!(curves.precision, [1.0; 4]);
-        assert_eq!((curves.scores, curves.recall), (vec![0.75; 4], vec![1.0]));
+        assert_eq!(curves.written_out(4), [[1.0; 4], [0.75; 4]]);
+        assert_eq!(curves.recall, [1.0]);
     }
 
     #[test]
     fn a_category_without_objects_or_detections_has_curves() {
         let mut empty = drawer(0, false, Some(Area::Steps));
         feed(&mut empty, &[(0.5, HIT)]).expect("a first call has any scores");
-        let Curves { precision, scores, recall, area } = empty.finish();
-        assert!([precision, scores, recall, area].iter().flatten().all(|number| number.is_nan()));
-        let Curves { precision, scores, recall, area } = drawer(3, false, Some(Area::Steps)).finish();
-        assert!([precision, scores, recall, area].iter().flatten().all(|&number| number == 0.0));
+        for (curves, wanted) in [(empty, f64::NAN), (drawer(3, false, Some(Area::Steps)), 0.0)]
+            .map(|(drawer, wanted)| (drawer.finish(), wanted))
+        {
+            assert_eq!((curves.ends.len(), &curves.steps), (1, &Steps::default()));
+            let [precision, scores] = curves.written_out(4);
+            let numbers = [precision, scores, curves.recall, curves.area].concat();
+            assert!(numbers.iter().all(|number| number.total_cmp(&wanted).is_eq()), "{numbers:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! Copies of a true positive follow one another, so the last copy has the highest precision, and only that one is
 //! computed. Where few images have another weight than 1, only the curves of their categories are drawn again: leaving
 //! out each image in turn is cheap.
+//!
+//! The values of one area range and cap are those of all categories: 100 MB for 13,000 of them. So the ranges and caps
+//! come one after another, for all data sets, and each thread has the memory of one.
 
 mod curves;
 #[cfg(test)]
@@ -15,7 +18,7 @@ mod tests;
 use super::accumulate::Outcomes;
 use super::by_category::rows_by_category;
 use super::steps::pairwise_sum;
-use crate::threads::each_with;
+use crate::threads::{each, each_with, map};
 use curves::{Curves, Work};
 
 /// A match table, as far as it is weighed.
@@ -98,22 +101,36 @@ pub fn replicate(
     if numbers.is_empty() || weights.is_empty() || categories == 0 {
         return found;
     }
-    let plan = Plan::new(weighed, numbers, rules, categories);
-    let usual: Vec<Sheet> = {
-        let mut scratch = Scratch::new(&plan);
-        plan.fill_all(&vec![1; weighed.images], &mut scratch);
-        scratch.sheets
-    };
+    let mut plan = Plan::new(weighed, numbers, rules, categories);
+    let sets: Vec<&[u16]> = weights.chunks(weighed.images).collect();
+    let changed: Vec<Option<Vec<usize>>> = map(sets.iter(), 0, |weights| plan.changed_categories(weights));
     let per_category = found.of_categories.len() / count;
-    let mut parts: Vec<&mut [f64]> = found.of_categories.chunks_mut(per_category.max(1)).collect();
-    parts.resize_with(count, Default::default);
-    let out = found.values.chunks_mut(numbers.len()).zip(parts);
-    each_with(
-        weights.chunks(weighed.images).zip(out),
-        0,
-        || Scratch::new(&plan),
-        |scratch, (weights, (values, of_categories))| plan.weigh(weights, &usual, scratch, values, of_categories),
-    );
+    for at in 0..plan.layouts.len() {
+        plan.draw(weighed, at);
+        let mut usual = None;
+        if changed.iter().any(Option::is_some) {
+            let mut scratch = Scratch::new(&plan, at);
+            plan.fill_all(at, &vec![1; weighed.images], &mut scratch);
+            usual = Some(scratch.sheet);
+        }
+        let mut parts: Vec<&mut [f64]> = found.of_categories.chunks_mut(per_category.max(1)).collect();
+        parts.resize_with(count, Default::default);
+        let out = found.values.chunks_mut(numbers.len()).zip(parts);
+        each_with(
+            sets.iter().zip(&changed).zip(out),
+            0,
+            || Scratch::new(&plan, at),
+            |scratch, ((weights, changed), (values, of_categories))| {
+                if let (Some(usual), Some(changed)) = (&usual, changed) {
+                    plan.weigh_changed(at, weights, (usual, changed), scratch, values, of_categories);
+                } else {
+                    scratch.usual = false;
+                    plan.fill_all(at, weights, scratch);
+                    plan.read(at, scratch, values, of_categories);
+                }
+            },
+        );
+    }
     found
 }
 
@@ -160,8 +177,10 @@ impl Layout {
 struct Category {
     /// For each area range, the image of each object that counts.
     objects: Vec<Vec<u32>>,
-    /// For each sheet, its curves.
-    curves: Vec<Curves>,
+    /// The keys of its detections, best first.
+    rows: Vec<u128>,
+    /// The curves of the layout that is drawn.
+    curves: Option<Curves>,
 }
 
 /// The values of one layout, for one data set.
@@ -177,13 +196,11 @@ struct Sheet {
 
 /// Memory of one thread.
 struct Scratch {
-    sheets: Vec<Sheet>,
-    /// Whether the sheets are those of the data set in which each image stands once.
+    sheet: Sheet,
+    /// Whether the sheet is that of the data set in which each image stands once.
     usual: bool,
     work: Work,
     flat: Vec<f64>,
-    is_changed: Vec<bool>,
-    changed: Vec<usize>,
 }
 
 impl<'a> Plan<'a> {
@@ -209,7 +226,7 @@ impl<'a> Plan<'a> {
         };
         let places = numbers.iter().map(place).collect();
         let mut of_categories: Vec<Category> = (0..categories)
-            .map(|_| Category { objects: vec![Vec::new(); weighed.outcomes.ranges], curves: Vec::new() })
+            .map(|_| Category { objects: vec![Vec::new(); weighed.outcomes.ranges], rows: Vec::new(), curves: None })
             .collect();
         let range_bytes = weighed.outcomes.ranges.div_ceil(8);
         for (row, (&category, &image)) in weighed.object_category.iter().zip(weighed.object_image).enumerate() {
@@ -227,7 +244,7 @@ impl<'a> Plan<'a> {
             || (),
             |(), (category, rows)| {
                 rows.sort_unstable();
-                category.curves = layouts.iter().map(|layout| Curves::new(weighed, layout, rows)).collect();
+                category.rows = rows.to_vec();
             },
         );
         let mut on_image = vec![Vec::new(); weighed.images];
@@ -242,61 +259,59 @@ impl<'a> Plan<'a> {
         Self { rules, numbers, places, layouts, categories: of_categories, on_image }
     }
 
-    /// The numbers of one data set.
-    fn weigh(
+    /// Draws the curves of a layout, in the place of those of the one before.
+    fn draw(&mut self, weighed: Weighed<'_>, at: usize) {
+        let layout = &self.layouts[at];
+        each(self.categories.iter_mut(), 0, |category| {
+            category.curves = Some(Curves::new(weighed, layout, &category.rows));
+        });
+    }
+
+    /// The categories of the images whose weight is not 1, if these are few.
+    fn changed_categories(&self, weights: &[u16]) -> Option<Vec<usize>> {
+        let most = weights.len() / 8;
+        let others = || (0..).zip(weights).filter(|&(_, &weight)| weight != 1).map(|(image, _): (usize, _)| image);
+        if others().take(most + 1).count() > most {
+            return None;
+        }
+        let mut changed: Vec<usize> =
+            others().flat_map(|image| &self.on_image[image]).map(|&each| each as usize).collect();
+        changed.sort_unstable();
+        changed.dedup();
+        Some(changed)
+    }
+
+    /// The numbers of a data set whose curves are those of the data set in which each image stands once, but for those
+    /// of the changed categories.
+    fn weigh_changed(
         &self,
+        at: usize,
         weights: &[u16],
-        usual: &[Sheet],
+        (usual, changed): (&Sheet, &[usize]),
         scratch: &mut Scratch,
         values: &mut [f64],
         of_categories: &mut [f64],
     ) {
-        let most = weights.len() / 8;
-        let others = || (0..).zip(weights).filter(|&(_, &weight)| weight != 1).map(|(image, _): (usize, _)| image);
-        if others().take(most + 1).count() > most {
-            scratch.usual = false;
-            self.fill_all(weights, scratch);
-            self.read(scratch, values, of_categories);
-            return;
-        }
-        // Most curves are those of the data set in which each image stands once.
         if !scratch.usual {
-            scratch.sheets.clone_from_slice(usual);
+            scratch.sheet.clone_from(usual);
             scratch.usual = true;
         }
-        scratch.changed.clear();
-        for category in others().flat_map(|image| &self.on_image[image]) {
-            let is_changed = &mut scratch.is_changed[*category as usize];
-            if !*is_changed {
-                *is_changed = true;
-                scratch.changed.push(*category as usize);
+        changed.iter().for_each(|&category| self.fill(at, category, weights, &mut scratch.sheet, &mut scratch.work));
+        self.read(at, scratch, values, of_categories);
+        let (categories, sheet) = (self.categories.len(), &mut scratch.sheet);
+        for &category in changed {
+            for at in (category..sheet.values.len()).step_by(categories) {
+                sheet.values[at] = usual.values[at];
+            }
+            for at in (category..sheet.defined.len()).step_by(categories) {
+                (sheet.defined[at], sheet.recalls[at]) = (usual.defined[at], usual.recalls[at]);
             }
         }
-        let changed = std::mem::take(&mut scratch.changed);
-        for (at, sheet) in scratch.sheets.iter_mut().enumerate() {
-            changed.iter().for_each(|&category| self.fill(at, category, weights, sheet, &mut scratch.work));
-        }
-        self.read(scratch, values, of_categories);
-        let categories = self.categories.len();
-        for (sheet, usual) in scratch.sheets.iter_mut().zip(usual) {
-            for &category in &changed {
-                for at in (category..sheet.values.len()).step_by(categories) {
-                    sheet.values[at] = usual.values[at];
-                }
-                for at in (category..sheet.defined.len()).step_by(categories) {
-                    (sheet.defined[at], sheet.recalls[at]) = (usual.defined[at], usual.recalls[at]);
-                }
-            }
-        }
-        changed.iter().for_each(|&category| scratch.is_changed[category] = false);
-        scratch.changed = changed;
     }
 
-    fn fill_all(&self, weights: &[u16], scratch: &mut Scratch) {
-        for at in 0..self.layouts.len() {
-            for category in 0..self.categories.len() {
-                self.fill(at, category, weights, &mut scratch.sheets[at], &mut scratch.work);
-            }
+    fn fill_all(&self, at: usize, weights: &[u16], scratch: &mut Scratch) {
+        for category in 0..self.categories.len() {
+            self.fill(at, category, weights, &mut scratch.sheet, &mut scratch.work);
         }
     }
 
@@ -305,7 +320,7 @@ impl<'a> Plan<'a> {
         let (layout, categories) = (&self.layouts[at], self.categories.len());
         let objects = &self.categories[category].objects[layout.range];
         let count: u64 = objects.iter().map(|&image| u64::from(weights[image as usize])).sum();
-        let curves = &self.categories[category].curves[at];
+        let Some(curves) = &self.categories[category].curves else { return };
         let size = layout.points * categories;
         for row in 0..layout.thresholds.len() {
             let (found, counts) = if layout.points > 0 {
@@ -329,15 +344,17 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The numbers from the sheets.
-    fn read(&self, scratch: &mut Scratch, values: &mut [f64], of_categories: &mut [f64]) {
+    /// The numbers that are read from the sheet of a layout.
+    fn read(&self, at: usize, scratch: &mut Scratch, values: &mut [f64], of_categories: &mut [f64]) {
         let categories = self.categories.len();
-        let Scratch { sheets, flat, .. } = scratch;
-        for (column, (number, (at, rows))) in self.numbers.iter().zip(&self.places).enumerate() {
-            let sheet = &sheets[*at];
+        let Scratch { sheet, flat, .. } = scratch;
+        for (column, (number, (layout, rows))) in self.numbers.iter().zip(&self.places).enumerate() {
+            if *layout != at {
+                continue;
+            }
             let (of, points) = match number.reading {
                 Reading::LastRecall => (&sheet.recalls, 1),
-                _ => (&sheet.values, self.layouts[*at].points),
+                _ => (&sheet.values, self.layouts[at].points),
             };
             values[column] = sheet.mean(of, points, rows, &number.of_category, flat);
             for (category, out) in of_categories.chunks_mut(self.numbers.len()).enumerate() {
@@ -381,20 +398,13 @@ fn mean(numbers: &[f64]) -> f64 {
 }
 
 impl Scratch {
-    fn new(plan: &Plan<'_>) -> Self {
-        let categories = plan.categories.len();
-        let sheet = |layout: &Layout| Sheet {
+    fn new(plan: &Plan<'_>, at: usize) -> Self {
+        let (layout, categories) = (&plan.layouts[at], plan.categories.len());
+        let sheet = Sheet {
             values: vec![f64::NAN; layout.thresholds.len() * layout.points * categories],
             recalls: vec![f64::NAN; layout.thresholds.len() * categories],
             defined: vec![false; layout.thresholds.len() * categories],
         };
-        Self {
-            sheets: plan.layouts.iter().map(sheet).collect(),
-            usual: false,
-            work: Work::default(),
-            flat: Vec::new(),
-            is_changed: vec![false; categories],
-            changed: Vec::new(),
-        }
+        Self { sheet, usual: false, work: Work::default(), flat: Vec::new() }
     }
 }

@@ -23,6 +23,7 @@ from ioukit._array_types import Floats
 from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit.compat.pycocotools._matching import Matched
 from ioukit.compat.pycocotools._sides import places_among
+from ioukit.evaluation.curves import CurveSteps
 
 __all__ = ["Arrays", "curves_of_entries", "curves_of_match"]
 
@@ -200,7 +201,9 @@ def _drawn(outcomes: _Outcomes, recalls: Any, caps: Any) -> tuple[Floats, Floats
         ),
         0,
     )
-    precision, recall, reached = found["precision"], found["recall"], found["scores"]
+    steps, recall = CurveSteps.joined([found]), found["recall"]
+    places = np.arange(recall.size).reshape(recall.shape)
+    precision, reached = (steps.points(name, recall, places, len(wanted)) for name in ("precision", "scores"))
     if (np.diff(of_cap) != 1).any():
         precision, recall, reached = (one[:, :, of_cap] for one in (precision, recall, reached))
     if best_first is not None:

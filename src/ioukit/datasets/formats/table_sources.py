@@ -177,6 +177,7 @@ def arrow_table(path: str | os.PathLike[str]) -> Table:
 
     Raises:
         DatasetError: If it is no such file.
+        MemoryError: If its rows do not fit into memory.
         ModuleNotFoundError: If PyArrow is not installed.
     """
     name = existing_file(path)
@@ -195,6 +196,8 @@ def arrow_table(path: str | os.PathLike[str]) -> Table:
                 table = arrow.ipc.open_stream(file).read_all()
             table.validate(full=True)
             columns = arrow_columns(table)
+        except MemoryError:  # PyArrow's is an ArrowException, too
+            raise MemoryError(f"{name}: not enough memory for its rows") from None
         except (arrow.ArrowException, OSError, ValueError, NotImplementedError) as error:
             first = (str(error).splitlines() or ["an empty file"])[0]
             refuse(name, "a Parquet or Arrow file", f"something else: {first[:200]}")

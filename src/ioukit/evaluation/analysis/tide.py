@@ -14,7 +14,7 @@ from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit._checks import check_count, check_number, check_threads
 from ioukit._columns import Frozen, record
 from ioukit.evaluation.analysis._near import near_pairs
-from ioukit.evaluation.curves import drawing_of
+from ioukit.evaluation.curves import CurveSteps, drawing_of
 from ioukit.evaluation.table import NEARLY_ONE, MatchTable, NearPairs
 
 ERROR_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed")
@@ -347,7 +347,8 @@ def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) ->
         ),
         check_threads(threads),
     )
-    precision = curves["precision"].reshape(-1, len(recalls)).T
+    places = np.arange(len(scene.num_objects))
+    precision = CurveSteps.joined([curves]).points("precision", curves["recall"], places, len(recalls)).T
     detected = np.bincount(scene.category, minlength=len(scene.num_objects)) > 0
     return np.where((scene.num_objects == 0) & detected, 0.0, precision)
 

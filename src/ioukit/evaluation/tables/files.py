@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 TableFormat: TypeAlias = Literal["csv", "parquet"]
 
+MOST_POINTS = 10_000_000
+"""Rows of the table of curves that are written without being asked for."""
+
 _ROWS_AT_ONCE = 65_536
 _QUOTED = frozenset(',"\r\n')
 
@@ -49,7 +52,8 @@ def write_tables(
         evaluation: The results.
         folder: A new or an empty folder. It appears with all files in it, or not at all.
         format: ``"csv"``, or ``"parquet"``, which needs PyArrow (``pip install 'ioukit[tables]'``).
-        tables: Names of tables, keys of :data:`TABLES`; all if ``None``.
+        tables: Names of tables, keys of :data:`TABLES`. All if ``None``, but ``"curves"`` only if it has at most ten
+            million rows: with 13,000 classes it has 160 million, 20 GB.
         iou_threshold: As for :meth:`Evaluation.to_pandas`, and so are the next two.
         area_range: Label of an area range.
         score_threshold: The lowest score of detections that count.
@@ -77,7 +81,9 @@ def write_tables(
     check_choice("format", format, get_args(TableFormat))
     if isinstance(tables, str):
         raise TypeError(f"expected a list of names of tables, got {tables!r}; write [{tables!r}]")
-    names = list(TABLES) if tables is None else list(dict.fromkeys(tables))
+    names = [name for name in TABLES if name != "curves" or curve_points(evaluation) <= MOST_POINTS]
+    if tables is not None:
+        names = list(dict.fromkeys(tables))
     for name in names:
         check_choice("table", name, tuple(TABLES))
     path = Path(folder)
@@ -89,6 +95,12 @@ def write_tables(
         for name in names:
             write(name, source, unfinished / f"{name}.{format}")
     return [path / f"{name}.{format}" for name in names]
+
+
+def curve_points(evaluation: Evaluation) -> int:
+    """How many rows the table of all curves has."""
+    defined = np.count_nonzero(~np.isnan(evaluation.recall))
+    return int(defined) * len(evaluation.protocol.recall_thresholds)
 
 
 def _write_parquet(name: str, source: Source, path: Path) -> None:

@@ -103,9 +103,8 @@ def point_columns(source: Source) -> dict[str, Values]:
     category, area, cap, threshold = (column[drawn] for column in (category, area, cap, threshold))
     recalls = np.array(curves.protocol.recall_thresholds)
     names = _curve_names(source, *(np.repeat(column, len(recalls)) for column in (category, area, cap, threshold)))
-    # (curves, R): indices around a slice put the axis of the curves first.
     precision, scores = (
-        array[threshold, :, category, area, cap].ravel() for array in (curves.precision, curves.scores)
+        curves.points_of(quantity, category, area, cap, threshold).ravel() for quantity in ("precision", "scores")
     )
     return {
         **names,

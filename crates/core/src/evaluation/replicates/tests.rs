@@ -34,7 +34,7 @@ fn written_out(copies: &[(f64, u8, u8, usize)], weights: &[u16]) -> (f64, f64) {
         area: None,
     };
     let curves = accumulate(outcomes(&score, &matched, &ignored, &zeros, &count), &drawing);
-    (pairwise_sum(&curves.precision) / RECALLS.len() as f64, curves.recall[0])
+    (pairwise_sum(&curves.written_out(RECALLS.len())[0]) / RECALLS.len() as f64, curves.recall[0])
 }
 
 #[test]

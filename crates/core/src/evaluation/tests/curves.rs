@@ -134,7 +134,9 @@ fn curves_are_those_of_the_definition() {
             plain_precision: random.one_in(2),
             area: random.one_of(&[None, Some(Area::Steps), Some(Area::Trapezoid), Some(Area::SlopingTrapezoid)]),
         };
-        let Curves { precision, scores, recall, area: areas } = accumulate(rows.outcomes(), &drawing);
+        let curves = accumulate(rows.outcomes(), &drawing);
+        let [precision, scores] = curves.written_out(RECALLS.len());
+        let Curves { recall, area: areas, .. } = curves;
         let epsilon = if drawing.plain_precision { 0.0 } else { f64::EPSILON };
         let mut curve = 0;
         for category in 0..categories {

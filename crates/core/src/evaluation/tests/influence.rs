@@ -62,6 +62,7 @@ fn numbers(table: &Matches, rules: &Rules<'_>, thresholds: &[usize], wanted: Wan
         thresholds: rules.thresholds.len(),
     };
     let curves = accumulate(outcomes, &drawing);
+    let [precision, _] = curves.written_out(RECALLS.len());
     let is_counted = |place: usize, row: usize, threshold: usize| {
         let by_place = rules.cap_scope == CapScope::Category;
         let rank = if by_place { place } else { table.detections.rank[row] as usize };
@@ -77,7 +78,7 @@ fn numbers(table: &Matches, rules: &Rules<'_>, thresholds: &[usize], wanted: Wan
         let mut points = Vec::new();
         for &threshold in thresholds {
             let curve = (category * ranges + wanted.range) * rules.thresholds.len() + threshold;
-            let precisions = &curves.precision[curve * RECALLS.len()..][..RECALLS.len()];
+            let precisions = &precision[curve * RECALLS.len()..][..RECALLS.len()];
             let start = points.len();
             match wanted.quantity {
                 Quantity::Precisions => points.extend(precisions),
