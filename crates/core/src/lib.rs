@@ -12,6 +12,7 @@ pub mod fusion;
 pub mod join;
 pub mod json;
 pub mod losses;
+pub mod memory;
 pub mod nms;
 pub mod number;
 mod order;

@@ -11,6 +11,7 @@ use super::by_category::{key, rank_of, row_of};
 use super::score::falling;
 use super::steps::area_under;
 use super::trapezoid;
+use crate::memory::{Vec, vec};
 
 /// How curves are drawn.
 #[derive(Clone)]
@@ -400,6 +401,7 @@ impl Iterator for Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     const HIT: (u8, u8) = (1, 0);
     const MISS: (u8, u8) = (0, 0);

@@ -15,6 +15,7 @@ mod tests;
 use super::accumulate::Outcomes;
 use super::by_category::rows_by_category;
 use super::steps::pairwise_sum;
+use crate::memory::{Vec, vec};
 use crate::threads::each_with;
 use curves::{Curves, Work};
 

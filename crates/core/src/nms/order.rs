@@ -1,5 +1,6 @@
 //! The order of scores: falling, and of equal ones the lower number first.
 
+use crate::memory::{Vec, vec};
 use crate::number::Float;
 
 /// A number to sort by.

@@ -10,6 +10,7 @@ pub(crate) mod columns;
 pub(crate) mod formula;
 mod kernel;
 
+use crate::memory::Vec;
 use crate::number::Float;
 use crate::simd::{self, Level};
 use crate::threads::{available, fill};

@@ -5,6 +5,7 @@
 //! its first corner, each with the sign of its turn: together they count every point inside once and every other not at
 //! all (as in the shoelace formula), so the area shared is the sum of what the triangles share, with their signs.
 
+use crate::memory::{Vec, vec};
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::convex::Polygons;
 use crate::regions::convex::clip::{Point, Scratch, intersection_area, signed_area, winding_area};

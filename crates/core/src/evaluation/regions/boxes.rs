@@ -1,6 +1,7 @@
 //! Upright boxes, with the IoU of pycocotools.
 
 use super::{Measurer, Overlap, Regions};
+use crate::memory::Vec;
 use crate::regions::boxes::CocoBox;
 
 /// Boxes `[x, y, width, height]`.

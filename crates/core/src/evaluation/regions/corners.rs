@@ -1,6 +1,7 @@
 //! Upright boxes by their corners, with what protocols other than COCO's do to them before they are compared.
 
 use super::{Measurer, Overlap, Regions};
+use crate::memory::Vec;
 
 /// Boxes `[x, y, width, height]`.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Masks, with the IoU of pycocotools.
 
 use super::{Measurer, Overlap, Regions};
+use crate::memory::{Vec, vec};
 use crate::regions::rle::{self, overlap::common_runs};
 use crate::threads::{fill, join};
 

@@ -1,6 +1,7 @@
 //! Measured overlaps: of regions that are measured elsewhere, or of the near pairs of a match table.
 
 use super::{Measurer, Overlap, Regions};
+use crate::memory::Vec;
 
 /// Pairs of detections and objects with their overlaps.
 pub struct Pairs<'a> {
