@@ -23,7 +23,7 @@ pub enum Ending {
 }
 
 /// How often a caller is asked: a person does not notice the delay, and the work does not notice the question.
-pub(crate) const EVERY: Duration = Duration::from_millis(100);
+pub const EVERY: Duration = Duration::from_millis(100);
 
 /// What threads that work for the same call share: 0, or why it ends.
 #[derive(Clone)]

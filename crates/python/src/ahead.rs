@@ -8,12 +8,15 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 
 use ioukit_core::coco::{self, Detections, Dialect, GroundTruth, OnInvalid, ReadError, Source};
+use ioukit_core::ending::{EVERY, ask, endable};
 use ioukit_core::threads::with_threads;
 use pyo3::prelude::*;
+
+use crate::detached::detached;
 
 /// Two files of together so many bytes are read by one thread. That takes less time than the imports, and leaves them a
 /// core of their own.
@@ -36,14 +39,26 @@ impl<T: Send> Reading<T> {
         let source = coco::open_until(&path, given_up.clone());
         let (done, result) = channel();
         // Nobody may wait any more.
-        let work = move || done.send(source.and_then(|source| read(&source))).ok();
+        let work = move || {
+            // Memory that ends here ends nothing else: the caller reads for itself.
+            let read = endable(|| false, || source.and_then(|source| read(&source))).ok()?;
+            done.send(read).ok()
+        };
         (Self { path, result: Some(result), given_up }, work)
     }
 
     /// What was read. A file that could not be read is left to the caller, who finds the same error.
-    fn finish(mut self, py: Python<'_>) -> Option<T> {
-        let result = self.result.take()?;
-        py.detach(move || result.recv()).ok()?.ok()
+    fn finish(mut self, py: Python<'_>) -> PyResult<Option<T>> {
+        let Some(result) = self.result.take() else { return Ok(None) };
+        let wait = move || {
+            loop {
+                match result.recv_timeout(EVERY) {
+                    Err(RecvTimeoutError::Timeout) => ask(),
+                    result => return result.ok()?.ok(),
+                }
+            }
+        };
+        detached(py, wait)
     }
 }
 
@@ -92,15 +107,24 @@ fn start(ground_truth: PathBuf, detections: PathBuf) -> Option<Ahead> {
 }
 
 /// The ground truth of a file, if it has been read ahead with these options.
-pub fn ground_truth(py: Python<'_>, path: &Path, on_invalid: OnInvalid, dialect: Dialect) -> Option<GroundTruth> {
+pub fn ground_truth(
+    py: Python<'_>,
+    path: &Path,
+    on_invalid: OnInvalid,
+    dialect: Dialect,
+) -> PyResult<Option<GroundTruth>> {
     let is_usual = on_invalid == OnInvalid::Error && dialect == Dialect::Coco;
-    taken(path, |ahead| &mut ahead.ground_truth).filter(|_| is_usual)?.finish(py)
+    finished(py, taken(path, |ahead| &mut ahead.ground_truth).filter(|_| is_usual))
 }
 
 /// The detections of a file, if they have been read ahead with these options.
-pub fn detections(py: Python<'_>, path: &Path, on_invalid: OnInvalid, lines: bool) -> Option<Detections> {
+pub fn detections(py: Python<'_>, path: &Path, on_invalid: OnInvalid, lines: bool) -> PyResult<Option<Detections>> {
     let is_usual = on_invalid == OnInvalid::Error && !lines;
-    taken(path, |ahead| &mut ahead.detections).filter(|_| is_usual)?.finish(py)
+    finished(py, taken(path, |ahead| &mut ahead.detections).filter(|_| is_usual))
+}
+
+fn finished<T: Send>(py: Python<'_>, reading: Option<Reading<T>>) -> PyResult<Option<T>> {
+    reading.map_or(Ok(None), |reading| reading.finish(py))
 }
 
 fn taken<T>(path: &Path, of: impl FnOnce(&mut Ahead) -> &mut Option<Reading<T>>) -> Option<Reading<T>> {

@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::ahead;
 use crate::arrays::{Column, Table, column, table};
+use crate::detached::detached;
 
 pyo3::import_exception!(ioukit.errors, DatasetError);
 
@@ -39,7 +40,7 @@ pub fn read_error(path: &Path, error: ReadError) -> PyErr {
 
 /// What `take` reads of a file, while other threads of Python run.
 fn read<T: Send>(py: Python<'_>, path: &Path, take: impl FnOnce(Source) -> Result<T, ReadError> + Send) -> PyResult<T> {
-    py.detach(|| coco::open(path, &unpack).and_then(take)).map_err(|error| read_error(path, error))
+    detached(py, || coco::open(path, &unpack).and_then(take))?.map_err(|error| read_error(path, error))
 }
 
 /// Unpacks gzip data by Python's module.
@@ -107,7 +108,7 @@ pub fn read_coco_detections<'py>(
             }
         })
     };
-    let whole = part.is_none().then(|| ahead::detections(py, &path, on_invalid, lines)).flatten();
+    let whole = if part.is_none() { ahead::detections(py, &path, on_invalid, lines)? } else { None };
     let columns = whole.map_or_else(read_now, Ok)?;
     let dict = PyDict::new(py);
     dict.set_item("image_ids", column(py, columns.image_ids)?)?;
@@ -150,7 +151,7 @@ pub fn read_coco_ground_truth<'py>(
     let on_invalid = self::on_invalid(on_invalid);
     let dialect = if lvis { Dialect::Lvis } else { Dialect::Coco };
     let read_now = || read(py, &path, |source| coco::read_ground_truth(&source, on_invalid, dialect, threads));
-    let columns = ahead::ground_truth(py, &path, on_invalid, dialect).map_or_else(read_now, Ok)?;
+    let columns = ahead::ground_truth(py, &path, on_invalid, dialect)?.map_or_else(read_now, Ok)?;
     let images = PyDict::new(py);
     images.set_item("ids", column(py, columns.images.ids)?)?;
     images.set_item("sizes", table(py, columns.images.sizes)?)?;

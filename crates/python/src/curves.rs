@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Array, Column, Table, array, column};
+use crate::detached::detached;
 
 /// The columns of a match table that curves are drawn from.
 #[derive(FromPyObject)]
@@ -75,7 +76,7 @@ pub fn accumulate<'py>(
     let &[categories, ranges] = outcomes.num_objects.shape() else { unreachable!("a table has two dimensions") };
     let rows = outcomes.slices(drawing.num_thresholds);
     let settings = drawing.settings();
-    let curves = py.detach(|| with_threads(threads, || evaluation::accumulate(rows, &settings)));
+    let curves = detached(py, || with_threads(threads, || evaluation::accumulate(rows, &settings)))?;
     let (caps, recalls) = (settings.caps.len(), settings.recall_thresholds.len());
     let shape = [categories, ranges, caps, drawing.num_thresholds];
     of_curves(py, curves, settings.area, shape, [categories, ranges, caps, drawing.num_thresholds, recalls])
@@ -135,7 +136,7 @@ impl CurveDrawer {
             )));
         }
         let columns = Columns { rank: &rank, score: &score, matched: &matched, ignored: &ignored };
-        py.detach(|| drawer.feed(columns))
+        detached(py, || drawer.feed(columns))?
             .map_err(|_| PyValueError::new_err("a detection has a higher score than one of an earlier call"))
     }
 
@@ -145,7 +146,7 @@ impl CurveDrawer {
         let Drawing { recall_thresholds, caps, area, .. } = drawer.drawing();
         let (shape, area) = ([drawer.ranges(), caps.len(), drawer.thresholds()], *area);
         let of_points = [shape[0], shape[1], shape[2], recall_thresholds.len()];
-        of_curves(py, py.detach(|| drawer.finish()), area, shape, of_points)
+        of_curves(py, detached(py, || drawer.finish())?, area, shape, of_points)
     }
 }
 
@@ -160,6 +161,6 @@ pub fn order_by_category<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let (category, score) = (&category[..], &score[..]);
     let (order, ends) =
-        py.detach(|| with_threads(threads, || evaluation::order_by_category(category, score, num_categories)));
+        detached(py, || with_threads(threads, || evaluation::order_by_category(category, score, num_categories)))?;
     Ok((column(py, order)?, column(py, ends)?))
 }

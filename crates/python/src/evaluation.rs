@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Column, Table, array, column};
+use crate::detached::detached;
 
 /// The images, or the categories, of a ground truth: their ids, and which of them are evaluated.
 #[derive(FromPyObject)]
@@ -292,7 +293,7 @@ pub fn match_detections<'py>(
         negative: Lists { category: &negative.0, ends: &negative.1 },
         not_exhaustive: Lists { category: &not_exhaustive.0, ends: &not_exhaustive.1 },
     });
-    let matches = py.detach(|| {
+    let matches = detached(py, || {
         with_threads(threads, || {
             let positions = |array, image_ids: &[i64], category_ids: &[i64]| {
                 let image = images.positions(image_ids);
@@ -320,7 +321,7 @@ pub fn match_detections<'py>(
             };
             Ok(regions.match_scene(scene, rules))
         })
-    });
+    })?;
     let tells_special = verified.is_some() || rules.leaves_out_empty;
     let matches = matches.map_err(|problem| crate::coco::problem(&detections.source, &problem))?;
     columns(py, matches, rules, tells_special)
@@ -422,7 +423,7 @@ pub fn step_curves<'py>(
     };
     let (counts, thresholds, caps) = (&columns.num_objects[..], &thresholds[..], &caps[..]);
     let (mut precision, mut scores, mut recall) = (Vec::new(), Vec::new(), Vec::new());
-    py.detach(|| {
+    detached(py, || {
         for (curve, &count) in counts.iter().enumerate() {
             for &cap in caps {
                 for &threshold in thresholds {
@@ -435,7 +436,7 @@ pub fn step_curves<'py>(
                 }
             }
         }
-    });
+    })?;
     let shape = [categories, ranges, caps.len(), thresholds.len(), steps + 1];
     let dict = PyDict::new(py);
     dict.set_item("precision", array(py, precision, shape)?)?;

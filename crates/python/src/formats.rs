@@ -12,6 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::arrays::{column, table};
 use crate::coco::read_error;
+use crate::detached::detached;
 
 /// How many files are read before Python may interrupt.
 const AT_ONCE: usize = 1 << 13;
@@ -24,7 +25,7 @@ fn read_files<C: Columns>(
 ) -> PyResult<C> {
     let mut all = C::default();
     for (number, paths) in paths.chunks(AT_ONCE).enumerate() {
-        all.append(py.detach(|| read(paths, number * AT_ONCE)));
+        all.append(detached(py, || read(paths, number * AT_ONCE))?);
         py.check_signals()?;
     }
     Ok(all)
@@ -68,7 +69,7 @@ type Sizes<'py> = (Bound<'py, PyAny>, Vec<(usize, Option<String>)>);
 pub fn read_image_sizes<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Sizes<'py>> {
     let (mut sizes, mut missing) = (Vec::with_capacity(paths.len()), Vec::new());
     for paths in paths.chunks(AT_ONCE) {
-        for found in py.detach(|| image_size::read_sizes(paths, threads)) {
+        for found in detached(py, || image_size::read_sizes(paths, threads))? {
             let what = match found {
                 Ok(size) => {
                     sizes.push(size.map(i64::from));
@@ -139,7 +140,7 @@ pub fn read_csv<'py>(
     threads: usize,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let kinds = kinds(&chosen);
-    let read = py.detach(|| csv::read(&path, Choice { fields, delimiter, header, columns: &kinds }, threads));
+    let read = detached(py, || csv::read(&path, Choice { fields, delimiter, header, columns: &kinds }, threads))?;
     csv_columns(py, &path, read)
 }
 
@@ -156,14 +157,14 @@ pub fn read_csv_rows<'py>(
     let kinds = kinds(&chosen);
     let (fields, delimiter, header) = shape;
     let choice = Choice { fields, delimiter, header, columns: &kinds };
-    let read = py.detach(|| {
+    let read = detached(py, || {
         let mut table = csv::read_rows(text, lines == 0, choice, 1).map_err(|error| match error {
             NoTable::Invalid(problem) => NoTable::Invalid(Problem { line: problem.line + lines, ..problem }),
             error => error,
         })?;
         table.lines.iter_mut().for_each(|line| *line += lines as i64);
         Ok(table)
-    });
+    })?;
     csv_columns(py, &path, read)
 }
 
@@ -175,7 +176,7 @@ pub fn find_csv_parts<'py>(
     delimiter: u8,
     bytes: u64,
 ) -> PyResult<(Bound<'py, PyAny>, u64)> {
-    let found = py.detach(|| csv::find_parts(&path, delimiter, bytes));
+    let found = detached(py, || csv::find_parts(&path, delimiter, bytes))?;
     let found = found.map_err(|error| read_error(&path, ReadError::Io(error)))?;
     Ok((table(py, found.starts)?, found.rows))
 }

@@ -10,6 +10,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arrays::{Column, Item, Table, column, table};
+use crate::detached::detached;
 use crate::overlap::variant_named;
 
 type Picked<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -59,10 +60,10 @@ fn pick<F: Coordinate + Item>(
     if [set.boxes.len(), labels.map_or(scores.len(), <[_]>::len)] != [scores.len(); 2] {
         return Err(PyTypeError::new_err("one score per box, and one label each or none"));
     }
-    Ok(boxes.py().detach(|| {
+    detached(boxes.py(), || {
         let pairs = F::self_join(set, threshold, threads);
         F::soft_nms(scores, &pairs, decay, min_score, max_keep)
-    }))
+    })
 }
 
 type Fused<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -100,7 +101,7 @@ pub fn fuse_boxes<'py>(
         return Err(PyTypeError::new_err("one entry per box, and models that have a weight"));
     }
     let clusters = if moving { Clusters::Moving } else { Clusters::Fixed };
-    let fused = py.detach(|| fusion::fuse(given, iou_threshold, clusters, rule, threads));
+    let fused = detached(py, || fusion::fuse(given, iou_threshold, clusters, rule, threads))?;
     Ok((table(py, fused.boxes)?, column(py, fused.scores)?, column(py, fused.best)?, column(py, fused.clusters)?))
 }
 
@@ -117,6 +118,6 @@ pub fn settle_pairs<'py>(
     if rows.len() != columns.len() || !rows.iter().chain(columns).all(within) {
         return Err(PyTypeError::new_err("a row and a column per pair, each a box"));
     }
-    let fates = py.detach(|| settle(undecided, rows, columns));
+    let fates = detached(py, || settle(undecided, rows, columns))?;
     column(py, fates.into_iter().map(|fate| fate as u8).collect())
 }

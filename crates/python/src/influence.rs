@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Array, Column, column};
+use crate::detached::detached;
 use crate::evaluation::{RuleColumns, starts};
 
 /// The columns of a match table, and what of it a number is about.
@@ -110,8 +111,9 @@ pub fn leave_one_out<'py>(
     };
     let thresholds: Vec<usize> = reading.thresholds.iter().map(|&threshold| threshold as usize).collect();
     let counted = &reading.counted[..];
-    let found = py
-        .detach(|| with_threads(threads, || evaluation::influence(table, rules, how, &thresholds, counted, left_out)));
+    let found = detached(py, || {
+        with_threads(threads, || evaluation::influence(table, rules, how, &thresholds, counted, left_out))
+    })?;
     let found = match found {
         Ok(found) => found,
         Err(Inconsistent(row)) => return Ok(DictOrRow::Row(row)),

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arrays::{Column, Item, Table, column};
+use crate::detached::detached;
 use crate::overlap::variant_named;
 
 /// Rows, columns and values of the pairs of `boxes1` (N, 4) and `boxes2` (M, 4), xyxy of one dtype, whose value is at
@@ -55,10 +56,10 @@ fn pairs<'py, F: Coordinate + Item>(
     if !(four && alike && labelled(&first)) {
         return Err(PyTypeError::new_err("boxes must be (N, 4), with one label each or none in both sets"));
     }
-    let pairs = py.detach(|| match second {
+    let pairs = detached(py, || match second {
         None => F::self_join(first, threshold, threads),
         Some(second) => F::join(first, second, threshold, threads),
-    });
+    })?;
     let values: Bound<'py, PyAny> = column(py, pairs.values)?;
     (column(py, pairs.rows)?, column(py, pairs.columns)?, values).into_pyobject(py)
 }

@@ -6,6 +6,7 @@ mod ahead;
 mod arrays;
 mod coco;
 mod curves;
+mod detached;
 mod evaluation;
 mod formats;
 mod fusion;
@@ -81,6 +82,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::detached::note_panics();
         m.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{ANY, Array, ArrayMut, Item};
+use crate::detached::detached;
 
 /// Fills `values` (N,) with the losses of `pred` (N, 4) and `target` (N, 4), xyxy, all of one dtype, and `gradient` (N, 4)
 /// with their slopes in `pred`.
@@ -43,6 +44,6 @@ fn fill<F: Coordinate + Item>(
     if [second.len(), values.len(), slopes.len()] != [first.len(); 3] {
         return Err(PyValueError::new_err("one value and one gradient per pair"));
     }
-    pred.py().detach(|| F::value_and_gradient(loss, first, second, values, slopes, threads, Level::best()));
+    detached(pred.py(), || F::value_and_gradient(loss, first, second, values, slopes, threads, Level::best()))?;
     Ok(())
 }

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arrays::{Column, Item, Table, column};
+use crate::detached::detached;
 use crate::overlap::variant_named;
 
 /// The positions of the boxes (N, 4), xyxy, that survive, by descending score. A kept box removes boxes with its label
@@ -56,7 +57,7 @@ fn of_type<'py, F: Coordinate + Item>(
     if scores.count() != set.boxes.len() {
         return Err(PyTypeError::new_err("one score per box"));
     }
-    match py.detach(|| F::survivors(set.boxes, scores, set.labels, rule, least, threads)) {
+    match detached(py, || F::survivors(set.boxes, scores, set.labels, rule, least, threads))? {
         Ok(keep) => column(py, keep),
         Err(nan) => Ok(nan.into_pyobject(py)?.into_any()),
     }
@@ -94,11 +95,11 @@ fn first<'py, F: Coordinate + Item>(
     if kept.labels.is_some() != others.labels.is_some() {
         return Err(PyTypeError::new_err("labels of both sets or of none"));
     }
-    let (numbers, values): (Vec<i64>, Vec<F>) = py.detach(|| {
+    let (numbers, values): (Vec<i64>, Vec<F>) = detached(py, || {
         let found = F::first_suppressors(kept, others, rule, threads);
         let nan = F::from_f64(f64::NAN);
         found.into_iter().map(|found| found.map_or((-1, nan), |(number, value)| (i64::from(number), value))).unzip()
-    });
+    })?;
     (column(py, numbers)?, column(py, values)?).into_pyobject(py)
 }
 
@@ -128,9 +129,9 @@ pub fn nms_of_pairs<'py>(
     if better.len() != worse.len() || !ascending || !within || count >= 1 << 31 {
         return Err(PyTypeError::new_err("pairs of positions, the better first, in its order"));
     }
-    let removed_by = py.detach(|| {
+    let removed_by = detached(py, || {
         let removed_by = of_pairs(count, better, worse);
         removed_by.into_iter().map(|by| by.map_or(-1, i64::from)).collect::<Vec<_>>()
-    });
+    })?;
     column(py, removed_by)
 }

@@ -8,19 +8,20 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arrays::{ANY, Array, ArrayMut, Item};
+use crate::detached::detached;
 
 /// The first row of `boxes` that is not a box, counted over all leading dimensions; `corners` says the format is xyxy.
 #[pyfunction]
 pub fn first_invalid(boxes: &Bound<'_, PyAny>, corners: bool) -> PyResult<Option<usize>> {
-    fn find<F: Coordinate + Item>(boxes: Array<'_, F, ANY>, layout: Layout) -> Option<usize> {
+    fn find<F: Coordinate + Item>(boxes: Array<'_, F, ANY>, layout: Layout) -> PyResult<Option<usize>> {
         let rows = rows(&boxes);
-        boxes.py().detach(|| F::first_invalid(rows, layout))
+        detached(boxes.py(), || F::first_invalid(rows, layout))
     }
     let layout = if corners { Layout::Corners } else { Layout::Sides };
-    Ok(match boxes.extract() {
+    match boxes.extract() {
         Ok(boxes) => find::<f32>(boxes, layout),
         Err(_) => find::<f64>(boxes.extract()?, layout),
-    })
+    }
 }
 
 /// Fills `out` (..., N, M) with the overlaps of `boxes1` (..., N, 4) and `boxes2` (..., M, 4), xyxy, all of one dtype;
@@ -90,7 +91,7 @@ fn fill_pairwise<F: Coordinate + Item>(
     let (rows1, rows2) = (rows(&boxes1), rows(&boxes2));
     let batch = rows1.len().checked_div(n).unwrap_or(1);
     let (py, out) = (boxes1.py(), out.items(&[boxes1.memory(), boxes2.memory()])?);
-    py.detach(|| F::pairwise(variant, rows1, rows2, batch, out, run));
+    detached(py, || F::pairwise(variant, rows1, rows2, batch, out, run))?;
     Ok(())
 }
 
@@ -103,7 +104,7 @@ fn fill_elementwise<F: Coordinate + Item>(
 ) -> PyResult<()> {
     let (rows1, rows2) = (rows(&boxes1), rows(&boxes2));
     let (py, out) = (boxes1.py(), out.items(&[boxes1.memory(), boxes2.memory()])?);
-    py.detach(|| F::elementwise(variant, rows1, rows2, out, run));
+    detached(py, || F::elementwise(variant, rows1, rows2, out, run))?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Column, Table, array};
 use crate::curves::OutcomeColumns;
+use crate::detached::detached;
 
 /// The columns of a match table of which images are weighed.
 #[derive(FromPyObject)]
@@ -72,8 +73,9 @@ pub fn replicate<'py>(
         .collect();
     let rules = replicates::Rules { recall_thresholds: &recall_thresholds, plain_precision, zero_where_only_detected };
     let weights = &weights[..];
-    let found = py
-        .detach(|| with_threads(threads, || replicates::replicate(given, count, weights, &numbers, rules, per_class)));
+    let found = detached(py, || {
+        with_threads(threads, || replicates::replicate(given, count, weights, &numbers, rules, per_class))
+    })?;
     let dict = PyDict::new(py);
     dict.set_item("values", array(py, found.values, [count, numbers.len()])?)?;
     if per_class {

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use super::check_positions;
 use crate::arrays::{Column, Table, array, column};
+use crate::detached::detached;
 
 /// (K, 2) vertices, one polygon after the other, and where each begins.
 pub type Set<'py> = (Table<'py, f64>, Column<'py, i64>);
@@ -45,7 +46,7 @@ pub fn hull_giou<'py>(
         return Err(PyValueError::new_err(format!("{} areas for {count} pairs", intersections.len())));
     }
     let mut values = intersections.to_vec();
-    py.detach(|| hull::giou(&mut values, &first, &second, positions, threads));
+    detached(py, || hull::giou(&mut values, &first, &second, positions, threads))?;
     match positions {
         Some(_) => column(py, values),
         None => array(py, values, [first.len(), second.len()]),

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use super::check_positions;
 use crate::arrays::{ANY, Array, Column, Table, column};
+use crate::detached::detached;
 
 /// (N, P, 3) keypoints of detections, (G, P, 3) of objects, (G, 4) boxes and (G,) areas of the objects, (P,) sigmas.
 type Set<'py> = (Array<'py, f64, ANY>, Array<'py, f64, ANY>, Table<'py, f64>, Column<'py, f64>, Column<'py, f64>);
@@ -29,5 +30,5 @@ pub fn keypoints_may_reach<'py>(
     let (rows, columns) = (&rows[..], &columns[..]);
     check_positions(rows, columns, detections.len() / width, areas.len())?;
     let keypoints = Keypoints { detections, objects, boxes, areas, sigmas };
-    column(py, py.detach(|| may_reach(keypoints, rows, columns, least, threads)))
+    column(py, detached(py, || may_reach(keypoints, rows, columns, least, threads))?)
 }

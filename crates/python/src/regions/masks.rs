@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 
 use super::{check_positions, measure_named};
 use crate::arrays::{ArrayMut, Column, Table, array, column, table};
+use crate::detached::detached;
 use conversion::Place;
 
 type Runs<'py> = Column<'py, u32>;
@@ -28,7 +29,7 @@ pub fn mask_areas<'py>(
     sizes: Sizes<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let masks = masks(&runs, &offsets, &sizes)?;
-    let areas: Vec<u32> = py.detach(|| masks.iter().map(|mask| mask.area()).collect());
+    let areas: Vec<u32> = detached(py, || masks.iter().map(|mask| mask.area()).collect())?;
     column(py, areas)
 }
 
@@ -41,7 +42,7 @@ pub fn mask_bounds<'py>(
     sizes: Sizes<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let masks = masks(&runs, &offsets, &sizes)?;
-    let bounds: Vec<f64> = py.detach(|| masks.iter().flat_map(|mask| mask.bounds()).map(f64::from).collect());
+    let bounds: Vec<f64> = detached(py, || masks.iter().flat_map(|mask| mask.bounds()).map(f64::from).collect())?;
     array(py, bounds, [masks.len(), 4])
 }
 
@@ -55,7 +56,7 @@ pub fn masks_merge<'py>(
     intersect: bool,
 ) -> PyResult<Parts<'py>> {
     let masks = masks(&runs, &offsets, &sizes)?;
-    parts(py, py.detach(|| merged(masks, "masks", intersect))?)
+    parts(py, detached(py, || merged(masks, "masks", intersect))??)
 }
 
 /// The boundary regions within `ratio` of the diagonal of the image.
@@ -69,7 +70,7 @@ pub fn masks_boundary<'py>(
     threads: usize,
 ) -> PyResult<Parts<'py>> {
     let masks = masks(&runs, &offsets, &sizes)?;
-    let list = py.detach(|| boundary::boundaries(masks, ratio, threads));
+    let list = detached(py, || boundary::boundaries(masks, ratio, threads))?;
     parts(py, list)
 }
 
@@ -107,7 +108,7 @@ pub fn masks_pairwise<'py>(
         (Some(crowd), true) => overlap::Crowd::First(crowd),
         (Some(crowd), false) => overlap::Crowd::Second(crowd),
     };
-    py.detach(|| overlap::pairwise(measure, first, second, crowd, out, threads));
+    detached(py, || overlap::pairwise(measure, first, second, crowd, out, threads))?;
     Ok(())
 }
 
@@ -124,7 +125,7 @@ pub fn coco_box_iou<'py>(
     if crowd.len() != boxes1.len() {
         return Err(PyTypeError::new_err("as many flags as boxes"));
     }
-    let values = py.detach(|| coco_iou(boxes1, boxes2, crowd));
+    let values = detached(py, || coco_iou(boxes1, boxes2, crowd))?;
     array(py, values, [boxes1.len(), boxes2.len()])
 }
 
@@ -147,7 +148,7 @@ pub fn masks_elementwise<'py>(
     if first.len() != second.len() {
         return Err(PyTypeError::new_err("as many masks as masks"));
     }
-    column(py, py.detach(|| overlap::elementwise(measure, first, second, threads)))
+    column(py, detached(py, || overlap::elementwise(measure, first, second, threads))?)
 }
 
 /// (P,) overlaps of the pairs of masks of one size at these rows and columns.
@@ -170,7 +171,7 @@ pub fn masks_pairs<'py>(
     let (first, second) = (masks(&runs1, &offsets1, &sizes1)?, masks(&runs2, &offsets2, &sizes2)?);
     let (rows, columns) = (&rows[..], &columns[..]);
     check_positions(rows, columns, first.len(), second.len())?;
-    column(py, py.detach(|| overlap::pairs(measure, first, second, rows, columns, threads)))
+    column(py, detached(py, || overlap::pairs(measure, first, second, rows, columns, threads))?)
 }
 
 fn masks<'a>(runs: &'a Runs<'_>, offsets: &'a Offsets<'_>, sizes: &'a Sizes<'_>) -> PyResult<Masks<'a>> {

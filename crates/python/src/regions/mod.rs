@@ -24,7 +24,7 @@ macro_rules! overlaps_by_area {
         ) -> PyResult<Bound<'py, PyAny>> {
             let measure = $crate::regions::measure_named(measure)?;
             let (first, second) = (ready(&first)?, ready(&second)?);
-            let values = py.detach(|| $core::pairwise(measure, &first, &second, threads));
+            let values = $crate::detached::detached(py, || $core::pairwise(measure, &first, &second, threads))?;
             $crate::arrays::array(py, values, [first.len(), second.len()])
         }
 
@@ -43,7 +43,10 @@ macro_rules! overlaps_by_area {
                 let message = format!("{} regions and {}", first.len(), second.len());
                 return Err(pyo3::exceptions::PyValueError::new_err(message));
             }
-            $crate::arrays::column(py, py.detach(|| $core::elementwise(measure, &first, &second, threads)))
+            $crate::arrays::column(
+                py,
+                $crate::detached::detached(py, || $core::elementwise(measure, &first, &second, threads))?,
+            )
         }
 
         $crate::regions::overlaps_by_area!($core, $pairs);
@@ -64,7 +67,10 @@ macro_rules! overlaps_by_area {
             let (first, second) = (ready(&first)?, ready(&second)?);
             let (rows, columns) = (&rows[..], &columns[..]);
             $crate::regions::check_positions(rows, columns, first.len(), second.len())?;
-            $crate::arrays::column(py, py.detach(|| $core::pairs(measure, &first, &second, rows, columns, threads)))
+            $crate::arrays::column(
+                py,
+                $crate::detached::detached(py, || $core::pairs(measure, &first, &second, rows, columns, threads))?,
+            )
         }
     };
 }

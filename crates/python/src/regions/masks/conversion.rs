@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use super::{Offsets, Parts, Runs, Sizes, masks, merged, parts};
 use crate::arrays::{ArrayMut, Column, Table, array, column};
+use crate::detached::detached;
 
 /// Masks of records with `size` and `counts`, compressed or not; messages call the records `name`.
 #[pyfunction]
@@ -119,7 +120,7 @@ pub fn masks_from_pixels<'py>(
     if all.len() != count * each {
         return Err(PyTypeError::new_err("pixels must be count * height * width bytes"));
     }
-    let list = py.detach(|| {
+    let list = detached(py, || {
         let mut list = MaskList::default();
         for index in 0..count {
             let pixels = &all[index * each..(index + 1) * each];
@@ -130,7 +131,7 @@ pub fn masks_from_pixels<'py>(
             list.close(size);
         }
         list
-    });
+    })?;
     parts(py, list)
 }
 
@@ -145,13 +146,13 @@ pub fn masks_to_pixels<'py>(
 ) -> PyResult<()> {
     let (masks, mut out) =
         (masks(&runs, &offsets, &sizes)?, out.items(&[runs.memory(), offsets.memory(), sizes.memory()])?);
-    py.detach(|| {
+    detached(py, || {
         for mask in masks.iter() {
             let (pixels, rest) = std::mem::take(&mut out).split_at_mut(mask.size.pixels() as usize);
             pixels::decode(mask, pixels);
             out = rest;
         }
-    });
+    })?;
     Ok(())
 }
 
@@ -188,7 +189,7 @@ pub fn masks_from_polygons<'py>(
         return Err(PyTypeError::new_err("as many sizes as masks"));
     }
     let polygons = polygon::Polygons { numbers: &numbers, rings: &rings, parts: &ends };
-    let list = py.detach(|| polygon::masks(polygons, &sizes, threads));
+    let list = detached(py, || polygon::masks(polygons, &sizes, threads))?;
     let list = list.map_err(|(index, part, problem)| {
         PyValueError::new_err(format!("{}[{part}]: {problem}", Place { name, index }))
     })?;
@@ -201,7 +202,7 @@ pub fn masks_from_boxes<'py>(boxes: Table<'py, f64>, sizes: Table<'py, i64>, nam
     let py = boxes.py();
     let sizes = checked_sizes(&sizes, name)?;
     let rows = boxes.as_chunks().0;
-    let list = py.detach(|| polygon::boxes(rows, &sizes));
+    let list = detached(py, || polygon::boxes(rows, &sizes))?;
     let list = list.map_err(|(index, problem)| {
         PyValueError::new_err(format!(
             "{}: of its corners x1, y1, x1, y2, x2, y2, x2, y1, {problem}",
