@@ -5,7 +5,7 @@
 //! it, because two callers may be at work at the same time: what ends one must not end the other.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -51,14 +51,21 @@ struct Caller {
 
 thread_local! {
     static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+    static SHORT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Does `work`, which ends early if `wants_to_stop` returns true. It is asked on this thread, ten times a second.
 pub fn endable<R>(wants_to_stop: fn() -> bool, work: impl FnOnce() -> R) -> Result<R, Ending> {
     let caller = Some(Caller { wants_to_stop, next: Instant::now() + EVERY });
     let place = Place { call: Call(Arc::new(AtomicU8::new(0))), caller };
+    caught(|| inside(Some(place), work))
+}
+
+/// Does `work` that nobody may stop, but which may end because of memory or a defect.
+pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, Ending> {
+    SHORT.set(false); // there may be memory again
     // Nothing that was being changed is looked at again: it is unwound with the call.
-    catch_unwind(AssertUnwindSafe(|| inside(Some(place), work))).map_err(|payload| ending(&*payload))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| ending(&*payload))
 }
 
 fn ending(payload: &(dyn Any + Send)) -> Ending {
@@ -94,6 +101,16 @@ pub fn ask() {
     }
 }
 
+/// Notes that the system refused memory where the call cannot end: it ends when it asks for more.
+pub(crate) fn note_short() {
+    SHORT.set(true);
+}
+
+/// Whether the system refused memory to this thread since its call began.
+pub(crate) fn is_short() -> bool {
+    SHORT.get()
+}
+
 /// Ends the call because the system refused memory.
 pub(crate) fn out_of_memory() -> ! {
     end(OUT_OF_MEMORY)
@@ -119,6 +136,7 @@ impl Carried {
 
     /// Does `work` on a thread that helps.
     pub(crate) fn inside<R>(&self, work: impl FnOnce() -> R) -> R {
+        SHORT.set(false);
         inside(self.0.clone().map(|call| Place { call, caller: None }), work)
     }
 

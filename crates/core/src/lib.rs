@@ -19,4 +19,5 @@ mod order;
 pub mod overlap;
 pub mod regions;
 pub mod simd;
+pub mod spare;
 pub mod threads;
