@@ -63,7 +63,17 @@ impl<T> Vec<T> {
 
     #[inline]
     pub fn push(&mut self, item: T) {
-        self.reserve(1);
+        if self.0.len() < self.0.capacity() {
+            self.0.push(item);
+        } else {
+            self.push_grown(item);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_grown(&mut self, item: T) {
+        granted(self.0.try_reserve(1));
         self.0.push(item);
     }
 
