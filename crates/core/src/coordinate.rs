@@ -2,6 +2,7 @@
 
 use crate::join::{self, Pairs, Set, Threshold};
 use crate::losses::{self, Loss};
+use crate::memory::Vec;
 use crate::nms::soft::{self, Decay};
 use crate::nms::{self, Rule, Scores};
 use crate::number::Float;

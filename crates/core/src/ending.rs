@@ -53,14 +53,21 @@ thread_local! {
     static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
     /// How many steps are done since this thread asked last.
     static STEPS: Cell<usize> = const { Cell::new(0) };
+    static SHORT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Does `work`, which ends early if `wants_to_stop` returns true. It is asked on this thread, ten times a second.
 pub fn endable<R>(wants_to_stop: fn() -> bool, work: impl FnOnce() -> R) -> Result<R, Ending> {
     let caller = Some(Caller { wants_to_stop, next: Instant::now() + EVERY });
     let place = Place { call: Call(Arc::new(AtomicU8::new(0))), caller };
+    caught(|| inside(Some(place), work))
+}
+
+/// Does `work` that nobody may stop, but which may end because of memory or a defect.
+pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, Ending> {
+    SHORT.set(false); // there may be memory again
     // Nothing that was being changed is looked at again: it is unwound with the call.
-    catch_unwind(AssertUnwindSafe(|| inside(Some(place), work))).map_err(|payload| ending(&*payload))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| ending(&*payload))
 }
 
 fn ending(payload: &(dyn Any + Send)) -> Ending {
@@ -118,6 +125,16 @@ pub fn ask() {
     }
 }
 
+/// Notes that the system refused memory where the call cannot end: it ends when it asks for more.
+pub(crate) fn note_short() {
+    SHORT.set(true);
+}
+
+/// Whether the system refused memory to this thread since its call began.
+pub(crate) fn is_short() -> bool {
+    SHORT.get()
+}
+
 /// Ends the call because the system refused memory.
 pub(crate) fn out_of_memory() -> ! {
     end(OUT_OF_MEMORY)
@@ -143,6 +160,7 @@ impl Carried {
 
     /// Does `work` on a thread that helps.
     pub(crate) fn inside<R>(&self, work: impl FnOnce() -> R) -> R {
+        SHORT.set(false);
         inside(self.0.clone().map(|call| Place { call, caller: None }), work)
     }
 

@@ -9,6 +9,8 @@
 
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
+use crate::memory::Zero;
+
 /// A number, or a vector of them: the operations work on each lane by itself.
 pub trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
     /// The type of a lane.
@@ -139,7 +141,7 @@ pub trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
 }
 
 /// `f32` or `f64`: what the formulas need to know of a type, and how large a coordinate may be.
-pub trait Float: Number<Scalar = Self, Mask = bool> + PartialOrd + Send + Sync + 'static {
+pub trait Float: Number<Scalar = Self, Mask = bool> + PartialOrd + Zero + Send + Sync + 'static {
     /// Vectors of these numbers.
     type Vector<I: InstructionSet>: Vector<Scalar = Self>;
 

@@ -1,5 +1,7 @@
 //! Rows in the order of a key. All sorts go through one type of item: a sort takes as long to compile as a small module.
 
+use crate::memory::Vec;
+
 /// The numbers of the keys in rising order of the keys; of equal keys the lower number first.
 pub fn by_key(keys: impl Iterator<Item = u64>) -> Vec<u32> {
     by_two_keys(keys.map(|key| (key, 0)))

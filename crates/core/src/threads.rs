@@ -11,6 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use rayon_core::{Scope, ThreadPool, ThreadPoolBuilder};
 
 use crate::ending::{Carried, EVERY, ask};
+use crate::memory::{Vec, granted};
 
 /// The most threads that a pool of its own gets, if the machine has not more cores: more would only cost the time that
 /// the system needs to start them.
@@ -247,6 +248,7 @@ pub fn in_order<S, T: Send>(
             let (turn, waiting, consume) = &mut *queue;
             let place = index - *turn;
             if waiting.len() <= place {
+                granted(waiting.try_reserve(place + 1 - waiting.len()));
                 waiting.resize_with(place + 1, || None);
             }
             waiting[place] = Some(item);
@@ -290,6 +292,7 @@ fn is_in_pool() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     #[test]
     fn every_item_is_used_once_whatever_the_threads() {

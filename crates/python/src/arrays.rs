@@ -10,10 +10,11 @@ use std::mem::transmute;
 use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 
+use ioukit_core::memory::Vec;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 use pyo3::{ffi, intern};
 
 /// What `__array_struct__` points to.
@@ -352,6 +353,15 @@ pub fn column<T: Item>(py: Python<'_>, items: Vec<T>) -> PyResult<Bound<'_, PyAn
 pub fn table<T: Item, const K: usize>(py: Python<'_>, rows: Vec<[T; K]>) -> PyResult<Bound<'_, PyAny>> {
     let shape = [rows.len(), K];
     array(py, rows.into_flattened(), shape)
+}
+
+/// A copy as Python's bytes.
+pub fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    // `PyBytes::new` panics where memory ends.
+    PyBytes::new_with(py, bytes.len(), |place| {
+        place.copy_from_slice(bytes);
+        Ok(())
+    })
 }
 
 fn new_array<'py>(

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use ioukit_core::coco::{
     self, Dialect, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source,
 };
+use ioukit_core::memory::Vec;
 use pyo3::exceptions::{PyEOFError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::ahead;
-use crate::arrays::{Column, Table, column, table};
-use crate::detached::detached;
+use crate::arrays::{Column, Table, bytes, column, table};
+use crate::detached::{attached, detached};
 
 pyo3::import_exception!(ioukit.errors, DatasetError);
 
@@ -53,7 +54,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
     const AT_ONCE: usize = 1 << 20;
     let most = packed.len().saturating_mul(MOST_TIMES).max(ALWAYS);
     let read = |py: Python<'_>| -> PyResult<Option<Vec<u8>>> {
-        let packed = py.import("io")?.call_method1("BytesIO", (PyBytes::new(py, packed),))?;
+        let packed = py.import("io")?.call_method1("BytesIO", (bytes(py, packed)?,))?;
         let file = py.import("gzip")?.call_method1("GzipFile", (py.None(), "rb", 9, packed))?;
         let mut text = Vec::new();
         loop {
@@ -90,11 +91,11 @@ pub fn problem(source: &str, problem: &Problem) -> PyErr {
 }
 
 fn names(py: Python<'_>, names: Names) -> PyResult<(Bound<'_, PyBytes>, Bound<'_, PyAny>)> {
-    Ok((PyBytes::new(py, &names.bytes), column(py, names.ends)?))
+    Ok((bytes(py, &names.bytes)?, column(py, names.ends)?))
 }
 
 fn positions(py: Python<'_>, rows: Vec<usize>) -> PyResult<Bound<'_, PyAny>> {
-    column(py, rows.into_iter().map(|row| row as i64).collect())
+    column(py, attached(|| Ok(rows.into_iter().map(|row| row as i64).collect()))?)
 }
 
 fn id_lists(py: Python<'_>, lists: IdLists) -> PyResult<(Bound<'_, PyAny>, Bound<'_, PyAny>)> {
@@ -209,7 +210,7 @@ pub fn read_coco_ground_truth<'py>(
 #[pyfunction]
 pub fn read_text<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
     let text = read(py, &path, |source| Ok(source.into_bytes()?))?;
-    Ok(PyBytes::new(py, &text))
+    bytes(py, &text)
 }
 
 type Rows<'py> = Option<Bound<'py, PyAny>>;
@@ -227,8 +228,10 @@ pub fn unique_rows<'py>(
     ids: Column<'py, i64>,
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
+    let ids = &ids[..];
     let array = if array == "images" { "images" } else { "categories" };
-    let found = coco::unique_rows(array, &ids[..], self::on_invalid(on_invalid));
+    let on_invalid = self::on_invalid(on_invalid);
+    let found = detached(py, || coco::unique_rows(array, ids, on_invalid))?;
     rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
@@ -238,8 +241,8 @@ type Ids<'py> = Column<'py, i64>;
 /// The ids of the images and of the categories that a ground truth lists.
 type Known<'py> = (Ids<'py>, Ids<'py>);
 
-fn known(known: &Known<'_>) -> PyResult<(IdIndex, IdIndex)> {
-    Ok((IdIndex::new(&known.0), IdIndex::new(&known.1)))
+fn known((images, categories): (&[i64], &[i64])) -> (IdIndex, IdIndex) {
+    (IdIndex::new(images), IdIndex::new(categories))
 }
 
 /// The detections, by the ids of their image and category, that are known; `None` for all.
@@ -251,10 +254,12 @@ pub fn known_detections<'py>(
     known: Known<'py>,
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
-    let (images, categories) = self::known(&known)?;
-    let (image_ids, category_ids) = (&ids.0[..], &ids.1[..]);
+    let (known, image_ids, category_ids) = ((&known.0[..], &known.1[..]), &ids.0[..], &ids.1[..]);
     let on_invalid = self::on_invalid(on_invalid);
-    let found = coco::known_rows("detections", image_ids, category_ids, &images, &categories, on_invalid);
+    let found = detached(py, || {
+        let (images, categories) = self::known(known);
+        coco::known_rows("detections", image_ids, category_ids, &images, &categories, on_invalid)
+    })?;
     rows(py, found.map_err(|error| problem(source, &error))?)
 }
 
@@ -267,10 +272,13 @@ pub fn settle_annotations<'py>(
     known: Known<'py>,
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
-    let (images, categories) = self::known(&known)?;
+    let known = (&known.0[..], &known.1[..]);
     let (own, image_ids, category_ids) = (&ids.0[..], &ids.1[..], &ids.2[..]);
     let on_invalid = self::on_invalid(on_invalid);
-    let found = coco::settle_annotations(own, image_ids, category_ids, &images, &categories, on_invalid);
+    let found = detached(py, || {
+        let (images, categories) = self::known(known);
+        coco::settle_annotations(own, image_ids, category_ids, &images, &categories, on_invalid)
+    })?;
     rows(py, found.map_err(|error| problem(source, &error))?)
 }
 

@@ -1,13 +1,14 @@
 //! Curves of precision over recall.
 
 use ioukit_core::evaluation::{self, Area, Columns, Curves, Drawing, Outcomes, Points, Steps};
+use ioukit_core::memory::copied;
 use ioukit_core::threads::with_threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Array, Column, Table, array, column};
-use crate::detached::detached;
+use crate::detached::{attached, detached};
 
 /// The columns of a match table that curves are drawn from.
 #[derive(FromPyObject)]
@@ -51,8 +52,8 @@ pub struct DrawingColumns<'py> {
 impl DrawingColumns<'_> {
     fn settings(&self) -> Drawing {
         Drawing {
-            recall_thresholds: self.recall_thresholds.to_vec(),
-            caps: self.caps.to_vec(),
+            recall_thresholds: copied(&self.recall_thresholds),
+            caps: copied(&self.caps),
             caps_over_all_images: self.caps_over_all_images,
             plain_precision: self.plain_precision,
             area: match self.integral.as_str() {
@@ -133,8 +134,9 @@ impl CurveDrawer {
 #[pymethods]
 impl CurveDrawer {
     #[new]
-    fn new(num_objects: Column<'_, u64>, drawing: DrawingColumns<'_>) -> Self {
-        Self(Some(evaluation::CurveDrawer::new(&num_objects, drawing.num_thresholds, drawing.settings())))
+    fn new(num_objects: Column<'_, u64>, drawing: DrawingColumns<'_>) -> PyResult<Self> {
+        let drawer = || Ok(evaluation::CurveDrawer::new(&num_objects, drawing.num_thresholds, drawing.settings()));
+        Ok(Self(Some(attached(drawer)?)))
     }
 
     /// Takes the next detections, in any order; no score may be higher than one of an earlier call.

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
-use ioukit_core::ending::{Ending, endable};
+use ioukit_core::ending::{Ending, caught, endable};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
@@ -18,13 +18,23 @@ thread_local! {
 
 /// Does `work` while other threads of Python run.
 pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
-    py.detach(|| endable(raised, work)).map_err(|ending| match ending {
+    py.detach(|| endable(raised, work)).map_err(exception)
+}
+
+/// Does `work` that takes memory while Python waits.
+pub fn attached<R>(work: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
+    caught(work).map_err(exception).flatten()
+}
+
+#[cold]
+fn exception(ending: Ending) -> PyErr {
+    match ending {
         Ending::Stopped => RAISED.take().unwrap_or_else(|| PyRuntimeError::new_err("stopped")),
         Ending::OutOfMemory => PyMemoryError::new_err("not enough memory"),
         Ending::Panicked(text) => {
             PyRuntimeError::new_err(format!("a defect of ioukit, please report it: {text}{}", place()))
         }
-    })
+    }
 }
 
 /// Whether a handler of a signal raised an exception.

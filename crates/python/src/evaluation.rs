@@ -5,13 +5,14 @@ use ioukit_core::evaluation::{
     self, Areas, CapScope, Choice, Choices, Detections, Lists, Matches, NOWHERE, Objects, Pair, PairRows, Rules, Scene,
     Verified, Wanted, regions,
 };
+use ioukit_core::memory::{Vec, zeros};
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Column, Table, array, column};
-use crate::detached::detached;
+use crate::detached::{attached, detached};
 
 /// The images, or the categories, of a ground truth: their ids, and which of them are evaluated.
 #[derive(FromPyObject)]
@@ -194,7 +195,7 @@ impl Selection {
 
 /// Where the pairs of each of `count` detections start, and where those of the last detection end.
 pub fn starts(detection: &[i64], count: usize) -> Vec<usize> {
-    let mut starts = vec![0; count + 1];
+    let mut starts: Vec<usize> = zeros(count + 1);
     detection.iter().for_each(|&row| starts[row as usize + 1] += 1);
     for row in 0..count {
         starts[row + 1] += starts[row];
@@ -273,7 +274,7 @@ pub fn match_detections<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let SceneColumns { images, categories, objects, detections, verified } = scene;
-    let (images, categories) = (Selection::new(&images)?, Selection::new(&categories)?);
+    let (images, categories) = attached(|| Ok((Selection::new(&images)?, Selection::new(&categories)?)))?;
     let (object_images, object_categories) = (&objects.image_ids[..], &objects.category_ids[..]);
     let (area, flags) = (&objects.areas[..], &objects.flags[..]);
     let outside: &[u8] = objects.outside.as_deref().unwrap_or(&[]);
@@ -287,7 +288,7 @@ pub fn match_detections<'py>(
     let lists = |lists: &VerifiedColumns<'_>| {
         (images.lists(&lists.negative, &categories), images.lists(&lists.not_exhaustive, &categories))
     };
-    let verified = verified.as_ref().map(lists);
+    let verified = attached(|| Ok(verified.as_ref().map(lists)))?;
     let verified = verified.as_ref().map(|(negative, not_exhaustive)| Verified {
         categories: categories.selected,
         negative: Lists { category: &negative.0, ends: &negative.1 },
@@ -324,7 +325,7 @@ pub fn match_detections<'py>(
     })?;
     let tells_special = verified.is_some() || rules.leaves_out_empty;
     let matches = matches.map_err(|problem| crate::coco::problem(&detections.source, &problem))?;
-    columns(py, matches, rules, tells_special)
+    attached(|| columns(py, matches, rules, tells_special))
 }
 
 /// A match table for Python: a dictionary of columns for each kind of row.
@@ -408,7 +409,7 @@ pub fn step_curves<'py>(
         object: object as u32,
         overlap,
     };
-    let pairs: Vec<Pair> = rows.map(pair).collect();
+    let pairs: Vec<Pair> = attached(|| Ok(rows.map(pair).collect()))?;
     let choices = Choices {
         category: &columns.category,
         rank: &columns.rank,

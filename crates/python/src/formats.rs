@@ -7,12 +7,24 @@ use ioukit_core::coco::ReadError;
 use ioukit_core::formats::csv::{self, Choice, Kind, NoTable};
 use ioukit_core::formats::image_size::{self, NoSize};
 use ioukit_core::formats::{Columns, Problem, Problems, Strings, number_lines, voc};
+use ioukit_core::memory::Vec;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
-use crate::arrays::{column, table};
+use crate::arrays::{bytes, column, table};
 use crate::coco::read_error;
-use crate::detached::detached;
+use crate::detached::{attached, detached};
+
+/// The paths of files, which may be many.
+pub struct Paths(Vec<PathBuf>);
+
+impl<'py> FromPyObject<'_, 'py> for Paths {
+    type Error = PyErr;
+
+    fn extract(paths: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        attached(|| paths.try_iter()?.map(|path| path?.extract()).collect()).map(Self)
+    }
+}
 
 /// How many files are read before Python may interrupt.
 const AT_ONCE: usize = 1 << 13;
@@ -25,7 +37,10 @@ fn read_files<C: Columns>(
 ) -> PyResult<C> {
     let mut all = C::default();
     for (number, paths) in paths.chunks(AT_ONCE).enumerate() {
-        all.append(detached(py, || read(paths, number * AT_ONCE))?);
+        all = detached(py, || {
+            all.append(read(paths, number * AT_ONCE));
+            all
+        })?;
         py.check_signals()?;
     }
     Ok(all)
@@ -47,9 +62,9 @@ fn problems(problems: Problems) -> (usize, Option<(usize, usize, String)>) {
 
 /// The numbers in the lines of text files, and what there is of each file.
 #[pyfunction]
-pub fn read_number_lines<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Bound<'py, PyDict>> {
-    let found = read_files(py, &paths, |paths, first| number_lines::read(paths, first, threads))?;
-    check_readable(&paths, found.unreadable)?;
+pub fn read_number_lines<'py>(py: Python<'py>, paths: Paths, threads: usize) -> PyResult<Bound<'py, PyDict>> {
+    let found = read_files(py, &paths.0, |paths, first| number_lines::read(paths, first, threads))?;
+    check_readable(&paths.0, found.unreadable)?;
     let dict = PyDict::new(py);
     dict.set_item("numbers", column(py, found.numbers)?)?;
     dict.set_item("ends", column(py, found.ends)?)?;
@@ -61,66 +76,68 @@ pub fn read_number_lines<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usi
 }
 
 /// (N, 2) sizes, and what was found in the place of those that are missing.
-type Sizes<'py> = (Bound<'py, PyAny>, Vec<(usize, Option<String>)>);
+type Sizes<'py> = (Bound<'py, PyAny>, std::vec::Vec<(usize, Option<String>)>);
 
 /// (N, 2) width and height of images as they are shown, 0 for a file that has none; and for each of those its position,
 /// and what was found, or nothing if there is no such file.
 #[pyfunction]
-pub fn read_image_sizes<'py>(py: Python<'py>, paths: Vec<PathBuf>, threads: usize) -> PyResult<Sizes<'py>> {
-    let (mut sizes, mut missing) = (Vec::with_capacity(paths.len()), Vec::new());
-    for paths in paths.chunks(AT_ONCE) {
-        for found in detached(py, || image_size::read_sizes(paths, threads))? {
-            let what = match found {
-                Ok(size) => {
-                    sizes.push(size.map(i64::from));
-                    continue;
-                }
-                Err(NoSize::NotAnImage(what)) => Some(what.to_string()),
-                Err(NoSize::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(NoSize::Io(error)) => Some(error.to_string()),
-            };
-            missing.push((sizes.len(), what));
-            sizes.push([0, 0]);
-        }
-        py.check_signals()?;
+pub fn read_image_sizes<'py>(py: Python<'py>, paths: Paths, threads: usize) -> PyResult<Sizes<'py>> {
+    let (mut sizes, mut missing) = (Vec::new(), Vec::new());
+    for paths in paths.0.chunks(AT_ONCE) {
+        let found = detached(py, || image_size::read_sizes(paths, threads))?;
+        attached(|| {
+            for found in found {
+                let what = match found {
+                    Ok(size) => {
+                        sizes.push(size.map(i64::from));
+                        continue;
+                    }
+                    Err(NoSize::NotAnImage(what)) => Some(what.to_string()),
+                    Err(NoSize::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
+                    Err(NoSize::Io(error)) => Some(error.to_string()),
+                };
+                missing.push((sizes.len(), what));
+                sizes.push([0, 0]);
+            }
+            py.check_signals()
+        })?;
     }
-    Ok((table(py, sizes)?, missing))
+    Ok((table(py, sizes)?, missing.into_std()))
 }
 
 /// Strings in one piece, and where each ends.
-fn names<'py>(py: Python<'py>, names: &[Box<[u8]>]) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyAny>)> {
-    let mut ends = Vec::with_capacity(names.len());
-    let mut bytes = Vec::new();
+fn names<'py>(py: Python<'py>, names: &[Vec<u8>]) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyAny>)> {
+    let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(names.len()));
     for name in names {
-        bytes.extend_from_slice(name);
-        ends.push(bytes.len() as u64);
+        text.extend_from_slice(name);
+        ends.push(text.len() as u64);
     }
-    Ok((PyBytes::new(py, &bytes), column(py, ends)?))
+    Ok((bytes(py, &text)?, column(py, ends)?))
 }
 
 /// The place of the string of each row among the strings in ascending order, and these strings.
 fn labels<'py>(py: Python<'py>, (codes, strings): (Vec<i64>, Strings)) -> PyResult<Bound<'py, PyTuple>> {
-    (column(py, codes)?, PyBytes::new(py, &strings.text), column(py, strings.ends)?).into_pyobject(py)
+    (column(py, codes)?, bytes(py, &strings.text)?, column(py, strings.ends)?).into_pyobject(py)
 }
 
 /// The images and objects of Pascal VOC's XML files.
 #[pyfunction]
 pub fn read_voc_annotations<'py>(
     py: Python<'py>,
-    paths: Vec<PathBuf>,
+    paths: Paths,
     narrowest: f64,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let found = read_files(py, &paths, |paths, first| voc::read(paths, first, narrowest, threads))?;
-    check_readable(&paths, found.unreadable)?;
+    let found = read_files(py, &paths.0, |paths, first| voc::read(paths, first, narrowest, threads))?;
+    check_readable(&paths.0, found.unreadable)?;
     let dict = PyDict::new(py);
-    dict.set_item("names", names(py, &found.names)?)?;
+    dict.set_item("names", attached(|| names(py, &found.names))?)?;
     dict.set_item("sizes", table(py, found.sizes)?)?;
     dict.set_item("good", column(py, found.good)?)?;
     dict.set_item("files", column(py, found.files)?)?;
     dict.set_item("lines", column(py, found.lines)?)?;
-    dict.set_item("classes", labels(py, found.classes.sorted())?)?;
-    dict.set_item("poses", labels(py, found.poses.sorted())?)?;
+    dict.set_item("classes", attached(|| labels(py, found.classes.sorted()))?)?;
+    dict.set_item("poses", attached(|| labels(py, found.poses.sorted()))?)?;
     dict.set_item("corners", table(py, found.corners)?)?;
     dict.set_item("flags", table(py, found.flags)?)?;
     dict.set_item("bad_files", problems(found.bad_files))?;
@@ -136,7 +153,7 @@ pub fn read_csv<'py>(
     fields: usize,
     delimiter: u8,
     header: bool,
-    chosen: Vec<(usize, bool)>,
+    chosen: std::vec::Vec<(usize, bool)>,
     threads: usize,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let kinds = kinds(&chosen);
@@ -152,7 +169,7 @@ pub fn read_csv_rows<'py>(
     text: &[u8],
     lines: usize,
     shape: (usize, u8, bool),
-    chosen: Vec<(usize, bool)>,
+    chosen: std::vec::Vec<(usize, bool)>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let kinds = kinds(&chosen);
     let (fields, delimiter, header) = shape;

@@ -3,6 +3,7 @@
 use ioukit_core::coordinate::Coordinate;
 use ioukit_core::fusion::{self, Clusters, Models, Rule};
 use ioukit_core::join::{Set, Threshold};
+use ioukit_core::memory::Vec;
 use ioukit_core::nms::settled::settle;
 use ioukit_core::nms::soft::Decay;
 use ioukit_core::overlap::Variant;
@@ -118,6 +119,6 @@ pub fn settle_pairs<'py>(
     if rows.len() != columns.len() || !rows.iter().chain(columns).all(within) {
         return Err(PyTypeError::new_err("a row and a column per pair, each a box"));
     }
-    let fates = detached(py, || settle(undecided, rows, columns))?;
-    column(py, fates.into_iter().map(|fate| fate as u8).collect())
+    let fates = detached(py, || settle(undecided, rows, columns).into_iter().map(|fate| fate as u8).collect())?;
+    column(py, fates)
 }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Array, Column, column};
-use crate::detached::detached;
+use crate::detached::{attached, detached};
 use crate::evaluation::{RuleColumns, starts};
 
 /// The columns of a match table, and what of it a number is about.
@@ -65,7 +65,7 @@ pub fn leave_one_out<'py>(
     left_out: &str,
     threads: usize,
 ) -> PyResult<DictOrRow<'py>> {
-    let near_starts = starts(&columns.near_detection, columns.category.len());
+    let near_starts = attached(|| Ok(starts(&columns.near_detection, columns.category.len())))?;
     let table = MatchTable {
         images: columns.images,
         categories: columns.categories,

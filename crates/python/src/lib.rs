@@ -19,7 +19,13 @@ mod records;
 mod regions;
 mod replicates;
 
+use std::alloc::System;
+
+use ioukit_core::spare::Sparing;
 use pyo3::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: Sparing<System> = Sparing(System);
 
 #[pymodule]
 mod _core {

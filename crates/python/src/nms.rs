@@ -2,6 +2,7 @@
 
 use ioukit_core::coordinate::Coordinate;
 use ioukit_core::join::Set;
+use ioukit_core::memory::Vec;
 use ioukit_core::nms::{Rule, Scores, of_pairs};
 use ioukit_core::number::Float;
 use pyo3::exceptions::PyTypeError;
@@ -98,7 +99,8 @@ fn first<'py, F: Coordinate + Item>(
     let (numbers, values): (Vec<i64>, Vec<F>) = detached(py, || {
         let found = F::first_suppressors(kept, others, rule, threads);
         let nan = F::from_f64(f64::NAN);
-        found.into_iter().map(|found| found.map_or((-1, nan), |(number, value)| (i64::from(number), value))).unzip()
+        let numbers = found.iter().map(|found| found.map_or(-1, |(number, _)| i64::from(number))).collect();
+        (numbers, found.iter().map(|found| found.map_or(nan, |(_, value)| value)).collect())
     })?;
     (column(py, numbers)?, column(py, values)?).into_pyobject(py)
 }

@@ -1,10 +1,12 @@
 //! COCO's records, dictionaries as `json.load` makes them, as columns.
 
+use ioukit_core::memory;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::arrays::{column, table};
+use crate::detached::attached;
 
 /// The columns of records: one per name, in the order of the names; `None` if any value is not of its kind.
 ///
@@ -14,6 +16,14 @@ pub fn record_columns<'py>(
     records: &Bound<'py, PyList>,
     names: Vec<Bound<'py, PyString>>,
     kinds: Vec<String>,
+) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+    attached(|| columns(records, &names, &kinds))
+}
+
+fn columns<'py>(
+    records: &Bound<'py, PyList>,
+    names: &[Bound<'py, PyString>],
+    kinds: &[String],
 ) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
     let py = records.py();
     let mut columns: Vec<Values> = kinds.iter().map(|kind| Values::new(kind, records.len())).collect();
@@ -34,17 +44,17 @@ pub fn record_columns<'py>(
 
 /// A column that grows.
 enum Values {
-    Integers(Vec<i64>),
-    Numbers(Vec<f64>),
-    Boxes(Vec<[f64; 4]>),
+    Integers(memory::Vec<i64>),
+    Numbers(memory::Vec<f64>),
+    Boxes(memory::Vec<[f64; 4]>),
 }
 
 impl Values {
     fn new(kind: &str, count: usize) -> Self {
         match kind {
-            "integer" => Self::Integers(Vec::with_capacity(count)),
-            "number" => Self::Numbers(Vec::with_capacity(count)),
-            _ => Self::Boxes(Vec::with_capacity(count)),
+            "integer" => Self::Integers(memory::Vec::with_capacity(count)),
+            "number" => Self::Numbers(memory::Vec::with_capacity(count)),
+            _ => Self::Boxes(memory::Vec::with_capacity(count)),
         }
     }
 

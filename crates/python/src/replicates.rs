@@ -1,6 +1,7 @@
 //! The numbers of data sets in which images stand several times, or not at all.
 
 use ioukit_core::evaluation::replicates::{self, Number, Reading, Weighed};
+use ioukit_core::memory::copied;
 use ioukit_core::threads::with_threads;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -67,8 +68,8 @@ pub fn replicate<'py>(
             },
             range: number.area_range,
             cap: number.cap,
-            thresholds: number.thresholds.clone(),
-            of_category: number.of_category.to_vec(),
+            thresholds: copied(&number.thresholds),
+            of_category: copied(&number.of_category),
         })
         .collect();
     let rules = replicates::Rules { recall_thresholds: &recall_thresholds, plain_precision, zero_where_only_detected };

@@ -7,6 +7,7 @@ use super::mistaken;
 use super::spans::Spans;
 use super::{EMPTY, OnInvalid, Problem, ReadError, refuse_mark};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
+use crate::memory::{Vec, vec};
 use crate::threads::with_threads;
 
 const ARRAY: &str = "detections";

@@ -1,6 +1,7 @@
 //! One member of a record: its value, or what stands in its place.
 
 use crate::json::{Cursor, Scalar, SyntaxError};
+use crate::memory::{Vec, owned};
 
 /// Largest coordinate taken, 2^53: beyond it a double no longer tells neighbouring pixels apart. It also keeps areas and
 /// sums of areas far from overflow.
@@ -87,7 +88,7 @@ pub(super) fn flag(cursor: &mut Cursor<'_>) -> Result2<bool> {
 /// A string, decoded.
 pub(super) fn text(cursor: &mut Cursor<'_>) -> Result2<Vec<u8>> {
     Ok(match cursor.scalar()? {
-        Scalar::Text(text) => Slot::Is(text.decode().into_owned()),
+        Scalar::Text(text) => Slot::Is(owned(text.decode())),
         other => Slot::Wrong(describe(&other)),
     })
 }

@@ -12,6 +12,7 @@ use super::mistaken;
 use super::spans::Spans;
 use super::{EMPTY, OnInvalid, Problem, ReadError, refuse_mark};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
+use crate::memory::{Vec, copied, owned};
 use crate::threads::with_threads;
 
 /// Whose members the records have.
@@ -203,7 +204,7 @@ impl Table for Images {
                 self.negative.push(&negative);
                 self.not_exhaustive.push(&open);
                 if let (true, Some(url)) = (name.is_empty(), url.ok()) {
-                    name = url.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
+                    name = copied(url.rsplit(|&byte| byte == b'/').next().unwrap_or_default());
                 }
             }
             self.attributes.push(self.ids.len(), attributes);
@@ -242,7 +243,7 @@ impl Table for Categories {
         })?;
         Ok(id.get().map_err(|found| ("id", "an integer", found)).map(|id| {
             self.ids.push(id);
-            self.names.push(&name.ok().unwrap_or_else(|| id.to_string().into_bytes()));
+            self.names.push(&name.ok().unwrap_or_else(|| id.to_string().into_bytes().into()));
             if lvis {
                 self.frequency.push(&frequency.ok().unwrap_or_default());
             }
@@ -426,7 +427,7 @@ fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
     let (mut images, mut categories, mut annotations) = (None, None, None);
     let mut more = stream.step(|cursor| cursor.open(b'{', b'}')).map_err(syntax)?;
     while more {
-        let key = stream.step(|cursor| cursor.key().map(|key| key.into_owned())).map_err(syntax)?;
+        let key = stream.step(|cursor| cursor.key().map(owned)).map_err(syntax)?;
         match key.as_slice() {
             b"images" => images = Some(array::<Images>(&mut stream, reading)?),
             b"categories" => categories = Some(array::<Categories>(&mut stream, reading)?),

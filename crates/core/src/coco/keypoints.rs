@@ -3,6 +3,7 @@
 use super::spans::Texts;
 use super::{Problem, ReadError};
 use crate::json::{Cursor, Source, SyntaxError};
+use crate::memory::{Vec, vec};
 use crate::threads::{map, with_threads};
 
 const FIELD: &str = "keypoints";
@@ -101,6 +102,7 @@ fn numbers(text: &[u8], out: &mut Vec<f64>) -> Result<bool, Box<SyntaxError>> {
 #[cfg(test)]
 mod tests {
     use super::numbers;
+    use crate::memory::Vec;
 
     #[test]
     fn only_arrays_of_numbers_are_keypoints() {

@@ -1,5 +1,7 @@
 //! Lists of ids, one for each record.
 
+use crate::memory::Vec;
+
 /// Lists one behind the other.
 #[derive(Debug, Default, PartialEq)]
 pub struct IdLists {

@@ -1,6 +1,7 @@
 //! What a file is that is not what was expected: guessed from its first bytes, for the message.
 
 use crate::json::{Cursor, Source};
+use crate::memory::Vec;
 
 /// As much of a file as a guess looks at.
 const HEAD: u64 = 1 << 14;
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn names_what_a_file_is_instead() {
-        let memory = |text: &str| Source::Memory(text.as_bytes().to_vec());
+        let memory = |text: &str| Source::Memory(text.as_bytes().to_vec().into());
         for (text, says) in [
             ("{}", "an empty object"),
             ("{\"info\": {}, \"images\": [", "a data set; detections are a plain array"),

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::ReadError;
 use crate::json::Source;
+use crate::memory::Vec;
 
 /// What unpacks the bytes of a gzip file. The caller brings it: whoever reads files mostly has one already.
 pub type Unpack<'a> = &'a dyn Fn(&[u8]) -> Result<Vec<u8>, ReadError>;

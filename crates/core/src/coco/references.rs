@@ -1,6 +1,7 @@
 //! Ids that must differ, and ids that must be known.
 
 use super::{OnInvalid, Problem};
+use crate::memory::Vec;
 use crate::order::{by_key, of_integer};
 
 /// Finds the position of an id among the ids of a table.
@@ -149,6 +150,7 @@ pub fn settle_annotations(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     #[test]
     fn finds_ids_near_and_far() {

@@ -3,6 +3,7 @@
 use super::spans::Texts;
 use super::{Problem, ReadError};
 use crate::json::{Cursor, Scalar, Source, SyntaxError};
+use crate::memory::Vec;
 use crate::regions::rle::{self, MaskList, Size, polygon, string};
 use crate::threads::{map, with_threads};
 
@@ -255,6 +256,7 @@ fn rings(cursor: &mut Cursor<'_>) -> Parsed<(Vec<f64>, Vec<usize>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     fn read(text: &str, image: [f64; 2]) -> Result<(Size, Vec<u32>), Lack> {
         let (mut counts, mut runs) = (vec![9], Vec::new());
@@ -274,7 +276,7 @@ mod tests {
     #[test]
     fn areas_are_those_of_the_masks() {
         let text = br#"{"size":[3,4],"counts":[4,2,6]} [[1,1,1,3,3,3,3,1]] [ ] null "no" "#;
-        let source = Source::Memory(text.to_vec());
+        let source = Source::Memory(text.to_vec().into());
         let spans = [[0, 31], [32, 51], [52, 55], [56, 60], [0, 0], [61, 65]];
         let image_sizes = [[4.0, 3.0]; 6];
         let segmentations = Segmentations {

@@ -1,6 +1,7 @@
 //! Values that stay in the file until somebody asks: where they are, and reading their text.
 
 use crate::json::Source;
+use crate::memory::Vec;
 
 use super::ReadError;
 

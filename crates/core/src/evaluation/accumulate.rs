@@ -2,6 +2,7 @@
 
 use super::by_category::rows_by_category;
 use super::drawer::{Columns, Curves, Drawing, Out, Progress, Steps};
+use crate::memory::{Vec, vec};
 use crate::threads::each_with;
 
 /// The outcome of every detection, sorted by image, category and descending score, as in a match table.
@@ -66,6 +67,7 @@ pub fn accumulate(outcomes: Outcomes<'_>, drawing: &Drawing) -> Curves {
 mod tests {
     use super::*;
     use crate::evaluation::Area;
+    use crate::memory::vec;
 
     #[test]
     fn draws_the_curve_of_three_detections() {

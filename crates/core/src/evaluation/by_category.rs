@@ -1,6 +1,7 @@
 //! The detections of each category, best first.
 
 use super::score::falling;
+use crate::memory::{Vec, vec};
 use crate::threads::each;
 
 /// Detections as numbers that sort by falling score, one category after another.
@@ -70,6 +71,7 @@ pub fn order_by_category(category: &[u32], score: &[f64], categories: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     #[test]
     fn sorts_rows_by_category_and_falling_score() {

@@ -6,6 +6,7 @@
 //! for all kinds of regions.
 
 use super::rules::Choice;
+use crate::memory::Vec;
 
 /// A detection and an object that overlap enough to match at some threshold.
 #[derive(Clone, Copy)]

@@ -13,6 +13,7 @@ use super::points::Points;
 use super::score::falling;
 use super::steps::area_under;
 use super::trapezoid;
+use crate::memory::{Vec, vec};
 
 /// How curves are drawn.
 #[derive(Clone)]
@@ -472,6 +473,7 @@ impl Iterator for Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     const HIT: (u8, u8) = (1, 0);
     const MISS: (u8, u8) = (0, 0);

@@ -1,5 +1,7 @@
 //! A match table: what matching finds, and every number is read from.
 
+use crate::memory::Vec;
+
 /// The columns of a match table.
 ///
 /// Rows of detections are sorted by image, category and descending score; rows of objects by image and category, then

@@ -21,6 +21,7 @@ use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
 use super::verified::{special, special_by};
 use crate::ending::ask_after;
+use crate::memory::Vec;
 use crate::order::by_two_keys;
 use crate::threads::{in_order, join};
 
@@ -171,7 +172,9 @@ impl<'a> Matcher<'a> {
             out.retain(|&(_, rank)| self.counts(rank));
         } else if self.rules.class_agnostic {
             // Of equal scores, those within the cap first: the cap takes the first in the file, not in the category.
-            out.sort_by_key(|&(_, rank)| !self.counts(rank));
+            let beyond: Vec<_> = out.iter().copied().filter(|&(_, rank)| !self.counts(rank)).collect();
+            out.retain(|&(_, rank)| self.counts(rank));
+            out.extend(beyond);
         }
         // Where the cap counts those of all images, the table needs every detection that takes a place.
         if self.tells_special() && self.rules.cap_scope != CapScope::Category {

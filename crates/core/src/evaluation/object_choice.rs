@@ -3,6 +3,8 @@
 //! The detections that an object can choose depend on the score threshold. So no list of matches is enough: objects
 //! choose again at each of the thresholds, which depend on the whole data set.
 
+use crate::memory::{Vec, vec};
+
 /// Detections, objects and their pairs.
 #[derive(Clone, Copy)]
 pub struct Choices<'a> {
@@ -222,6 +224,7 @@ pub fn step_curve(choices: Choices<'_>, wanted: Wanted, objects: usize) -> StepC
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     const NONE: u32 = u32::MAX;
 

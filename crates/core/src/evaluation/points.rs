@@ -1,5 +1,7 @@
 //! Curves written out: the values of their steps at each recall threshold.
 
+use crate::memory::{Vec, vec};
+
 /// Curves, with one of the two values of their steps: precision or score.
 #[derive(Clone, Copy)]
 pub struct Points<'a> {

@@ -18,6 +18,7 @@ mod tests;
 use super::accumulate::Outcomes;
 use super::by_category::rows_by_category;
 use super::steps::pairwise_sum;
+use crate::memory::{Vec, copied, vec};
 use crate::threads::{each, each_with, map};
 use curves::{Curves, Work};
 
@@ -244,7 +245,7 @@ impl<'a> Plan<'a> {
             || (),
             |(), (category, rows)| {
                 rows.sort_unstable();
-                category.rows = rows.to_vec();
+                category.rows = copied(rows);
             },
         );
         let mut on_image = vec![Vec::new(); weighed.images];

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::verified::Verified;
+use crate::memory::{Vec, vec};
 
 /// The position of a row that is not evaluated, because its image or its category is not.
 pub const NOWHERE: u32 = u32::MAX;
@@ -151,6 +152,7 @@ impl ByImage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     fn grouped(image: &[u32], images: usize) -> Vec<Vec<u32>> {
         let by_image = ByImage::new(image, images);

@@ -1,5 +1,7 @@
 //! The area under a curve of steps, as py-faster-rcnn computes it.
 
+use crate::memory::Vec;
+
 /// The area under the steps of a curve that rises in recall by one object at each true positive.
 ///
 /// The parts and their sum are those of `voc_ap` of py-faster-rcnn, which ends the curve with a part of 0 where recall 1

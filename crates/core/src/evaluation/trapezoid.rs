@@ -1,6 +1,7 @@
 //! The area under a curve of straight lines, as Ultralytics computes it.
 
 use super::steps::pairwise_sum;
+use crate::memory::{Vec, zeros};
 
 /// The area under a curve between the first and the last recall threshold, in trapezoids between the thresholds.
 ///
@@ -26,7 +27,7 @@ pub(super) fn area(
     let place = |at: usize| ((at + 1) as f64 / precision[at]).round() as u32;
     // Of the points with the same recall only the first and the last matter: the line comes to the one and leaves the
     // other. They differ if a false positive lies between two true positives.
-    let mut levels = vec![(0.0, 0.0); found + 1];
+    let mut levels = zeros(found + 1);
     let mut highest: f64 = 0.0;
     for level in (1..=found).rev() {
         let last = if level == found { counted } else { place(level) - 1 };
@@ -68,6 +69,7 @@ pub(super) fn area(
 #[cfg(test)]
 mod tests {
     use super::area;
+    use crate::memory::Vec;
 
     #[test]
     fn adds_trapezoids_between_the_recall_thresholds() {

@@ -1,5 +1,7 @@
 //! What is known about images on which only some of the categories were looked for.
 
+use crate::memory::Vec;
+
 /// Lists of categories, one for each image.
 #[derive(Clone, Copy)]
 pub struct Lists<'a> {
@@ -65,6 +67,7 @@ pub(super) fn special_by(mark: u8) -> u8 {
 mod tests {
     use super::super::NOWHERE;
     use super::*;
+    use crate::memory::vec;
 
     #[test]
     fn a_category_is_verified_where_it_is_present_or_listed_as_absent() {

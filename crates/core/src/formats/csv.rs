@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use self::rows::{Field, Rows, problem};
 use super::text::{number, without_mark};
 use super::{Labels, Problem, Strings};
+use crate::memory::{Vec, read_to_end, vec};
 use crate::threads::{each, each_with, with_threads};
 
 /// What a column is read as.
@@ -185,7 +186,8 @@ fn read_in_pieces(path: &Path, choice: Choice<'_>, threads: usize, size: u64) ->
         *part = Some(piece);
     });
     if whole.into_inner() {
-        let text = std::fs::read(path).map_err(NoTable::Io)?;
+        let mut text = Vec::new();
+        File::open(path).and_then(|file| read_to_end(file, &mut text)).map_err(NoTable::Io)?;
         let piece = parse(&text, true, choice).map_err(NoTable::Invalid)?;
         return Ok(joined(vec![piece], choice, threads));
     }
@@ -222,7 +224,7 @@ fn read_piece<'a>(path: &Path, start: u64, size: u64, buffer: &'a mut Vec<u8>) -
     let mut file = File::open(path).map_err(NoPiece::Io)?;
     file.seek(SeekFrom::Start(start - ahead)).map_err(NoPiece::Io)?;
     // The last row may end in the next piece.
-    file.by_ref().take(ahead + size).read_to_end(buffer).map_err(NoPiece::Io)?;
+    read_to_end(file.by_ref().take(ahead + size), buffer).map_err(NoPiece::Io)?;
     let inside = buffer.len();
     let mut end = inside;
     while inside as u64 == ahead + size && buffer[end - 1] != b'\n' {
@@ -231,7 +233,7 @@ fn read_piece<'a>(path: &Path, start: u64, size: u64, buffer: &'a mut Vec<u8>) -
         }
         const MORE: u64 = 1 << 12;
         let before = buffer.len();
-        file.by_ref().take(MORE).read_to_end(buffer).map_err(NoPiece::Io)?;
+        read_to_end(file.by_ref().take(MORE), buffer).map_err(NoPiece::Io)?;
         let found = buffer[before..].iter().position(|byte| *byte == b'\n');
         end = found.map_or(buffer.len(), |place| before + place + 1);
         if found.is_some() || buffer.len() == before {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::memory::Vec;
 use crate::threads::{map, with_threads};
 
 /// What is read of some files that follow each other.

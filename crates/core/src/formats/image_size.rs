@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::memory::{Vec, read_to_end};
 use crate::threads::{map, with_threads};
 
 /// Why there is no size.
@@ -70,7 +71,7 @@ impl<R: Read + Seek> Bytes<R> {
                 self.source.seek(SeekFrom::Start(at))?;
             }
             self.held.clear();
-            self.source.by_ref().take(PIECE).read_to_end(&mut self.held)?;
+            read_to_end(self.source.by_ref().take(PIECE), &mut self.held)?;
             self.start = at;
             return match self.held.first_chunk() {
                 Some(bytes) => Ok(*bytes),
@@ -281,6 +282,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
+    use std::vec::Vec;
 
     fn size(bytes: &[u8]) -> Result<[u32; 2]> {
         size_of(&mut Bytes::new(Cursor::new(bytes)))

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use crate::memory::{Vec, vec};
 use crate::threads::each;
 
 /// Strings in one piece of memory.
@@ -181,6 +182,7 @@ impl Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     #[test]
     fn rows_keep_their_strings() {

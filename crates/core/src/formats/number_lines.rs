@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::text::{number, quoted, without_mark};
 use super::{Columns, Problem, Problems, read_columns};
+use crate::memory::Vec;
 
 /// What there is of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +114,7 @@ fn take_line(columns: &mut NumberLines, file: usize, line: usize, text: &[u8]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     fn lines(text: &[u8]) -> NumberLines {
         let mut columns = NumberLines::default();

@@ -6,12 +6,13 @@ use std::path::Path;
 use super::text::{number, quoted, without_mark};
 use super::xml::{Event, Reader, XmlError};
 use super::{Columns, Labels, Problem, Problems, read_columns};
+use crate::memory::{Vec, owned};
 
 /// The files, and the objects in them, in order.
 #[derive(Debug, Default)]
 pub struct Annotations {
     /// `filename` of each file; empty if it has none.
-    pub names: Vec<Box<[u8]>>,
+    pub names: Vec<Vec<u8>>,
     /// Width and height of each image; NaN if the file does not say them.
     pub sizes: Vec<[f64; 2]>,
     /// Whether each file could be read.
@@ -61,7 +62,7 @@ pub fn read<P: AsRef<Path> + Sync>(paths: &[P], first: usize, narrowest: f64, th
     read_columns(paths, first, threads, |columns: &mut Annotations, file, bytes| match bytes {
         Ok(bytes) => take_file(columns, file, bytes, narrowest),
         Err(error) => {
-            columns.names.push([].into());
+            columns.names.push(Vec::new());
             columns.sizes.push([f64::NAN; 2]);
             columns.good.push(false);
             columns.unreadable.get_or_insert((file, error));
@@ -78,7 +79,7 @@ fn take_text(reader: &mut Reader<'_>, field: &mut Field) -> Result<(), XmlError>
     *field = Some(match (field.take(), text) {
         (Some(_), _) => Err("two of them"),
         (None, None) => Err("other elements"),
-        (None, Some(text)) => Ok(text.into_owned()),
+        (None, Some(text)) => Ok(owned(text)),
     });
     Ok(())
 }
@@ -165,10 +166,10 @@ type Found = std::borrow::Cow<'static, str>;
 type Wrong = (usize, &'static str, &'static str, Found);
 
 /// The name and the size of the image.
-fn header(read: &File) -> Result<(Box<[u8]>, [f64; 2]), Wrong> {
+fn header(read: &File) -> Result<(Vec<u8>, [f64; 2]), Wrong> {
     let name = match &read.name {
-        None => [].into(),
-        Some(Ok(name)) => name.as_slice().into(),
+        None => Vec::new(),
+        Some(Ok(name)) => name.clone(),
         Some(Err(found)) => return Err((0, "filename", "the name of a file", (*found).into())),
     };
     let mut size = [f64::NAN; 2];
@@ -316,6 +317,7 @@ fn take_children<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     fn read_one(text: &str) -> Annotations {
         let mut columns = Annotations::default();

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use crate::memory::{Vec, copied, owned};
+
 /// How deep elements may nest. Files of labels need less than ten.
 pub const MAX_DEPTH: usize = 100;
 
@@ -213,7 +215,7 @@ impl<'a> Reader<'a> {
 
     fn resolved(&self, text: &'a [u8]) -> Result<Cow<'a, [u8]>> {
         let Some(first) = text.iter().position(|byte| *byte == b'&') else { return Ok(Cow::Borrowed(text)) };
-        let (mut whole, mut rest) = (text[..first].to_vec(), &text[first..]);
+        let (mut whole, mut rest) = (copied(&text[..first]), &text[first..]);
         while let Some(place) = rest.iter().position(|byte| *byte == b'&') {
             whole.extend_from_slice(&rest[..place]);
             let resolved = rest[place..].iter().take(12).position(|byte| *byte == b';');
@@ -227,7 +229,7 @@ impl<'a> Reader<'a> {
             rest = &rest[place + resolved.unwrap_or_default() + 1..];
         }
         whole.extend_from_slice(rest);
-        Ok(Cow::Owned(whole))
+        Ok(Cow::Owned(whole.into_std()))
     }
 
     /// Passes over the rest of the innermost element, and its end.
@@ -248,7 +250,11 @@ impl<'a> Reader<'a> {
             match self.next()? {
                 Event::Text(text) => match &mut whole {
                     None => whole = Some(text),
-                    Some(whole) => whole.to_mut().extend_from_slice(&text),
+                    Some(before) => {
+                        let mut both = owned(std::mem::take(before));
+                        both.extend_from_slice(&text);
+                        *before = Cow::Owned(both.into_std());
+                    }
                 },
                 Event::Open(_) => {
                     plain = false;
@@ -259,7 +265,7 @@ impl<'a> Reader<'a> {
         }
         let whole = match whole.unwrap_or_default() {
             Cow::Borrowed(text) => Cow::Borrowed(text.trim_ascii()),
-            Cow::Owned(text) => Cow::Owned(text.trim_ascii().to_vec()),
+            Cow::Owned(text) => Cow::Owned(copied(text.trim_ascii()).into_std()),
         };
         Ok(plain.then_some(whole))
     }

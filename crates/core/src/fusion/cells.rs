@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use crate::join::bound::{Bound, Interval};
+use crate::memory::{Vec, granted};
 
 /// Places of boxes, each by the powers of two of its sides and a cell of the grid that belongs to them.
 #[derive(Default)]
@@ -66,6 +67,7 @@ impl Cells {
     }
 
     pub fn insert(&mut self, place: Place, number: u32) {
+        granted(self.cells.try_reserve(1));
         self.cells.entry(place).or_default().push(number);
         self.count += 1;
         match self.sizes.iter_mut().find(|(size, _)| *size == place.size) {

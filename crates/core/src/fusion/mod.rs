@@ -12,6 +12,7 @@ mod cells;
 
 use crate::ending::ask_after;
 use crate::join::bound::{Bound, Reference};
+use crate::memory::{Vec, vec};
 use crate::order::{by_key, by_two_keys, of_integer, rising};
 use crate::overlap::{Variant, single};
 use crate::threads::map;
@@ -294,6 +295,7 @@ fn closest(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     /// Boxes that crowd around a few places, of very different sizes, by a simple generator.
     fn crowd(count: usize) -> (Vec<[f64; 4]>, Vec<f64>) {

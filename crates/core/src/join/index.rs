@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::bound::{Bound, Interval};
 use crate::ending::ask_each;
+use crate::memory::{Vec, vec, zeros};
 use crate::number::Float;
 use crate::overlap::is_huge;
 use crate::simd::{MAX_LANES, Vector, prefetch};
@@ -209,7 +210,7 @@ impl<F: Float> Index<F> {
         }
         drop(places);
 
-        let mut columns = [(); 4].map(|()| vec![F::ZERO; numbers.len() + MAX_LANES]);
+        let mut columns = [(); 4].map(|()| zeros(numbers.len() + MAX_LANES));
         for (k, &number) in numbers.iter().enumerate() {
             ask_each(k);
             // The boxes lie anywhere: without this, waiting for them is half of the time of a million.
@@ -453,7 +454,7 @@ fn into_layers<F: Float>(boxes: &[[F; 4]]) -> (Vec<Layer>, Vec<u32>) {
     };
 
     let bands = widths.count * heights.count;
-    let mut counts = vec![0_u32; 2 * bands];
+    let mut counts = zeros::<u32>(2 * bands);
     let mut places: Vec<u32> = Vec::with_capacity(boxes.len());
     for (number, corners) in boxes.iter().enumerate() {
         ask_each(number);

@@ -1,5 +1,6 @@
 //! Pairs as they are found, in any order, and the order they are given in.
 
+use crate::memory::{Vec, vec, zeros};
 use crate::number::Float;
 use crate::threads::each;
 
@@ -72,9 +73,9 @@ impl<F: Float> Pairs<F> {
                 bucket.push(found);
             }
         }
-        let count = |bucket: &Vec<Vec<Found<F>>>| bucket.iter().map(Vec::len).sum::<usize>();
+        let count = |bucket: &Vec<Vec<Found<F>>>| bucket.iter().map(|part| part.len()).sum::<usize>();
         let total = buckets.iter().map(count).sum();
-        let mut pairs = Self { rows: vec![0; total], columns: vec![0; total], values: vec![F::ZERO; total] };
+        let mut pairs = Self { rows: vec![0; total], columns: vec![0; total], values: zeros(total) };
         let (mut rows, mut columns, mut values) = (&mut pairs.rows[..], &mut pairs.columns[..], &mut pairs.values[..]);
         let mut work = Vec::with_capacity(buckets.len());
         for (number, bucket) in buckets.into_iter().enumerate() {
@@ -103,7 +104,7 @@ fn put_in_order<F: Float>(
     if rows.is_empty() {
         return;
     }
-    let mut ends = vec![0_usize; 1 << shift];
+    let mut ends = zeros::<usize>(1 << shift);
     for found in bucket.iter().flatten() {
         ends[found.row as usize - first_row] += 1;
     }
@@ -111,7 +112,7 @@ fn put_in_order<F: Float>(
     for start in &mut ends {
         end += std::mem::replace(start, end);
     }
-    let mut sorted = vec![(0, F::ZERO); rows.len()];
+    let mut sorted = zeros(rows.len());
     for found in bucket.iter().flatten() {
         let next = &mut ends[found.row as usize - first_row];
         sorted[*next] = (found.column, found.value);

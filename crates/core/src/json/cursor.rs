@@ -11,6 +11,7 @@ use super::number::{Decimal, TENS, leading_digits};
 use super::plain_numbers;
 use super::syntax_error::SyntaxError;
 use super::text::{Text, plain_length};
+use crate::memory::Vec;
 
 /// How deep arrays and objects may nest; Python's own reader gives up at about this depth.
 const MAX_DEPTH: usize = 960;

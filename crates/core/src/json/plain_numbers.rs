@@ -6,6 +6,7 @@
 //! white space than a space behind a comma) is left to the cursor, number by number.
 
 use super::number::{Decimal, TENS, digits};
+use crate::memory::Vec;
 
 /// One bit for each of 64 bytes.
 #[derive(Default)]

@@ -1,12 +1,13 @@
 //! Where JSON comes from: a file that need not be in memory, or text in memory; and parts of it.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cursor::Cursor;
+use crate::memory::{Vec, copied, read_to_end};
 
 /// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each. Small texts
 /// of a fuzzer have several.
@@ -33,7 +34,7 @@ pub enum Source {
 impl Source {
     /// Opens a file; a pipe or another special file is read to its end at once.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let file = File::open(path)?;
         let about = file.metadata()?;
         if about.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -42,7 +43,7 @@ impl Source {
             return Ok(Self::File { file, length: about.len(), given_up: Arc::default() });
         }
         let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
+        read_to_end(file, &mut text)?;
         Ok(Self::Memory(text))
     }
 
@@ -67,7 +68,7 @@ impl Source {
         let mut window = Window::new(self);
         window.load(0, count + BYTE_ORDER_MARK.len() as u64)?;
         let bytes = &window.bytes()[window.mark()..];
-        Ok(bytes[..bytes.len().min(count as usize)].to_vec())
+        Ok(copied(&bytes[..bytes.len().min(count as usize)]))
     }
 
     /// Whether the text begins with a byte order mark.
@@ -84,16 +85,16 @@ impl Source {
         }
         let mut window = Window::new(self);
         window.load(start, end)?;
-        Ok(window.bytes()[..(end - start) as usize].to_vec())
+        Ok(copied(&window.bytes()[..(end - start) as usize]))
     }
 
     /// The whole text.
     pub fn into_bytes(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Memory(text) => Ok(text),
-            Self::File { mut file, length, .. } => {
+            Self::File { file, length, .. } => {
                 let mut text = Vec::with_capacity(length as usize);
-                file.read_to_end(&mut text)?;
+                read_to_end(file, &mut text)?;
                 Ok(text)
             }
         }

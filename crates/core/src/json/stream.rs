@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use super::cursor::Cursor;
 use super::source::{CHUNK, Source, Window};
 use super::syntax_error::SyntaxError;
+use crate::memory::Vec;
 use crate::threads::in_order;
 
 /// Bytes read beyond a piece, so that the element across its end is usually in the window.

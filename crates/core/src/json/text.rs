@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::memory::Vec;
+
 /// A string as it stands between its quotes.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
@@ -14,7 +16,7 @@ impl<'a> Text<'a> {
     /// that Python's `surrogatepass` reads and writes.
     #[inline(always)]
     pub fn decode(self) -> Cow<'a, [u8]> {
-        if self.escaped { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw) }
+        if self.escaped { Cow::Owned(unescape(self.raw).into_std()) } else { Cow::Borrowed(self.raw) }
     }
 }
 

@@ -6,6 +6,7 @@ use super::nearby::{NO_LIMIT, Query, Space, Visitor};
 use super::{Rule, WORTH_THREADS};
 use crate::join::bound::Bound;
 use crate::join::{Index, Set};
+use crate::memory::{Vec, vec};
 use crate::number::Float;
 use crate::overlap::single;
 use crate::simd::{self, InstructionSet, Kernel, Level};

@@ -10,6 +10,7 @@ use super::Rule;
 use super::nearby::NO_LIMIT;
 use crate::ending::ask_after;
 use crate::join::bound::{Bound, Interval, Reference, divisor, safe_part};
+use crate::memory::{Vec, vec, zeros};
 use crate::number::Float;
 use crate::overlap::columns::Columns;
 use crate::overlap::formula::{Measured, intersection, ratio};
@@ -153,7 +154,7 @@ impl<F: Float> Sweep<F> {
         let exact = Bound::is_exact::<F>(widths.least * heights.least);
         let bound = Bound::new(reference, min);
         let mut sweep = Self {
-            boxes: vec![[F::ZERO; 4]; count],
+            boxes: zeros(count),
             places: vec![0; count],
             starts: [0; STRIPS + 1],
             strips: Strips::new(begins, if count < WORTH_STRIPS { 1 } else { STRIPS }),

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use super::nearby::{Query, Space, Visitor};
 use crate::ending::ask_after;
 use crate::join::Index;
+use crate::memory::{Vec, vec};
 use crate::number::Float;
 use crate::simd::{self, InstructionSet, Kernel, Level, Vector};
 use crate::threads::each;

@@ -16,6 +16,7 @@ pub mod settled;
 pub mod soft;
 
 use crate::join::bound::Reference;
+use crate::memory::Vec;
 use crate::number::Float;
 use crate::overlap::{Variant, is_huge};
 use crate::simd::Level;

@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 use crate::join::Index;
 use crate::join::bound::{Bound, Reference, divisor, safe_part};
 use crate::join::index::{Columns, Extent};
+use crate::memory::Vec;
 use crate::number::Float;
 use crate::overlap::formula::{Measured, intersection};
 use crate::overlap::{Variant, is_huge, single};

@@ -1,6 +1,7 @@
 //! The order of scores: falling, and of equal ones the lower number first.
 
 use crate::ending::ask;
+use crate::memory::{Vec, vec};
 use crate::number::Float;
 
 /// A number to sort by.

@@ -1,5 +1,7 @@
 //! Suppression among regions whose overlaps are known: the pairs that overlap above the threshold.
 
+use crate::memory::{Vec, vec};
+
 /// Which of `count` regions, the best first, survive, and the first that removes each of the others.
 ///
 /// The pairs are positions, the better region of a pair in `better`, which ascends.

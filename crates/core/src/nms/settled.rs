@@ -3,6 +3,8 @@
 //! The pairs are those of [`crate::join::self_join`]. Boxes come in the order of their scores, so the first box of a
 //! pair is the better one.
 
+use crate::memory::Vec;
+
 /// What is known of a box while others are still missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 
 use crate::ending::ask_after;
 use crate::join::Pairs;
+use crate::memory::{Vec, copied, vec, zeros};
 use crate::number::{Float, Number};
 
 /// The factor that lowers a score, as a function of the overlap `u` with the box that was picked.
@@ -76,11 +77,11 @@ pub fn soft_nms<F: Float>(
     max_keep: usize,
 ) -> (Vec<i64>, Vec<f64>) {
     let neighbours = Neighbours::of(scores.len(), pairs);
-    let mut current = scores.to_vec();
+    let mut current = copied(scores);
     let mut waiting = vec![true; scores.len()];
     let candidates = scores.iter().enumerate().filter(|&(_, &score)| score >= min_score);
-    let mut heap: BinaryHeap<_> =
-        candidates.map(|(number, &score)| Candidate { score, number: number as u32 }).collect();
+    let candidates: Vec<_> = candidates.map(|(number, &score)| Candidate { score, number: number as u32 }).collect();
+    let mut heap = BinaryHeap::from(candidates.into_std()); // it never grows
     let (mut keep, mut kept_scores) = (Vec::new(), Vec::new());
     while keep.len() < max_keep
         && let Some(top) = heap.pop()
@@ -123,7 +124,7 @@ impl<F: Float> Neighbours<F> {
             end += *start;
             *start = end;
         }
-        let mut others = vec![(0, F::ZERO); end];
+        let mut others = zeros(end);
         for ((&row, &column), &value) in pairs.rows.iter().zip(&pairs.columns).zip(&pairs.values) {
             for (one, other) in [(row, column), (column, row)] {
                 starts[one as usize] -= 1;

@@ -1,6 +1,7 @@
 use super::order::by_score;
 use super::{Rule, Scores, first_suppressors, of_pairs, survivors};
 use crate::join::Set;
+use crate::memory::{Vec, vec};
 use crate::number::Float;
 use crate::overlap::{Variant, single};
 

@@ -1,5 +1,6 @@
 //! IoU of boxes in the order of COCO's operations. Its last bits differ from those of boxes given by corners.
 
+use crate::memory::Vec;
 use crate::regions::boxes::CocoBox;
 
 /// The (N, M) table of objects, `first`, and detections, `second`, all of them rows `[x, y, width, height]`.

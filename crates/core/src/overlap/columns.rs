@@ -1,6 +1,7 @@
 //! Boxes as columns, so that a vector holds one number of several boxes.
 
 use super::formula::Measured;
+use crate::memory::{Vec, zeros};
 use crate::number::Float;
 use crate::simd::{MAX_LANES, Vector};
 
@@ -27,7 +28,7 @@ impl<F: Float> Columns<F> {
     pub fn new(boxes: &[[F; 4]], angles: bool) -> Self {
         let line = LINE / size_of::<F>();
         let stride = (boxes.len() + MAX_LANES).next_multiple_of(line);
-        let mut numbers = vec![F::ZERO; NUMBERS * stride + line];
+        let mut numbers: Vec<F> = zeros(NUMBERS * stride + line);
         let first = numbers.as_ptr().align_offset(LINE).min(line);
         let mut columns = numbers[first..].chunks_exact_mut(stride);
         let [x1, y1, x2, y2, area, angle] = [(); NUMBERS].map(|()| columns.next().expect("six columns"));

@@ -11,6 +11,7 @@ pub(crate) mod formula;
 mod kernel;
 
 use crate::ending::ask_after;
+use crate::memory::Vec;
 use crate::number::Float;
 use crate::simd::{self, Level};
 use crate::threads::{available, fill};

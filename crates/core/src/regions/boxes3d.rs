@@ -1,6 +1,7 @@
 //! Boxes in space that turn about the vertical axis: what they share is what their bird's-eye rectangles share, times
 //! what their heights share.
 
+use crate::memory::Vec;
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::rotated::{self, Rectangles, Turn, shared::overlap};
 

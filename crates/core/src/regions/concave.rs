@@ -6,6 +6,7 @@
 //! all (as in the shoelace formula), so the area shared is the sum of what the triangles share, with their signs.
 
 use crate::ending::ask_after;
+use crate::memory::{Vec, vec};
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::convex::Polygons;
 use crate::regions::convex::clip::{Point, Scratch, intersection_area, signed_area, winding_area};

@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use crate::memory::{Vec, copied, vec};
 use crate::regions::convex::clip::{Point, signed_area};
 use crate::threads::each_with;
 
@@ -31,14 +32,15 @@ impl Outlines {
         }
         let mut hull = Hull::default();
         let corners = Vec::with_capacity(points.len());
-        let mut own = Self { corners, offsets: vec![0], areas: areas.to_vec(), centres: centres.to_vec() };
+        let mut own = Self { corners, offsets: vec![0], areas: copied(areas), centres: copied(centres) };
         for pair in offsets.windows(2) {
             let part = usize::try_from(pair[0]).ok().zip(usize::try_from(pair[1]).ok());
             let points = part.and_then(|(from, to)| points.get(from..to)).ok_or("offsets beyond the points")?;
-            let mut sorted = points.to_vec();
+            let mut sorted = copied(points);
             sorted.sort_unstable_by(before);
             hull.around(sorted.iter().copied());
-            let mut kept = [&hull.lower[..], &hull.upper[..]].concat();
+            let mut kept = hull.lower.clone();
+            kept.extend_from_slice(&hull.upper);
             kept.sort_unstable_by(before);
             kept.dedup();
             own.corners.extend(kept);
@@ -178,6 +180,7 @@ pub fn giou(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     fn squares() -> Outlines {
         let mut points = Vec::new();

@@ -2,6 +2,7 @@
 //!
 //! The similarity itself is computed by NumPy, whose `exp` decides its last bit. This is a bound that costs less.
 
+use crate::memory::{Vec, vec};
 use crate::threads::fill;
 
 /// Pairs that a thread takes at a time.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::convex;
 use crate::arrays::{Column, column};
-use crate::detached::detached;
+use crate::detached::{attached, detached};
 
 /// The polygons, and (N,) flags that say which of them are convex.
 type Set<'py> = (convex::Set<'py>, Column<'py, bool>);
@@ -27,6 +27,6 @@ pub fn simple_polygon_squared_windings<'py>(
     py: Python<'py>,
     polygons: convex::Set<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let polygons = convex::ready(&polygons)?;
+    let polygons = attached(|| convex::ready(&polygons))?;
     column(py, detached(py, || concave::squared_windings(&polygons))?)
 }

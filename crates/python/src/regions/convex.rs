@@ -1,5 +1,6 @@
 //! Overlaps of convex polygons. Python has checked that they are, and words the errors a user sees.
 
+use ioukit_core::memory::copied;
 use ioukit_core::regions::convex::{self, Polygons};
 use ioukit_core::regions::hull::{self, Outlines};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -7,7 +8,7 @@ use pyo3::prelude::*;
 
 use super::check_positions;
 use crate::arrays::{Column, Table, array, column};
-use crate::detached::detached;
+use crate::detached::{attached, detached};
 
 /// (K, 2) vertices, one polygon after the other, and where each begins.
 pub type Set<'py> = (Table<'py, f64>, Column<'py, i64>);
@@ -36,7 +37,7 @@ pub fn hull_giou<'py>(
     columns: Option<Column<'py, i64>>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (first, second) = (outlines(&first)?, outlines(&second)?);
+    let (first, second) = attached(|| Ok((outlines(&first)?, outlines(&second)?)))?;
     let positions = rows.as_ref().zip(columns.as_ref()).map(|(rows, columns)| (&rows[..], &columns[..]));
     if let Some((rows, columns)) = positions {
         check_positions(rows, columns, first.len(), second.len())?;
@@ -45,8 +46,12 @@ pub fn hull_giou<'py>(
     if intersections.len() != count {
         return Err(PyValueError::new_err(format!("{} areas for {count} pairs", intersections.len())));
     }
-    let mut values = intersections.to_vec();
-    detached(py, || hull::giou(&mut values, &first, &second, positions, threads))?;
+    let areas = &intersections[..];
+    let values = detached(py, || {
+        let mut values = copied(areas);
+        hull::giou(&mut values, &first, &second, positions, threads);
+        values
+    })?;
     match positions {
         Some(_) => column(py, values),
         None => array(py, values, [first.len(), second.len()]),

@@ -5,6 +5,7 @@
 
 pub mod conversion;
 
+use ioukit_core::memory::Vec;
 use ioukit_core::overlap::coco::pairwise as coco_iou;
 use ioukit_core::regions::rle::{MaskList, Masks, Size, boundary, merge, overlap};
 use pyo3::exceptions::{PyTypeError, PyValueError};

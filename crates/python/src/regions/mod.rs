@@ -23,7 +23,7 @@ macro_rules! overlaps_by_area {
             threads: usize,
         ) -> PyResult<Bound<'py, PyAny>> {
             let measure = $crate::regions::measure_named(measure)?;
-            let (first, second) = (ready(&first)?, ready(&second)?);
+            let (first, second) = $crate::detached::attached(|| Ok((ready(&first)?, ready(&second)?)))?;
             let values = $crate::detached::detached(py, || $core::pairwise(measure, &first, &second, threads))?;
             $crate::arrays::array(py, values, [first.len(), second.len()])
         }
@@ -38,7 +38,7 @@ macro_rules! overlaps_by_area {
             threads: usize,
         ) -> PyResult<Bound<'py, PyAny>> {
             let measure = $crate::regions::measure_named(measure)?;
-            let (first, second) = (ready(&first)?, ready(&second)?);
+            let (first, second) = $crate::detached::attached(|| Ok((ready(&first)?, ready(&second)?)))?;
             if first.len() != second.len() {
                 let message = format!("{} regions and {}", first.len(), second.len());
                 return Err(pyo3::exceptions::PyValueError::new_err(message));
@@ -64,7 +64,7 @@ macro_rules! overlaps_by_area {
             threads: usize,
         ) -> PyResult<Bound<'py, PyAny>> {
             let measure = $crate::regions::measure_named(measure)?;
-            let (first, second) = (ready(&first)?, ready(&second)?);
+            let (first, second) = $crate::detached::attached(|| Ok((ready(&first)?, ready(&second)?)))?;
             let (rows, columns) = (&rows[..], &columns[..]);
             $crate::regions::check_positions(rows, columns, first.len(), second.len())?;
             $crate::arrays::column(

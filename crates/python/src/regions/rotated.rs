@@ -1,10 +1,12 @@
 //! Turned rectangles and their overlaps. Python has checked the numbers, and words the errors a user sees.
 
+use ioukit_core::memory::Vec;
 use ioukit_core::regions::rotated::{self, Rectangle, Rectangles, Turn};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::arrays::{Table, array};
+use crate::arrays::{Table, array, table};
+use crate::detached::detached;
 
 /// (N, 5) boxes, whether their angles are degrees, and whether these are clockwise.
 type Set<'py> = (Table<'py, f64>, bool, bool);
@@ -19,9 +21,8 @@ pub fn rotated_corners<'py>(
     degrees: bool,
     clockwise: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rectangles = rectangles(&boxes, degrees, clockwise)?;
-    let corners: Vec<f64> = rectangles.iter().flat_map(|one| one.corners().into_iter().flatten()).collect();
-    array(py, corners, [rectangles.len(), 4, 2])
+    let corners = of_each(&boxes, degrees, clockwise, |one| one.corners())?;
+    array(py, corners.into_flattened().into_flattened(), [boxes.shape()[0], 4, 2])
 }
 
 /// (N, 4) xyxy, the upright boxes around (N, 5) cx, cy, width, height and angle.
@@ -32,14 +33,17 @@ pub fn rotated_bounds<'py>(
     degrees: bool,
     clockwise: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rectangles = rectangles(&boxes, degrees, clockwise)?;
-    let bounds: Vec<f64> = rectangles.iter().flat_map(Rectangle::bounds).collect();
-    array(py, bounds, [rectangles.len(), 4])
+    table(py, of_each(&boxes, degrees, clockwise, Rectangle::bounds)?)
 }
 
-fn rectangles(boxes: &Table<'_, f64>, degrees: bool, clockwise: bool) -> PyResult<Vec<Rectangle>> {
-    let turn = Turn { degrees, clockwise };
-    Ok(rows_of(boxes)?.iter().map(|row| Rectangle::new(row, turn)).collect())
+fn of_each<T: Send>(
+    boxes: &Table<'_, f64>,
+    degrees: bool,
+    clockwise: bool,
+    make: impl Fn(&Rectangle) -> T + Sync,
+) -> PyResult<Vec<T>> {
+    let (rows, turn) = (rows_of(boxes)?, Turn { degrees, clockwise });
+    detached(boxes.py(), || rows.iter().map(|row| make(&Rectangle::new(row, turn))).collect())
 }
 
 fn ready((boxes, degrees, clockwise): &Set<'_>) -> PyResult<Rectangles> {

@@ -1,5 +1,7 @@
 //! The curve of one category at one threshold, and what it becomes when a few detections change.
 
+use crate::memory::Vec;
+
 /// What a detection is on a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {

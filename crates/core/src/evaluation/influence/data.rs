@@ -6,6 +6,7 @@ use super::curve::{Curve, State};
 use super::reading::{Curves, Reading};
 use super::spans::{Entrants, by_category, sequence};
 use super::{Span, Table};
+use crate::memory::{Vec, vec};
 use crate::threads::map;
 
 /// One category: its groups, its detections from the best on, and its curves.

@@ -6,6 +6,7 @@ use super::super::scene::flag;
 use super::super::verified::special;
 use super::curve::State;
 use super::{Span, Table};
+use crate::memory::Vec;
 
 /// What is left out when a group is matched again, and what enters.
 #[derive(Clone, Copy, Default)]

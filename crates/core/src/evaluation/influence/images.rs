@@ -5,6 +5,7 @@ use super::Span;
 use super::curve::{Edit, State};
 use super::data::{Category, Data};
 use super::reading::{Number, Reader};
+use crate::memory::{Vec, vec};
 use crate::threads::each_with;
 
 /// By category, the number without each image that has rows of it.

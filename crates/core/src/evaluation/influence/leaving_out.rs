@@ -13,6 +13,7 @@ use super::data::{Category, Data};
 use super::group::{Change, Group};
 use super::reading::{Number, Reader, Reading};
 use super::{Span, Table, images};
+use crate::memory::{Vec, vec};
 use crate::threads::{each_with, map};
 
 /// What is left out, one at a time.

@@ -4,6 +4,7 @@ use super::super::drawer::Area;
 use super::super::steps::{area_under, pairwise_sum};
 use super::super::trapezoid;
 use super::curve::{Curve, Edit, Piece, precision};
+use crate::memory::{Vec, vec};
 
 /// What is read from a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +150,11 @@ impl<'a> Reader<'a> {
 
     /// The number after changes, given by threshold, and with `less` objects fewer to find.
     pub fn after(&mut self, edits: &[Vec<Edit>], less: u64) -> Number {
-        if less == 0 && edits.iter().all(Vec::is_empty) { self.number } else { self.read(edits, less, false) }
+        if less == 0 && edits.iter().all(|edits| edits.is_empty()) {
+            self.number
+        } else {
+            self.read(edits, less, false)
+        }
     }
 
     fn read(&mut self, edits: &[Vec<Edit>], less: u64, first: bool) -> Number {
@@ -340,6 +345,7 @@ fn highest_from_the_end(numbers: &mut [f64]) {
 mod tests {
     use super::super::curve::State;
     use super::*;
+    use crate::memory::vec;
 
     #[test]
     fn a_changed_curve_reads_like_a_new_one() {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::super::rules::{CapScope, Rules};
 use super::super::score::falling;
 use super::{Span, Table};
+use crate::memory::{Vec, vec};
 
 /// Runs of rows of one image and category, each with its key.
 fn runs(image: &[u32], category: &[u32], agnostic: bool) -> Vec<(u64, Range<usize>)> {
@@ -42,9 +43,9 @@ pub(super) fn sequence(table: &Table<'_>, rules: &Rules<'_>) -> Vec<u32> {
     if !rules.class_agnostic {
         return rows;
     }
-    rows.sort_by_key(|&row| {
-        let row = row as usize;
-        (table.image[row], falling(table.score[row]), table.category[row], table.row[row])
+    rows.sort_unstable_by_key(|&number| {
+        let row = number as usize;
+        (table.image[row], falling(table.score[row]), table.category[row], table.row[row], number)
     });
     let mut sequence = vec![0; rows.len()];
     for (place, row) in (0..).zip(rows) {

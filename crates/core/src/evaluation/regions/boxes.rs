@@ -2,6 +2,7 @@
 
 use super::{Measurer, Overlap, Regions};
 use crate::ending::ask_after;
+use crate::memory::Vec;
 use crate::regions::boxes::CocoBox;
 
 /// Boxes `[x, y, width, height]`.

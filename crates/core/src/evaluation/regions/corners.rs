@@ -2,6 +2,7 @@
 
 use super::{Measurer, Overlap, Regions};
 use crate::ending::ask_after;
+use crate::memory::Vec;
 
 /// Boxes `[x, y, width, height]`.
 #[derive(Clone, Copy)]

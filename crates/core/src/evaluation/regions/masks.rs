@@ -2,6 +2,7 @@
 
 use super::{Measurer, Overlap, Regions};
 use crate::ending::ask_after;
+use crate::memory::{Vec, vec};
 use crate::regions::rle::{self, overlap::common_runs};
 use crate::threads::{fill, join};
 

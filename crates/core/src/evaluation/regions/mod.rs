@@ -6,6 +6,8 @@
 //! pair overlaps, and how large each detection is. The trait is asked once per group and not once per pair, so matching
 //! is compiled once, and slow kinds do not slow boxes down.
 
+use crate::memory::Vec;
+
 mod boxes;
 mod corners;
 mod masks;

@@ -2,6 +2,7 @@
 
 use super::{Measurer, Overlap, Regions};
 use crate::ending::ask_after;
+use crate::memory::Vec;
 
 /// Pairs of detections and objects with their overlaps.
 pub struct Pairs<'a> {

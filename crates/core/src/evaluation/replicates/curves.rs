@@ -6,6 +6,7 @@ use super::super::accumulate::Outcomes;
 use super::super::by_category::row_of;
 use super::super::steps::area_under;
 use super::{Layout, Reading, Weighed};
+use crate::memory::{Vec, granted, vec};
 
 /// The detections that the curves of one sheet are drawn from, best first.
 pub(super) struct Curves {
@@ -148,6 +149,7 @@ impl Work {
             out.for_each(|out| *out = area);
             return;
         }
+        granted(needed.try_reserve(1));
         let needed = needed.entry(count).or_insert_with(|| reaching(recall_thresholds, count));
         // A recall of 0 is reached by the best detection of all.
         let at_recall = |&needed: &u32| best.get((needed as usize).saturating_sub(1)).copied().unwrap_or(0.0);

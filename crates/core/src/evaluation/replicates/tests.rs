@@ -1,5 +1,6 @@
 use super::*;
 use crate::evaluation::{Drawing, accumulate};
+use crate::memory::vec;
 
 const RECALLS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
@@ -27,7 +28,7 @@ fn written_out(copies: &[(f64, u8, u8, usize)], weights: &[u16]) -> (f64, f64) {
     let count = [weights.iter().map(|&weight| u64::from(weight)).sum()];
     let zeros = vec![0; rows.len()];
     let drawing = Drawing {
-        recall_thresholds: RECALLS.to_vec(),
+        recall_thresholds: RECALLS.into(),
         caps: vec![1],
         caps_over_all_images: false,
         plain_precision: false,

@@ -4,6 +4,7 @@ use super::super::drawer::{Area, Drawing};
 use super::super::replicates::{self, Number, Weighed, replicate};
 use super::super::{Curves, Outcomes, accumulate};
 use super::Random;
+use crate::memory::{Vec, vec};
 
 const RECALLS: [f64; 7] = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
 
@@ -128,8 +129,8 @@ fn curves_are_those_of_the_definition() {
         let thresholds = random.one_of(&[1, 3, 8, 10, 70, 130]);
         let rows = Rows::random(&mut random, categories, ranges, thresholds);
         let drawing = Drawing {
-            recall_thresholds: RECALLS.to_vec(),
-            caps: random.one_of(&[&[2_u32][..], &[1, 3], &[100]]).to_vec(),
+            recall_thresholds: RECALLS.into(),
+            caps: random.one_of(&[&[2_u32][..], &[1, 3], &[100]]).to_vec().into(),
             caps_over_all_images: random.one_in(3),
             plain_precision: random.one_in(2),
             area: random.one_of(&[None, Some(Area::Steps), Some(Area::Trapezoid), Some(Area::SlopingTrapezoid)]),
@@ -247,7 +248,7 @@ fn numbers_of_weighed_images_are_those_of_their_copies() {
             let copies = written_out(&rows, &image, weights);
             for (column, number) in numbers.iter().enumerate() {
                 let drawing = Drawing {
-                    recall_thresholds: RECALLS.to_vec(),
+                    recall_thresholds: RECALLS.into(),
                     caps: vec![number.cap],
                     caps_over_all_images: false,
                     plain_precision: rules.plain_precision,

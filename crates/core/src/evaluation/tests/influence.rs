@@ -6,6 +6,7 @@ use super::super::{
 use super::plain;
 use super::{CATEGORIES, CapScope, Data, IMAGES, Matches, Random, rules};
 use crate::evaluation::steps::pairwise_sum;
+use crate::memory::{Vec, vec};
 
 const RECALLS: [f64; 6] = [0.0, 0.2, 0.4, 0.5, 0.75, 1.0];
 
@@ -44,7 +45,7 @@ fn numbers(table: &Matches, rules: &Rules<'_>, thresholds: &[usize], wanted: Wan
     // Of all categories as one, equal scores are sorted by category; rows beyond the cap stand last and are ignored.
     let area = if let Quantity::Area(area) = wanted.quantity { Some(area) } else { None };
     let drawing = Drawing {
-        recall_thresholds: RECALLS.to_vec(),
+        recall_thresholds: RECALLS.into(),
         caps: vec![wanted.cap],
         caps_over_all_images: rules.cap_scope == CapScope::Category,
         plain_precision: wanted.plain_precision,

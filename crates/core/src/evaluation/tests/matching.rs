@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use super::plain::{self, Outcome};
 use super::{CATEGORIES, Data, Detection, IMAGES, Object, Random, Rules, rules};
 use crate::evaluation::PairRows;
+use crate::memory::Vec;
 
 fn has(sets: &[u8], at: usize, bytes: usize, bit: usize) -> bool {
     sets[at * bytes + bit / 8] >> (bit % 8) & 1 == 1
@@ -111,7 +112,7 @@ fn a_scene_of_many_runs_is_the_sum_of_its_images() {
         };
         pairs.extend(moved(&part.pairs));
         near.extend(moved(&part.near));
-        assert_eq!(all.detections.score[detections as usize..][..part.detections.score.len()], part.detections.score);
+        assert_eq!(all.detections.score[detections as usize..][..part.detections.score.len()], *part.detections.score);
         detections += part.detections.row.len() as u32;
         objects += part.objects.row.len() as u32;
     }

@@ -2,6 +2,7 @@
 
 use super::super::regions::{Boxes, CornerBoxes, Masks, Overlap, Pairs, Regions, Side};
 use super::Random;
+use crate::memory::{Vec, vec};
 use crate::regions::rle::{MaskList, Size, settle};
 
 const SIDE: i64 = 9;

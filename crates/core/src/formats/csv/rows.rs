@@ -1,6 +1,7 @@
 //! The rows of CSV text and their fields, one after the other.
 
 use crate::formats::Problem;
+use crate::memory::Vec;
 
 /// The places of the bytes that end a field without quotes, found 64 bytes at a time.
 struct Ends<'a> {

@@ -1,6 +1,7 @@
 use std::thread;
 
 use super::*;
+use crate::memory::vec;
 
 /// The first column as text, the last one as numbers, and the lines.
 type Read = (Vec<String>, Vec<f64>, Vec<i64>);

@@ -1,4 +1,5 @@
 use super::{first_of, four, skip};
+use crate::memory::{Vec, vec};
 
 /// The same, byte by byte.
 fn plain_skip(text: &str) -> usize {

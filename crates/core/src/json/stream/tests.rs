@@ -1,5 +1,6 @@
 use super::*;
 use crate::json::Scalar;
+use crate::memory::Vec;
 
 /// Keeps the member "id" of every element.
 #[derive(Default)]
@@ -45,7 +46,9 @@ fn read_ids(text: &str, read: impl Fn(&mut Stream<'_>) -> Result<Ids, StreamErro
     std::fs::write(&path, text).unwrap();
     let mut results = Vec::new();
     let marked = format!("\u{FEFF}{text}").into_bytes();
-    for source in [Source::Memory(text.as_bytes().to_vec()), Source::Memory(marked), Source::open(&path).unwrap()] {
+    for source in
+        [Source::Memory(text.as_bytes().to_vec().into()), Source::Memory(marked.into()), Source::open(&path).unwrap()]
+    {
         let mut stream = Stream::new(&source).unwrap();
         let columns = read(&mut stream);
         let rest = stream.peek();

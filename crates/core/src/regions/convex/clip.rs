@@ -4,6 +4,8 @@
 //! the wrong side of an edge is within a rounding of that edge, so the area is off by a rounding times the length of the
 //! edge, whatever the angle between the edges. A cut lies between two corners by construction.
 
+use crate::memory::Vec;
+
 /// A point, x and y.
 pub type Point = [f64; 2];
 

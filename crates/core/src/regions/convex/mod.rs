@@ -5,6 +5,7 @@
 
 pub mod clip;
 
+use crate::memory::{Vec, copied, vec};
 use crate::overlap::areas::AreaMeasure;
 use crate::threads::each_with;
 use clip::{Point, Scratch, intersection_area, signed_area};
@@ -32,7 +33,7 @@ impl Polygons {
         if let Some(place) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
             return Err(format!("offsets[{place}] is above the next"));
         }
-        let mut corners = corners.to_vec();
+        let mut corners = copied(corners);
         let (mut areas, mut bounds) = (Vec::with_capacity(offsets.len()), Vec::with_capacity(offsets.len()));
         for pair in offsets.windows(2) {
             let polygon = &mut corners[pair[0]..pair[1]];

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::writer::RunWriter;
 use super::{Mask, Size};
+use crate::memory::{Vec, vec};
 
 /// The bits of a part of a mask.
 #[derive(Clone)]

@@ -5,6 +5,7 @@
 
 use super::bits::Bits;
 use super::{Mask, MaskList, Masks, Size};
+use crate::memory::Vec;
 use crate::threads::map;
 
 /// The distance in pixels for an image of this size: a share of its diagonal, rounded to even at a half, at least 1.

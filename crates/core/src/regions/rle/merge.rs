@@ -2,6 +2,7 @@
 
 use super::writer::RunWriter;
 use super::{Mask, Size};
+use crate::memory::{Vec, copied, zeros};
 
 /// Appends the runs of the pixels that any of the masks has, or that all have; `masks` are of this size and not none.
 pub fn merge(masks: &[Mask<'_>], size: Size, intersect: bool, out: &mut Vec<u32>) {
@@ -14,7 +15,7 @@ pub fn merge(masks: &[Mask<'_>], size: Size, intersect: bool, out: &mut Vec<u32>
     if !intersect && rest.len() > 1 && 8 * total as u64 > u64::from(size.pixels()) / 64 {
         return union_in_bits(masks, size, out);
     }
-    let mut merged = first.runs.to_vec();
+    let mut merged = copied(first.runs);
     let mut next = Vec::new();
     for mask in rest {
         if intersect && merged.len() == 1 {
@@ -60,7 +61,7 @@ fn two(first: &[u32], second: &[u32], intersect: bool, out: &mut Vec<u32>) {
 /// All masks in one bit a pixel.
 fn union_in_bits(masks: &[Mask<'_>], size: Size, out: &mut Vec<u32>) {
     let pixels = size.pixels();
-    let mut words = vec![0u64; pixels.div_ceil(64) as usize];
+    let mut words = zeros::<u64>(pixels.div_ceil(64) as usize);
     for mask in masks {
         let mut at = 0;
         for pair in mask.runs.chunks_exact(2) {

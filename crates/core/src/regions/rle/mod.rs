@@ -19,6 +19,7 @@ pub mod string;
 mod tests;
 mod writer;
 
+use crate::memory::{Vec, vec};
 use std::fmt;
 
 /// Positions of pixels, and their number, fit a signed 32-bit integer, as in pycocotools.

@@ -7,6 +7,7 @@
 use super::bits::Bits;
 use super::spans::{self, Layer};
 use super::{Mask, Masks};
+use crate::memory::{Vec, vec};
 use crate::overlap::areas::AreaMeasure;
 use crate::simd::{self, InstructionSet, Kernel, Level};
 use crate::threads::{each, fill, map};

@@ -2,6 +2,7 @@
 
 use super::writer::RunWriter;
 use super::{Mask, Size};
+use crate::memory::{Vec, zeros};
 
 /// Appends the runs of pixels that lie column after column; any value but 0 is foreground.
 pub fn encode_columns(pixels: &[u8], runs: &mut Vec<u32>) {
@@ -24,7 +25,7 @@ pub fn encode_rows(pixels: &[u8], size: Size, runs: &mut Vec<u32>) {
     let mut writer = RunWriter::new(runs);
     if size.pixels() > 0 {
         // A word holds 64 rows of a column; those of one block of rows lie side by side.
-        let mut words = vec![0u64; height.div_ceil(64) * width];
+        let mut words = zeros::<u64>(height.div_ceil(64) * width);
         for (rows, words) in pixels.chunks(64 * width).zip(words.chunks_exact_mut(width)) {
             // Eight rows make a byte first: eight times as many lanes as words would have.
             for (group, rows) in rows.chunks(8 * width).enumerate() {

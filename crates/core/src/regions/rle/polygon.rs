@@ -8,6 +8,7 @@
 use std::ops::RangeInclusive;
 
 use super::{MaskList, Problem, Size, merge};
+use crate::memory::{Vec, sort};
 use crate::threads::map;
 
 /// Points of the fine grid in a pixel.
@@ -95,7 +96,7 @@ pub fn draw(numbers: &[f64], size: Size, runs: &mut Vec<u32>) -> Result<(), Prob
             edge(fine(from), fine(to), size, &mut turns);
         }
     }
-    turns.sort(); // the turns of a chain of edges are in order already, or in the reverse, which a stable sort finds
+    sort(&mut turns); // the turns of a chain of edges are in order already, or in the reverse, which a stable sort finds
     let (first, mut at) = (runs.len(), 0);
     for &turn in &turns {
         // Two turns at one place are none; what ends with the last pixel needs no turn.

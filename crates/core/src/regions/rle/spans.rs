@@ -3,6 +3,7 @@
 //! Most objects have one or two spans in a column, so two masks meet in a few short vectors, whatever their height.
 
 use super::Mask;
+use crate::memory::Vec;
 
 /// With more spans in a column, the pairs of spans would be too many.
 const MAX_LAYERS: usize = 6;

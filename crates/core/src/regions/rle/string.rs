@@ -1,6 +1,7 @@
 //! The compressed form of runs: five bits a character, the difference to the run before the last from the fourth on.
 
 use super::Problem;
+use crate::memory::Vec;
 
 const FIRST: u8 = b'0';
 /// A run has at most 32 bits, a difference one more, and the sign another.

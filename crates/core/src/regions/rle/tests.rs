@@ -2,6 +2,7 @@
 
 use super::overlap::{Crowd, elementwise, pairs, pairwise};
 use super::{Mask, MaskList, Problem, Size, boundary, merge, pixels, polygon, settle, string};
+use crate::memory::{Vec, vec};
 use crate::overlap::areas::AreaMeasure;
 
 /// Numbers that look random.

@@ -1,5 +1,7 @@
 //! Runs, from bits in the order of the runs.
 
+use crate::memory::Vec;
+
 /// Appends the settled runs of one mask to a vector.
 pub(super) struct RunWriter<'a> {
     runs: &'a mut Vec<u32>,

@@ -12,6 +12,7 @@ pub(crate) mod shared;
 
 use std::ops::Range;
 
+use crate::memory::{Vec, vec};
 use crate::order::{by_key, rising};
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::convex::clip::Point;
@@ -371,6 +372,7 @@ fn measure_block(measure: AreaMeasure, a: &Columns, b: &Columns, values: &mut [f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::vec;
 
     const DEGREES: Turn = Turn { degrees: true, clockwise: true };
 

@@ -5,6 +5,7 @@
 
 use std::fmt::Display;
 
+use ioukit_core::memory::Vec;
 use ioukit_core::regions::rle::{self, Mask, MaskList, Problem, Size, pixels, polygon, string};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -12,37 +13,37 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use super::{Offsets, Parts, Runs, Sizes, masks, merged, parts};
-use crate::arrays::{ArrayMut, Column, Table, array, column};
-use crate::detached::detached;
+use crate::arrays::{ArrayMut, Column, Table, bytes, column, table};
+use crate::detached::{attached, detached};
 
 /// Masks of records with `size` and `counts`, compressed or not; messages call the records `name`.
 #[pyfunction]
 pub fn masks_from_rle<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Parts<'py>> {
-    parts(records.py(), read(records, name)?)
+    parts(records.py(), attached(|| read(records, name))?)
 }
 
 /// Areas of the masks of records.
 #[pyfunction]
 pub fn rle_areas<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let list = read(records, name)?;
-    column(records.py(), list.view().iter().map(|mask| mask.area()).collect())
+    let areas = || Ok(read(records, name)?.view().iter().map(|mask| mask.area()).collect());
+    column(records.py(), attached(areas)?)
 }
 
 /// Bounds of the masks of records, as `mask_bounds` gives them.
 #[pyfunction]
 pub fn rle_bounds<'py>(records: &Bound<'py, PyList>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let list = read(records, name)?;
-    let bounds: Vec<f64> = list.view().iter().flat_map(|mask| mask.bounds()).map(f64::from).collect();
-    array(records.py(), bounds, [records.len(), 4])
+    let bounds = || Ok(read(records, name)?.view().iter().map(|mask| mask.bounds().map(f64::from)).collect());
+    table(records.py(), attached(bounds)?)
 }
 
 /// The record of the union or the intersection of the masks of records, at least one.
 #[pyfunction]
 pub fn rle_merge<'py>(records: &Bound<'py, PyList>, name: &str, intersect: bool) -> PyResult<Bound<'py, PyDict>> {
-    let list = read(records, name)?;
-    let merged = merged(list.view(), name, intersect)?;
-    let mut buffer = Vec::new();
-    record(records.py(), merged.view().get(0), true, false, &mut buffer)
+    attached(|| {
+        let list = read(records, name)?;
+        let merged = merged(list.view(), name, intersect)?;
+        record(records.py(), merged.view().get(0), true, false, &mut Vec::new())
+    })
 }
 
 /// The masks of records.
@@ -76,10 +77,12 @@ pub fn masks_to_rle<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let records = PyList::empty(py);
     let mut buffer = Vec::new();
-    for mask in masks(&runs, &offsets, &sizes)?.iter() {
-        records.append(record(py, mask, compressed, text, &mut buffer)?)?;
-    }
-    Ok(records)
+    attached(|| {
+        for mask in masks(&runs, &offsets, &sizes)?.iter() {
+            records.append(record(py, mask, compressed, text, &mut buffer)?)?;
+        }
+        Ok(records)
+    })
 }
 
 /// The record of a mask; `buffer` is only for its memory.
@@ -98,7 +101,7 @@ fn record<'py>(
     }
     let counts = match (compressed, text) {
         (false, _) => PyList::new(py, mask.runs)?.into_any(),
-        (true, false) => PyBytes::new(py, buffer).into_any(),
+        (true, false) => bytes(py, buffer)?.into_any(),
         (true, true) => PyString::from_bytes(py, buffer)?.into_any(),
     };
     record.set_item(intern!(py, "counts"), counts)?;
@@ -164,9 +167,25 @@ pub fn masks_from_polygons<'py>(
     name: &str,
     threads: usize,
 ) -> PyResult<Parts<'py>> {
-    let py = polygons.py();
-    let sizes = checked_sizes(&sizes, name)?;
-    let (mut numbers, mut rings, mut ends) = (Vec::new(), vec![0], vec![0]);
+    let (sizes, (numbers, rings, ends)) = attached(|| Ok((checked_sizes(&sizes, name)?, rings_of(polygons, name)?)))?;
+    if ends.len() != sizes.len() + 1 {
+        return Err(PyTypeError::new_err("as many sizes as masks"));
+    }
+    let list = detached(polygons.py(), || {
+        let polygons = polygon::Polygons { numbers: &numbers, rings: &rings, parts: &ends };
+        polygon::masks(polygons, &sizes, threads)
+    })?;
+    let list = list.map_err(|(index, part, problem)| {
+        PyValueError::new_err(format!("{}[{part}]: {problem}", Place { name, index }))
+    })?;
+    parts(polygons.py(), list)
+}
+
+/// The numbers of all rings, where each ring ends, and with how many rings each mask ends.
+type Rings = (Vec<f64>, Vec<usize>, Vec<usize>);
+
+fn rings_of(polygons: &Bound<'_, PyList>, name: &str) -> PyResult<Rings> {
+    let (mut numbers, mut rings, mut ends) = (Vec::new(), Vec::from([0]), Vec::from([0]));
     for (index, of_mask) in polygons.iter().enumerate() {
         let place = Place { name, index };
         let wrong = || place.wrong_kind(format!("a list of polygons, got {}", kind(&of_mask)));
@@ -185,22 +204,14 @@ pub fn masks_from_polygons<'py>(
         }
         ends.push(rings.len() - 1);
     }
-    if ends.len() != sizes.len() + 1 {
-        return Err(PyTypeError::new_err("as many sizes as masks"));
-    }
-    let polygons = polygon::Polygons { numbers: &numbers, rings: &rings, parts: &ends };
-    let list = detached(py, || polygon::masks(polygons, &sizes, threads))?;
-    let list = list.map_err(|(index, part, problem)| {
-        PyValueError::new_err(format!("{}[{part}]: {problem}", Place { name, index }))
-    })?;
-    parts(py, list)
+    Ok((numbers, rings, ends))
 }
 
 /// Masks of (N, 4) boxes `[x, y, width, height]`. `sizes` is (N, 2), height and width.
 #[pyfunction]
 pub fn masks_from_boxes<'py>(boxes: Table<'py, f64>, sizes: Table<'py, i64>, name: &str) -> PyResult<Parts<'py>> {
     let py = boxes.py();
-    let sizes = checked_sizes(&sizes, name)?;
+    let sizes = attached(|| checked_sizes(&sizes, name))?;
     let rows = boxes.as_chunks().0;
     let list = detached(py, || polygon::boxes(rows, &sizes))?;
     let list = list.map_err(|(index, problem)| {
