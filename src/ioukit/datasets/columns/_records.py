@@ -97,7 +97,7 @@ OPTIONAL_NUMBER = Field(NUMBER.expected, NUMBER.good, NUMBER.kinds, value_in=_va
 
 
 def _crowd_of_pycocotools(record: Mapping[str, Any], name: str) -> Any:
-    """Whether a value is that of a crowd in all places of pycocotools, which use ``int()`` or its truth; else the value."""
+    """Whether a value is a crowd wherever pycocotools uses it, by its truth or as an ``int()``; else the value."""
     value = record[name]
     try:
         whole = int(value)

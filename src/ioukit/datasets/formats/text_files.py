@@ -174,7 +174,7 @@ def is_number(word: str) -> bool:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """What a JSON file holds. NaN and Infinity, which Python writes into JSON, are numbers that :func:`to_number` refuses.
+    """What a JSON file holds, also NaN and Infinity, which Python writes: :func:`to_number` refuses them.
 
     Raises:
         DatasetError: If it is not JSON, or is nested too deeply; the message has line and column.
