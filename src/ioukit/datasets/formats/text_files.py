@@ -268,6 +268,11 @@ def parse_xml(content: bytes, root: str, where: str) -> Element:
     return builder.close()
 
 
+def is_name(text: str) -> bool:
+    """Whether a text is a name: JSON can spell halves of characters, which no file of text can hold."""
+    return bool(text) and "\0" not in text and (text.isascii() or text == text.encode(errors="ignore").decode())
+
+
 def fits_a_path(named: str) -> bool:
     """Whether a file system can hold a file of this path, also with another suffix: the parts are not too long."""
     try:

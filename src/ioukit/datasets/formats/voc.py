@@ -385,6 +385,8 @@ def write_voc_detections(
     ground_truth = required(ground_truth, detections.source)
     dt = detections.known_to(ground_truth)
     stems = [os.path.splitext(name)[0] for name in image_file_names(ground_truth)]
+    if blank := next((stem for stem in stems if stem != stem.strip()), None):
+        refuse(ground_truth.source, "names of images without outer spaces", abbreviate(blank))
     names = ground_truth.categories.names
     for at, name in enumerate(names):
         is_file = name.isprintable() and name.strip() and not set(name) & set("/\\:") and fits_a_path(_RESULT + name)

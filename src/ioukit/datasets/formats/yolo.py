@@ -250,7 +250,8 @@ def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Proble
     missing = np.asarray(np.isnan(gt.images.sizes).any(axis=1)).tolist()
     by_path: dict[str, int] = {}
     by_stem: dict[str, list[int]] = {}
-    for position, name in enumerate(gt.images.names):
+    for position, given in enumerate(gt.images.names):
+        name = given or str(gt.images.labels[position].item())
         stem = os.path.splitext(name.replace("\\", "/"))[0]
         if not os.path.basename(stem) or missing[position]:
             label = gt.images.labels[position].item()
@@ -314,6 +315,8 @@ def write_yolo(
         raise ValueError(f"split must be the name of a folder, got {split!r}")
     gt = ground_truth
     names = _file_names(gt)
+    if not all(map(str.strip, gt.categories.names)):
+        refuse(gt.source, "classes with names", "a name without a letter or sign")
     chosen = _task(gt, task)
     positions = image_places(gt, gt.images)
     sizes = gt.images.sizes[positions]
@@ -341,7 +344,7 @@ def write_yolo(
         category_ids=np.array_equal(gt.categories.ids, np.arange(len(gt.categories))),
     )
     as_is = np.hstack([cut[:, :2], cut[:, 2:] - cut[:, :2]])
-    inside_image = np.isclose(as_is, gt.boxes, rtol=0, atol=1e-9 * np.tile(sizes, 2)).all(axis=1)
+    inside_image = np.asarray((np.abs(as_is - gt.boxes) <= 1e-9 * np.tile(sizes, 2)).all(axis=1))
     wanted = np.where(inside_image[:, None], gt.boxes, as_is)
     rounding = _rounding(wanted[kept], cut[kept], sizes[kept], digits, chosen, cut=True)
     return [*notes, *others, *rounding, *left_out_columns(gt, holds)]
@@ -407,7 +410,10 @@ def _file_names(gt: GroundTruth) -> list[str]:
                 f"{gt.source}: image {label!r}: expected a width and a height, which fractions need, found none; to "
                 "give them, write a table (--to csv), add the columns image_width and image_height, and convert that"
             )
-    return image_file_names(gt)
+    names = image_file_names(gt)
+    if listed := next((name for name in names if os.path.splitext(os.path.basename(name))[0] == "classes"), None):
+        refuse(gt.source, "images whose text files are not taken for a list of classes", abbreviate(listed))
+    return names
 
 
 def _cut_boxes(boxes: Floats, sizes: Floats, *, with_points: bool) -> tuple[Floats, Flags, list[str]]:

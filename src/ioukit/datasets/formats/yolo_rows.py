@@ -158,7 +158,8 @@ def read_rows(
         checks.append(("bad line", bad, lambda row: _negative(lines.text(row))))
     else:
         beyond = np.maximum(-corners, corners - 1).max(axis=1, initial=0)
-        apart = (sides <= 0).any(axis=1) | (corners[:, :2] >= 1).any(axis=1) | (corners[:, 2:] <= 0).any(axis=1)
+        beside = (corners[:, :2] >= 1) | (corners[:, 2:] <= 0)
+        apart = np.asarray((beside | (sides <= 0)).any(axis=1))
         bad = good & (apart | ((beyond > MOST_OUTSIDE) & (not clip)))
         checks.append(("box outside", bad, lambda row: _outside(lines.text(row), apart=bool(apart[row]))))
         cut = int((good & ~bad & (beyond > _ROUNDED)).sum())
