@@ -41,6 +41,31 @@ impl Nameless {
     }
 }
 
+/// JSON text with `null` in the place of each `NaN`, `Infinity` and `-Infinity` outside of strings: what a strict reader
+/// takes if the core takes the text. Where text is no JSON, neither is what comes out.
+pub fn without_constants(text: &str) -> String {
+    let (mut made, mut rest) = (String::with_capacity(text.len()), text);
+    let mut in_string = false;
+    while let Some(next) = rest.chars().next() {
+        let word = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| rest.starts_with(word));
+        let length = match word.filter(|_| !in_string) {
+            Some(word) => {
+                made.push_str("null");
+                word.len()
+            }
+            None => {
+                in_string ^= next == '"';
+                let escape = if in_string && next == '\\' { rest.chars().nth(1).map_or(0, char::len_utf8) } else { 0 };
+                let length = next.len_utf8() + escape;
+                made.push_str(&rest[..length]);
+                length
+            }
+        };
+        rest = &rest[length..];
+    }
+    made
+}
+
 /// A coordinate: often a small whole number or a quarter, so that corners meet; rarely any number within `most`.
 pub fn coordinate(data: &mut Unstructured<'_>, most: f64) -> Result<f64> {
     let byte: u8 = data.arbitrary()?;

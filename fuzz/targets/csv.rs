@@ -64,6 +64,9 @@ fn starts_as_text(text: &[u8]) -> bool {
 /// One character after the other, as RFC 4180 has it; nothing for a file with a row that is invalid.
 fn plain(text: &[u8], choice: Choice<'_>) -> Option<Vec<Row>> {
     let text = str::from_utf8(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)).ok()?;
+    if text.contains('\0') {
+        return None;
+    }
     let mut characters = text.chars().peekable();
     let (mut rows, mut line, mut is_first) = (Vec::new(), 0, true);
     while characters.peek().is_some() {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import hypothesis.extra.numpy as npst
@@ -131,6 +132,19 @@ class TestFindings:
             "class_names_alike": (("traffic_light", "Traffic Light"), True),
             "class_names_similar": (("bicyle and bicycle",), False),
         }
+
+    def test_long_names_of_classes_are_compared_in_little_memory(self) -> None:
+        names = {1: "a" * 40_000, 2: "a" * 39_999 + "b", 3: "A" * 40_000}
+        gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], categories=names)
+        tracemalloc.start()
+        try:
+            found = {one.code for one in check(gt)}
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert "class_names_alike" in found, "names that differ by case alone"
+        assert "class_names_similar" not in found
+        assert peak < 20e6, "not in the square of the length, which is 1.6e9"
 
     def test_training_images(self, data: Pair, tmp_path: Any) -> None:
         gt, _ = data

@@ -106,7 +106,8 @@ BAD_TEXT = {
     "NaN": bad_dt(dt_with(1, score=Raw("NaN")), "detections[1].score: ...NaN"),
     "Infinity": bad_gt(gt_with("annotations", 1, area=Raw("Infinity")), "annotations[1].area: ...Infinity"),
     "-Infinity": bad_dt(dt_with(0, bbox=Raw("[0, 0, 1, -Infinity]")), "detections[0].bbox: ...-Infinity"),
-    "NaN where nobody looks": bad_gt(gt_with("images", 0, note=Raw("[NaN]")), "images[0].note: ...NaN"),
+    "NaN as an id": bad_gt(gt_with("images", 0, id=Raw("NaN")), "images[0].id: expected an integer, found NaN"),
+    "NaN with a sign": bad_gt(gt_with("images", 0, note=Raw("[-NaN]")), "images[0].note: ...expected a digit"),
 }
 BAD_DOCUMENT = {
     "detections as ground truth": bad_gt(DT_TEXT, "expected an object...found an array...swapped"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import gzip
+import itertools
 import json
+import math
 import os
 import re
 from threading import Thread
@@ -19,6 +21,7 @@ from pycocotools.cocoeval import COCOeval
 
 import ioukit
 from ioukit import datasets
+from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.regions import Masks
 from support.command import run_here
 from support.paths import DATA, load, write_coco
@@ -317,3 +320,74 @@ def test_a_data_set_whose_annotations_have_scores_is_read_as_detections(tmp_path
         datasets.read_detections(tmp_path / "dt.json")
     with pytest.raises(ioukit.DatasetError, match="expected an array of detections"):
         datasets.read_detections(cats / "gts_coco_format" / "toy_example_coco.JSON")
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("where", ["bbox", "score", "area"])
+def test_a_number_that_is_not_finite_is_treated_as_in_python_records(value: str, where: str, tmp_path: Path) -> None:
+    """Python's `json` writes such numbers, and they are in the results of a training that diverged."""
+    truth, results = copy.deepcopy(TRUTH), copy.deepcopy(RESULTS)
+    record = truth["annotations"][3] if where == "area" else results[3]
+    record[where] = [1.0, 2.0, float(value), 4.0] if where == "bbox" else float(value)
+    files = write_coco(tmp_path, truth, results)
+    assert value in (files[0] if where == "area" else files[1]).read_text()
+    for source in (files, (truth, results)):
+        gt, dt = ioukit.read_coco(*source, on_invalid="drop")
+        assert (gt.dropped, dt.dropped) == ((1, 0) if where == "area" else (0, 1))
+        assert (len(gt), len(dt)) == (len(TRUTH["annotations"]) - gt.dropped, len(RESULTS) - dt.dropped)
+        for policy in ("error", "pycocotools"):
+            with pytest.raises(ioukit.DatasetError, match=rf"\[3\]\.{where}: expected .* found .*(nan|NaN|inf|Inf)"):
+                ioukit.read_coco(*source, on_invalid=policy)
+    command = run_here("eval", *files, "--on-invalid", "drop")
+    assert command.code == 0
+    assert "1 " in command.err
+
+
+def test_a_number_that_is_not_finite_does_not_matter_where_nobody_looks(tmp_path: Path) -> None:
+    marked = copy.deepcopy(TRUTH)
+    marked["info"] = {"loss": math.nan, "range": [-math.inf, math.inf]}
+    for annotation in marked["annotations"]:
+        annotation["confidence"] = math.nan
+    files = write_coco(tmp_path, marked, RESULTS)
+    assert ioukit.evaluate(*ioukit.read_coco(*files)).summary == ioukit.evaluate(TRUTH, RESULTS).summary
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_pycocotools_takes_many_values_for_a_crowd(*, in_file: bool, tmp_path: Path) -> None:
+    marked = copy.deepcopy(TRUTH)
+    for annotation, value in zip(marked["annotations"][::3], itertools.cycle((2, "1", " 7 ", 2.5, 255, True, 1.0, 0))):
+        annotation["iscrowd"] = value
+    files = write_coco(tmp_path, marked, RESULTS)
+    theirs = pycocotools_coco.COCO(str(files[0]))
+    evaluation = COCOeval(theirs, theirs.loadRes(str(files[1])), "bbox")
+    evaluation.evaluate()
+    evaluation.accumulate()
+    evaluation.summarize()
+    ours = ioukit.read_coco(*(files if in_file else (marked, RESULTS)), on_invalid="pycocotools")
+    assert list(ioukit.evaluate(*ours).summary.values()) == evaluation.stats.tolist()
+
+
+@pytest.mark.parametrize("value", [256, -1, "0", 0.5, "yes", "", None, [], math.nan])
+def test_what_is_a_crowd_in_one_place_of_pycocotools_alone_is_refused(value: Any, tmp_path: Path) -> None:
+    marked = copy.deepcopy(TRUTH)
+    marked["annotations"][2]["iscrowd"] = value
+    for source in (marked, write_coco(tmp_path, marked, [])[0]):
+        with pytest.raises(ioukit.DatasetError, match=r"annotations\[2\]\.iscrowd: expected 0 or 1"):
+            ioukit.GroundTruth.from_coco(source, on_invalid="pycocotools")
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_the_last_of_repeated_keys_counts_as_in_python(*, in_file: bool, tmp_path: Path) -> None:
+    twice = json.dumps(TRUTH).replace('"iscrowd": 0', '"iscrowd": 1, "iscrowd": 0')
+    twice = '{"annotations": [], ' + twice[1:]
+    gt = ioukit.GroundTruth.from_coco(write_coco(tmp_path, twice, [])[0] if in_file else json.loads(twice))
+    assert_same_rows(gt, ioukit.GroundTruth.from_coco(TRUTH))
+
+
+def test_keypoints_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    points = [{**RESULTS[0], "keypoints": [1.0, 2.0, 2.0, value, 4.0, 2.0]} for value in (3.0, math.nan)]
+    for source in (points, write_coco(tmp_path, TRUTH, points)[1]):
+        with pytest.raises(ioukit.DatasetError, match=r"detections\[1\]\.keypoints: expected numbers"):
+            decode_keypoints(
+                ioukit.Detections.from_coco(source).regions["keypoints"], source="dt.json", array="detections"
+            )

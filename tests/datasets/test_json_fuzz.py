@@ -97,7 +97,7 @@ strings = st.one_of(
 )
 Value = Any  # a text, a list of values, or a dict-like list of (key, value) under the mark OBJECT
 anything: st.SearchStrategy[Value] = st.recursive(
-    st.one_of(numbers, strings, st.sampled_from(["true", "false", "null"])),
+    st.one_of(numbers, strings, st.sampled_from(["true", "false", "null", "NaN", "Infinity", "-Infinity"])),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.lists(st.tuples(st.sampled_from(["id", "bbox", "score", "é", ""]), inner), max_size=3).map(tuple),

@@ -117,7 +117,7 @@ def test_text_is_utf8(tmp_path: Path) -> None:
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
 )
@@ -134,8 +134,7 @@ def test_json_is_that_of_python(value: Any) -> None:
         ('{\n "a": [1,\n 2', r"line 3, column 3: expected JSON, found something else"),
         ("", "line 1, column 1: expected JSON"),
         ("[1] [2]", "line 1, column 5: expected JSON, found something else: Extra data"),
-        ("[NaN]", "expected JSON, found something else: NaN is no number of JSON"),
-        ("[-Infinity]", "-Infinity is no number of JSON"),
+        ("[nan]", "line 1, column 2: expected JSON"),
         ("[" * DEEP + "]" * DEEP, "expected JSON, found lists or objects that are nested too deeply"),
         ('{"a":' * DEEP + "1" + "}" * DEEP, "nested too deeply"),
         ("[" + "9" * 5000 + "]", "expected JSON, found something else"),
@@ -153,7 +152,6 @@ def test_a_line_of_json_has_columns() -> None:
     for content, message in (
         (b'{"a": }', "a: line 3, column 7: expected JSON, found something else: Expecting value"),
         (b'{"a": "\xff"}', "a: line 3, column 8: expected text in UTF-8, found the byte 0xff"),
-        (b"[NaN]", "a: line 3: expected JSON, found something else: NaN is no number of JSON"),
         (b"[" * DEEP, "a: line 3: expected JSON, found lists or objects that are nested too deeply"),
     ):
         assert refused(parse_json_line, content, "a: line 3") == message

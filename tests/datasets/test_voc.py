@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from ioukit import DatasetError, Detections, GroundTruth, evaluate
 from ioukit.datasets import find_format, read, read_detections, read_voc, write
 from ioukit.datasets.formats.left_out import Holds
-from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.evaluation.protocols import PROTOCOLS, VOC2007
 from support.command import run_here
 from support.data_sets import assert_came_back, assert_detections_came_back, detections_of, ground_truths
 from support.malformed import assert_links_out_are_refused, read_damaged
@@ -298,6 +299,47 @@ def test_bad_results_are_named(tmp_path: Path, line: str, message: str) -> None:
         read_detections(found, ground_truth=gt)
     with pytest.raises(DatasetError, match=r"expected files named comp4_det_test_<class>\.txt, found none"):
         read_detections(tmp_path, "voc", ground_truth=gt)
+
+
+@pytest.mark.parametrize("corners", ["as_is", "pixels"])
+def test_few_results_that_end_before_they_begin_are_false_positives(corners: str, tmp_path: Path) -> None:
+    """As in `voc_eval`, whose intersection with such a box is empty. A darknet network gave three of 87,765."""
+    gt = GroundTruth.from_arrays(
+        image_ids=[f"i{image}" for image in range(199)],
+        category_ids=[1] * 199,
+        boxes=[[9, 9, 20, 30]] * 199,
+        categories={1: "cat"},
+    )
+    good = [f"i{image} {0.9 - image / 1000:.3f} 10 10 29 39\n" for image in range(0, 199, 2)]
+
+    def results(*others: str, policy: str = "error") -> Detections:
+        (tmp_path / "comp4_det_test_cat.txt").write_text("".join([*good[:50], *others, *good[50:]]))
+        return read_detections(tmp_path, ground_truth=gt, corners=corners, on_invalid=policy)
+
+    for inverted in ("i1 0.88 10 39 29 10\n", "i1 0.88 10 39 29 37.9\n", "i1 0.88 29 10 10 39\n"):
+        for policy in ("error", "drop"):
+            dt = results(inverted, policy=policy)
+            assert (len(dt), dt.dropped) == (len(good) + 1, 0)
+            assert dt.boxes[50, 2:].min() == 0
+            assert dt.notes[0].endswith(": 1 x box that ends before it begins: kept without an area, a false positive")
+        elsewhere = results("i1 0.88 300 300 310 310\n")
+        found = evaluate(gt, dt, VOC2007).summary
+        assert found == evaluate(gt, elsewhere, VOC2007).summary
+        assert found["mAP"] < evaluate(gt, results(), VOC2007).summary["mAP"]
+        with pytest.raises(
+            DatasetError, match=r"line 51, [xy]max: expected at least [xy]min, found 39 and|found 29 and"
+        ):
+            results(inverted, inverted)
+        assert results(inverted, inverted, policy="drop").dropped == 2
+
+
+@pytest.mark.parametrize("name", ["a:b", "a/b", "a\\b", "x" * 300])
+def test_results_of_a_class_that_cannot_name_a_file_are_not_written(name: str, tmp_path: Path) -> None:
+    gt = GroundTruth.from_arrays(image_ids=["i"], category_ids=[1], boxes=[[1, 2, 3, 4]], categories={1: name})
+    dt = Detections.from_arrays(image_ids=["i"], category_ids=[1], boxes=[[1, 2, 3, 4]], scores=[0.5])
+    with pytest.raises(DatasetError, match=f"class '{re.escape(name[:50]).replace(chr(92) * 2, chr(92) * 4)}"):
+        write(dt, tmp_path / "out", "voc", ground_truth=gt)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["ImageSets", "ImageSets/Main", "ImageSets/Main/val.txt"])

@@ -115,8 +115,9 @@ BAD_LINES = {
     "2 0.5 0.5 0.1 0.1": "class 2 is not one of 0 to 1",
     "0.5 0.5 0.5 0.1 0.1": "class 0.5 is not one of 0 to 1",
     "-1 0.5 0.5 0.1 0.1": "class -1 is not one of 0 to 1",
-    "0 0.9 0.5 0.4 0.1": r"box \['0.9', '0.5', '0.4', '0.1'\] has no area or reaches out of the image",
-    "0 0.5 0.5 0 0.1": "has no area",
+    "0 0.9 0.5 0.4 0.1": r"box \['0.9', '0.5', '0.4', '0.1'\] reaches out of the image by more than 1 % of it \(clip=",
+    "0 0.5 0.5 0 0.1": "has no area in the image",
+    "0 1.004 0.5 0.006 0.1": "has no area in the image",
 }
 
 
@@ -132,6 +133,41 @@ def test_bad_lines_are_refused_or_dropped(folder: Path, line: str) -> None:
     assert "data.yaml: left out 1 x " in gt.notes[0]
     with pytest.raises(ValueError, match="unknown on_invalid 'skip'"):
         read(folder / "data.yaml", on_invalid="skip")
+
+
+@pytest.mark.parametrize(
+    ("line", "box"),
+    [
+        ("1 0.95 0.5 0.1025 0.5", [35.95, 5, 4.05, 10]),
+        ("1 0.9505 0.5 0.1 0.5", [36.02, 5, 3.98, 10]),
+        ("1 0.5 0.5 1.01 1.018", [0, 0, 40, 20]),
+        ("1 0.005 0.99 0.028 0.02", [0, 19.6, 0.76, 0.4]),
+    ],
+)
+def test_boxes_that_reach_out_by_less_than_a_hundredth_are_cut_and_counted(
+    folder: Path, line: str, box: list[float]
+) -> None:
+    before = read(folder)
+    label = folder / "labels" / "val" / "a.txt"
+    label.write_text(f"{line}\n{LABELS['a']}")
+    for policy in ("error", "drop"):
+        gt = read(folder, on_invalid=policy)
+        assert (len(gt), gt.dropped, gt.boxes[0].tolist()) == (len(before) + 1, 0, box)
+        assert gt.notes == (f"{folder}: 1 x box that reaches out of its image: cut at the edges",)
+
+
+def test_clip_cuts_all_that_reach_out(folder: Path) -> None:
+    label = folder / "labels" / "val" / "a.txt"
+    label.write_text("1 0.9 0.5 0.4 0.5\n1 0.5 -3 9 7\n")
+    gt = read(folder, clip=True)
+    assert gt.boxes[:2].tolist() == [[28, 5, 12, 10], [0, 0, 40, 10]]
+    assert gt.notes == (f"{folder}: 2 x box that reaches out of its image: cut at the edges",)
+    command = run_here("inspect", folder, "--option", "clip=true")
+    assert command.code == 0
+    label.write_text("1 1.6 0.5 0.4 0.5\n1 0.9 0.5 0.4 0.5\n")
+    with pytest.raises(DatasetError, match=r"a\.txt: line 1: box \['1\.6', .* has no area in the image"):
+        read(folder, clip=True)
+    assert len(read(folder, clip=True, on_invalid="drop")) == 2
 
 
 def test_bad_files_are_refused_or_dropped(folder: Path) -> None:

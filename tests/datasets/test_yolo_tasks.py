@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from ioukit import DatasetError, Detections, GroundTruth
-from ioukit.datasets import find_format, read, read_detections, write
+from ioukit.datasets import find_format, read, read_coco, read_detections, write
 from ioukit.evaluation import evaluate
 from support.command import run_here
 
@@ -195,7 +195,7 @@ def test_polygons_and_boxes_around_them(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"line 1: expected class cx cy w h, got '0 .1 .2 .5 .2 .5 .6 .7'"):
         read(labels)
     (labels / "a.txt").write_text("0 .1 .2 .5 .2 .5 1.6\n")
-    with pytest.raises(DatasetError, match=r"a\.txt: line 1: box .* has no area or reaches out"):
+    with pytest.raises(DatasetError, match=r"a\.txt: line 1: box .* reaches out of the image by more"):
         read(labels)
 
 
@@ -347,6 +347,53 @@ def test_boxes_come_back_to_the_last_digits(
     again = read_detections(folder / "found", "yolo", ground_truth=gt)
     assert_allclose(again.boxes, dt.boxes, rtol=0, atol=4e-16 * max(width, height) * 4)
     assert (again.scores.tolist(), again.image_ids.tolist()) == (dt.scores.tolist(), dt.image_ids.tolist())
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 7), st.integers(1, 9000), st.integers(1, 9000), st.integers(0, 2**32))
+def test_pixels_of_few_digits_come_back_exactly(
+    tmp_path_factory: pytest.TempPathFactory, digits: int, width: int, height: int, seed: int
+) -> None:
+    """All other formats have few digits, COCO two. A product that is off by its last bit moves AP."""
+    random, size = np.random.default_rng(seed), np.array([width, height], np.float64)
+    first, second = (random.uniform(0, size, (500, 2)).round(digits) for _ in range(2))
+    boxes = np.hstack([np.minimum(first, second), np.abs(second - first).round(digits)])
+    boxes = boxes[(boxes[:, 2:] > 0).all(axis=1) & (boxes[:, :2] + boxes[:, 2:] <= size).all(axis=1)]
+    gt = GroundTruth.from_arrays(
+        image_ids=["a.jpg"] * len(boxes),
+        category_ids=[0] * len(boxes),
+        boxes=boxes,
+        images=["a.jpg"],
+        sizes=[size],
+        names=["a.jpg"],
+        categories={0: "cat"},
+    )
+    dt = Detections.from_arrays(
+        image_ids=["a.jpg"] * len(boxes), category_ids=[0] * len(boxes), boxes=boxes, scores=random.random(len(boxes))
+    )
+    folder = tmp_path_factory.mktemp("written")
+    assert write(gt, folder / "gt", "yolo") == ()
+    assert read(folder / "gt").boxes.tolist() == boxes.tolist()
+    assert write(dt, folder / "dt", "yolo", ground_truth=gt) == ()
+    assert read_detections(folder / "dt", "yolo", ground_truth=gt).boxes.tolist() == boxes.tolist()
+
+
+def test_average_precision_is_that_of_the_file_that_was_converted(tmp_path: Path) -> None:
+    """YOLO's files have neither areas nor crowds, so these are left out before, too."""
+    gt, dt = read_coco(*sorted((DATA / "coco_val2014_100").glob("instances_val2014_*.json")))
+    plain = GroundTruth.from_arrays(
+        image_ids=gt.image_ids,
+        category_ids=gt.category_ids,
+        boxes=gt.boxes,
+        images=gt.images,
+        categories=gt.categories,
+    )
+    notes = write(plain, tmp_path / "gt", "yolo")
+    assert not any("digits" in note or "reach" in note for note in notes)
+    back = read(tmp_path / "gt")
+    write(dt, tmp_path / "dt", "yolo", ground_truth=plain)
+    found = read_detections(tmp_path / "dt", "yolo", ground_truth=back)
+    assert evaluate(back, found).summary == evaluate(plain, dt).summary
 
 
 def test_regions_come_back(tmp_path: Path) -> None:

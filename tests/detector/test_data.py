@@ -82,8 +82,8 @@ class TestData:
             ("9 0.5 0.5 0.1 0.1", "label out of range", "class 9 is not one of 0 to 6"),
             ("0 0.5 0.5 0.1", "bad line", "expected class cx cy w h"),
             ("0 0.5 nan 0.1 0.1", "bad line", "expected a finite number, found"),
-            ("0 0.9 0.5 0.4 0.1", "box outside", "has no area or reaches out of the image"),
-            ("0 0.5 0.5 0 0.1", "box outside", "has no area or reaches out of the image"),
+            ("0 0.9 0.5 0.4 0.1", "box outside", "reaches out of the image by more than 1 % of it"),
+            ("0 0.5 0.5 0 0.1", "box outside", "has no area in the image"),
         ],
     )
     def test_bad_lines(self, line: str, kind: str, message: str, folder: Path, tmp_path: Path) -> None:

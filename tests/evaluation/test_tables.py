@@ -466,3 +466,14 @@ def test_the_page_lists_the_columns_of_the_register(monkeypatch: pytest.MonkeyPa
         ]
         assert [one[2].endswith("or missing") for one in listed] == [one.optional for one in table.columns]
         assert table.rows in sections[name]
+
+
+def test_a_long_name_of_a_class_is_cut_in_files(tmp_path: Path) -> None:
+    """It would be in every row: a name of a megabyte made tables of gigabytes."""
+    name = "x" * 1_000_000
+    gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], categories={1: name})
+    dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[0.5])
+    files = write_tables(evaluate(gt, dt), tmp_path / "tables")
+    assert sum(file.stat().st_size for file in files) < 20e6
+    rows = list(csv.DictReader((tmp_path / "tables" / "per_class.csv").read_text().splitlines()))
+    assert [row["category"] for row in rows] == ["x" * 197 + "..."]

@@ -58,7 +58,7 @@ pub(super) fn integer(cursor: &mut Cursor<'_>) -> Result2<i64> {
     Ok(match cursor.scalar()? {
         Scalar::Number { integer: Some(value), .. } => Slot::Is(value),
         Scalar::Number { value, .. } if value.fract() == 0.0 && value.abs() < MAX_COORDINATE => Slot::Is(value as i64),
-        Scalar::Number { value, .. } if value.abs() >= MAX_COORDINATE => {
+        Scalar::Number { value, .. } if value.is_finite() && value.abs() >= MAX_COORDINATE => {
             Slot::Wrong("an integer beyond 64 bits".into())
         }
         other => Slot::Wrong(describe(&other)),
@@ -82,6 +82,26 @@ pub(super) fn flag(cursor: &mut Cursor<'_>) -> Result2<bool> {
         Scalar::Number { integer: Some(value @ (0 | 1)), .. } => Slot::Is(value == 1),
         Scalar::Number { value, .. } if value == 0.0 || value == 1.0 => Slot::Is(value == 1.0),
         other => Slot::Wrong(describe(&other)),
+    })
+}
+
+/// `iscrowd` as pycocotools takes it: a value whose `int()` is a byte. It uses both that and the value's truth, so a value
+/// of which the two differ, such as `0.5` or `"0"`, is ignored without being a crowd; that is refused.
+pub(super) fn crowd_of_pycocotools(cursor: &mut Cursor<'_>) -> Result2<bool> {
+    let scalar = cursor.scalar()?;
+    let (is_true, whole) = match scalar {
+        Scalar::Bool(value) => (value, Some(f64::from(u8::from(value)))),
+        Scalar::Number { value, .. } => (value != 0.0, Some(value.trunc())),
+        Scalar::Text(text) => {
+            let text = text.decode();
+            let whole = str::from_utf8(&text).ok().and_then(|text| text.trim().parse::<u8>().ok());
+            (!text.is_empty(), whole.map(f64::from))
+        }
+        Scalar::Null | Scalar::Nested(_) => (false, None),
+    };
+    Ok(match whole {
+        Some(whole) if (0.0..256.0).contains(&whole) && is_true == (whole > 0.0) => Slot::Is(is_true),
+        _ => Slot::Wrong(describe(&scalar)),
     })
 }
 
@@ -184,5 +204,11 @@ fn describe(value: &Scalar<'_>) -> String {
 }
 
 fn describe_number(value: f64) -> String {
-    if value.is_finite() { format!("the number {value:?}") } else { "a number beyond the largest double".into() }
+    if value.is_finite() {
+        format!("the number {value:?}")
+    } else if value.is_nan() {
+        "NaN".into()
+    } else {
+        format!("{}Infinity, a number beyond the largest double", if value < 0.0 { "-" } else { "" })
+    }
 }

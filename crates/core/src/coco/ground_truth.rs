@@ -6,7 +6,7 @@
 
 use std::any::Any;
 
-use super::fields::{self, Slot, box_problem, flag, four, integers, text};
+use super::fields::{self, Slot, box_problem, crowd_of_pycocotools, flag, four, integers, text};
 use super::lists::IdLists;
 use super::mistaken;
 use super::spans::Spans;
@@ -272,6 +272,7 @@ impl Table for Annotations {
 
     fn take(&mut self, members: Members<'_, '_>, reading: Reading) -> Result<Result<(), Lack>, Box<SyntaxError>> {
         let lvis = reading.dialect == Dialect::Lvis;
+        let as_pycocotools = reading.on_invalid == OnInvalid::Pycocotools && !lvis;
         let (mut id, mut image_id, mut category_id) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut values, mut area, mut crowd) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut segmentation, mut keypoints, mut num_keypoints) = ([0, 0], [0, 0], Slot::Missing);
@@ -283,6 +284,7 @@ impl Table for Annotations {
                 b"category_id" => category_id = integer(cursor)?,
                 b"bbox" => values = four(cursor)?,
                 b"area" => area = real(cursor)?,
+                b"iscrowd" if as_pycocotools => crowd = crowd_of_pycocotools(cursor)?,
                 b"iscrowd" => crowd = flag(cursor)?,
                 b"ignore" if lvis => ignore = flag(cursor)?,
                 b"segmentation" => segmentation = cursor.span()?,

@@ -79,7 +79,7 @@ pub fn read_keypoints(
     Ok((values, points))
 }
 
-/// Appends the elements of an array; false if the value is no array of numbers.
+/// Appends the elements of an array; false if the value is no array of finite numbers.
 fn numbers(text: &[u8], out: &mut Vec<f64>) -> Result<bool, Box<SyntaxError>> {
     let mut cursor = Cursor::new(text, 0, 0);
     if cursor.peek() != Some(b'[') {
@@ -91,8 +91,8 @@ fn numbers(text: &[u8], out: &mut Vec<f64>) -> Result<bool, Box<SyntaxError>> {
     }
     while more {
         match cursor.try_number()? {
-            Some(value) => out.push(value),
-            None => return Ok(false),
+            Some(value) if value.is_finite() => out.push(value),
+            _ => return Ok(false),
         }
         more = cursor.more(b']')?;
     }
@@ -109,7 +109,7 @@ mod tests {
         let mut out = Vec::new();
         assert!(numbers(b"[1, 2.5, -3e1]", &mut out).unwrap());
         assert_eq!(out, [1.0, 2.5, -30.0]);
-        for text in ["null", "{}", "[1, null, 2]", "[[1, 2, 2]]", "\"no\""] {
+        for text in ["null", "{}", "[1, null, 2]", "[[1, 2, 2]]", "\"no\"", "[1, NaN, 2]", "[1, 1e999, 2]"] {
             assert!(!numbers(text.as_bytes(), &mut out).unwrap(), "{text}");
         }
         assert!(numbers(b"[1, 2", &mut out).is_err());

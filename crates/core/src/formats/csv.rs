@@ -322,15 +322,22 @@ struct Piece {
 
 impl Piece {
     fn take(&mut self, text: &[u8], choice: Choice<'_>) -> Result<(), Problem> {
-        let Err(error) = str::from_utf8(text) else { return self.take_rows(text, choice) };
-        let valid = &text[..error.valid_up_to()];
+        let of_utf8 = str::from_utf8(text).map_or_else(|error| error.valid_up_to(), |_| text.len());
+        // No tool writes a zero byte into a field; a file with one is damaged.
+        let zero = if text.contains(&0) { text.iter().position(|&byte| byte == 0) } else { None };
+        let (end, found) = match zero {
+            Some(at) if at < of_utf8 => (at, "a zero byte"),
+            _ if of_utf8 < text.len() => (of_utf8, "bytes that are not UTF-8"),
+            _ => return self.take_rows(text, choice),
+        };
+        let valid = &text[..end];
         let start = valid.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
         // The first line with a problem is named, whatever the pieces. With quotes, which a file has in one piece alone,
         // the field with these bytes may begin in an earlier line.
         if !valid.contains(&b'"') {
             self.take_rows(&text[..start], choice)?;
         }
-        Err(problem(1 + lines_in(&text[..start]), "CSV in UTF-8", "bytes that are not UTF-8"))
+        Err(problem(1 + lines_in(&text[..start]), "CSV in UTF-8", found))
     }
 
     fn take_rows(&mut self, text: &[u8], choice: Choice<'_>) -> Result<(), Problem> {

@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 960;
 pub enum Scalar<'a> {
     /// A number.
     Number {
-        /// The nearest double; infinite beyond the largest.
+        /// The nearest double; infinite beyond the largest. Also the `NaN` and `Infinity` that Python's `json` writes.
         value: f64,
         /// The exact value, if it was written as an integer and fits 64 bits.
         integer: Option<i64>,
@@ -256,11 +256,7 @@ impl<'a> Cursor<'a> {
         self.digits(&mut mantissa);
         let mut count = self.at - start;
         if count == 0 {
-            return if negative && self.byte() == Some(b'I') {
-                self.not_json("-Infinity")
-            } else {
-                self.expected("a digit")
-            };
+            return self.not_finite(negative);
         }
         if count > 1 && self.text[start] == b'0' {
             self.at = start;
@@ -335,16 +331,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Takes `NaN` or `Infinity`, which Python's `json` writes; the cursor is behind the minus sign, if there is one.
     #[cold]
-    fn not_json<T>(&self, word: &'static str) -> Result<T> {
-        let rest = &self.text[self.at - usize::from(word.starts_with('-'))..];
-        if rest.starts_with(word.as_bytes()) {
-            self.error(format!("{word} is not JSON, and not a number to compute with"))
-        } else if word.as_bytes().starts_with(rest) {
-            self.end()
-        } else {
-            self.expected("a value")
-        }
+    fn not_finite(&mut self, negative: bool) -> Result<Decimal> {
+        let nan = match self.byte() {
+            Some(b'N') if !negative => true,
+            Some(b'I') => false,
+            _ => return self.expected("a digit"),
+        };
+        self.literal(if nan { "NaN" } else { "Infinity" })?;
+        // The standard library reads both words, as it does long numbers.
+        Ok(Decimal { negative, mantissa: 0, exponent: 0, long: true, integer: false })
     }
 
     /// The error, or the way into the literal, for a value that starts with `byte`.
@@ -353,8 +350,6 @@ impl<'a> Cursor<'a> {
             Some(b't') => self.literal("true").map(|()| Scalar::Bool(true)),
             Some(b'f') => self.literal("false").map(|()| Scalar::Bool(false)),
             Some(b'n') => self.literal("null").map(|()| Scalar::Null),
-            Some(b'N') => self.not_json("NaN"),
-            Some(b'I') => self.not_json("Infinity"),
             _ => self.expected("a value"),
         }
     }
@@ -363,7 +358,7 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub fn scalar(&mut self) -> Result<Scalar<'a>> {
         match self.peek() {
-            Some(b'-' | b'0'..=b'9') => {
+            Some(b'-' | b'0'..=b'9' | b'N' | b'I') => {
                 let start = self.at;
                 let number = self.number()?;
                 let value = number.to_f64(&self.text[start..self.at]);
@@ -381,7 +376,7 @@ impl<'a> Cursor<'a> {
     /// Takes a number that is an element of an array of numbers: its value, or `None` and nothing taken.
     #[inline(always)]
     pub fn try_number(&mut self) -> Result<Option<f64>> {
-        let Some(b'-' | b'0'..=b'9') = self.peek() else { return Ok(None) };
+        let Some(b'-' | b'0'..=b'9' | b'N' | b'I') = self.peek() else { return Ok(None) };
         let start = self.at;
         let number = self.number()?;
         Ok(Some(number.to_f64(&self.text[start..self.at])))
@@ -419,7 +414,7 @@ impl<'a> Cursor<'a> {
         let mut open = Nesting::default();
         loop {
             match self.peek() {
-                Some(b'-' | b'0'..=b'9') => {
+                Some(b'-' | b'0'..=b'9' | b'N' | b'I') => {
                     if open.innermost() == Some(false) {
                         self.at = plain_numbers::skip(self.text, self.at);
                     }

@@ -1,7 +1,7 @@
 //! Strict JSON (RFC 8259) read in place: no document, no objects, one pass.
 //!
-//! It takes what Python's `json` takes and refuses what that refuses, and the `NaN` and `Infinity` that it takes beside
-//! the standard as well. `cursor` walks over one piece of text, `text` and `number` make values of it, `plain_numbers`
+//! It takes what Python's `json` takes, `NaN` and `Infinity` too, which that writes beside the standard, and refuses what
+//! that refuses. Whoever asks for a number says whether it must be finite. `cursor` walks over one piece of text, `text` and `number` make values of it, `plain_numbers`
 //! takes lists at once, `stream` feeds the cursor from a `source`, a file that need not be in memory, by all threads.
 
 mod cursor;

@@ -72,7 +72,7 @@ pub(crate) fn plain(word: &[u8]) -> Option<f64> {
 #[cold]
 fn slow(text: &[u8]) -> f64 {
     let text = str::from_utf8(text).expect("a checked number is ASCII");
-    text.parse().expect("the grammar of JSON numbers is part of Rust's")
+    text.parse().expect("the grammar of JSON numbers is part of Rust's, and so are NaN and Infinity")
 }
 
 /// Powers of ten that a double holds exactly.

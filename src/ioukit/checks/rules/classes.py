@@ -41,6 +41,8 @@ CERTAIN = 1e-2
 TOUCHES = 0.1  # the IoU of a detection that is about an object, if only roughly
 LEAST_MISSED = 0.2  # share of missed objects that is assumed at least: good detectors miss some classes more often
 FEWEST_SILENT = 3  # classes without detections that may be counted together
+# Longer names are not compared letter by letter, which takes memory in the square of the length; no class has one.
+LONGEST_NAME = 100
 TIMES_EXPECTED = 2.0  # so many times more silent classes than chance explains, with its standard deviation
 
 
@@ -249,7 +251,7 @@ def _alike(categories: Categories) -> list[tuple[int, int, bool]]:
     # One letter more, less, other or exchanged: names that agree after one letter is deleted.
     shortened: dict[str, int] = {}
     for plain, place in first_of.items():
-        if len(plain) < 6 or re.search(r"\d", plain):
+        if not 6 <= len(plain) <= LONGEST_NAME or re.search(r"\d", plain):
             continue
         forms = {plain, *(plain[:at] + plain[at + 1 :] for at in range(len(plain)))}
         others = {shortened[form] for form in forms if form in shortened}

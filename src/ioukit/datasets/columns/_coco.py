@@ -15,7 +15,7 @@ from ioukit._checks import check_threads
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid, existing_file, integers
 from ioukit.datasets.columns._records import (
     BOX_OR_OTHER,
-    FLAG,
+    CROWD_OF_PYCOCOTOOLS,
     FOUR,
     INTEGER,
     NUMBER,
@@ -264,7 +264,7 @@ def _ground_truth_records(
     images, image_records = _image_records(source["images"], name, on_invalid, dialect)
     categories, dropped_categories = _category_records(source["categories"], name, on_invalid, dialect, records)
     # pycocotools looks up both when it evaluates, and raises an error if they are missing.
-    area, crowd = (NUMBER, FLAG) if on_invalid == "pycocotools" else (OPTIONAL_NUMBER, OPTIONAL_FLAG)
+    area, crowd = (NUMBER, CROWD_OF_PYCOCOTOOLS) if on_invalid == "pycocotools" else (OPTIONAL_NUMBER, OPTIONAL_FLAG)
     fields = {"id": INTEGER, "image_id": INTEGER, "category_id": INTEGER, "bbox": FOUR, "area": area, "iscrowd": crowd}
     if dialect == "lvis":
         fields |= {"iscrowd": OPTIONAL_FLAG, "ignore": OPTIONAL_FLAG}

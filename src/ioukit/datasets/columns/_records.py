@@ -96,6 +96,21 @@ OPTIONAL_FLAG = Field(FLAG.expected, FLAG.good, FLAG.kinds, all_good=FLAG.all_go
 OPTIONAL_NUMBER = Field(NUMBER.expected, NUMBER.good, NUMBER.kinds, value_in=_value_or_zero)
 
 
+def _crowd_of_pycocotools(record: Mapping[str, Any], name: str) -> Any:
+    """Whether a value is a crowd wherever pycocotools uses it, by its truth or as an ``int()``; else the value."""
+    value = record[name]
+    try:
+        whole = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return value
+    return whole > 0 if 0 <= whole < 256 and bool(value) == bool(whole) else value
+
+
+CROWD_OF_PYCOCOTOOLS = Field(
+    FLAG.expected, FLAG.good, FLAG.kinds, all_good=FLAG.all_good, value_in=_crowd_of_pycocotools
+)
+
+
 def check_lists(
     records: Sequence[Any], names: Sequence[str], *, source: str, array: str, on_invalid: OnInvalid
 ) -> list[Any]:

@@ -154,15 +154,18 @@ class GroundTruth(Columns):
                 ``annotations``. An annotation needs ``id``, ``image_id``, ``category_id`` and ``bbox`` as
                 ``[x, y, width, height]``. Without ``area``, its area is that of its mask, or of its box if it has no
                 ``segmentation``; ``iscrowd`` is 0 if it is missing. :attr:`notes` say how many lack them. Other keys
-                are ignored.
+                are ignored. Of a key that an object has several times, the last one counts, as in Python.
             on_invalid: ``"error"`` refuses a data set with an invalid record. Invalid are a repeated id, an image or
                 category that is not listed, a missing key, a value of the wrong kind, a number that is not finite, a
                 negative width, height or area, and a coordinate beyond 2**53. ``"drop"`` leaves such records out and
                 counts them; of several records with one id, the first stays. ``"pycocotools"`` gives the numbers of
                 pycocotools, its defects included, and an error where pycocotools raises one: ``area`` and ``iscrowd``
-                may not be missing; an object with id 0 never matches (it gets the flag ``void``); of several
-                annotations with one id, the last replaces the others (if images or categories are selected, another
-                one may count); annotations of images or categories that are not listed are left out.
+                may not be missing; an ``iscrowd`` of 2 or ``"1"`` is a crowd; an object with id 0 never matches (it
+                gets the flag ``void``); of several annotations with one id, the last replaces the others (if images or
+                categories are selected, another one may count); annotations of images or categories that are not
+                listed are left out. It refuses three things that pycocotools computes with: numbers that are not
+                finite, ids with a fraction, and an ``iscrowd`` that is a crowd in one place of pycocotools and none in
+                another (0.5, ``"0"``).
             threads: How many threads read a file; all cores if ``None``.
             dialect: ``"lvis"`` reads the records as :func:`ioukit.datasets.read_lvis` does.
             attributes: Whether the members ``attributes`` of images and annotations, as in CVAT's files, and further

@@ -65,8 +65,9 @@ def _of_records(column: Sequence[Any], source: str, array: str, points: int | No
             numbers: npt.NDArray[np.float64] = np.array(value, np.float64)
         except (TypeError, ValueError):
             numbers = np.zeros((0, 0))
-        if numbers.shape != (3 * points,):
-            found = f"{numbers.size} numbers instead of {3 * points}" if numbers.ndim == 1 else "another value"
+        if numbers.shape != (3 * points,) or not np.isfinite(numbers).all():
+            other = numbers.shape != (3 * points,) and numbers.ndim == 1
+            found = f"{numbers.size} numbers instead of {3 * points}" if other else "another value"
             raise DatasetError(f"{source}: {array}[{row}].keypoints: expected {_EXPECTED}, found {found}")
         values[row] = numbers.reshape(points, 3)
     return values

@@ -20,7 +20,7 @@ from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import to_size
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import abbreviate, member, numbers, parse_json_line, refuse, to_number
+from ioukit.datasets.formats.text_files import abbreviate, is_name, member, numbers, parse_json_line, refuse, to_number
 from ioukit.datasets.formats.written_names import image_stems
 from ioukit.datasets.formats.written_rows import plain, rows_of_images
 
@@ -245,7 +245,7 @@ def _lines(source: str, key: str, problems: Problems) -> Iterator[_Line]:
 def _line(where: str, content: bytes, key: str) -> _Line:
     record = parse_json_line(content, where)
     image, boxes = member(record, "ID", str, f"{where}: record"), member(record, key, list, f"{where}: record")
-    if not image or "\0" in image or image != image.encode(errors="ignore").decode():
+    if not is_name(image):
         refuse(f"{where}: record.ID", "the name of an image", abbreviate(image))
     size = to_size(record.get, f"{where}: record.", text=False)
     if min(size) <= 0:
@@ -317,6 +317,9 @@ def _write(
     sizes: npt.NDArray[np.float64],
 ) -> None:
     names = gt.images.labels.tolist() if gt.images.keys is not None else image_stems(gt.images, gt.source)
+    for name in names:
+        if not is_name(name):
+            refuse(gt.source, "ids of images that files of text can hold", abbreviate(name))
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for name, size, rows in zip(names, sizes.tolist(), rows_of_images(data, gt.images), strict=True):
             record: dict[str, Any] = {"ID": name}

@@ -375,8 +375,10 @@ def write_cvat(gt: GroundTruth, path: Path, *, keypoints: bool = False) -> list[
         file.writelines(writer.head())
         for image, rows in enumerate(rows_of_images(gt, gt.images)):
             width, height = gt.images.sizes[image].tolist()
-            if math.isnan(width) or math.isnan(height):
-                refuse(f"{gt.source}: image {abbreviate(names[image])}", "a width and a height", "none")
+            if not min(width, height) >= 1:
+                unknown = math.isnan(width + height)
+                expected, found = ("", "none") if unknown else (" of at least 1", f"{width:g} and {height:g}")
+                refuse(f"{gt.source}: image {abbreviate(names[image])}", f"a width and a height{expected}", found)
             name = writer.quoted(names[image])
             file.write(f'  <image id="{image}" name={name} width="{shorter(width)}" height="{shorter(height)}">\n')
             for row in rows:

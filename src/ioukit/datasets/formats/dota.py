@@ -23,6 +23,7 @@ from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     files_in,
+    fits_a_path,
     inside,
     is_number,
     read_lines,
@@ -52,14 +53,17 @@ _ALONG = 1e-4
 def recognises(path: Path) -> bool:
     """Whether a path is a folder of DOTA's labels, or one of results.
 
-    The first line of the first label file that has one has eight numbers and a name. Results are named
-    ``Task1_<class>.txt``.
+    The first line of the first label file that has one has eight numbers and a name, or the folder of the labels is
+    called ``labelTxt``: then a line that has not is a mistake. Results are named ``Task1_<class>.txt``.
     """
     try:
         if any(file.is_file() for file in path.glob("Task[12]_*.txt")):
             return True
         for folder in _label_folders(path):
-            for file in sorted(folder.glob("*.txt")):
+            files = sorted(folder.glob("*.txt"))
+            if folder.name.startswith(_LABELS):
+                return True
+            for file in files:
                 words = next((words for words in first_lines(file) if not _is_header(words[0])), None)
                 if words is not None:
                     return len(words) in (9, 10) and all(map(is_number, words[:8])) and not is_number(words[8])
@@ -245,7 +249,7 @@ def write_dota_detections(
         texts[category].append(f"{stems[image]} {' '.join(map(shorter, (score, *point)))}\n")
     for number, lines in texts.items():
         word = words[number]
-        if set(word) & set("/\\\0"):
+        if set(word) & set("/\\\0") or not fits_a_path(f"Task{task}_{word}"):
             refuse(ground_truth.source, "names of classes that can be part of names of files", abbreviate(word))
         (path / f"Task{task}_{word}.txt").write_text("".join(lines), encoding="utf-8")
     holds = Holds(regions=kept, areas=True)

@@ -30,7 +30,7 @@ from ioukit.datasets.formats.text_files import (
     shortened,
     to_number,
 )
-from ioukit.datasets.formats.written_names import class_names, image_names, image_stems
+from ioukit.datasets.formats.written_names import check_images, class_names, image_names, image_stems
 from ioukit.datasets.formats.written_rows import (
     attribute_values,
     drawn_segmentations,
@@ -226,6 +226,7 @@ def write_labelme(gt: GroundTruth, path: Path) -> list[str]:
     Raises:
         DatasetError: If the size of an image is unknown, or names of images or classes cannot be told apart.
     """
+    check_images(gt.images, gt.source)
     names, notes = image_names(gt.images, gt.source)
     stems = _stems(gt)
     classes = class_names(gt.categories, gt.source)

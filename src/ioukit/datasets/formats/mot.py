@@ -30,7 +30,7 @@ from ioukit.datasets.formats.text_files import (
     to_number,
     to_numbers,
 )
-from ioukit.datasets.formats.written_rows import image_places
+from ioukit.datasets.formats.written_rows import check_column, image_places
 from ioukit.errors import DatasetError
 
 MOT_NAMES = (
@@ -213,11 +213,11 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
     """
     _check_first_pixel(first_pixel)
     frames, notes = _frames_of(gt)
-    bad = next((name for name in gt.categories.names if "\n" in name or name != name.strip() or not name), None)
-    if bad is not None:
-        refuse(gt.source, "names of classes without line breaks and outer spaces", abbreviate(bad))
+    _check_classes(gt)
     tracks = gt.attributes.get("track_id", np.full(len(gt), -1.0)).astype(np.float64)
     seen = gt.attributes.get("visibility", np.full(len(gt), math.nan)).astype(np.float64)
+    check_column(tracks, "track_id", gt.source)
+    check_column(seen, "visibility", gt.source)
     numbers = {number: at for at, number in enumerate(gt.categories.ids.tolist(), start=1)}
     boxes = gt.boxes + np.array([first_pixel, first_pixel, 0, 0])
     rows = (boxes.tolist(), tracks.tolist(), seen.tolist(), gt.category_ids.tolist(), gt.flag("ignore").tolist())
@@ -260,7 +260,10 @@ def write_mot_detections(
     tracks = dt.attributes.get("track_id", np.full(len(dt), -1.0)).astype(np.float64)
     boxes = dt.boxes + np.array([first_pixel, first_pixel, 0, 0])
     places = image_places(dt, ground_truth.images).tolist()
+    _check_classes(ground_truth)
     several = len(ground_truth.categories) > 1
+    check_column(tracks, "track_id", dt.source)
+    check_column(dt.category_ids, "id of the class", dt.source)
     if several and -1 in ground_truth.categories.ids:
         refuse(ground_truth.source, "ids of classes other than -1", "-1")
     rows = zip(boxes.tolist(), tracks.tolist(), dt.scores.tolist(), dt.category_ids.tolist(), strict=True)
@@ -270,6 +273,12 @@ def write_mot_detections(
     ]
     _write_sequences(path, "det", frames, places, fields)
     return [*left_out_columns(dt, Holds(attributes=frozenset({"track_id"}))), *notes]
+
+
+def _check_classes(gt: GroundTruth) -> None:
+    bad = next((name for name in gt.categories.names if "\n" in name or name != name.strip() or not name), None)
+    if bad is not None:
+        refuse(gt.source, "names of classes without line breaks and outer spaces", abbreviate(bad))
 
 
 def _track_fields(track: float, box: Sequence[float]) -> list[str]:

@@ -18,7 +18,7 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.problems import Data, Problems
-from ioukit.datasets.formats.text_files import abbreviate, refuse, to_number
+from ioukit.datasets.formats.text_files import abbreviate, is_name, refuse, to_number
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Objects:
         Raises:
             DatasetError: If the id is no text, or there was such an image before; or if two sizes differ.
         """
-        if not _is_name(key):
+        if not is_name(key):
             refuse(where, "the name of an image", abbreviate(key))
         position = self._images.get(key)
         if position is None:
@@ -128,7 +128,7 @@ class Objects:
         Raises:
             DatasetError: If the name of the class is empty, or no text that a file can hold.
         """
-        if not _is_name(category):
+        if not is_name(category):
             refuse(self.source, "the name of a class", abbreviate(category))
         row = len(self._rows)
         self._rows.append((image, category, box, score))
@@ -278,8 +278,3 @@ def _columns(attributes: Mapping[str, Mapping[int, Any]], count: int) -> dict[st
         else:
             made[name] = np.array([given.get(at, math.nan) for at in range(count)], np.float64)
     return made
-
-
-def _is_name(text: str) -> bool:
-    """Whether a text is a name: JSON can spell halves of characters, which no file of text can hold."""
-    return bool(text) and "\0" not in text and (text.isascii() or text == text.encode(errors="ignore").decode())

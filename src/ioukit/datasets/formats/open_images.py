@@ -22,7 +22,7 @@ from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, files_in, refuse
-from ioukit.datasets.formats.written_rows import image_places
+from ioukit.datasets.formats.written_rows import check_column, image_places
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -453,7 +453,10 @@ def _image_ids(gt: GroundTruth) -> list[str]:
 
 
 def _class_names(gt: GroundTruth) -> list[str]:
-    """The name of each class in the files."""
+    """The name of each class in the files. Readers take ids of at least 0 with few digits."""
+    if (gt.categories.ids < 0).any():
+        refuse(gt.source, "ids of classes of at least 0", str(gt.categories.ids.min()))
+    check_column(gt.categories.ids, "id of the class", gt.source, highest=10.0**_MOST_DIGITS - 1)
     column = gt.categories.column(NAMES)
     names = [str(name) for name in (gt.categories.names if column is None else column.tolist())]
     if len(set(names)) < len(names) or "" in names or "LabelName" in names:

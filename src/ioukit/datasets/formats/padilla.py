@@ -127,7 +127,10 @@ def read_padilla_detections(
             for where, words in words_of_lines(read_lines(file), file):
                 with objects.record("bad line"):
                     size = finder.sizes[place].tolist()
-                    line = _line(words, where, boxes, listed if names is None else names, scored=True, size=size)
+                    numbered = listed if names is None else names
+                    # Without names=, a word that is the name of a class is no number: a class may be called 007.
+                    by_name = names is None and words[0] in spelled
+                    line = _line(words, where, boxes, None if by_name else numbered, scored=True, size=size)
                     category = spelled.get(line.category)
                     if category is None:
                         refuse(f"{where}, class", f"one of the {len(listed):,} classes", abbreviate(line.category))

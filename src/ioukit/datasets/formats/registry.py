@@ -39,6 +39,10 @@ def register_format(added: Format) -> None:
     FORMATS.add(added.name, added)
 
 
+_ANY_NUMBER = ("coco", "lvis")
+"""The formats whose readers take numbers beyond 2**53."""
+
+
 def find_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
     """The format of a path: the named one, or the first that recognises the path.
 
@@ -211,5 +215,14 @@ def write(
         options["ground_truth"] = ground_truth
     if found.by_name:
         options["name"] = os.path.basename(path)
+    from ioukit.datasets.formats.text_files import abbreviate  # noqa: PLC0415 - as above
+    from ioukit.datasets.formats.written_rows import check_rows  # noqa: PLC0415 - as above
+
+    if found.name not in _ANY_NUMBER:
+        check_rows(data)
     with whole_file(path) if suffix else whole_folder(path) as unfinished:
-        return tuple(writer(data, unfinished, **options))
+        try:
+            return tuple(writer(data, unfinished, **options))
+        except UnicodeEncodeError as error:  # half of a pair of surrogates, which JSON can spell
+            named = abbreviate(error.object)
+            raise DatasetError(f"{data.source}: expected names that are Unicode text, found {named}") from None

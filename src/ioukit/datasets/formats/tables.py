@@ -30,7 +30,7 @@ from ioukit.datasets.formats.table_rows import (
 )
 from ioukit.datasets.formats.table_sources import Table, arrow_table, csv_table, frame_table
 from ioukit.datasets.formats.text_files import shorter
-from ioukit.datasets.formats.written_rows import image_places
+from ioukit.datasets.formats.written_rows import check_column, image_places
 
 _BOX_NAMES: Mapping[BoxLayout, tuple[str, ...]] = {
     "xywh": ("x", "y", "width", "height"),
@@ -281,6 +281,11 @@ def _rows(
     check_choice("boxes", boxes, BOX_LAYOUTS)
     known = data if isinstance(data, GroundTruth) else ground_truth
     written = _Written()
+    check_column(data.category_ids, "id of the class", data.source)
+    if isinstance(data, GroundTruth):
+        check_column(data.ids, "id", data.source)
+    if data.areas is not None:
+        check_column(data.areas, "area", data.source)
     labels = data.image_labels().tolist()
     places = None if known is None else image_places(data, known.images).tolist()
     written.columns |= _image_columns(labels, places, known)
@@ -311,7 +316,9 @@ def _rows(
         ids=True,
         areas=True,
     )
-    return written, left_out_columns(data, holds)
+    nameless = 0 if known is None else list(known.categories.names).count("")
+    notes = [f"names of {nameless:,} classes that are empty: their ids remain"] if nameless else []
+    return written, [*left_out_columns(data, holds), *notes]
 
 
 def _image_columns(labels: Sequence[Any], places: Sequence[int] | None, known: GroundTruth | None) -> Rows:

@@ -1,7 +1,7 @@
 """Text, JSON and XML from files that nobody has checked yet, and the values in them.
 
 Owns: the words of every refusal, in which the place comes first (the file, then the line, the record or the element),
-then what was expected and what was found; strict JSON; XML without document types, which could grow beyond the memory;
+then what was expected and what was found; JSON; XML without document types, which could grow beyond the memory;
 and paths that files name, which must not lead out of their folder.
 Does not own: what a format does after a refusal, see `problems.py`. Formats of many files or rows read text in the
 core, which words its own refusals in the same way.
@@ -174,7 +174,7 @@ def is_number(word: str) -> bool:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """What a JSON file holds, by the strict rules: no NaN, no infinite numbers.
+    """What a JSON file holds, also NaN and Infinity, which Python writes: :func:`to_number` refuses them.
 
     Raises:
         DatasetError: If it is not JSON, or is nested too deeply; the message has line and column.
@@ -203,18 +203,14 @@ def parse_json_line(content: bytes, where: str) -> Any:
 
 def _parsed(text: str, where: str, *, lines: bool) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         place = f": line {error.lineno}, column {error.colno}" if lines else f", column {error.colno}"
         refuse(f"{where}{place}", "JSON", f"something else: {error.msg}")
     except RecursionError:
         refuse(where, "JSON", "lists or objects that are nested too deeply")
-    except ValueError as error:  # NaN, or a whole number of too many digits
+    except ValueError as error:  # a whole number of too many digits
         refuse(where, "JSON", f"something else: {error}")
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def read_xml(path: str | os.PathLike[str], root: str) -> Element:
@@ -270,6 +266,11 @@ def parse_xml(content: bytes, root: str, where: str) -> Element:
     except (LookupError, ValueError) as error:  # an encoding that Python does not have
         refuse(where, "XML", f"something else: {error}")
     return builder.close()
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a name: JSON can spell halves of characters, which no file of text can hold."""
+    return bool(text) and "\0" not in text and (text.isascii() or text == text.encode(errors="ignore").decode())
 
 
 def fits_a_path(named: str) -> bool:

@@ -24,7 +24,7 @@ from ioukit.datasets.formats.known_names import ImageFinder, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_bytes
-from ioukit.datasets.formats.text_files import abbreviate, inside, read_lines, refuse, shorter, to_number
+from ioukit.datasets.formats.text_files import abbreviate, fits_a_path, inside, read_lines, refuse, shorter, to_number
 from ioukit.datasets.formats.written_names import image_file_names
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
@@ -41,11 +41,16 @@ _NARROWEST = {"as_is": 0.0, "pixels": -1 - 1e-9}
 _FLAGS = ("difficult", "truncated", "occluded")
 _UNKNOWN = 2
 """The value of a flag that a file does not have."""
+_RESULT = "comp4_det_test_"
 _RESULTS = re.compile(r"comp\d+_det_[^_]+_(?P<category>.+)\.txt")
 _ANNOTATION = re.compile(rb"<annotation[\s/>]")
 _LABELME = re.compile(rb"<(polygon|imagesize|sourceImage|sourceAnnotation)[\s/>]")
 _ONE_CLASS = re.compile(r"\s+(1|0|-1)$")
 """What lists of images for one class have behind each image: whether it has an object of the class."""
+_MOST_INVERTED = 0.01
+"""The share of the boxes of results that may end before they begin. A darknet network gave 3 of 87,765; in a file whose
+lines hold something else than corners, many more do."""
+
 _FEW = 200
 """How many entries of a folder tell its format."""
 
@@ -188,9 +193,8 @@ def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
 def _boxes(corners: npt.NDArray[np.float64], convention: Corners) -> npt.NDArray[np.float64]:
     """(N, 4) ``[x, y, width, height]``."""
     sides = corners[:, 2:] - corners[:, :2]
-    if convention == "pixels":
-        return np.hstack([corners[:, :2] - 1, np.maximum(sides + 1, 0)])
-    return np.hstack([corners[:, :2], sides])
+    first = 1 if convention == "pixels" else 0
+    return np.hstack([corners[:, :2] - first, np.maximum(sides + first, 0)])
 
 
 def _corners(boxes: npt.NDArray[np.float64], convention: Corners) -> list[list[float]]:
@@ -214,7 +218,9 @@ def read_voc_detections(
 ) -> Detections:
     """Read VOC's results: a file ``comp4_det_test_<class>.txt`` for each class.
 
-    A line is ``image score xmin ymin xmax ymax``, in pixels.
+    A line is ``image score xmin ymin xmax ymax``, in pixels. A network can give a box that ends before it begins. If at
+    most one line of a hundred is such a box, it is kept as a box without an area: the reference ``voc_eval`` counts it
+    as a false positive. A note tells how many there are. If more lines are, they are invalid.
 
     Args:
         path: The folder of the files, or one file.
@@ -237,6 +243,7 @@ def read_voc_detections(
     finder = ImageFinder(ground_truth)
     positions: dict[str, int] = {}
     rows: list[tuple[int, int, list[float]]] = []
+    inverted: dict[int, str] = {}
     for file, name in _results(Path(path)):
         if name not in known:
             refuse(str(file), f"one of the {len(known):,} classes", abbreviate(name))
@@ -244,10 +251,18 @@ def read_voc_detections(
             if not line.strip():
                 continue
             with problems.record("bad line"):
-                image, values = _result(line, f"{file}: line {number}", _NARROWEST[corners])
+                image, values = _result(line, f"{file}: line {number}")
                 if image not in positions:
                     positions[image] = finder.position(image, f"{file}: line {number}, image")
+                if problem := _inverted(values, f"{file}: line {number}", _NARROWEST[corners]):
+                    inverted[len(rows)] = problem
                 rows.append((positions[image], known[name], values))
+    if len(inverted) > _MOST_INVERTED * len(rows):
+        for problem in inverted.values():
+            problems.meet("bad line", problem)
+        rows = [values for row, values in enumerate(rows) if row not in inverted]
+    else:
+        problems.note("box that ends before it begins: kept without an area, a false positive", len(inverted))
     numbers = np.array([values for *_, values in rows], np.float64).reshape(-1, 5)
     dt = Detections.from_arrays(
         image_ids=finder.labels[np.array([position for position, *_ in rows], np.int64)],
@@ -272,18 +287,24 @@ def _results(path: Path) -> list[tuple[Path, str]]:
     return found
 
 
-def _result(line: str, where: str, narrowest: float) -> tuple[str, list[float]]:
+_FIELDS = ("score", "xmin", "ymin", "xmax", "ymax")
+
+
+def _result(line: str, where: str) -> tuple[str, list[float]]:
     """The image of a line, and its score and corners."""
-    fields = ("score", "xmin", "ymin", "xmax", "ymax")
     image, *words = line.strip().rsplit(None, 5)  # the name of an image may have blanks
     if len(words) != 5:
-        refuse(where, f"image {' '.join(fields)}", abbreviate(line.strip()))
-    values = [to_number(word, f"{where}, {field}") for word, field in zip(words, fields, strict=True)]
+        refuse(where, f"image {' '.join(_FIELDS)}", abbreviate(line.strip()))
+    return image, [to_number(word, f"{where}, {field}") for word, field in zip(words, _FIELDS, strict=True)]
+
+
+def _inverted(values: Sequence[float], where: str, narrowest: float) -> str:
+    """The message about a box that ends before it begins; empty for other boxes."""
     for low, high in ((1, 3), (2, 4)):
         if values[high] < values[low] + narrowest:
-            expected = f"at least {fields[low]}"
-            refuse(f"{where}, {fields[high]}", expected, f"{values[low]:g} and {values[high]:g}")
-    return image, values
+            found = f"{values[low]:g} and {values[high]:g}"
+            return f"{where}, {_FIELDS[high]}: expected at least {_FIELDS[low]}, found {found}"
+    return ""
 
 
 def write_voc(
@@ -364,9 +385,12 @@ def write_voc_detections(
     ground_truth = required(ground_truth, detections.source)
     dt = detections.known_to(ground_truth)
     stems = [os.path.splitext(name)[0] for name in image_file_names(ground_truth)]
+    if blank := next((stem for stem in stems if stem != stem.strip()), None):
+        refuse(ground_truth.source, "names of images without outer spaces", abbreviate(blank))
     names = ground_truth.categories.names
     for at, name in enumerate(names):
-        if not name.isprintable() or not name.strip() or "/" in name or "\\" in name or name in names[:at]:
+        is_file = name.isprintable() and name.strip() and not set(name) & set("/\\:") and fits_a_path(_RESULT + name)
+        if not is_file or name in names[:at]:
             raise DatasetError(
                 f"{ground_truth.source}: class {abbreviate(name)}: expected a name that can be that of one file"
             )
@@ -377,7 +401,7 @@ def write_voc_detections(
     for at, category, score, box in rows:
         lines[category].append(f"{stems[at]} {score!r} {' '.join(map(shorter, box))}\n")
     for name, of_file in zip(names, lines, strict=True):
-        (path / f"comp4_det_test_{name}.txt").write_bytes("".join(of_file).encode())
+        (path / f"{_RESULT}{name}.txt").write_bytes("".join(of_file).encode())
     return left_out_columns(dt, Holds())
 
 

@@ -33,7 +33,7 @@ from ioukit.datasets.formats.text_files import (
     to_number,
     to_numbers,
 )
-from ioukit.datasets.formats.written_rows import image_places
+from ioukit.datasets.formats.written_rows import check_column, image_places
 
 _BOX = ("x", "y", "width", "height")
 _ATTRIBUTES = ("blur", "expression", "illumination", "invalid", "occlusion", "pose")
@@ -158,8 +158,7 @@ def read_wider_face_detections(
     """
     ground_truth = required(ground_truth, path, "names of images")
     names = ground_truth.categories.names
-    if len(names) != 1 and _FACE not in names:
-        refuse(os.fspath(path), "a ground truth with one class, or with the class face", f"{len(names):,} classes")
+    _check_faces(ground_truth, os.fspath(path))
     folder = existing_folder(path, "a folder of text files with detections")
     finder = ImageFinder(ground_truth)
     objects = Objects(path, on_invalid)
@@ -186,6 +185,9 @@ def write_wider_face(gt: GroundTruth, path: Path, *, split: str = "val") -> list
     """
     names = _image_names(gt)
     columns = {name: gt.flag(name) if name == _INVALID else gt.attributes.get(name) for name in _ATTRIBUTES}
+    for name, column in columns.items():
+        if column is not None and column.dtype.kind in "iuf":
+            check_column(column, name, gt.source)
     rows: list[list[list[float]]] = [[] for _ in names]
     positions: dict[str, dict[str, list[int]]] = {subset: {} for subset in _SUBSETS if subset in gt.flags}
     places = image_places(gt, gt.images).tolist()
@@ -235,7 +237,15 @@ def write_wider_face_detections(dt: Detections, path: Path, *, ground_truth: Gro
         written.add(without)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_text([plain.name], [values]), encoding="utf-8")
+    _check_faces(ground_truth, dt.source)
     return [*left_out_columns(dt, Holds()), *_lost_classes(ground_truth)]
+
+
+def _check_faces(ground_truth: GroundTruth, where: str) -> None:
+    """Refuse a ground truth that does not tell the class of the faces."""
+    names = ground_truth.categories.names
+    if (len(names) != 1 and _FACE not in names) or "" in names:
+        refuse(where, "a ground truth with one class, or with the class face", f"{len(names):,} classes")
 
 
 class _Record(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ioukit.datasets.formats.image_files import SUFFIXES
-from ioukit.datasets.formats.text_files import abbreviate, refuse
+from ioukit.datasets.formats.text_files import abbreviate, fits_a_path, is_name, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,9 @@ def image_names(images: Images, source: str) -> tuple[list[str], list[str]]:
     """
     names = [name or str(label) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
     _check_differ(names, "names of images that differ", source)
+    for name in names:
+        if not is_name(name):
+            refuse(source, "images with a name or an id that files of text can hold", abbreviate(name))
     lost = 0 if images.keys is None else sum(a != b for a, b in zip(names, images.keys.tolist(), strict=True))
     return names, [f"ids of {lost:,} images that are not their names: their names remain"] if lost else []
 
@@ -51,6 +54,9 @@ def class_names(categories: Categories, source: str) -> dict[int, str]:
     _check_differ(categories.names, "names of classes that differ", source)
     if "" in categories.names:
         refuse(source, "classes with names", "an empty name")
+    for name in categories.names:
+        if not is_name(name):
+            refuse(source, "names of classes that files of text can hold", abbreviate(name))
     return dict(zip(categories.ids.tolist(), categories.names, strict=True))
 
 
@@ -92,6 +98,12 @@ def image_stems(images: Images, source: str) -> list[str]:
     return stems
 
 
+def check_images(images: Images, source: str) -> None:
+    """Refuse a data set without images, for formats with a file per image: a folder without files is no data set."""
+    if not len(images):
+        refuse(source, "at least one image, because each has a file", "none")
+
+
 def _stem(name: str, label: str) -> str:
     path = PurePosixPath((name or label).replace("\\", "/"))
     # An id may have a dot in it, and no suffix.
@@ -104,7 +116,7 @@ def _are_names(stems: list[str]) -> bool:
 
 def _is_name(stem: str) -> bool:
     return (
-        bool(stem)
+        stem not in ("", "classes")  # readers take classes.txt for a list of classes
         and len(stem.encode("utf-8", "replace")) <= _LONGEST
         and stem.isprintable()
         and not (set(stem) & set('/\\:*?"<>|') or stem[0] in ". " or stem[-1] in ". ")
@@ -120,11 +132,13 @@ def image_file_names(ground_truth: GroundTruth) -> list[str]:
     names = []
     stems: dict[str, str] = {}
     images = ground_truth.images
+    check_images(images, ground_truth.source)
     for given, label in zip(images.names, images.labels.tolist(), strict=True):
         name = (given or str(label)).replace("\\", "/")
         where = f"{ground_truth.source}: image {label!r}"
         parts = name.split("/")
-        if not all(parts) or set(parts) & {".", ".."} or ":" in parts[0] or not name.isprintable():
+        hidden = any(part.startswith(".") for part in parts)  # readers pass over such files
+        if not all(parts) or hidden or ":" in parts[0] or not name.isprintable() or not fits_a_path(name):
             refuse(where, "the name of a file inside a folder", abbreviate(name))
         stem = os.path.splitext(name)[0]
         if stem in stems:

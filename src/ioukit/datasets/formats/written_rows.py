@@ -13,7 +13,7 @@ import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.text_files import FARTHEST
+from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, is_name, refuse
 from ioukit.datasets.formats.written_names import image_stems
 
 if TYPE_CHECKING:
@@ -55,6 +55,40 @@ def write_image_texts(
     for at, (stem, rows) in enumerate(texts):
         text = "".join([*heads[at : at + 1], *(f"{lines[row]}\n" for row in rows)])
         (folder / f"{stem}.txt").write_text(text, encoding="utf-8", newline="\n")
+
+
+def check_rows(data: GroundTruth | Detections) -> None:
+    """Refuse ids of images that are no names, scores beyond 2**53, and corners beyond half of it, as readers do.
+
+    Corners are sums, and products of fractions, whose last bits may put them beyond 2**53.
+
+    Raises:
+        DatasetError: If there is one; it names the row.
+    """
+    keys = data.images.keys if isinstance(data, GroundTruth) else None
+    labels = data.image_labels() if keys is None else keys
+    for label in np.unique(labels).tolist() if labels.dtype.kind == "U" else ():
+        if not is_name(label):
+            refuse(data.source, "ids of images that files of text can hold", abbreviate(label))
+    check_column(np.abs(data.boxes[:, :2]) + data.boxes[:, 2:], "corners of the box", data.source, highest=FARTHEST / 2)
+    if isinstance(data, Detections):
+        check_column(data.scores, "score", data.source)
+
+
+def check_column(values: npt.NDArray[Any], what: str, source: str, *, highest: float = FARTHEST) -> None:
+    """Refuse rows with a number that a reader would refuse, because it is too far from 0. NaN is not looked at.
+
+    Raises:
+        DatasetError: If there is one; it names the row.
+    """
+    beyond = np.abs(values.astype(np.float64)) > highest
+    # An integer beyond 2**53 may be rounded to it.
+    if values.dtype.kind in "iu":
+        beyond |= (values > int(highest)) | (values < -int(highest))
+    if beyond.any():
+        row = int(np.argwhere(beyond)[0, 0])
+        limit = "2**53" if highest == FARTHEST else f"{highest:g}"
+        refuse(f"{source}: row {row}, {what}", f"numbers of at most {limit}, which files can hold", str(values[row]))
 
 
 def far_end(low: float, length: float) -> float:

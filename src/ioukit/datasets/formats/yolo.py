@@ -25,7 +25,7 @@ from ioukit.datasets.formats.text_files import abbreviate, existing_folder, insi
 from ioukit.datasets.formats.written_names import image_file_names
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.datasets.formats.yolo_layout import SIZES, find_layout, text_files
-from ioukit.datasets.formats.yolo_rows import Task, read_rows, region_arguments
+from ioukit.datasets.formats.yolo_rows import Task, boxes_in_image, in_pixels, read_rows, region_arguments
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def read_yolo(
     *,
     split: str = "val",
     task: Task | None = None,
+    clip: bool = False,
     on_invalid: OnInvalid = "error",
     threads: int | None = None,
 ) -> GroundTruth:
@@ -71,8 +72,10 @@ def read_yolo(
 
     The text file lies where the image does, with ``labels`` in the place of the last folder ``images``. Without such a
     folder, it lies beside the image. An image without a text file, or with an empty one, has no objects. Boxes are cut
-    at the edges of the image. Sizes of images come from the headers of their files. An image may be a link to another
-    place; a text file may not.
+    at the edges of the image, and a note counts those that reach out by more than rounding. Pixels are fractions times
+    the size of the image; a product that differs from a number of at most 7 digits behind the point by the rounding of
+    doubles alone is that number. Sizes of images come from the headers of their files. An image may be a link to
+    another place; a text file may not.
 
     The ids of images are their positions by name, from 0 on. Classes keep their numbers. The attribute ``path`` of the
     images holds their files, the attribute ``fractions`` of the objects their corners (x1, y1, x2, y2) in fractions.
@@ -98,9 +101,12 @@ def read_yolo(
         task: What the lines hold. If ``None``, it is found: ``pose`` if the ``data.yaml`` has ``kpt_shape``, ``obb`` if
             every line has 9 numbers, which a note says, ``segment`` if a line has more than 5, else ``detect``. Without
             ``kpt_shape``, keypoints have 3 numbers each if the lengths of the lines allow it.
+        clip: Whether to cut boxes that reach out of their image by more than 1 % of it, too. Such a box is often in
+            pixels, or the corner where the centre should be; so without ``clip`` it is a problem.
         on_invalid: ``"error"`` refuses a data set with a problem, ``"drop"`` leaves out the image, line or box and
             counts it. Problems are: an image that is listed or has labels but is missing, an image that is not one, a
-            line with another number of numbers, a class out of range, a box without an area or outside of its image.
+            line with another number of numbers, a class out of range, a box without an area in its image, or one that
+            reaches out by more than 1 %.
             ``"pycocotools"`` is the same as ``"error"``.
         threads: How many threads read; all cores if ``None``.
 
@@ -113,7 +119,7 @@ def read_yolo(
     Reference: Ultralytics, "Datasets overview", docs.ultralytics.com/datasets; A. Bochkovskiy, Darknet, README.
     """
     problems = Problems.of(on_invalid)
-    return problems.noted_in(read_split(path, split, problems, task=task, threads=threads))
+    return problems.noted_in(read_split(path, split, problems, task=task, clip=clip, threads=threads))
 
 
 def read_yolo_detections(
@@ -165,7 +171,7 @@ def read_yolo_detections(
     dt = Detections.from_arrays(
         image_ids=ground_truth.images.labels[images],
         category_ids=ground_truth.categories.ids[rows.classes],
-        boxes=np.hstack([rows.corners[:, :2] * sizes, rows.sides * sizes]),
+        boxes=in_pixels(np.hstack([rows.corners[:, :2], rows.sides]), np.tile(sizes, 2)),
         scores=rows.scores,
         source=os.fspath(path),
         **region_arguments(rows, sizes, os.fspath(path)),
@@ -179,6 +185,7 @@ def read_split(
     problems: Problems,
     *,
     task: Task | None = None,
+    clip: bool = False,
     size_of: Callable[[Path], tuple[int, int]] | None = None,
     threads: int | None = None,
 ) -> GroundTruth:
@@ -189,6 +196,7 @@ def read_split(
         split: The split to read.
         problems: Stops at problems or counts them. It also counts images without objects, as ``background``.
         task: What the lines hold; found by looking if ``None``.
+        clip: As there.
         size_of: Reads width and height of an image in another way, see :func:`image_sizes`.
         threads: How many threads read files; all cores if ``None``.
 
@@ -212,11 +220,10 @@ def read_split(
         scores=False,
         task=task,
         keypoints=layout.keypoints if task in (None, "pose") else None,
+        clip=clip,
         threads=threads,
     )
     of_rows = sizes[rows.files]
-    limits = np.tile(of_rows, 2)
-    corners = (rows.corners * limits).clip(0, limits)
     notes = (*layout.notes, *rows.notes)
     names = layout.names
     if names is None:
@@ -225,7 +232,7 @@ def read_split(
     gt = GroundTruth.from_arrays(
         image_ids=rows.files,
         category_ids=rows.classes,
-        boxes=np.hstack([corners[:, :2], corners[:, 2:] - corners[:, :2]]),
+        boxes=boxes_in_image(rows.corners, of_rows),
         images=np.arange(len(kept)),
         sizes=sizes,
         names=[layout.images[at] for at in kept.tolist()],
@@ -243,7 +250,8 @@ def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Proble
     missing = np.asarray(np.isnan(gt.images.sizes).any(axis=1)).tolist()
     by_path: dict[str, int] = {}
     by_stem: dict[str, list[int]] = {}
-    for position, name in enumerate(gt.images.names):
+    for position, given in enumerate(gt.images.names):
+        name = given or str(gt.images.labels[position].item())
         stem = os.path.splitext(name.replace("\\", "/"))[0]
         if not os.path.basename(stem) or missing[position]:
             label = gt.images.labels[position].item()
@@ -278,9 +286,9 @@ def write_yolo(
 ) -> list[str]:
     """Write one split as a ``data.yaml``, a text file for each image in ``labels/``, and perhaps ``images/``.
 
-    Numbers are fractions of the image. Pixels are fractions times the size of the image, so they come back with an
-    error of the last bits; a note tells the largest one. Boxes are cut at the edges of the image, and objects without
-    an area inside of it are left out.
+    Numbers are fractions of the image. Boxes whose pixels have at most 7 digits behind the point come back exactly, see
+    :func:`read_yolo`; others with an error of the last bits, and a note tells the largest one. Boxes are cut at the
+    edges of the image, and objects without an area inside of it are left out.
 
     Args:
         ground_truth: What to write. Classes get the numbers 0, 1, ... in the order of their ids.
@@ -307,6 +315,8 @@ def write_yolo(
         raise ValueError(f"split must be the name of a folder, got {split!r}")
     gt = ground_truth
     names = _file_names(gt)
+    if not all(map(str.strip, gt.categories.names)):
+        refuse(gt.source, "classes with names", "a name without a letter or sign")
     chosen = _task(gt, task)
     positions = image_places(gt, gt.images)
     sizes = gt.images.sizes[positions]
@@ -333,7 +343,10 @@ def write_yolo(
         unused_categories=True,
         category_ids=np.array_equal(gt.categories.ids, np.arange(len(gt.categories))),
     )
-    rounding = _rounding(gt.boxes[kept], cut[kept], sizes[kept], digits, chosen)
+    as_is = np.hstack([cut[:, :2], cut[:, 2:] - cut[:, :2]])
+    inside_image = np.asarray((np.abs(as_is - gt.boxes) <= 1e-9 * np.tile(sizes, 2)).all(axis=1))
+    wanted = np.where(inside_image[:, None], gt.boxes, as_is)
+    rounding = _rounding(wanted[kept], cut[kept], sizes[kept], digits, chosen, cut=True)
     return [*notes, *others, *rounding, *left_out_columns(gt, holds)]
 
 
@@ -372,7 +385,7 @@ def write_yolo_detections(
     lines, others = _line_texts(dt, chosen, classes, corners, sizes, dt.scores, digits)
     _write_files(path, names, positions, lines, all_images=False)
     holds = Holds(regions=frozenset([_KINDS[chosen]] if chosen in _KINDS else []))
-    return [*others, *_rounding(dt.boxes, corners, sizes, digits, chosen), *left_out_columns(dt, holds)]
+    return [*others, *_rounding(dt.boxes, corners, sizes, digits, chosen, cut=False), *left_out_columns(dt, holds)]
 
 
 def _check_digits(digits: int | None) -> None:
@@ -397,7 +410,10 @@ def _file_names(gt: GroundTruth) -> list[str]:
                 f"{gt.source}: image {label!r}: expected a width and a height, which fractions need, found none; to "
                 "give them, write a table (--to csv), add the columns image_width and image_height, and convert that"
             )
-    return image_file_names(gt)
+    names = image_file_names(gt)
+    if listed := next((name for name in names if os.path.splitext(os.path.basename(name))[0] == "classes"), None):
+        refuse(gt.source, "images whose text files are not taken for a list of classes", abbreviate(listed))
+    return names
 
 
 def _cut_boxes(boxes: Floats, sizes: Floats, *, with_points: bool) -> tuple[Floats, Flags, list[str]]:
@@ -529,14 +545,17 @@ def _place_images(
             target.symlink_to(source.resolve())
 
 
-def _rounding(boxes: Floats, corners: Floats, sizes: Floats, digits: int | None, task: Task) -> list[str]:
-    """A note about the largest error of a number that is read back."""
+def _rounding(boxes: Floats, corners: Floats, sizes: Floats, digits: int | None, task: Task, *, cut: bool) -> list[str]:
+    """A note about the largest error of a number that is read back; ``cut`` if the reader cuts boxes at the edges."""
     if not len(boxes) or task in ("segment", "obb"):
         return []
     values = _centred(corners, sizes)
     if digits is not None:
         values = values.round(digits)
-    low = (values[:, :2] - values[:, 2:] / 2) * sizes
-    high = (values[:, :2] + values[:, 2:] / 2) * sizes
-    error = max(np.abs(low - corners[:, :2]).max(), np.abs(high - corners[:, 2:]).max())
+    low, high = values[:, :2] - values[:, 2:] / 2, values[:, :2] + values[:, 2:] / 2
+    if cut:
+        again = boxes_in_image(np.hstack([low, high]), sizes)
+    else:
+        again = in_pixels(np.hstack([low, values[:, 2:]]), np.tile(sizes, 2))
+    error = np.abs(again - boxes).max()
     return [f"the last digits of boxes, which are fractions: at most {error:.2g} pixels"] if error > 0 else []

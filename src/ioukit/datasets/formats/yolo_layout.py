@@ -362,6 +362,8 @@ def _nearby_names(folder: Path) -> tuple[tuple[str, ...] | None, tuple[int, int]
                     return _class_names(path, settings["names"]), _keypoint_shape(path, settings.get("kpt_shape"))
             elif names := _listed_names(path):
                 return names, None
+            else:
+                refuse(str(path), "a name of a class in each line", "none")
     return None, None
 
 
@@ -409,7 +411,8 @@ def _class_names(path: Path, names: object) -> tuple[str, ...]:
     if not isinstance(names, list) or not names:
         raise DatasetError(f"{path}: names must be a list, or a mapping from 0 on, got {_in_words(names)}")
     for number, name in enumerate(names):
-        if isinstance(name, list | dict | set | tuple) or (isinstance(name, int) and abs(name) > FARTHEST):
+        too_large = isinstance(name, int) and abs(name) > FARTHEST
+        if isinstance(name, list | dict | set | tuple) or too_large or not str(name).strip():
             refuse(f"{path}: names: class {number}", "a name", _in_words(name))
     return tuple(map(str, names))
 

@@ -11,6 +11,7 @@ import numpy as np
 from ioukit import _core
 from ioukit._array_types import Flags, Floats
 from ioukit._checks import check_choice, check_threads
+from ioukit.datasets.formats.text_files import shortened
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -24,8 +25,17 @@ if TYPE_CHECKING:
 Task = Literal["detect", "segment", "pose", "obb"]
 """What the lines hold, as Ultralytics names it: boxes, polygons, boxes with keypoints, or oriented boxes."""
 
-MOST_OUTSIDE = 0.001
-"""The fraction of an image that a box may reach out of it: numbers of six digits are rounded."""
+MOST_OUTSIDE = 0.01
+"""The fraction of an image by which a box may reach out of it, to be cut: Ultralytics takes numbers up to 1.01."""
+
+_ROUNDED = 1e-5
+"""The fraction that is no more than rounding, as numbers of six digits have it: nothing is said about it."""
+
+_DECIMALS = 7
+_EPSILONS = 4 * 2.0**-52
+"""A coordinate within this fraction of the side of the image of a number with at most seven digits behind the point is
+that number. Fractions of six digits times a whole side have no more digits, and pixels of other formats have fewer. So
+these come back exactly, while products of doubles are off by their last bits, and some IoUs fall below a threshold."""
 
 _RECTANGLE = 2e-3
 """How far four corners may be from a rectangle, as a fraction of the diagonal: numbers of six digits are rounded."""
@@ -94,6 +104,7 @@ def read_rows(
     task: Task | None = None,
     likely: Task | None = None,
     keypoints: tuple[int, int] | None = None,
+    clip: bool = False,
     threads: int | None = None,
 ) -> Rows:
     """Read the text files of a data set or of detections.
@@ -107,6 +118,7 @@ def read_rows(
         task: What the lines hold; found by their lengths if ``None``.
         likely: What lines of detections hold if all their lengths allow it: ``obb`` or ``pose``.
         keypoints: How many keypoints there are, and of how many numbers each; found by the lengths if ``None``.
+        clip: Whether boxes of ground truth may reach out of the image by any length.
         threads: How many threads read; all cores if ``None``.
 
     Raises:
@@ -126,7 +138,7 @@ def read_rows(
         expected = "class cx cy w h score"
     good = _good_counts(found, counts, shape)
     checks: list[tuple[str, Flags, Any]] = [
-        ("bad line", ~good, lambda row: f"expected {expected}, got {lines.text(row)!r}")
+        ("bad line", ~good, lambda row: f"expected {expected}, got {shortened(repr(lines.text(row)))}")
     ]
     labels = np.full(len(counts), -1.0)
     labels[good] = lines.numbers[lines.starts[good]]
@@ -135,7 +147,7 @@ def read_rows(
     known = f"0 to {highest - 1}" if classes != 0 else "none"
 
     def other_class(row: int) -> str:
-        return f"class {lines.text(row).split()[0]} is not one of {known}"
+        return f"class {shortened(lines.text(row).split()[0])} is not one of {known}"
 
     checks.append(("label out of range", good & ~of_class, other_class))
     good &= of_class
@@ -145,9 +157,13 @@ def read_rows(
         bad = good & ~(sides >= 0).all(axis=1)
         checks.append(("bad line", bad, lambda row: _negative(lines.text(row))))
     else:
-        inside = (sides > 0).all(axis=1) & (corners > -MOST_OUTSIDE).all(axis=1)
-        bad = good & ~(inside & (corners < 1 + MOST_OUTSIDE).all(axis=1))
-        checks.append(("box outside", bad, lambda row: _outside(lines.text(row))))
+        beyond = np.maximum(-corners, corners - 1).max(axis=1, initial=0)
+        beside = (corners[:, :2] >= 1) | (corners[:, 2:] <= 0)
+        apart = np.asarray((beside | (sides <= 0)).any(axis=1))
+        bad = good & (apart | ((beyond > MOST_OUTSIDE) & (not clip)))
+        checks.append(("box outside", bad, lambda row: _outside(lines.text(row), apart=bool(apart[row]))))
+        cut = int((good & ~bad & (beyond > _ROUNDED)).sum())
+        problems.note("box that reaches out of its image: cut at the edges", cut)
     good &= ~bad
     _meet(lines, checks, raw["problems"], problems)
     if not scores:
@@ -268,11 +284,30 @@ def _count_background(paths: Sequence[str], states: npt.NDArray[np.uint8], probl
 
 
 def _negative(text: str) -> str:
-    return f"expected a width and a height of at least 0, got {text.split()[3:5]}"
+    return f"expected a width and a height of at least 0, got {shortened(str(text.split()[3:5]))}"
 
 
-def _outside(text: str) -> str:
-    return f"box {text.split()[1:]} has no area or reaches out of the image"
+def _outside(text: str, *, apart: bool) -> str:
+    why = "has no area in the image" if apart else "reaches out of the image by more than 1 % of it"
+    hint = "" if apart else " (clip=True, or --option clip=true, cuts such boxes)"
+    return f"box {shortened(str(text.split()[1:]))} {why}{hint}"
+
+
+def in_pixels(fractions: Floats, sizes: Floats) -> Floats:
+    """Fractions of images in pixels, see `_EPSILONS`; of negative zeros, zeros."""
+    return without_rounding(fractions * sizes, sizes)
+
+
+def without_rounding(pixels: Floats, sizes: Floats) -> Floats:
+    """Pixels whose last bits come from fractions, as the short numbers that they stand for."""
+    short = pixels.round(_DECIMALS) + 0.0
+    return np.where(np.abs(short - pixels) <= _EPSILONS * sizes, short, pixels)
+
+
+def boxes_in_image(corners: Floats, sizes: Floats) -> Floats:
+    """(N, 4) ``[x, y, width, height]`` in pixels of corners in fractions, cut at the edges of the images."""
+    pixels = in_pixels(corners.clip(0, 1), np.tile(sizes, 2))
+    return np.hstack([pixels[:, :2], without_rounding(pixels[:, 2:] - pixels[:, :2], sizes)])
 
 
 def region_arguments(rows: Rows, sizes: Floats, source: str) -> dict[str, Any]:
@@ -284,12 +319,13 @@ def region_arguments(rows: Rows, sizes: Floats, source: str) -> dict[str, Any]:
         source: The name of the data, for messages.
     """
     if rows.keypoints is not None:
-        points = rows.keypoints * np.concatenate([sizes, np.ones((len(sizes), 1))], axis=1)[:, None]
+        points = rows.keypoints.copy()
+        points[..., :2] = in_pixels(points[..., :2], sizes[:, None])
         return {"keypoints": points}
     counts = np.diff(rows.ends, prepend=0)
     if not counts.any():
         return {}
-    points = rows.points * np.repeat(sizes, counts, axis=0)
+    points = in_pixels(rows.points, np.repeat(sizes, counts, axis=0))
     if rows.task == "obb":
         return {"regions": _oriented(points.reshape(-1, 4, 2), source)}
     flat, ends = points.ravel().tolist(), (2 * rows.ends).tolist()

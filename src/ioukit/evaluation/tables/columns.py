@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ioukit._checks import check_number
+from ioukit.datasets.formats.text_files import shortened
 from ioukit.evaluation.analysis.images import ImageResults, per_image
 from ioukit.evaluation.analysis.outcomes import Outcomes, outcomes
 
@@ -72,9 +73,10 @@ def numbers(array: Any) -> Values:
 def texts(words: Sequence[str], positions: NDArray[Any], *, empty: bool = True) -> Values:
     """A column of texts, each a position in a list. Position -1, and without `empty` also "", is a missing value.
 
-    Characters that are no Unicode, such as half of a surrogate pair, become escapes, because files cannot hold them.
+    Characters that are no Unicode, such as half of a surrogate pair, become escapes, because files cannot hold them. A
+    text of more than 200 characters is cut, because a file may have it in thousands of rows.
     """
-    writable = [word.encode("utf-8", "backslashreplace").decode("utf-8") for word in words]
+    writable = [shortened(word).encode("utf-8", "backslashreplace").decode("utf-8") for word in words]
     known = np.array([empty or bool(word) for word in writable] + [False], np.bool_)
     return Values(np.asarray(positions, np.int64), known[positions], writable)
 

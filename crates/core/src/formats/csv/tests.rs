@@ -41,6 +41,9 @@ fn names_the_line_of_a_bad_row() {
         (b"a,b\n\"1,2\n", "line 2: expected the end of a field in quotes, found the end of the file"),
         (b"a,b\n\"1\"x,2\n", "line 2: expected the end of a field behind its quotes, found more"),
         (b"a,b\n1,2\n\xFF,2\n", "line 3: expected CSV in UTF-8, found bytes that are not UTF-8"),
+        (b"a,b\n1,2\n1\0,2\n", "line 3: expected CSV in UTF-8, found a zero byte"),
+        (b"a,b\n1,2\n1,\"\0\"\n\xFF,2\n", "line 3: expected CSV in UTF-8, found a zero byte"),
+        (b"a,b\n\xFF,2\n1\0,2\n", "line 2: expected CSV in UTF-8, found bytes that are not UTF-8"),
         (b"\xFF\xFEa", "line 1: expected CSV in UTF-8, found UTF-16 text (save it as UTF-8)"),
     ] {
         assert_eq!(table(text, 2, 1, PIECE).expect_err("no table"), message);
@@ -92,6 +95,7 @@ fn pieces_change_nothing() {
         check_pieces(text.as_bytes());
     }
     check_pieces(b"name,number\nimage 1,2\nimage \xFF,3\nimage 2,4\n");
+    check_pieces(b"name,number\nimage 1,2\nimage \0,3\nimage 2,4\n");
     check_pieces(b"\xFF\xFEname,number\nimage 1,2\nimage 1,3\nimage 2,4\n");
     check_pieces(b"name,number\nimage 1\nimage \xFF,3\nimage 2,4\n");
     check_pieces(b"name,number\rimage 1,1\rimage \xFF,3\nimage 2\n");
