@@ -10,7 +10,7 @@ import numpy as np
 from ioukit import _core
 from ioukit._columns import positions_in
 from ioukit.checks.repairs.boxes import sizes_of_rows
-from ioukit.checks.repairs.images import placed
+from ioukit.datasets.columns.detections import placed
 from ioukit.checks.repairs.repair import Data
 from ioukit.evaluation import evaluate
 from ioukit.regions.formats import convert
@@ -219,7 +219,7 @@ class Case:
         gt, dt = self.ground_truth, self.detections
         listed = (self.places >= 0) & np.isin(dt.category_ids, gt.categories.ids)
         counted = listed & (dt.boxes[:, 2:] >= 0).all(axis=1)
-        found = placed(gt, dt, np.where(counted, self.places, -1))
+        found = placed(dt, gt.images, np.where(counted, self.places, -1))
         fine = np.minimum(gt.boxes[:, 2], gt.boxes[:, 3]) >= 0
         truth = gt if fine.all() else gt.take(fine)
         return evaluate(truth, found, self.protocol, iou_type=self.iou_type, threads=self.threads).summary

@@ -66,30 +66,15 @@ def places_by_position(gt: GroundTruth, dt: Detections, first: int) -> NDArray[n
     return np.where((places >= 0) & (places < len(gt.images)), places, -1)
 
 
-def placed(gt: GroundTruth, dt: Detections, places: NDArray[np.intp]) -> Detections:
-    """The detections with an image, and with its id in the ground truth.
-
-    Args:
-        gt: The ground truth.
-        dt: The detections.
-        places: (N,) positions of images; detections with -1 are left out.
-    """
-    kept = dt.take(places >= 0)
-    places = places[places >= 0]
-    if gt.images.keys is None:
-        return dataclasses.replace(kept, image_ids=gt.images.ids[places], image_keys=None)
-    return dataclasses.replace(kept, image_ids=places.astype(np.int64), image_keys=gt.images.keys)
-
-
 def with_other_ids(data: Data, repair: Repair) -> Data:
     """Gives detections the image ids of the ground truth; those of images that are not found are left out."""
     gt, dt = data
     if dt is None:
         raise ValueError("there are no detections to repair")
     if repair.value == "stem":
-        return data._replace(detections=placed(gt, dt, places_by_stem(gt, dt)))
+        return data._replace(detections=placed(dt, gt.images, places_by_stem(gt, dt)))
     if repair.value in ("positions0", "positions1"):
-        return data._replace(detections=placed(gt, dt, places_by_position(gt, dt, int(repair.value[-1]))))
+        return data._replace(detections=placed(dt, gt.images, places_by_position(gt, dt, int(repair.value[-1]))))
     raise repair.wrong_value()
 
 

@@ -16,7 +16,8 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid, existing_file
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.columns.image_names import ImageFinder
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import to_size
 from ioukit.datasets.formats.problems import Problems
@@ -291,9 +292,12 @@ def _label(line: _Line, finder: ImageFinder | None, problems: Problems) -> int |
 
 
 def _person(gt: GroundTruth) -> int:
-    """The id of the class of persons."""
-    names = [name.lower() for name in gt.categories.names]
-    return int(gt.categories.ids[names.index("person")]) if names.count("person") == 1 else PERSON
+    """The id of the class of persons: it has that name, or it is the only one."""
+    persons = [at for at, name in enumerate(gt.categories.names) if name.lower() == "person"]
+    found = persons or list(range(len(gt.categories)))
+    if len(found) != 1:
+        refuse(gt.source, "one class person, or one class, for detections of persons", f"{len(found):,} classes")
+    return int(gt.categories.ids[found[0]])
 
 
 def _persons(gt: GroundTruth, person: str, dt: Detections | None = None) -> npt.NDArray[np.bool_]:

@@ -15,8 +15,9 @@ import numpy as np
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_lines
@@ -209,8 +210,9 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
     rows = zip(points.tolist(), gt.category_ids.tolist(), gt.flag("difficult").tolist(), strict=True)
     lines = [f"{' '.join(map(shorter, point))} {words[category]} {int(flag)}" for point, category, flag in rows]
     (path / _LABELS).mkdir()
-    write_image_texts(path / _LABELS, gt, gt, lines, [_header_text(gt, row) for row in range(len(gt.images))])
-    return [*left_out_columns(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
+    heads = [_header_text(gt, row) for row in range(len(gt.images))]
+    names = write_image_texts(path / _LABELS, gt, gt, lines, heads)
+    return [*left_out_columns(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes, *names]
 
 
 def write_dota_detections(

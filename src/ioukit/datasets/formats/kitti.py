@@ -15,7 +15,8 @@ import numpy.typing as npt
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.columns.image_names import ImageFinder
+from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_words
@@ -97,7 +98,7 @@ def read_kitti(
         boxes=_pixels(values),
         areas=_pixels(values)[:, 2:].prod(axis=1),
         images=np.array(stems, np.str_),
-        names=[file.name for file in files],
+        names=stems,
         categories=dict(enumerate(names, start=1)),
         # A crowd of a category without detections changes no number of another protocol.
         flags={"dont_care": dont_care, "crowd": dont_care},
@@ -138,19 +139,19 @@ def read_kitti_detections(
     problems = Problems.of(on_invalid)
     ground_truth = required(ground_truth, path)
     finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
-    numbered = {f"{label:06d}": at for at, label in enumerate(labels.tolist()) if isinstance(label, int)}
     names = ["_".join(name.split()) for name in ground_truth.categories.names]
+    classes = ClassIds(ground_truth, lambda name: "_".join(name.split()))
     lines = _Lines(names, problems, detections=True)
     seen = set()
     for file in _files(path, "detections"):
         with problems.record("unknown image"):
-            at = numbered[file.stem] if file.stem in numbered else finder.position(file.stem, str(file))
+            at = finder.position(file.stem, str(file))
             seen.add(at)
             lines.read(file, at)
     positions, types, values, in_space = lines.columns()
     dt = Detections.from_arrays(
         image_ids=labels[positions],
-        category_ids=ground_truth.categories.ids[types],
+        category_ids=np.array([classes[names[at]] for at in types.tolist()], np.int64),
         boxes=_pixels(values),
         scores=values[:, 14],
         regions=_boxes_in_space(values, in_space),
@@ -200,8 +201,8 @@ def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
     for at, column in enumerate(attributes.values()):
         if column is not None:
             values[:, at] = np.where(np.isnan(column), values[:, at], column)
-    write_image_texts(path, gt, gt, _spelled_lines(types, np.hstack([values, _geometry(gt)])))
-    return notes
+    lines = _spelled_lines(types, np.hstack([values, _geometry(gt)]))
+    return [*notes, *write_image_texts(path, gt, gt, lines)]
 
 
 def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None) -> list[str]:
@@ -224,8 +225,8 @@ def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTr
     if alpha is not None:
         first[:, 2] = np.where(np.isnan(alpha), first[:, 2], alpha)
     values = np.hstack([first, _geometry(dt), dt.scores[:, None]])
-    write_image_texts(path, dt, ground_truth, _spelled_lines(types, values))
-    return [*left_out_columns(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes]
+    names = write_image_texts(path, dt, ground_truth, _spelled_lines(types, values))
+    return [*left_out_columns(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes, *names]
 
 
 def _numbers_of(data: GroundTruth | Detections, name: str) -> npt.NDArray[np.float64] | None:

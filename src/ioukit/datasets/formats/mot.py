@@ -30,6 +30,7 @@ from ioukit.datasets.formats.text_files import (
     to_number,
     to_numbers,
 )
+from ioukit.datasets.formats.written_names import class_names
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
@@ -213,7 +214,8 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
     """
     _check_first_pixel(first_pixel)
     frames, notes = _frames_of(gt)
-    bad = next((name for name in gt.categories.names if "\n" in name or name != name.strip() or not name), None)
+    names_of_classes = class_names(gt.categories, gt.source).values()
+    bad = next((name for name in names_of_classes if "\n" in name or name != name.strip() or not name), None)
     if bad is not None:
         refuse(gt.source, "names of classes without line breaks and outer spaces", abbreviate(bad))
     tracks = gt.attributes.get("track_id", np.full(len(gt), -1.0)).astype(np.float64)

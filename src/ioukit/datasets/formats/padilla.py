@@ -14,7 +14,8 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.columns.image_names import ImageFinder
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_words
@@ -78,7 +79,7 @@ def read_padilla(
     check_choice("boxes", boxes, get_args(Layout))
     objects = Objects(path, on_invalid)
     for file in _files(path, "labels"):
-        image = objects.image(file.stem, str(file), name=file.name)
+        image = objects.image(file.stem, str(file))
         for where, words in words_of_lines(read_lines(file), file):
             with objects.record("bad line"):
                 line = _line(words, where, boxes, names)
@@ -206,5 +207,5 @@ def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: 
         notes.append(f"the names of {len(numeric):,} classes are numbers, such as {numeric[0]}")
     numbers = data.boxes.tolist() if scores is None else np.column_stack([scores, data.boxes]).tolist()
     rows = zip(data.category_ids.tolist(), numbers, strict=True)
-    write_image_texts(path, data, gt, [" ".join([words[category], *map(repr, row)]) for category, row in rows])
-    return notes
+    lines = [" ".join([words[category], *map(repr, row)]) for category, row in rows]
+    return [*notes, *write_image_texts(path, data, gt, lines)]

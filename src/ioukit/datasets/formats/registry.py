@@ -43,10 +43,14 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
     """The format of a path: the named one, or the first that recognises the path.
 
     Raises:
+        TypeError: If the name is no text.
         ValueError: If no format has the name.
         OSError: If no format was named, and there is nothing at the path or it cannot be opened.
         DatasetError: If no format recognises the path.
     """
+    if format is not None and not isinstance(format, str):
+        hint = ": write ground_truth=..." if isinstance(format, GroundTruth) else ""
+        raise TypeError(f"format must be the name of a format, got {type(format).__name__}{hint}")
     if format is not None:
         return FORMATS.find(format)
     place = Path(path)
@@ -207,9 +211,28 @@ def write(
         what = "ground truth" if is_truth else "detections"
         able = [name for name, known in FORMATS.items() if (known.write if is_truth else known.write_detections)]
         raise ValueError(f"the format {found.name} writes no {what}; choose from {', '.join(able)}")
+    if isinstance(data, Detections) and ground_truth is not None:
+        data = data.meeting(ground_truth)
+    if data.normalized and not found.fractions:
+        data, ground_truth = _in_pixels(data, ground_truth)
     if not is_truth:
         options["ground_truth"] = ground_truth
     if found.by_name:
         options["name"] = os.path.basename(path)
     with whole_file(path) if suffix else whole_folder(path) as unfinished:
         return tuple(writer(data, unfinished, **options))
+
+
+def _in_pixels(
+    data: GroundTruth | Detections, ground_truth: GroundTruth | None
+) -> tuple[GroundTruth | Detections, GroundTruth | None]:
+    """Data in fractions of the image, and the ground truth of detections, both in pixels."""
+    if isinstance(data, GroundTruth):
+        return data.in_pixels(), None
+    if ground_truth is None:
+        raise DatasetError(
+            f"{data.source}: boxes are fractions of the image: ground_truth=..., or --ground-truth in a command, gives "
+            "the sizes of the images, with which they become pixels"
+        )
+    known = ground_truth.in_pixels()
+    return data.meeting(known), known

@@ -15,10 +15,11 @@ import numpy as np
 from ioukit._checks import check_choice
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.image_files import found_size
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file

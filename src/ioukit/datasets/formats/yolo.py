@@ -235,7 +235,8 @@ def read_split(
         source=os.fspath(path),
         **region_arguments(rows, of_rows, os.fspath(path)),
     )
-    return dataclasses.replace(gt, notes=(*notes, *gt.notes))
+    images_of_names = dataclasses.replace(gt.images, made_up_ids=True)
+    return dataclasses.replace(gt, images=images_of_names, notes=(*notes, *gt.notes))
 
 
 def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Problems) -> tuple[list[str], Positions]:
