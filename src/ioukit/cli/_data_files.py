@@ -340,7 +340,9 @@ def open_source(source: Source, *, detections: bool = False) -> Opened:
         return Opened(source, found, {})
     from ioukit.cli._reader_options import reader_options  # noqa: PLC0415 - for those who give options
 
-    return Opened(source, found, reader_options(source.words, reader, found.name, source.words_option))
+    of_all = None if detections else datasets.read
+    words = reader_options(source.words, reader, found.name, source.words_option, of_all=of_all)
+    return Opened(source, found, words)
 
 
 def holds_detections(path: Path, name: str) -> bool:

@@ -305,6 +305,8 @@ class Detections(Columns):
         """
         images = ground_truth.images
         dt = self if self._has_ids_of(images) else self._named_by(ground_truth, on_invalid)
+        if self.ids_of_file and ground_truth.categories.made_up_ids and len(ground_truth.categories) > 1:
+            dt = dt._noted(_note_on_classes(self.source, ground_truth))
         if dt.normalized == ground_truth.normalized:
             return dt
         if ground_truth.normalized and len(dt):
@@ -356,7 +358,10 @@ class Detections(Columns):
         first = int(found.argmax())
         name = images.names[places[first]] or images.labels[places[first]].item()
         note = f"{self.source}: image ids are names of images of {finder.source}: {labels[first].item()!r} is {name!r}"
-        return dataclasses.replace(dt, ids_of_file=False, notes=(*dt.notes, note) if found.any() else dt.notes)
+        return dataclasses.replace(dt._noted(note) if found.any() else dt, ids_of_file=False)
+
+    def _noted(self, note: str) -> Detections:
+        return self if note in self.notes else dataclasses.replace(self, notes=(*self.notes, note))
 
     def known_to(self, ground_truth: GroundTruth, *, on_invalid: OnInvalid = "error") -> Detections:
         """The detections of images and categories that the ground truth lists.
@@ -385,6 +390,13 @@ class Detections(Columns):
         said = [note for note in dt.notes if note not in self.notes]
         settled = _settled(dataclasses.replace(dt, dropped=dropped), on_invalid, check=False)
         return dataclasses.replace(settled, notes=(*settled.notes, *said))
+
+
+def _note_on_classes(source: str, gt: GroundTruth) -> str:
+    listed = list(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    shown = ", ".join(f"{number} is {name!r}" for number, name in listed[:3])
+    more = "" if len(listed) <= 3 else ", and so on"
+    return f"{source}: {gt.source} has no ids of classes, so they count in the order of their names: {shown}{more}"
 
 
 def placed(dt: Detections, images: Images, places: npt.NDArray[np.intp]) -> Detections:

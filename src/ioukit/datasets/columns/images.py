@@ -75,12 +75,16 @@ class Images(Columns):
 class Categories(Columns):
     """The categories of a data set, in ascending order of their ids."""
 
+    SHARED: ClassVar[frozenset[str]] = frozenset({"made_up_ids"})
+
     ids: npt.NDArray[np.int64]
     """(K,) ids, each once."""
     names: tuple[str, ...]
     """(K,) names; the digits of the id if there is no name."""
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """Further columns by name, each (K, ...)."""
+    made_up_ids: bool = False
+    """Whether the reader numbered the classes in the order of their names, because the files have names only."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -24,6 +24,7 @@ from ioukit.datasets.formats.text_files import (
     abbreviate,
     files_in,
     is_number,
+    names_of,
     read_lines,
     refuse,
     shorter,
@@ -41,6 +42,7 @@ _UNKNOWN = {"truncated": 0.0, "occluded": 0.0, "alpha": -10.0}
 """What is written for an object where a data set does not say it: it is fully visible."""
 _DONT_CARE = "DontCare"
 _LABEL_FIELDS = 15
+_TRACKING = ": a line of KITTI's tracking, whose files are one per sequence; write one per image, without frame and track"
 _NO_BOX = (-1.0, -1.0, -1.0, -1000.0, -1000.0, -1000.0, -10.0)
 """Sizes, place and angle where there is no box in space, as the development kit writes them."""
 _NUMBERS = (
@@ -50,8 +52,13 @@ _NUMBERS = (
 
 
 def recognises(path: Path) -> bool:
-    """Whether the path is a folder with text files, the first line of which is one of KITTI's; or one around it."""
+    """Whether the path is a folder with text files, the first line of which is one of KITTI's; or one around it.
+
+    Labels of KITTI's tracking count, so that the reader says what they are.
+    """
     words = first_words(_label_folder(path))
+    if len(words) in (_LABEL_FIELDS + 2, _LABEL_FIELDS + 3):
+        return is_number(words[0]) and is_number(words[1]) and not is_number(words[2])
     return len(words) in (_LABEL_FIELDS, _LABEL_FIELDS + 1) and not is_number(words[0])
 
 
@@ -75,7 +82,8 @@ def read_kitti(
 
     Args:
         path: The folder, or one with ``label_2`` or ``training/label_2`` in it.
-        names: The types, in the order of their ids, from 1 on. Upper and lower case are the same.
+        names: The types, in the order of their ids, from 1 on; or the path of a file with a type per line. Upper and
+            lower case are the same.
         on_invalid: ``"error"`` refuses a folder with an invalid line, ``"drop"`` leaves such lines out and counts them.
             ``"pycocotools"`` is the same as ``"error"``.
         threads: Not used.
@@ -85,6 +93,7 @@ def read_kitti(
         OSError: If a file cannot be read.
     """
     problems = Problems.of(on_invalid)
+    names = names_of(names)
     files = _files(path, "labels")
     lines = _Lines(names, problems, detections=False)
     for image, file in enumerate(files):
@@ -309,6 +318,7 @@ class _Lines:
             hints = {
                 _LABEL_FIELDS + 1: ": labels have no score, results have one",
                 _LABEL_FIELDS: ": results need a score as the last field",
+                **dict.fromkeys((_LABEL_FIELDS + 2, _LABEL_FIELDS + 3), _TRACKING),
             }
             refuse(where, f"{expected} fields", f"{len(words)}{hints.get(len(words), '')}")
         place = self.places.get(words[0], self.lower.get(words[0].lower()))

@@ -23,6 +23,7 @@ from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     inside,
+    names_of,
     read_lines,
     read_text,
     refuse,
@@ -100,7 +101,7 @@ def read_mot(
 
     Args:
         path: A sequence: a folder with ``gt/gt.txt``; or a folder of such folders; or the text file itself.
-        names: The names of the classes from 1 on. If ``None``, those in ``gt/labels.txt``, one per line, else
+        names: The names of the classes from 1 on, or the path of a file with a name per line. If ``None``, those in ``gt/labels.txt``, one per line, else
             :data:`MOT_NAMES`.
         first_pixel: The coordinate of the first pixel in the file, 0 or 1.
         on_invalid: ``"error"`` refuses a file with an invalid line, ``"drop"`` leaves such lines out and counts them.
@@ -119,7 +120,7 @@ def read_mot(
     sequences = _sequences_in(path, "gt")
     classes: dict[str, int] = {}
     for sequence in sequences:
-        listed = names or sequence.labels or MOT_NAMES
+        listed = (None if names is None else names_of(names)) or sequence.labels or MOT_NAMES
         for number, name in enumerate(listed, start=1):
             if classes.setdefault(name, number) != number:
                 refuse(str(sequence.file), f"the class {name} as number {classes[name]}, as before", str(number))

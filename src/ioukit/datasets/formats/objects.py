@@ -174,6 +174,8 @@ class Objects:
             source=self.source,
             **self._region_columns(),
         )
+        if categories is None:
+            gt = dataclasses.replace(gt, categories=dataclasses.replace(gt.categories, made_up_ids=True))
         return self._noted_in(gt)
 
     def detections(self, ground_truth: GroundTruth) -> Detections:

@@ -17,9 +17,7 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE, ClassHierarchy
 from ioukit.datasets.columns.id_lists import IdLists
-from ioukit.datasets.columns.lazy import Names
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
-from ioukit.datasets.formats.image_files import images_below, sizes_or_unknown
 from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
@@ -83,14 +81,13 @@ def read_open_images(
     labels: str | os.PathLike[str] | None = None,
     classes: str | os.PathLike[str] | None = None,
     hierarchy: ClassHierarchy | str | os.PathLike[str] | None = None,
-    images: str | os.PathLike[str] | None = None,
     on_invalid: OnInvalid = "error",
     threads: int | None = None,
 ) -> GroundTruth:
     """Read the ground truth of Open Images.
 
     Boxes are fractions of the image (:attr:`GroundTruth.normalized`), because the files do not have the sizes of images;
-    with the folder of the ``images``, they are pixels. The ids of images are strings. The flags are ``group_of``, ``occluded``, ``truncated``, ``depiction`` and ``inside``; -1 (unknown) is
+    :func:`ioukit.datasets.read` makes them pixels if it gets the folder of the ``images``. The ids of images are strings. The flags are ``group_of``, ``occluded``, ``truncated``, ``depiction`` and ``inside``; -1 (unknown) is
     false. With labels, the images have the attributes ``positive_category_ids`` and ``negative_category_ids``, each an
     :class:`~ioukit.datasets.IdLists`. The categories have the attribute ``label_name``, such as ``/m/01yrx``.
 
@@ -105,7 +102,6 @@ def read_open_images(
             boxes and labels, sorted.
         hierarchy: Which classes are kinds of which, see :class:`ClassHierarchy`. Objects and labels are expanded, see
             :meth:`ClassHierarchy.expand_ground_truth`. Leave it out if the files are expanded already.
-        images: The folder of the images, ``<ImageID>.jpg`` and so on, for their sizes.
         on_invalid: ``"error"`` refuses a row that is invalid, ``"drop"`` leaves it out and counts it. ``"pycocotools"``
             is the same as ``"error"``.
         threads: How many threads read; all cores if ``None``.
@@ -155,11 +151,8 @@ def read_open_images(
         normalized=True,
         source=os.fspath(path),
     )
-    keyed = dataclasses.replace(gt.images, keys=listed)
-    if images is not None:
-        keyed = _with_sizes(keyed, images, problems, threads)
-    gt = dataclasses.replace(gt, images=keyed, notes=(*notes, *gt.notes))
-    gt = problems.noted_in(gt if images is None else gt.in_pixels())
+    gt = dataclasses.replace(gt, images=dataclasses.replace(gt.images, keys=listed), notes=(*notes, *gt.notes))
+    gt = problems.noted_in(gt)
     return gt if tree is None else tree.expand_ground_truth(gt)
 
 
@@ -217,14 +210,6 @@ def read_open_images_detections(
         return dt
     tree = hierarchy if isinstance(hierarchy, ClassHierarchy) else ClassHierarchy.read(hierarchy)
     return tree.expand_detections(dt, listed)
-
-
-def _with_sizes(images: Images, folder: AnyPath, problems: Problems, threads: int | None) -> Images:
-    """The images with the names and the sizes of their files."""
-    files = {os.path.splitext(os.path.basename(name))[0]: name for name in images_below(folder)}
-    named = [files.get(key, key) for key in images.labels.tolist()]
-    sizes = sizes_or_unknown([os.path.join(folder, name) for name in named], problems, threads)
-    return dataclasses.replace(images, sizes=np.array(sizes).reshape(-1, 2), names=Names.of(named))
 
 
 def _kind(file: Path) -> str:

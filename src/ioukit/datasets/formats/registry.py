@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ioukit._checks import pluralize
 from ioukit._register import Register
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -59,6 +61,8 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
             return known
     if not place.is_dir():
         place.open("rb").close()  # a missing file, or one that may not be read, is the more likely mistake
+    if place.suffix.lower() in (".csv", ".tsv") and place.is_file():
+        return FORMATS["csv"]  # its reader names the columns that it looks for
     if kind := archive_in(first_bytes(place)):
         raise DatasetError(f"{path}: expected a file or a folder of labels, found {kind}: unpack it first")
     raise DatasetError(f"{path}: not a format that can be read{_held(place)}; the formats are {', '.join(FORMATS)}")
@@ -76,13 +80,23 @@ def _held(place: Path) -> str:
             alone.append(f"{file.name} ({known})")
     if alone:
         return f", but it holds {' and '.join(alone[:3])}"
+    folders = sorted(entry.name for entry in place.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     counts = counts_in(place)
     most = sorted(counts, key=lambda suffix: -counts[suffix])[:3]
     kinds = ", ".join(f"{counts[suffix]:,} {suffix or 'other'} files" for suffix in most)
+    if folders and not kinds:
+        named = ", ".join(folders[:3]) + (", ..." if len(folders) > 3 else "")
+        kinds = f"{pluralize(len(folders), 'folder')} ({named}): name the one with the labels"
     return f": it holds {kinds}" if kinds else ": it is empty"
 
 
-def read(path: str | os.PathLike[str] | Any, format: str | None = None, **options: Any) -> GroundTruth:
+def read(
+    path: str | os.PathLike[str] | Any,
+    format: str | None = None,
+    *,
+    images: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> GroundTruth:
     """Read ground truth from a file, a folder, or a table in memory.
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
@@ -112,6 +126,8 @@ def read(path: str | os.PathLike[str] | Any, format: str | None = None, **option
         path: What to read. A table of pandas, Polars or PyArrow is read by :func:`read_frame`, a data set of Hugging
             Face by :func:`read_hugging_face`.
         format: The name of a format, see :data:`FORMATS`; found by looking at the path if ``None``.
+        images: The folder of the images, if the files do not have the sizes of images and these are needed: to evaluate
+            boxes in fractions with boxes in pixels, or to write them.
         **options: ``on_invalid``, ``threads``, and other arguments of the format's own reader.
 
     Raises:
@@ -121,11 +137,21 @@ def read(path: str | os.PathLike[str] | Any, format: str | None = None, **option
     if not isinstance(path, str | os.PathLike):
         from ioukit.datasets.formats.in_memory import ground_truth_in_memory  # noqa: PLC0415 - most data is in files
 
-        return ground_truth_in_memory(path, format, **options)
-    found = find_format(path, format)
-    if found.read is None:
-        raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no ground truth")
-    return found.read(path, **options)
+        gt = ground_truth_in_memory(path, format, **options)
+    else:
+        found = find_format(path, format)
+        if found.read is None:
+            raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no ground truth")
+        if images is not None and "images" in inspect.signature(found.read).parameters:
+            return found.read(path, images=images, **options)
+        gt = found.read(path, **options)
+    if images is None:
+        return gt
+    from ioukit.datasets.formats.image_files import with_sizes  # noqa: PLC0415 - most files have the sizes
+    from ioukit.datasets.formats.problems import Problems  # noqa: PLC0415 - as above
+
+    problems = Problems.of(options.get("on_invalid", "error"))
+    return problems.noted_in(with_sizes(gt, problems, images=images, threads=options.get("threads")))
 
 
 def read_detections(

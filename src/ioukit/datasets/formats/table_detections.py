@@ -125,6 +125,12 @@ def _image_rows(images: _ImageColumn, kept: Flags) -> tuple[Ids, npt.NDArray[np.
 
 def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None) -> Ids:
     roles, table = rows.chosen.roles, rows.table
+    if known is not None and {"category_id", "category"} <= roles.keys():
+        # Names say the same everywhere; the ids may be those of another file.
+        texts = table.coded_texts(roles["category"])
+        if set(texts.values) <= known.classes.keys() - known.classes.repeated:
+            named = np.array([known.classes[text] for text in texts.values], np.int64).reshape(len(texts.values))
+            return np.asarray(named[texts.codes])
     name = roles.get("category_id") or roles["category"]
     by_number = rows.reading.classes_are_numbers if "category_id" not in roles else True
     if by_number is None:
@@ -139,7 +145,8 @@ def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None
     texts = table.coded_texts(name)
     unknown = np.array([text not in classes for text in texts.values], np.bool_).reshape(len(texts.values))
     rows.refuse(present & unknown[texts.codes], name, f"one of the {len(classes):,} classes of the ground truth")
-    ids = np.array([classes[text] if text in classes else 0 for text in texts.values], np.int64)
+    # Names of several classes are refused, also by a file that drops rows: they are no fault of a row.
+    ids = np.array([classes[text] if text in classes else 0 for text in texts.values], np.int64)  # noqa: RUF019
     ids = ids.reshape(len(texts.values))
     of_rows: npt.NDArray[np.int64] = ids[texts.codes]
     return of_rows

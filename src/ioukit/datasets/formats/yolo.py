@@ -54,6 +54,7 @@ def read_yolo(
     *,
     split: str = "val",
     task: Task | None = None,
+    images: str | os.PathLike[str] | None = None,
     on_invalid: OnInvalid = "error",
     threads: int | None = None,
 ) -> GroundTruth:
@@ -98,6 +99,7 @@ def read_yolo(
         task: What the lines hold. If ``None``, it is found: ``pose`` if the ``data.yaml`` has ``kpt_shape``, ``obb`` if
             every line has 9 numbers, which a note says, ``segment`` if a line has more than 5, else ``detect``. Without
             ``kpt_shape``, keypoints have 3 numbers each if the lengths of the lines allow it.
+        images: The folder of the images of a folder of text files, if they are neither in it nor beside it.
         on_invalid: ``"error"`` refuses a data set with a problem, ``"drop"`` leaves out the image, line or box and
             counts it. Problems are: an image that is listed or has labels but is missing, an image that is not one, a
             line with another number of numbers, a class out of range, a box without an area or outside of its image.
@@ -113,7 +115,7 @@ def read_yolo(
     Reference: Ultralytics, "Datasets overview", docs.ultralytics.com/datasets; A. Bochkovskiy, Darknet, README.
     """
     problems = Problems.of(on_invalid)
-    return problems.noted_in(read_split(path, split, problems, task=task, threads=threads))
+    return problems.noted_in(read_split(path, split, problems, task=task, images=images, threads=threads))
 
 
 def read_yolo_detections(
@@ -179,6 +181,7 @@ def read_split(
     problems: Problems,
     *,
     task: Task | None = None,
+    images: str | os.PathLike[str] | None = None,
     size_of: Callable[[Path], tuple[int, int]] | None = None,
     threads: int | None = None,
 ) -> GroundTruth:
@@ -189,6 +192,7 @@ def read_split(
         split: The split to read.
         problems: Stops at problems or counts them. It also counts images without objects, as ``background``.
         task: What the lines hold; found by looking if ``None``.
+        images: The folder of the images, for a folder of text files; found by looking if ``None``.
         size_of: Reads width and height of an image in another way, see :func:`image_sizes`.
         threads: How many threads read files; all cores if ``None``.
 
@@ -196,7 +200,7 @@ def read_split(
         DatasetError: If there is a problem that is not counted, or no image is left.
         OSError: If a file cannot be read.
     """
-    layout = find_layout(Path(path), split, problems)
+    layout = find_layout(Path(path), split, problems, images=images)
     known = layout.sizes
     if known is None:
         known = image_sizes(layout.files, problems, size_of=size_of, threads=threads).astype(np.float64)
