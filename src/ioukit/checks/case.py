@@ -10,8 +10,8 @@ import numpy as np
 from ioukit import _core
 from ioukit._columns import positions_in
 from ioukit.checks.repairs.boxes import sizes_of_rows
-from ioukit.datasets.columns.detections import placed
 from ioukit.checks.repairs.repair import Data
+from ioukit.datasets.columns.detections import placed
 from ioukit.evaluation import evaluate
 from ioukit.regions.formats import convert
 

@@ -20,7 +20,12 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def reader_options(
-    words: Sequence[str], reader: Callable[..., Any], format: str, option: str, *, of_all: Callable[..., Any] | None = None
+    words: Sequence[str],
+    reader: Callable[..., Any],
+    format: str,
+    option: str,
+    *,
+    of_all: Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
     """The arguments that the words stand for.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ioukit.datasets.columns.detections import placed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

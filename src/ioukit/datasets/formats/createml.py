@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.image_names import ImageFinder
 
-
 _FILE = "_annotations.createml.json"
 _HOLDS = Holds(image_sizes=False)
 _IMAGE = ("image", "imagefilename", "filename")

@@ -42,7 +42,9 @@ _UNKNOWN = {"truncated": 0.0, "occluded": 0.0, "alpha": -10.0}
 """What is written for an object where a data set does not say it: it is fully visible."""
 _DONT_CARE = "DontCare"
 _LABEL_FIELDS = 15
-_TRACKING = ": a line of KITTI's tracking, whose files are one per sequence; write one per image, without frame and track"
+_TRACKING = (
+    ": a line of KITTI's tracking, whose files are one per sequence; write one per image, without frame and track"
+)
 _NO_BOX = (-1.0, -1.0, -1.0, -1000.0, -1000.0, -1000.0, -10.0)
 """Sizes, place and angle where there is no box in space, as the development kit writes them."""
 _NUMBERS = (

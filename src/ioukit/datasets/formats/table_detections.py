@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -146,7 +146,7 @@ def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None
     unknown = np.array([text not in classes for text in texts.values], np.bool_).reshape(len(texts.values))
     rows.refuse(present & unknown[texts.codes], name, f"one of the {len(classes):,} classes of the ground truth")
     # Names of several classes are refused, also by a file that drops rows: they are no fault of a row.
-    ids = np.array([classes[text] if text in classes else 0 for text in texts.values], np.int64)  # noqa: RUF019
+    ids = np.array([classes[text] if text in classes else 0 for text in texts.values], np.int64)
     ids = ids.reshape(len(texts.values))
     of_rows: npt.NDArray[np.int64] = ids[texts.codes]
     return of_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import os
 import re
@@ -147,7 +148,8 @@ def read_voc(
         attributes=_poses(*raw["poses"]),
         source=os.fspath(path),
     )
-    return problems.noted_in(gt)
+    by_name = dataclasses.replace(gt.categories, made_up_ids=True)
+    return problems.noted_in(dataclasses.replace(gt, categories=by_name))
 
 
 def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:

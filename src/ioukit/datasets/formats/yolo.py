@@ -17,6 +17,7 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.image_files import SUFFIXES, image_sizes
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
@@ -248,19 +249,22 @@ def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Proble
     missing = np.asarray(np.isnan(gt.images.sizes).any(axis=1)).tolist()
     by_path: dict[str, int] = {}
     by_stem: dict[str, list[int]] = {}
-    for position, name in enumerate(gt.images.names):
-        stem = os.path.splitext(name.replace("\\", "/"))[0]
+    for position, (name, label) in enumerate(zip(gt.images.names, gt.images.labels.tolist(), strict=True)):
+        stem = os.path.splitext((name or str(label)).replace("\\", "/"))[0]
         if not os.path.basename(stem) or missing[position]:
-            label = gt.images.labels[position].item()
             raise DatasetError(f"{gt.source}: image {label!r}: expected a file name, a width and a height")
         by_path[stem] = position
         by_stem.setdefault(os.path.basename(stem), []).append(position)
+    finder: ImageFinder | None = None
     files, positions = [], []
     for name in text_files(folder):
         stem, file = os.path.splitext(name)[0], os.path.join(folder, name)
         found = by_stem.get(os.path.basename(stem), [])
         if stem in by_path and (len(found) == 1 or "/" in stem):
             found = [by_path[stem]]
+        if not found:
+            finder = finder or ImageFinder(gt)
+            found = [at for at in finder.places([stem]).tolist() if at >= 0]
         if len(found) > 1:
             refuse(gt.source, "file names that differ but for the suffix", f"{os.path.basename(stem)} twice")
         if found:

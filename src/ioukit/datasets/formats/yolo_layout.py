@@ -68,9 +68,7 @@ class Layout:
     """What a user should know."""
 
 
-def find_layout(
-    path: Path, split: str, problems: Problems, *, images: str | os.PathLike[str] | None = None
-) -> Layout:
+def find_layout(path: Path, split: str, problems: Problems, *, images: str | os.PathLike[str] | None = None) -> Layout:
     """The images and text files of a split.
 
     Args:
