@@ -16,6 +16,7 @@ from support.command import run_here
 from support.mixed_formats import data_set, pictures, read_ground_truth, write_detections, write_ground_truth
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TOLERANCE = 1e-9
@@ -29,32 +30,41 @@ WITHOUT_CROWD = frozenset({"voc", "createml", "kitti", "open-images", "dota", "m
 """Formats that have no crowds; in LVIS, they are ignored."""
 WITHOUT_SIZES = frozenset({"createml", "dota", "kitti", "mot", "padilla", "wider-face"})
 """Formats of ground truth that do not have the sizes of images. CrowdHuman has them, and no names of files."""
-NUMBERS_OF_CLASSES = frozenset({"coco", "lvis", "mot"})
-"""Formats of detections that have the ids of classes, and not their names."""
-FRACTIONS = frozenset({"open-images", "yolo"})
+NAMES_OF_CLASSES = frozenset({"voc", "createml", "scalabel", "kitti", "open-images", "dota", "padilla"})
+"""Formats of detections that have the names of classes, and no ids."""
 ONE_CLASS = frozenset({"crowdhuman", "wider-face"})
 """Formats with one class: persons, or faces."""
 
 
-def reason(gt: str, dt: str, *, classes: int) -> str | None:
-    """Why a pair has no number; ``None`` if it has one. This is the table of refusals: it may shrink, not grow."""
-    if classes > 1 and gt in ONE_CLASS:
-        return "one class"
-    if dt == "wider-face" and classes > 1:
-        return "expected a ground truth with one class, or with the class face, found 3 classes"
-    if gt == "wider-face" and dt not in {*NUMBERS_OF_CLASSES, *ONE_CLASS, "csv", "parquet", "arrow", "yolo"}:
-        return "expected one of (the 1 classes|face)"  # detections of the class person, by its name
-    if gt == "open-images" and dt == "yolo":
-        return "expected a file name, a width and a height"
-    if gt == "open-images" and dt != "open-images":
-        return "boxes are pixels, and those of .* are fractions of the image: give the folder of the images"
-    if gt in WITHOUT_SIZES and dt == "open-images":
-        return "boxes are fractions of the image, and the size of image .* is not known"
-    if gt in WITHOUT_SIZES and dt == "yolo":
-        return "expected a file name, a width and a height"
-    if gt == "yolo" and dt in NUMBERS_OF_CLASSES and (classes > 1 or dt != "mot"):
-        return "categor|class"  # YOLO's classes are numbered from 0
-    return None
+REFUSED: tuple[tuple[Callable[[str, str, int], bool], str], ...] = (
+    (
+        lambda _, dt, classes: dt == "wider-face" and classes > 1,
+        "expected a ground truth with one class, or with the class face, found 3 classes",
+    ),
+    (
+        lambda gt, dt, _: gt == "wider-face" and dt in NAMES_OF_CLASSES,
+        "expected one of (the 1 classes|face)",  # detections of the class person
+    ),
+    (lambda gt, dt, _: gt in {*WITHOUT_SIZES, "open-images"} and dt == "yolo", "expected .* a width and a height"),
+    (
+        lambda gt, dt, _: gt == "open-images" and dt != "open-images",
+        "boxes are pixels, and those of .* are fractions of the image: give the folder of the images",
+    ),
+    (
+        lambda gt, dt, _: gt in WITHOUT_SIZES and dt == "open-images",
+        "boxes are fractions of the image, and the size of image .* is not known",
+    ),
+    (
+        lambda gt, dt, classes: gt == "yolo" and (dt in {"coco", "lvis"} or (dt == "mot" and classes > 1)),
+        "categor|class",  # YOLO's classes are numbered from 0
+    ),
+)
+"""Which pairs have no number, and the sentence that says why: all others have the right one."""
+
+
+def reason(gt: str, dt: str, classes: int) -> str | None:
+    """The sentence with which a pair is refused; ``None`` if it has a number."""
+    return next((text for is_refused, text in REFUSED if is_refused(gt, dt, classes)), None)
 
 
 def lacks_crowds(gt: GroundTruth) -> GroundTruth:
@@ -83,7 +93,7 @@ def test_any_two_formats_give_the_right_number_or_a_sentence(classes: tuple[str,
         held = lacks_crowds(gt) if first in {*WITHOUT_CROWD, *ONE_CLASS} else gt
         held = dataclasses.replace(gt, flags={"ignore": gt.crowd}) if first == "lvis" else held
         for second, place in places.items():
-            expected = reason(first, second, classes=len(classes))
+            expected = reason(first, second, len(classes))
             found: float | str
             try:
                 found = ap(read, datasets.read_detections(place, ground_truth=read))
@@ -211,7 +221,7 @@ def test_fractions_are_not_written_as_pixels(tmp_path: Path) -> None:
         with pytest.raises(DatasetError, match="boxes are fractions of the image"):
             datasets.write(read, tmp_path / "out", name)
     results = datasets.read_detections(write_detections(dt, gt, "open-images", tmp_path), ground_truth=gt)
-    with pytest.raises(DatasetError, match="boxes are fractions of the image: ground_truth=..."):
+    with pytest.raises(DatasetError, match="boxes are fractions of the image: ground_truth="):
         datasets.write(results, tmp_path / "out.json", "coco")
     datasets.write(results, tmp_path / "out.json", "coco", ground_truth=gt)
     assert ap(gt, Detections.from_coco(tmp_path / "out.json")) == pytest.approx(ap(gt, dt), abs=TOLERANCE)
@@ -237,10 +247,7 @@ def test_commands_take_results_with_numbers(command: str, name: str, tmp_path: P
         folder = tmp_path / str(stems[0])
         folder.mkdir()
         truth, results = write_ground_truth(gt, name, folder), write_detections(dt, gt, "coco", folder)
-        if name == "kitti":
-            gt_options = ["--gt-option", f"names={','.join(classes)}"]
-        else:
-            gt_options = []
+        gt_options = ["--gt-option", f"names={','.join(classes)}"] if name == "kitti" else []
         further = {"compare": [results], "slices": ["--by", "category"]}.get(command, [])
         done = run_here(command, truth, results, *further, *gt_options)
         assert done.code in code, done.err

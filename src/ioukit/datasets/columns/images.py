@@ -218,7 +218,8 @@ def sizes_for_fractions(images: Images, places: npt.NDArray[np.intp], source: st
     if unknown.any():
         label = images.labels[places[unknown.argmax()]].item()
         raise DatasetError(
-            f"{source}: boxes are fractions of the image, and the size of image {label!r} is not known, with which they "
-            "would become pixels: give the folder of the images to the reader of the ground truth, images=FOLDER"
+            f"{source}: boxes are fractions of the image, and the size of image {label!r} is not known, which makes "
+            "them pixels: give the folder of the images to the reader of the ground truth, images=FOLDER (in a command "
+            "--gt-option, or --option of convert)"
         )
     return sizes

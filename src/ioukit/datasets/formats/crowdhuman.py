@@ -22,7 +22,7 @@ from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import to_size
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, member, numbers, parse_json_line, refuse, to_number
-from ioukit.datasets.formats.written_names import image_stems
+from ioukit.datasets.formats.written_names import image_stems, other_stems
 from ioukit.datasets.formats.written_rows import plain, rows_of_images
 
 PERSON = 1
@@ -167,8 +167,8 @@ def write_crowdhuman(gt: GroundTruth, path: Path, *, person: str = "person", box
         {"tag": "person", box: list(map(plain, values)), **({"extra": {"ignore": 1}} if ignore else {})}
         for values, ignore in zip(kept.boxes.tolist(), ignored, strict=True)
     ]
-    _write(path, kept, gt, "gtboxes", entries, gt.images.sizes)
-    notes = left_out_columns(gt, _HOLDS)
+    names = _write(path, kept, gt, "gtboxes", entries, gt.images.sizes)
+    notes = [*left_out_columns(gt, _HOLDS), *names]
     if others := int((~persons).sum()):
         notes.append(f"{others:,} objects of other classes than {person}")
     return notes
@@ -208,8 +208,8 @@ def write_crowdhuman_detections(
         {"box": list(map(plain, values)), "score": score, "tag": PERSON}
         for values, score in zip(kept.boxes.tolist(), kept.scores.tolist(), strict=True)
     ]
-    _write(path, kept, ground_truth, "dtboxes", entries, sizes)
-    notes = left_out_columns(dt, Holds(attributes=attributes))
+    names = _write(path, kept, ground_truth, "dtboxes", entries, sizes)
+    notes = [*left_out_columns(dt, Holds(attributes=attributes)), *names]
     if others := int((~persons).sum()):
         notes.append(f"{others:,} detections of other classes than {person}")
     return notes
@@ -319,11 +319,14 @@ def _write(
     key: str,
     entries: list[dict[str, Any]],
     sizes: npt.NDArray[np.float64],
-) -> None:
-    names = gt.images.labels.tolist() if gt.images.keys is not None else image_stems(gt.images, gt.source)
+) -> list[str]:
+    """Write a line per image. Returns a note if the images are not called like their files."""
+    named = gt.images.keys is not None
+    names = gt.images.labels.tolist() if named else image_stems(gt.images, gt.source)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for name, size, rows in zip(names, sizes.tolist(), rows_of_images(data, gt.images), strict=True):
             record: dict[str, Any] = {"ID": name}
             if not math.isnan(size[0]):
                 record |= dict(zip(("width", "height"), map(plain, size), strict=True))
             file.write(json.dumps({**record, key: [entries[row] for row in rows]}) + "\n")
+    return [] if named else other_stems(gt.images, gt.source)

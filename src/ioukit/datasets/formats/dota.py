@@ -33,7 +33,7 @@ from ioukit.datasets.formats.text_files import (
     to_numbers,
     words_of_lines,
 )
-from ioukit.datasets.formats.written_names import class_words, image_stems
+from ioukit.datasets.formats.written_names import class_words, image_stems, other_stems
 from ioukit.datasets.formats.written_rows import image_places, write_image_texts
 from ioukit.errors import DatasetError
 
@@ -351,14 +351,17 @@ def _header_text(gt: GroundTruth, row: int) -> str:
 
 
 def _image_words(gt: GroundTruth) -> tuple[list[str], list[str]]:
-    """The names of images as words, and a note if names were changed."""
+    """The names of images as words, and notes if names were changed."""
     stems = image_stems(gt.images, gt.source)
     words = ["_".join(stem.split()) for stem in stems]
     counts = Counter(words)
     if twice := next((word for word in words if counts[word] > 1), None):
         refuse(gt.source, "names of images that differ, also without spaces", abbreviate(twice))
     changed = sum(stem != word for stem, word in zip(stems, words, strict=True))
-    return words, [f"spaces in the names of {changed:,} images: they are written as _"] if changed else []
+    notes = other_stems(gt.images, gt.source)
+    if changed:
+        notes.append(f"spaces in the names of {changed:,} images: they are written as _")
+    return words, notes
 
 
 def rotated_of_points(points: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:

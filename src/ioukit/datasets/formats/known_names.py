@@ -50,6 +50,12 @@ class ClassIds(dict[str, int]):
             )
         return super().__getitem__(name)
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The id of a class, or the default; a name of several classes is refused as by ``[]``."""
+        if name not in self:
+            return default
+        return self[name]
+
 
 class KnownNames:
     """What a reader of detections asks of a ground truth: its images and classes.

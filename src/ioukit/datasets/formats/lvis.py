@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 _LISTS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"')
+_ATTRIBUTES = re.compile(rb'"attributes"\s*:\s*\{[^{}]*\}')
+_BEGUN = re.compile(rb"^[^{]*")
 _FREQUENCY = b'"frequency"'
 _IMAGES_FIRST = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"images"\s*:\s*\[\s*\{')
 
@@ -32,9 +34,15 @@ def recognises(path: Path) -> bool:
     if not coco.recognises(path):
         return False
     parts = first_bytes(path), last_bytes(path)
-    if any(key in part for part in parts for key in _LISTS):
+    if any(key in part for part in parts for key in _LISTS) and any(map(_has_lists, parts)):
         return True
     return any(_FREQUENCY in part for part in parts) and not _IMAGES_FIRST.match(parts[0])
+
+
+def _has_lists(part: bytes) -> bool:
+    """Whether images have LVIS's lists as members, and not among the attributes that COCO's writer makes of them."""
+    plain = _ATTRIBUTES.sub(b"", _BEGUN.sub(b"", part))
+    return any(key in plain for key in _LISTS)
 
 
 def read_lvis(

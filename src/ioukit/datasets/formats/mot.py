@@ -101,8 +101,8 @@ def read_mot(
 
     Args:
         path: A sequence: a folder with ``gt/gt.txt``; or a folder of such folders; or the text file itself.
-        names: The names of the classes from 1 on, or the path of a file with a name per line. If ``None``, those in ``gt/labels.txt``, one per line, else
-            :data:`MOT_NAMES`.
+        names: The names of the classes from 1 on, or the path of a file with a name per line. If ``None``, those in
+            ``gt/labels.txt``, one per line, else :data:`MOT_NAMES`.
         first_pixel: The coordinate of the first pixel in the file, 0 or 1.
         on_invalid: ``"error"`` refuses a file with an invalid line, ``"drop"`` leaves such lines out and counts them.
             ``"pycocotools"`` is the same as ``"error"``.

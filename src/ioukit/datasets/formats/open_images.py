@@ -86,8 +86,9 @@ def read_open_images(
 ) -> GroundTruth:
     """Read the ground truth of Open Images.
 
-    Boxes are fractions of the image (:attr:`GroundTruth.normalized`), because the files do not have the sizes of images;
-    :func:`ioukit.datasets.read` makes them pixels if it gets the folder of the ``images``. The ids of images are strings. The flags are ``group_of``, ``occluded``, ``truncated``, ``depiction`` and ``inside``; -1 (unknown) is
+    Boxes are fractions of the image (:attr:`GroundTruth.normalized`), because the files do not have the sizes of
+    images; :func:`ioukit.datasets.read` makes them pixels if it gets the folder of the ``images``. The ids of images
+    are strings. The flags are ``group_of``, ``occluded``, ``truncated``, ``depiction`` and ``inside``; -1 (unknown) is
     false. With labels, the images have the attributes ``positive_category_ids`` and ``negative_category_ids``, each an
     :class:`~ioukit.datasets.IdLists`. The categories have the attribute ``label_name``, such as ``/m/01yrx``.
 
@@ -299,7 +300,7 @@ def _category_ids(
     table: CsvTable, known: _Classes, good: npt.NDArray[np.bool_], problems: Problems
 ) -> npt.NDArray[np.int64]:
     rows, names = table.codes("LabelName")
-    ids = np.array([known.ids[name] if name in known.ids else -1 for name in names], np.int64)[rows]
+    ids = np.array([known.ids.get(name, -1) for name in names], np.int64)[rows]
     table.refuse(ids < 0, "LabelName", f"one of the {len(known.ids):,} classes", good, problems)
     return ids
 

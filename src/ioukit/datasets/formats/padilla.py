@@ -75,8 +75,8 @@ def read_padilla(
         path: The folder.
         boxes: ``"xywh"``, or ``"xyxy"`` if the lines have ``x1 y1 x2 y2``. The numbers do not show which.
             ``"fractions"`` is for detections alone.
-        names: The names of the classes if the files have numbers, in the order of these numbers, which start at 0; or the
-            path of a file with a name per line.
+        names: The names of the classes if the files have numbers, in the order of these numbers, which start at 0; or
+            the path of a file with a name per line.
         on_invalid: ``"error"`` refuses a folder with an invalid line; ``"drop"`` leaves such lines out and counts them.
             ``"pycocotools"`` is the same as ``"error"``.
         threads: Not used.
@@ -117,8 +117,8 @@ def read_padilla_detections(
         ground_truth: The data set: it has the images and the classes.
         boxes: As for :func:`read_padilla`. With ``"fractions"``, a line has the centre, width and height in fractions
             of the image, and the ground truth must have its size.
-        names: The names of the classes if the files have numbers, as for :func:`read_padilla`. If ``None``, number 0 is the first class of the
-            ground truth by rising id, number 1 the second, and so on.
+        names: As for :func:`read_padilla`. If ``None``, number 0 is the first class of the ground truth by rising id,
+            number 1 the second, and so on.
         on_invalid: As for :func:`read_padilla`.
         threads: Not used.
 

@@ -100,8 +100,8 @@ def read_scalabel(
 
     Args:
         path: The file or the folder.
-        names: The names of the classes, with ids from 1 on, or the path of a file with a name per line; for classes that
-            no frame has, because detections may be of them.
+        names: The names of the classes, with ids from 1 on, or the path of a file with a name per line. Detections may
+            be of classes that no frame has.
         corners: What ``x2`` and ``y2`` are. ``"edges"``: the right and the lower edge of the box, so that the width is
             ``x2 - x1``. ``"inclusive"``: the last pixel, so that the width is ``x2 - x1 + 1``, as Scalabel's own
             evaluation computes.

@@ -145,8 +145,7 @@ def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None
     texts = table.coded_texts(name)
     unknown = np.array([text not in classes for text in texts.values], np.bool_).reshape(len(texts.values))
     rows.refuse(present & unknown[texts.codes], name, f"one of the {len(classes):,} classes of the ground truth")
-    # Names of several classes are refused, also by a file that drops rows: they are no fault of a row.
-    ids = np.array([classes[text] if text in classes else 0 for text in texts.values], np.int64)
+    ids = np.array([classes.get(text, 0) for text in texts.values], np.int64)
     ids = ids.reshape(len(texts.values))
     of_rows: npt.NDArray[np.int64] = ids[texts.codes]
     return of_rows
