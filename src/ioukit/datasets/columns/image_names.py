@@ -50,6 +50,7 @@ class ImageFinder:
         self._by_stem: Found = {}
         self._by_joined: Found = {}
         self._by_number: Found = {}
+        self._met: dict[int, str] = {}
         for at, (named, label) in enumerate(zip(images.names, images.labels.tolist(), strict=True)):
             name = PurePosixPath((named or str(label)).replace("\\", "/"))
             path = str(name.with_suffix("")) if name.stem else ""
@@ -89,12 +90,19 @@ class ImageFinder:
             raise DatasetError(f"{where}: expected {expected}, found {found}")
         if at < 0:
             raise DatasetError(f"{where}: expected an image of {self.source}, found {_shown(name)}{self.known_as()}")
+        if (other := self._met.setdefault(at, name)) != name:
+            both = f"{_shown(name)} and {_shown(other)}, which are both {self.labels[at].item()!r}"
+            raise DatasetError(f"{where}: expected names of different images, found {both}")
         return at
 
     def places(self, labels: Sequence[int | str]) -> npt.NDArray[np.intp]:
-        """(W,) the positions of images by names, which may be numbers; -1 for none and for several."""
+        """(W,) the positions of images by names that differ, and may be numbers; -1 for none and for several."""
         found = (self._place(str(label), is_id=False, has_id=isinstance(label, str)) for label in labels)
-        return np.array([-1 if at is None else at for at in found], np.intp)
+        places = np.array([-1 if at is None else at for at in found], np.intp)
+        # Two names of one image are the names of two images, whose folders or suffixes the ground truth does not have.
+        _, where, counts = np.unique(places, return_inverse=True, return_counts=True)
+        places[(counts > 1)[where.reshape(-1)]] = -1
+        return places
 
     def known_as(self) -> str:
         """Words about what the images are called, where ids say nothing."""
@@ -110,6 +118,8 @@ class ImageFinder:
         path = str(plain.with_suffix("")) if stem else ""
         ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_label)] if is_id or self._named_ids else []
         ways += [(name, self._by_name), (str(plain), self._by_path), (path, self._by_path)]
+        if len(parts) > 1:
+            ways += [(joined_path(path), self._by_name), (joined_path(path), self._by_stem)]
         ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
         # A name without its suffix may have a dot itself, so that its end is no suffix.
         ways += [(plain.name, self._by_stem), (stem, self._by_stem), (plain.name, self._by_joined)]

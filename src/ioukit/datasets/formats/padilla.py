@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -110,7 +111,8 @@ def read_padilla_detections(
 ) -> Detections:
     """Read a folder of text files with a line ``class score x y width height`` per detection, in pixels.
 
-    Detections of classes that the ground truth lacks are left out with a note, as the tools do, unless all are.
+    Detections of classes that the ground truth lacks are left out with a note, as the tools do. They are refused if no
+    detection is of another class, or a class of the ground truth differs by case, spaces, ``_`` or ``-`` alone.
 
     Args:
         path: The folder. A text file has the name of its image; an image without one has no detections.
@@ -148,9 +150,10 @@ def read_padilla_detections(
                         objects.add(image, spelled[line.category], line.box, score=line.score)
                     else:
                         others[line.category].append(f"{where}, class")
-    if others and not len(objects):
-        name, places = next(iter(others.items()))
-        refuse(places[0], f"one of the {len(listed):,} classes", abbreviate(name))
+    alike = set(map(_letters, listed))
+    for name, places in others.items():
+        if not len(objects) or _letters(name) in alike:
+            refuse(places[0], f"one of the {len(listed):,} classes", abbreviate(name))
     objects.notes += [
         f"left out {pluralize(len(places), 'detection')} of {abbreviate(name)}, a class that the ground truth lacks"
         for name, places in others.items()
@@ -171,6 +174,11 @@ def write_padilla_detections(dt: Detections, path: Path, *, ground_truth: Ground
     """
     ground_truth = required(ground_truth, dt.source)
     return _write(dt, path, ground_truth, dt.scores.tolist())
+
+
+def _letters(name: str) -> str:
+    """A name without what writers of files change in names."""
+    return re.sub(r"[\s_-]+", "", name).casefold()
 
 
 def _is_number(word: str) -> bool:

@@ -156,6 +156,11 @@ def _known_images(
 ) -> _ImageColumn:
     """The images as the ground truth has them; sizes that the table does not have are filled in."""
     images = known.ground_truth.images
+    roles = rows.chosen.roles
+    named = next((roles[role] for role in ("file_name", "image") if role in roles and roles[role] != key), None)
+    if named is not None and (images.keys is not None or images.made_up_ids):
+        # The ids are those of another ground truth, in which the images may have other numbers.
+        key, keys = named, rows.table.coded_texts(named)
     if isinstance(keys, np.ndarray):
         found = _places_of_ids(rows, key, keys, known)
     else:
