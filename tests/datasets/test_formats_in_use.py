@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -141,7 +142,9 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"it holds 2 folders \(2020, 2021\): name the one with the labels"):
         datasets.read(tmp_path / "splits")
     (tmp_path / "t.csv").write_text("photo,kind,x1,y1,x2,y2\na,1,2,3,4,5\n")
-    with pytest.raises(DatasetError, match=r"expected a column of .*; found photo, kind, x1"):
+    with pytest.raises(
+        DatasetError, match=r"not a format that can be read; as a table: expected a column of .*; found photo, kind, x1"
+    ):
         datasets.read(tmp_path / "t.csv")
 
 
@@ -177,3 +180,37 @@ def test_detections_of_persons_need_such_a_class(tmp_path: Path) -> None:
     other, _ = one(names=["a.jpg"], classes={1: "car", 2: "bus"})
     with pytest.raises(DatasetError, match=r"expected one class person, or one class, .* found 2 classes"):
         datasets.read_detections(tmp_path / "dt.odgt", ground_truth=other)
+
+
+RECORD = {"image_id": "val/000042.jpg", "category_id": 3, "bbox": [1, 2, 3.5, 4], "score": 0.5}
+
+
+def test_results_of_coco_may_name_images(tmp_path: Path) -> None:
+    path = tmp_path / "dt.json"
+    further = {"image_id": 7, "segmentation": [[0, 0, 4, 0, 4, 4]], "score": 1}
+    path.write_text(json.dumps([{**RECORD, "segmentation": [[1, 2, 3, 4, 5, 6]]}, {**RECORD, **further}]))
+    found = datasets.read_detections(path)
+    assert found.image_labels().tolist() == ["val/000042.jpg", "7"]
+    assert (found.source, len(found.segmentations or ())) == (str(path), 2)
+    gt = GroundTruth.from_arrays(
+        image_ids=[42], category_ids=[3], boxes=BOX, images=[42, 9], names=["000042.jpg", "7.png"]
+    )
+    assert found.known_to(gt).image_ids.tolist() == [42, 9]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"score": None}, r"score: expected .*, found null|score"),
+        ({"bbox": [1, 2, 3]}, "bbox"),
+        ({"image_id": [1]}, "image_id: expected an integer"),
+        ({"image_id": None}, "image_id: expected an integer"),
+    ],
+)
+def test_a_wrong_record_beside_names_is_named(tmp_path: Path, change: dict[str, object], says: str) -> None:
+    path = tmp_path / "dt.json"
+    path.write_text(json.dumps([RECORD, {**RECORD, **change}]))
+    with pytest.raises(DatasetError, match=rf"dt.json: detections\[1\].*{says}"):
+        datasets.read_detections(path)
+    kept = datasets.read_detections(path, on_invalid="drop")
+    assert (len(kept), kept.dropped) == (1, 1)

@@ -125,7 +125,10 @@ class Case:
     @cached_property
     def places(self) -> Rows:
         """(N,) the position of the image of each detection in the list of images; -1 if it is not listed."""
-        return positions_in(self.ground_truth.images.labels, self.detections.image_labels())
+        images = self.ground_truth.images
+        if images.made_up_ids and self.detections.ids_of_file:
+            return np.full(len(self.detections), -1)  # equal numbers mean nothing
+        return positions_in(images.labels, self.detections.image_labels())
 
     @cached_property
     def object_places(self) -> Rows:

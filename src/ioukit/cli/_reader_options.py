@@ -45,7 +45,7 @@ def reader_options(
     """
     arguments = dict(inspect.signature(reader).parameters)
     if of_all is not None:
-        arguments = {**inspect.signature(of_all).parameters, **arguments}
+        arguments |= {name: one for name, one in inspect.signature(of_all).parameters.items() if name not in arguments}
     known = [
         name
         for name, one in arguments.items()

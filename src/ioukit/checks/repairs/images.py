@@ -34,7 +34,7 @@ def stems(images: GroundTruth) -> list[dict[str, int]]:
     """
     listed = images.images
     files = [stem(name) for name in listed.names if name]
-    ways = [[stem(label) for label in listed.labels.tolist()]]
+    ways = [] if listed.made_up_ids else [[stem(label) for label in listed.labels.tolist()]]
     if len(files) == len(listed):
         ways.append(files)
         numbers = [_NUMBER_AT_END.search(file) for file in files]

@@ -61,17 +61,27 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
             return known
     if not place.is_dir():
         place.open("rb").close()  # a missing file, or one that may not be read, is the more likely mistake
-    if place.suffix.lower() in (".csv", ".tsv") and place.is_file():
-        return FORMATS["csv"]  # its reader names the columns that it looks for
     if kind := archive_in(first_bytes(place)):
         raise DatasetError(f"{path}: expected a file or a folder of labels, found {kind}: unpack it first")
     raise DatasetError(f"{path}: not a format that can be read{_held(place)}; the formats are {', '.join(FORMATS)}")
 
 
+def _lacking_columns(place: Path) -> str:
+    """Words about the columns that a table lacks."""
+    from ioukit.datasets.formats.csv_tables import first_row  # noqa: PLC0415 - for a message
+    from ioukit.datasets.formats.table_columns import choose_columns  # noqa: PLC0415 - as above
+
+    try:
+        choose_columns(first_row(place, "\t" if place.suffix.lower() == ".tsv" else ","), "as a table")
+    except DatasetError as error:
+        return f"; {error}"
+    return ""
+
+
 def _held(place: Path) -> str:
     """Words about what lies in a folder: files that can be read alone, or the kinds of files."""
     if not place.is_dir():
-        return ""
+        return _lacking_columns(place) if place.suffix.lower() in (".csv", ".tsv") else ""
     alone = []
     for file in islice((file for file in sorted(place.iterdir()) if file.is_file()), _MOST_FILES):
         known = next((known.name for known in FORMATS.values() if known.recognises(file)), None)
