@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -168,7 +168,7 @@ def test_names_are_asked_only_if_not_all_ids_are_known() -> None:
 
     def met(*images: int) -> list[int]:
         rows = len(images)
-        given = {"category_ids": [1] * rows, "boxes": [[0, 0, 8, 8]] * rows, "scores": [1] * rows}
+        given: dict[str, Any] = {"category_ids": [1] * rows, "boxes": [[0, 0, 8, 8]] * rows, "scores": [1] * rows}
         return Detections.from_arrays(image_ids=images, **given).known_to(gt).image_ids.tolist()
 
     assert met(5, 6) == [5, 6]

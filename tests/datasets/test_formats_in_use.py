@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,7 +18,7 @@ BOX = [[4, 6, 20, 12]]
 def one(*, names: list[str], classes: dict[int, str] | None = None) -> tuple[GroundTruth, Detections]:
     """An object on each image, and a detection of it."""
     ids = list(range(1, len(names) + 1))
-    columns = {"image_ids": ids, "category_ids": [2] * len(ids), "boxes": BOX * len(ids)}
+    columns: dict[str, Any] = {"image_ids": ids, "category_ids": [2] * len(ids), "boxes": BOX * len(ids)}
     gt = GroundTruth.from_arrays(
         **columns, images=ids, names=names, sizes=[[64, 48]] * len(ids), categories=classes or {2: "cat"}
     )

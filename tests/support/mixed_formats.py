@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def data_set(
         crowd: Whether the object on the second image is a crowd.
     """
     boxes = np.array([[4, 6, 20, 12], [30.5, 8.25, 12, 24], [2, 3, 40, 30], [10, 10, 8, 8], [20, 30, 16, 16]], float)
-    columns = {
+    columns: dict[str, Any] = {
         "image_ids": np.array(ids)[[0, 0, 1, 2, 2]],
         "category_ids": np.array([1, 2, 3, 1, 2] if len(classes) > 1 else [1] * 5),
     }
@@ -83,7 +83,7 @@ def write_ground_truth(gt: GroundTruth, name: str, folder: Path) -> Path:
 
 def read_ground_truth(path: Path, name: str, gt: GroundTruth) -> GroundTruth:
     """Read what was written; KITTI's reader takes the classes, which its files do not list."""
-    options = {"kitti": {"names": gt.categories.names}, "roboflow-coco": {"split": "valid"}}
+    options: dict[str, dict[str, Any]] = {"kitti": {"names": gt.categories.names}, "roboflow-coco": {"split": "valid"}}
     return datasets.read(path, name, **options.get(name, {}))
 
 

@@ -188,7 +188,7 @@ def read_open_images_detections(
     table = CsvTable(path, text=_NAMED, numbers=("Score", *_CORNERS), threads=threads)
     table.require((*_NAMED, "Score", *_CORNERS))
     listed = ground_truth.categories
-    named = ClassIds(ground_truth)
+    named: dict[str, int] = ClassIds(ground_truth)
     if NAMES in listed.attributes:
         named = dict(zip(listed.attributes[NAMES].tolist(), listed.ids.tolist(), strict=True))
     known = _Classes(named, {})
