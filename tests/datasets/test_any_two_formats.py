@@ -104,7 +104,7 @@ def test_any_two_formats_give_the_right_number_or_a_sentence(classes: tuple[str,
                 good = isinstance(found, float) and abs(found - whole) <= TOLERANCE
                 wrong += [] if good else [f"{first} x {second}: expected {whole}, found {found}"]
             else:
-                good = isinstance(found, str) and re.search(expected, found) and "\n" not in found
+                good = isinstance(found, str) and bool(re.search(expected, found)) and "\n" not in found
                 wrong += [] if good else [f"{first} x {second}: expected {expected!r}, found {found!r}"]
     assert not wrong, "\n".join(wrong)
 
@@ -169,7 +169,8 @@ def test_names_are_asked_only_if_not_all_ids_are_known() -> None:
     def met(*images: int) -> list[int]:
         rows = len(images)
         given: dict[str, Any] = {"category_ids": [1] * rows, "boxes": [[0, 0, 8, 8]] * rows, "scores": [1] * rows}
-        return Detections.from_arrays(image_ids=images, **given).known_to(gt).image_ids.tolist()
+        ids: list[int] = Detections.from_arrays(image_ids=images, **given).known_to(gt).image_ids.tolist()
+        return ids
 
     assert met(5, 6) == [5, 6]
     assert met(5, 9) == [6, 5]
@@ -202,7 +203,7 @@ def test_a_folder_of_images_gives_the_sizes(name: str, tmp_path: Path) -> None:
     assert not read.normalized
     results = write_detections(dt, gt, "padilla", tmp_path)
     assert ap(read, datasets.read_detections(results, ground_truth=read)) == pytest.approx(ap(gt, dt), abs=TOLERANCE)
-    command = ["eval", place, results, "--gt-option", f"images={images}", "--json", "-"]
+    command: list[str | Path] = ["eval", place, results, "--gt-option", f"images={images}", "--json", "-"]
     done = run_here(*command, *(["--gt-format", "yolo"] if name == "yolo" else []))
     assert done.code in (None, 0), done.err
     assert json.loads(done.out)["summary"]["AP"] == pytest.approx(ap(gt, dt), abs=TOLERANCE)
@@ -248,8 +249,8 @@ def test_commands_take_results_with_numbers(command: str, name: str, tmp_path: P
         folder.mkdir()
         truth, results = write_ground_truth(gt, name, folder), write_detections(dt, gt, "coco", folder)
         gt_options = ["--gt-option", f"names={','.join(classes)}"] if name == "kitti" else []
-        further = {"compare": [results], "slices": ["--by", "category"]}.get(command, [])
-        done = run_here(command, truth, results, *further, *gt_options)
+        further: dict[str, list[str | Path]] = {"compare": [results], "slices": ["--by", "category"]}
+        done = run_here(command, truth, results, *further.get(command, []), *gt_options)
         assert done.code in code, done.err
         assert "Traceback" not in done.err
         if code == (2,):

@@ -71,7 +71,7 @@ def made(choose: Any) -> tuple[GroundTruth, Detections]:
     categories = {first_class + at: choose.PickValueInList(list(NAMES)) for at in range(classes)}
     has_sizes = choose.ConsumeBool()
     rows = choose.ConsumeIntInRange(1, 6)
-    columns = {
+    columns: dict[str, Any] = {
         "image_ids": ids[[choose.ConsumeIntInRange(0, len(ids) - 1) for _ in range(rows)]],
         "category_ids": [first_class + choose.ConsumeIntInRange(0, classes - 1) for _ in range(rows)],
     }
