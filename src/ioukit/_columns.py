@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
-__all__ = ["Columns", "Frozen", "concat_columns", "frozen", "positions_in", "record", "take_rows"]
+__all__ = ["Columns", "Frozen", "all_among", "concat_columns", "frozen", "positions_in", "record", "take_rows"]
 
 T = TypeVar("T", bound=np.generic)
+
+_LONGEST_LIST = 1 << 24
+"""In bytes: a list of all integers between the known ones is quicker than a search, if the cache can hold it."""
 
 
 def frozen(array: NDArray[T]) -> NDArray[T]:
@@ -188,6 +191,20 @@ def positions_in(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.intp]:
         return np.full(len(values), -1)
     places = np.minimum(np.searchsorted(known, values), len(known) - 1)
     return np.where(known[places] == values, places, -1)
+
+
+def all_among(values: NDArray[np.int64], known: NDArray[np.int64]) -> bool:
+    """Whether all of some integers are among the known ones, which ascend."""
+    if not len(values) or not len(known):
+        return not len(values)
+    low, high = int(known[0]), int(known[-1])
+    if values.min() < low or values.max() > high:
+        return False
+    if high - low >= _LONGEST_LIST:
+        return bool((positions_in(known, values) >= 0).all())
+    listed = np.zeros(high - low + 1, np.bool_)
+    listed[known - low] = True
+    return bool(listed[values - low].all())
 
 
 def take_rows(column: Any, rows: Any) -> Any:

@@ -313,7 +313,7 @@ def test_images_with_strings_as_ids() -> None:
     few = found[np.isin(found.image_labels(), names[10:])]
     finding = diagnose_data(few, named).findings[-1]
     assert finding.message == "10 of 20 images with objects have no detection, such as image image 00"
-    with pytest.raises(TypeError, match="image ids are integers, those of the ground truth are strings"):
+    with pytest.raises(DatasetError, match="expected the id or the file name of an image of ground truth, found 0"):
         diagnose_data(detections, named)
     other = Detections.from_arrays(image_ids=["x"], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[1])
     with pytest.raises(DatasetError, match=r"expected the id of an image of the ground truth, found 'x'"):

@@ -71,12 +71,21 @@ def test_json(wrong: Path, tmp_path: Path) -> None:
 def test_data_that_eval_refuses(tmp_path: Path) -> None:
     """Unknown images and classes are findings, with exit code 1 and not 2."""
     records = [{**record, "image_id": f"val/{record['image_id']:012d}.jpg"} for record in load(DT)]
-    paths = write_coco(tmp_path, load(GT), records)
+    paths = write_coco(tmp_path, load(GT), [*records, {**load(DT)[0], "image_id": "unknown"}])
     assert run_here("eval", *paths).code == 2
     command = run_here("check", *paths)
     assert command.code == 1, command.err
     assert "image_ids_match_by_stem" in command.out
     assert run_here("eval", *paths, "--repair", "images=stem", "--quiet").code == 0
+
+
+def test_names_of_images_in_the_place_of_ids(tmp_path: Path) -> None:
+    """Ultralytics writes such results: they meet the images by name, and nothing is wrong."""
+    records = [{**record, "image_id": f"val/{record['image_id']:012d}.jpg"} for record in load(DT)]
+    paths = write_coco(tmp_path, load(GT), records)
+    named, plain = (json.loads(run_here("eval", *files, "--json", "-").out) for files in (paths, (GT, DT)))
+    assert named["summary"] == plain["summary"]
+    assert "image_ids" not in run_here("check", *paths).out
 
 
 def test_kinds_and_protocols() -> None:

@@ -220,8 +220,8 @@ def test_convert_takes_values_of_all_kinds(tmp_path: Path) -> None:
         ),
         (
             ["--gt-option", "attribute=1"],
-            "Invalid value for --gt-option: the reader of coco has no option 'attribute'; it has dialect, attributes; "
-            "did you mean 'attributes'?",
+            "Invalid value for --gt-option: the reader of coco has no option 'attribute'; it has dialect, attributes, "
+            "images; did you mean 'attributes'?",
         ),
         (
             ["--dt-option", "threads=1"],
@@ -278,7 +278,9 @@ def test_wrong_options_are_one_line(words: list[str], message: str) -> None:
 
 def test_a_missing_option_of_convert_is_one_line(tmp_path: Path) -> None:
     line = refused("convert", GT, tmp_path / "out.json", "--to", "coco", "--option", "box=vbox")
-    assert line == "Invalid value for --option: the reader of coco has no option 'box'; it has dialect, attributes"
+    assert (
+        line == "Invalid value for --option: the reader of coco has no option 'box'; it has dialect, attributes, images"
+    )
 
 
 def test_options_are_no_work_for_those_who_give_none() -> None:

@@ -83,9 +83,9 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "images by name": (lambda: evaluate(GT, DT, images=["1"]), TypeError, "image ids of this data set are integers"),
     "an unknown image": (lambda: evaluate(GT, DT, images=[3]), ValueError, "no image has the id 3"),
     "images that are strings on one side": (
-        lambda: evaluate(GT, Detections.from_arrays(image_ids=["1"], category_ids=[1], boxes=[[0] * 4], scores=[1])),
-        TypeError,
-        "detections: image ids are strings, those of the ground truth are integers",
+        lambda: evaluate(GT, Detections.from_arrays(image_ids=["a"], category_ids=[1], boxes=[[0] * 4], scores=[1])),
+        DatasetError,
+        r"detections: detections\[0\].image_id: expected the id or the file name of an image of .*, found 'a'",
     ),
 }
 

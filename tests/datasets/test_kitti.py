@@ -38,7 +38,7 @@ def test_labels_become_columns(labels: Path) -> None:
     assert find_format(labels).name == "kitti"
     gt = read(labels)
     assert gt.images.labels.tolist() == ["000003", "000007", "000009"]
-    assert gt.images.names[1] == "000007.txt"
+    assert gt.images.names[1] == "000007"
     assert gt.categories.names == KITTI_NAMES
     assert gt.categories.ids.tolist() == list(range(1, 10))
     assert gt.image_labels().tolist() == ["000003", "000007", "000007"]

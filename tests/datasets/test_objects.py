@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ioukit import DatasetError
 from ioukit.datasets import GroundTruth
-from ioukit.datasets.formats.known_names import ImageFinder
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.text_files import refuse
 from support.data_sets import ALL_COLUMNS as ALL

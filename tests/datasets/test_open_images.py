@@ -302,9 +302,7 @@ def test_pixels_become_fractions(tmp_path: Path) -> None:
     assert_allclose(back.boxes, [[0.1, 0.1, 0.2, 0.2], [0, 0, 0.05, 1]])
     assert (back.image_labels().tolist(), back.categories.ids.tolist()) == (["a", "a"], [7, 9])
     unknown = ioukit.GroundTruth.from_arrays(**columns)
-    with pytest.raises(
-        DatasetError, match="image 1: expected a width and a height, or boxes in fractions, found the box"
-    ):
+    with pytest.raises(DatasetError, match="image 1: expected a width and a height, which fractions need, found none"):
         write(unknown, tmp_path / "none", "open-images")
     two: dict[str, Any] = {"image_ids": [1, 2], "category_ids": [1, 2], "boxes": [[0, 0, 1, 1]] * 2}
     two |= {"images": [1, 2], "sizes": [[9, 9], [9, 9]]}

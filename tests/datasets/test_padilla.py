@@ -130,12 +130,13 @@ def test_what_the_files_cannot_hold_is_listed(tmp_path: Path) -> None:
         names=["a/x.jpg", "b/x.jpg"], categories={3: "traffic light", 4: "5"},
     )  # fmt: skip
     notes = write(gt, tmp_path / "out", "padilla")
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["7.txt", "8.txt"]
-    assert (tmp_path / "out" / "7.txt").read_text() == "traffic_light 1.0 2.0 3.0 4.0\n"
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["a_x.txt", "b_x.txt"]
+    assert (tmp_path / "out" / "a_x.txt").read_text() == "traffic_light 1.0 2.0 3.0 4.0\n"
     assert [note for note in notes if "ids of" not in note] == [
         "flag crowd of 1 object",
         "sizes of 2 images",
         "1 classes without objects",
         "spaces in the names of 1 classes: they are written as _",
         "the names of 1 classes are numbers, such as 5",
+        "names of 2 images: their files are called otherwise, such as a_x for a/x.jpg",
     ]

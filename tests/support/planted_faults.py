@@ -163,17 +163,6 @@ def images_not_annotated(gt: GroundTruth, dt: Detections, share: float, rng: np.
     return None if share == 1 else (gt[~np.isin(gt.image_ids, some_images(gt, share, rng))], dt)
 
 
-def ids_by_stem(gt: GroundTruth, dt: Detections, share: float, rng: np.random.Generator) -> Pair:
-    """The ids are names of files; those of all images, or the ids of the others are strings as well."""
-    images = some_images(gt, share, rng)
-    names = dict(zip(gt.images.ids.tolist(), gt.images.names, strict=True))
-    labels = [
-        f"val/{names[number]}" if inside else str(number)
-        for number, inside in zip(dt.image_ids.tolist(), np.isin(dt.image_ids, images).tolist(), strict=True)
-    ]
-    return gt, Detections.from_arrays(image_ids=labels, category_ids=dt.category_ids, boxes=dt.boxes, scores=dt.scores)
-
-
 def repeated(*, truth: bool) -> Plant:
     def act(gt: GroundTruth, dt: Detections, share: float, rng: np.random.Generator) -> Pair:
         images = some_images(gt, share, rng)
@@ -328,9 +317,6 @@ FAULTS: dict[str, Fault] = {
     "images-not-annotated": Fault(
         "images without their annotations", images_not_annotated, (0.03, 0.1, 0.25, 0.5, 0.8), OF_IMAGES,
         ("images_without_annotations",),
-    ),
-    "image-stems": Fault(
-        "image ids are names of files", ids_by_stem, SHARES, OF_IMAGES, ("image_ids_match_by_stem",)
     ),
     "annotations-twice": Fault(
         "annotations twice", repeated(truth=True), SHARES, OF_IMAGES, ("repeated_annotations",)

@@ -9,7 +9,6 @@ from ioukit.checks.diagnosis.findings import Diagnosis, Finding
 from ioukit.checks.diagnosis.masks import diagnose_masks
 from ioukit.checks.diagnosis.polygons import diagnose_polygons
 from ioukit.checks.diagnosis.turned import diagnose_boxes3d, diagnose_rotated
-from ioukit.checks.named_images import read_named_images
 from ioukit.checks.repairs.repair import REPAIRS, Data, Repair, RepairKind, register_repair, repaired
 from ioukit.checks.rules.registry import RULES, Rule, register_rule
 from ioukit.checks.suspicion import Suspicion
@@ -36,7 +35,6 @@ __all__ = [
     "diagnose_masks",
     "diagnose_polygons",
     "diagnose_rotated",
-    "read_named_images",
     "register_repair",
     "register_rule",
     "register_rules",

@@ -10,8 +10,8 @@ import numpy as np
 from ioukit import _core
 from ioukit._columns import positions_in
 from ioukit.checks.repairs.boxes import sizes_of_rows
-from ioukit.checks.repairs.images import placed
 from ioukit.checks.repairs.repair import Data
+from ioukit.datasets.columns.detections import placed
 from ioukit.evaluation import evaluate
 from ioukit.regions.formats import convert
 
@@ -125,7 +125,10 @@ class Case:
     @cached_property
     def places(self) -> Rows:
         """(N,) the position of the image of each detection in the list of images; -1 if it is not listed."""
-        return positions_in(self.ground_truth.images.labels, self.detections.image_labels())
+        images = self.ground_truth.images
+        if images.made_up_ids and self.detections.ids_of_file:
+            return np.full(len(self.detections), -1)  # equal numbers mean nothing
+        return positions_in(images.labels, self.detections.image_labels())
 
     @cached_property
     def object_places(self) -> Rows:
@@ -219,7 +222,7 @@ class Case:
         gt, dt = self.ground_truth, self.detections
         listed = (self.places >= 0) & np.isin(dt.category_ids, gt.categories.ids)
         counted = listed & (dt.boxes[:, 2:] >= 0).all(axis=1)
-        found = placed(gt, dt, np.where(counted, self.places, -1))
+        found = placed(dt, gt.images, np.where(counted, self.places, -1))
         fine = np.minimum(gt.boxes[:, 2], gt.boxes[:, 3]) >= 0
         truth = gt if fine.all() else gt.take(fine)
         return evaluate(truth, found, self.protocol, iou_type=self.iou_type, threads=self.threads).summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from ioukit.checks.diagnosis.findings import Findings
 from ioukit.checks.repairs.repair import Data
 from ioukit.checks.suspicion import SURENESS
 from ioukit.checks.verifying import VerifiedSuspicion, explained
+from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,6 +114,9 @@ def check(
     for name, given, kind in (("ground_truth", ground_truth, GroundTruth), ("detections", detections, Detections)):
         if not isinstance(given, kind) and (name == "ground_truth" or given is not None):
             raise TypeError(f"{name} must be {kind.__name__}, got {type(given).__name__}")
+    if detections is not None:
+        with contextlib.suppress(DatasetError):  # else the rules say why
+            detections = detections.meeting(ground_truth)
     case = Case(
         Data(ground_truth, detections), protocol, iou_type=iou_type, train=train, folders=(images, train_images),
         threads=threads,

@@ -196,7 +196,8 @@ class Reader(NamedTuple):
         with talk.busy(f"reading {printable(str(paths[1]))}", long=self.long):
             with bad_input():
                 gt = opened[0].read(self) if known is None else known
-            dt = self._detections(opened[1], gt, named="images=stem" in repairs)
+            with bad_input():
+                dt = opened[1].read_detections(self, gt)
         if repairs:
             gt, dt = repaired(gt, dt, repairs)
         with bad_input():
@@ -262,27 +263,12 @@ class Reader(NamedTuple):
         opened = open_source(source, detections=ground_truth is not None)
         data: GroundTruth | Detections
         with bad_input(), self.talk.busy(f"reading {shown}", long=self.long):
-            data = opened.read(self) if ground_truth is None else self._detections(opened, ground_truth, named=True)
+            data = opened.read(self) if ground_truth is None else opened.read_detections(self, ground_truth)
         rows = "boxes" if ground_truth is None else "detections"
         self.talk.say(f"read {shown}  {opened.format.name}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
         for note in data.notes:
             self.talk.say(f"note {printable(note)}")
         return data
-
-    def _detections(self, opened: "Opened", gt: "GroundTruth", *, named: bool) -> "Detections":
-        """The detections; with ``named``, also COCO's results whose image ids are strings."""
-        with bad_input():
-            try:
-                return opened.read_detections(self, gt)
-            except DatasetError:
-                if not named or not opened.source.path.is_file():
-                    raise
-                from ioukit.checks import read_named_images  # noqa: PLC0415 - for files that the reader refuses
-
-                found = read_named_images(opened.source.path)
-                if found is None:
-                    raise
-                return found
 
 
 class Opened(NamedTuple):
@@ -340,7 +326,9 @@ def open_source(source: Source, *, detections: bool = False) -> Opened:
         return Opened(source, found, {})
     from ioukit.cli._reader_options import reader_options  # noqa: PLC0415 - for those who give options
 
-    return Opened(source, found, reader_options(source.words, reader, found.name, source.words_option))
+    of_all = None if detections else datasets.read
+    words = reader_options(source.words, reader, found.name, source.words_option, of_all=of_all)
+    return Opened(source, found, words)
 
 
 def holds_detections(path: Path, name: str) -> bool:

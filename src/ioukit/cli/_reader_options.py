@@ -19,7 +19,14 @@ _OF_COMMANDS = ("ground_truth", "on_invalid", "threads")
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def reader_options(words: Sequence[str], reader: Callable[..., Any], format: str, option: str) -> dict[str, Any]:
+def reader_options(
+    words: Sequence[str],
+    reader: Callable[..., Any],
+    format: str,
+    option: str,
+    *,
+    of_all: Callable[..., Any] | None = None,
+) -> dict[str, Any]:
     """The arguments that the words stand for.
 
     What a value is depends on the annotation of the argument. A list of names is ``cat,dog``, or ``@FILE`` with a name
@@ -30,12 +37,15 @@ def reader_options(words: Sequence[str], reader: Callable[..., Any], format: str
         reader: The reader of a format, for files of ground truth or of detections.
         format: The name of the format, for messages.
         option: The option that has the words, for messages.
+        of_all: A function with arguments that there are for all formats.
 
     Raises:
         typer.Exit: If the reader has no argument of a name, a value is of another kind, or a file with names cannot be
             read, after a message.
     """
-    arguments = inspect.signature(reader).parameters
+    arguments = dict(inspect.signature(reader).parameters)
+    if of_all is not None:
+        arguments |= {name: one for name, one in inspect.signature(of_all).parameters.items() if name not in arguments}
     known = [
         name
         for name, one in arguments.items()
@@ -99,12 +109,9 @@ def _choices(kind: str, namespace: dict[str, Any]) -> Sequence[str]:
 def _names(name: str, text: str) -> list[str]:
     """Names from ``cat,dog``, or from the lines of the file that ``@FILE`` names."""
     if text.startswith("@"):
-        from ioukit.datasets.formats.text_files import read_lines  # noqa: PLC0415 - for names in a file
+        from ioukit.datasets.formats.text_files import names_of  # noqa: PLC0415 - for names in a file
 
-        lines = [line.strip() for line in read_lines(text[1:])]
-        while lines and not lines[-1]:
-            lines.pop()
-        names = lines
+        names = list(names_of(text[1:]))
     else:
         names = [one.strip() for one in text.split(",")]
     if not names or not all(names):

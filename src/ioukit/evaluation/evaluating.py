@@ -113,7 +113,11 @@ def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: 
 
 
 def detections_of(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
-    """The detections that :func:`evaluate` was given, read if they are a path or records."""
+    """The detections that :func:`evaluate` was given, read if they are a path or records, as they meet the objects."""
+    return _read_detections(given, gt, threads).meeting(gt)
+
+
+def _read_detections(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
     import numpy as np  # noqa: PLC0415 - the files of an evaluation are read while it is imported
 
     from ioukit.datasets import Detections  # noqa: PLC0415 - as above

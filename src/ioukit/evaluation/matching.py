@@ -97,6 +97,7 @@ def match(
     kind = find_kind(iou_type)
     protocol = kind.protocol if protocol is None else protocol
     near = checked_near(protocol, near)
+    detections = detections.meeting(ground_truth)
     listed, known = ground_truth.images, ground_truth.categories
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
     chosen_categories = _chosen(len(known), None if categories is None else np.array(known.positions(categories), int))
@@ -260,6 +261,7 @@ def _covered(
         attributes={"image_size": _sizes_of_objects(gt, dt)[counted]},  # for boxes that are cut at borders
         image_keys=keys,
         source=gt.source,
+        normalized=gt.normalized,
     )
     ignored = gt.take(covering)
     rules = protocol.replace(

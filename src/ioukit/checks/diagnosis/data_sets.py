@@ -96,6 +96,7 @@ def diagnose_data(
     if ground_truth is None:
         _boxes(found, data.boxes, rows, np.full((len(rows), 2), np.nan), others=None)
         return found.diagnosis()
+    data = data.meeting(ground_truth)
     image_ids = data.image_ids_in(ground_truth.images)
     others = ground_truth.boxes[_spread(len(ground_truth), most_rows)]
     sizes = sizes_at(ground_truth.images, positions_in(ground_truth.images.ids, image_ids[rows]))

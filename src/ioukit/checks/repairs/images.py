@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ioukit.datasets.columns.detections import placed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,7 @@ def stems(images: GroundTruth) -> list[dict[str, int]]:
     """
     listed = images.images
     files = [stem(name) for name in listed.names if name]
-    ways = [[stem(label) for label in listed.labels.tolist()]]
+    ways = [] if listed.made_up_ids else [[stem(label) for label in listed.labels.tolist()]]
     if len(files) == len(listed):
         ways.append(files)
         numbers = [_NUMBER_AT_END.search(file) for file in files]
@@ -66,30 +67,15 @@ def places_by_position(gt: GroundTruth, dt: Detections, first: int) -> NDArray[n
     return np.where((places >= 0) & (places < len(gt.images)), places, -1)
 
 
-def placed(gt: GroundTruth, dt: Detections, places: NDArray[np.intp]) -> Detections:
-    """The detections with an image, and with its id in the ground truth.
-
-    Args:
-        gt: The ground truth.
-        dt: The detections.
-        places: (N,) positions of images; detections with -1 are left out.
-    """
-    kept = dt.take(places >= 0)
-    places = places[places >= 0]
-    if gt.images.keys is None:
-        return dataclasses.replace(kept, image_ids=gt.images.ids[places], image_keys=None)
-    return dataclasses.replace(kept, image_ids=places.astype(np.int64), image_keys=gt.images.keys)
-
-
 def with_other_ids(data: Data, repair: Repair) -> Data:
     """Gives detections the image ids of the ground truth; those of images that are not found are left out."""
     gt, dt = data
     if dt is None:
         raise ValueError("there are no detections to repair")
     if repair.value == "stem":
-        return data._replace(detections=placed(gt, dt, places_by_stem(gt, dt)))
+        return data._replace(detections=placed(dt, gt.images, places_by_stem(gt, dt)))
     if repair.value in ("positions0", "positions1"):
-        return data._replace(detections=placed(gt, dt, places_by_position(gt, dt, int(repair.value[-1]))))
+        return data._replace(detections=placed(dt, gt.images, places_by_position(gt, dt, int(repair.value[-1]))))
     raise repair.wrong_value()
 
 

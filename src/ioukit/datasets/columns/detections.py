@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._columns import Columns, positions_in, record
+from ioukit._columns import Columns, all_among, positions_in, record
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -27,7 +27,7 @@ from ioukit.datasets.columns._checks import (
 )
 from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns, region_sets
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.columns.images import Images
+from ioukit.datasets.columns.images import Images, sizes_for_fractions
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ class Detections(Columns):
     list of positions work, too.
     """
 
-    SHARED: ClassVar[frozenset[str]] = frozenset({"image_keys", "source", "dropped", "notes"})
+    SHARED: ClassVar[frozenset[str]] = frozenset(
+        {"image_keys", "source", "dropped", "notes", "normalized", "ids_of_file"}
+    )
 
     image_ids: npt.NDArray[np.int64]
     """(N,) the id of the image of each detection, or a position in :attr:`image_keys` if the ids are strings."""
@@ -71,6 +73,10 @@ class Detections(Columns):
     """How many records were left out because they were invalid."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
+    normalized: bool = False
+    """Whether boxes are fractions of the image instead of pixels. :meth:`meeting` converts them."""
+    ids_of_file: bool = False
+    """Whether the image ids are those of a file that was read without its ground truth."""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -135,6 +141,7 @@ class Detections(Columns):
         segmentations: Sequence[Any] | None = None,
         keypoints: npt.ArrayLike | None = None,
         attributes: Mapping[str, npt.ArrayLike] | None = None,
+        normalized: bool = False,
         source: str = _NAME,
     ) -> Detections:
         """Take columns.
@@ -150,6 +157,7 @@ class Detections(Columns):
             segmentations: (N,) masks as in COCO's files: lists of polygons, RLE, or ``None``.
             keypoints: (N, P, 3) x, y and score.
             attributes: (N, ...) further columns by name. Python objects become strings.
+            normalized: Whether boxes and areas are fractions of the image.
             source: The name of the data in messages.
 
         Raises:
@@ -175,6 +183,7 @@ class Detections(Columns):
             attributes=named_columns(attributes, name="attributes", length=count),
             image_keys=keys,
             source=source,
+            normalized=normalized,
         )
         return _settled(dt, "error", check=True)
 
@@ -190,6 +199,8 @@ class Detections(Columns):
         filled = [part for part in parts if len(part)] or parts[:1]
         if len({part.image_keys is None for part in filled}) > 1:
             raise ValueError("image ids of some parts are strings, those of others are integers")
+        if len({part.normalized for part in filled}) > 1:
+            raise ValueError("boxes of some parts are fractions of the image, those of others are pixels")
         rows = cls._joined(filled, [name for name in cls.column_names() if name != "areas"])
         # Where a part has no areas of its own, those of its boxes.
         if any(part.areas is not None for part in parts):
@@ -205,6 +216,8 @@ class Detections(Columns):
             source=sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1:,} more",
             dropped=sum(part.dropped for part in parts),
             notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+            normalized=filled[0].normalized,
+            ids_of_file=any(part.ids_of_file for part in filled),
         )
 
     def image_labels(self) -> npt.NDArray[Any]:
@@ -250,14 +263,14 @@ class Detections(Columns):
         Ids that are integers are returned as they are, even if the list does not have them.
 
         Raises:
-            DatasetError: If the ids are strings and the list lacks one.
-            TypeError: If the ids of one side are strings and those of the other are integers.
+            DatasetError: If the ids are strings and the list lacks one, or the ids of one side are strings and those of
+                the other are integers; :meth:`meeting` looks for the names of the images.
         """
-        if self.image_keys is None and (images.keys is None or not len(self)):
+        if not len(self) or (self.image_keys is None and images.keys is None):
             return self.image_ids
         if (self.image_keys is None) != (images.keys is None):
             ours, theirs = ("integers", "strings") if self.image_keys is None else ("strings", "integers")
-            raise TypeError(f"{self.source}: image ids are {ours}, those of the ground truth are {theirs}")
+            raise DatasetError(f"{self.source}: image ids are {ours}, those of the ground truth are {theirs}")
         places = self._places(images)
         row = np.flatnonzero(places < 0)
         if len(row):
@@ -273,6 +286,83 @@ class Detections(Columns):
         assert images.keys is not None
         return positions_in(images.keys, self.image_keys)[self.image_ids]
 
+    def meeting(self, ground_truth: GroundTruth, *, on_invalid: OnInvalid = "error") -> Detections:
+        """The detections with the image ids of a ground truth, and in its unit; the same ones if they have both.
+
+        Image ids meet by id. If not all of them do, each is taken as the name of an image: of its file, of its file
+        without folders and suffix, or of a number with zeros in front. A note says so. If the ground truth made its ids
+        up (:attr:`Images.made_up_ids`), ids of a file meet as names only. Boxes in fractions become pixels where those
+        of the ground truth are.
+
+        Args:
+            ground_truth: The ground truth that the detections will be compared with.
+            on_invalid: ``"drop"`` leaves out what meets no image, if that is a matter of names. What meets by id is
+                checked by :meth:`known_to`.
+
+        Raises:
+            DatasetError: If an id that must be a name is none, or boxes are fractions on one side only and sizes of
+                images are not known.
+        """
+        images = ground_truth.images
+        dt = self if self._has_ids_of(images) else self._named_by(ground_truth, on_invalid)
+        if self.ids_of_file and ground_truth.categories.made_up_ids and len(ground_truth.categories) > 1:
+            dt = dt._noted(_note_on_classes(self.source, ground_truth))
+        if dt.normalized == ground_truth.normalized:
+            return dt
+        if ground_truth.normalized and len(dt):
+            raise DatasetError(
+                f"{dt.source}: boxes are pixels, and those of {ground_truth.source} are fractions of the image: give "
+                "the folder of the images to the reader of the ground truth, images=FOLDER (--gt-option in a command)"
+            )
+        if on_invalid == "drop":
+            dt = dt.take(positions_in(images.labels, dt.image_labels()) >= 0)
+        sizes = sizes_for_fractions(images, images.ids.searchsorted(dt.image_ids_in(images)), dt.source)
+        areas = None if dt.areas is None else dt.areas * sizes.prod(axis=1)
+        boxes = dt.boxes * np.tile(sizes, 2)
+        return dataclasses.replace(dt, boxes=boxes, areas=areas, normalized=ground_truth.normalized)
+
+    def _has_ids_of(self, images: Images) -> bool:
+        """Whether all image ids are ids in a list of images."""
+        if not len(self):
+            return True
+        if self.image_keys is None:
+            by_id = images.keys is None and not (images.made_up_ids and self.ids_of_file)
+            return by_id and all_among(self.image_ids, images.ids)
+        return images.keys is not None and bool((positions_in(images.keys, self.image_keys) >= 0).all())
+
+    def _named_by(self, ground_truth: GroundTruth, on_invalid: OnInvalid) -> Detections:
+        """The detections with the ids of the images that their own ids name, unless more of them meet by id."""
+        from ioukit.datasets.columns.image_names import ImageFinder  # noqa: PLC0415 - most ids are those of the images
+
+        images = ground_truth.images
+        labels, rows = np.unique(self.image_labels(), return_inverse=True)
+        rows = rows.reshape(-1)
+        are_ids = (labels.dtype.kind == "U") == (images.keys is not None)
+        are_ids &= not (images.made_up_ids and self.ids_of_file)
+        by_id = positions_in(images.labels, labels) >= 0 if are_ids else np.zeros(len(labels), np.bool_)
+        if by_id.all():
+            return self
+        finder = ImageFinder(ground_truth)
+        places = finder.places(labels.tolist())
+        found = places >= 0
+        if not found.all() and are_ids and (on_invalid != "drop" or by_id.sum() >= found.sum()):
+            return self
+        if not found.all() and on_invalid != "drop":
+            row = int((~found[rows]).argmax())
+            label = labels[rows[row]].item()
+            raise DatasetError(
+                f"{self.source}: detections[{row}].image_id: expected the id or the file name of an image of "
+                f"{finder.source}, found {label!r}{finder.known_as()}"
+            )
+        dt = placed(self, images, places[rows])
+        first = int(found.argmax())
+        name = images.names[places[first]] or images.labels[places[first]].item()
+        note = f"{self.source}: image ids are names of images of {finder.source}: {labels[first].item()!r} is {name!r}"
+        return dataclasses.replace(dt._noted(note) if found.any() else dt, ids_of_file=False)
+
+    def _noted(self, note: str) -> Detections:
+        return self if note in self.notes else dataclasses.replace(self, notes=(*self.notes, note))
+
     def known_to(self, ground_truth: GroundTruth, *, on_invalid: OnInvalid = "error") -> Detections:
         """The detections of images and categories that the ground truth lists.
 
@@ -286,18 +376,40 @@ class Detections(Columns):
             DatasetError: If a detection is refused; the message names it.
         """
         check_on_invalid(on_invalid)
-        dt = self
+        dt = self.meeting(ground_truth, on_invalid=on_invalid)
         if on_invalid == "drop" and self.image_keys is not None and ground_truth.images.keys is not None:
-            dt = self.take(self._places(ground_truth.images) >= 0)
+            dt = dt.take(dt._places(ground_truth.images) >= 0)
         known = (ground_truth.images.ids, ground_truth.categories.ids)
         rows = _core.known_detections(
             self.source, (dt.image_ids_in(ground_truth.images), dt.category_ids), known, on_invalid
         )
         dt = dt if rows is None else dt.take(rows)
         if len(dt) == len(self):
-            return self
+            return dt
         dropped = self.dropped + len(self) - len(dt)
-        return _settled(dataclasses.replace(dt, dropped=dropped), on_invalid, check=False)
+        said = [note for note in dt.notes if note not in self.notes]
+        settled = _settled(dataclasses.replace(dt, dropped=dropped), on_invalid, check=False)
+        return dataclasses.replace(settled, notes=(*settled.notes, *said))
+
+
+def _note_on_classes(source: str, gt: GroundTruth) -> str:
+    listed = list(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    shown = ", ".join(f"{number} is {name!r}" for number, name in listed[:3])
+    more = "" if len(listed) <= 3 else ", and so on"
+    return f"{source}: {gt.source} has no ids of classes, so they count in the order of their names: {shown}{more}"
+
+
+def placed(dt: Detections, images: Images, places: npt.NDArray[np.intp]) -> Detections:
+    """The detections with an image, and with its id in a list of images.
+
+    Args:
+        dt: The detections.
+        images: The images.
+        places: (N,) positions of images; detections with -1 are left out.
+    """
+    kept, places = dt.take(places >= 0), places[places >= 0]
+    ids = images.ids[places] if images.keys is None else places.astype(np.int64)
+    return dataclasses.replace(kept, image_ids=ids, image_keys=images.keys)
 
 
 def detections_of_coco(
@@ -312,7 +424,8 @@ def detections_of_coco(
     check_on_invalid(on_invalid)
     lines, between = (None, None) if part is None else (part.lines, part.between)
     raw = _coco.detection_columns(source, on_invalid, threads, attributes=attributes, lines=lines, between=between)
-    dt = Detections(**raw.columns, source=raw.source, dropped=raw.dropped)
+    is_file = isinstance(source, str | os.PathLike)
+    dt = Detections(**raw.columns, source=raw.source, dropped=raw.dropped, ids_of_file=is_file)
     if len(raw.without_box):
         dt = _with_boxes_of_regions(dt, raw.without_box, on_invalid, threads)
     return _settled(dt, on_invalid, check=raw.unchecked)

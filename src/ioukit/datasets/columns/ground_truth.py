@@ -36,7 +36,15 @@ from ioukit.datasets.columns._regions import (
     region_columns,
     region_sets,
 )
-from ioukit.datasets.columns.images import Categories, Images, by_id, listed_categories, listed_images, numbered
+from ioukit.datasets.columns.images import (
+    Categories,
+    Images,
+    by_id,
+    listed_categories,
+    listed_images,
+    numbered,
+    sizes_for_fractions,
+)
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -56,7 +64,7 @@ class GroundTruth(Columns):
     array of bools.
     """
 
-    SHARED: ClassVar[frozenset[str]] = frozenset({"images", "categories", "source", "dropped", "notes"})
+    SHARED: ClassVar[frozenset[str]] = frozenset({"images", "categories", "source", "dropped", "notes", "normalized"})
 
     images: Images
     """All images, including those without objects."""
@@ -86,6 +94,9 @@ class GroundTruth(Columns):
     """How many records were left out because they were invalid."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
+    normalized: bool = False
+    """Whether boxes and areas are fractions of the image instead of pixels, as in the files of Open Images, which do
+    not have the sizes of images. :meth:`in_pixels` converts them."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -202,6 +213,7 @@ class GroundTruth(Columns):
         attributes: Mapping[str, npt.ArrayLike] | None = None,
         image_attributes: Mapping[str, npt.ArrayLike | IdLists] | None = None,
         category_attributes: Mapping[str, npt.ArrayLike] | None = None,
+        normalized: bool = False,
         source: str = _NAME,
     ) -> GroundTruth:
         """Take columns.
@@ -229,6 +241,7 @@ class GroundTruth(Columns):
             image_attributes: (I, ...) further columns of the images, in the order of ``images``; lists of ids as
                 :class:`~ioukit.datasets.IdLists`.
             category_attributes: (K, ...) further columns of the categories, in the order of ``categories``.
+            normalized: Whether boxes and areas are fractions of the image, see :attr:`normalized`.
             source: The name of the data in messages.
 
         Raises:
@@ -259,6 +272,7 @@ class GroundTruth(Columns):
             regions=columns,
             attributes=named_columns(attributes, name="attributes", length=count),
             source=source,
+            normalized=normalized,
         )
         return _settled(gt, "error", check=True)
 
@@ -285,7 +299,12 @@ class GroundTruth(Columns):
             same_ids = np.array_equal(part.categories.ids, first.categories.ids)
             if not same_ids or part.categories.names != first.categories.names:
                 raise ValueError(f"{first.source} and {part.source} list different categories")
-        images = Images(**Images._joined([part.images for part in listing], Images.column_names(), "images.{}"))
+        if len({part.normalized for part in parts}) > 1:
+            raise ValueError("boxes of some parts are fractions of the image, those of others are pixels")
+        images = Images(
+            **Images._joined([part.images for part in listing], Images.column_names(), "images.{}"),
+            made_up_ids=any(part.images.made_up_ids for part in listing),
+        )
         unique, counts = np.unique(images.labels, return_counts=True)
         if (counts > 1).any():
             raise ValueError(f"image {unique[counts > 1][0]} is in two of the data sets")
@@ -311,6 +330,7 @@ class GroundTruth(Columns):
             **rows,
             source=sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1:,} more",
             dropped=sum(part.dropped for part in parts),
+            normalized=first.normalized,
         )
         settled = _settled(gt, "error", check=False)
         return dataclasses.replace(settled, notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)))
@@ -338,6 +358,18 @@ class GroundTruth(Columns):
             keep_categories = self.categories.take(np.unique(self.categories.positions(categories)))
             kept &= np.isin(self.category_ids, keep_categories.ids)
         return dataclasses.replace(self.take(kept), images=keep_images, categories=keep_categories)
+
+    def in_pixels(self) -> GroundTruth:
+        """The data set with boxes and areas in pixels; the same one unless it is :attr:`normalized`.
+
+        Raises:
+            DatasetError: If the size of an image with objects is not known.
+        """
+        if not self.normalized:
+            return self
+        sizes = sizes_for_fractions(self.images, self.images.ids.searchsorted(self.image_ids), self.source)
+        boxes, areas = self.boxes * np.tile(sizes, 2), self.areas * sizes.prod(axis=1)
+        return dataclasses.replace(self, boxes=boxes, areas=areas, normalized=False)
 
 
 def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool, threads: int | None = None) -> GroundTruth:

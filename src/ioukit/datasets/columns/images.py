@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from ioukit.errors import DatasetError
 class Images(Columns):
     """The images of a data set, in ascending order of their ids."""
 
+    SHARED: ClassVar[frozenset[str]] = frozenset({"made_up_ids"})
+
     ids: npt.NDArray[np.int64]
     """(I,) ids, each once; 1 to I if the data set has strings instead, see :attr:`keys`."""
     sizes: npt.NDArray[np.float64]
@@ -30,6 +32,9 @@ class Images(Columns):
     """(I,) ids in ascending order if the data set identifies its images by strings; else ``None``."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Further columns by name: arrays (I, ...), or :class:`~ioukit.datasets.IdLists`."""
+    made_up_ids: bool = False
+    """Whether the reader numbered the images itself, because their files have names only, as YOLO's do. Ids in other
+    files are then not these."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -70,12 +75,16 @@ class Images(Columns):
 class Categories(Columns):
     """The categories of a data set, in ascending order of their ids."""
 
+    SHARED: ClassVar[frozenset[str]] = frozenset({"made_up_ids"})
+
     ids: npt.NDArray[np.int64]
     """(K,) ids, each once."""
     names: tuple[str, ...]
     """(K,) names; the digits of the id if there is no name."""
     attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """Further columns by name, each (K, ...)."""
+    made_up_ids: bool = False
+    """Whether the reader numbered the classes in the order of their names, because the files have names only."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -196,3 +205,21 @@ def by_id(images: Images) -> Images:
     if images.keys is not None:
         return images.take(np.argsort(images.keys, kind="stable"))
     return images.take(np.argsort(images.ids))
+
+
+def sizes_for_fractions(images: Images, places: npt.NDArray[np.intp], source: str) -> npt.NDArray[np.float64]:
+    """(N, 2) the sizes of the images at these positions, with which fractions become pixels.
+
+    Raises:
+        DatasetError: If one is not known; the message says how to give it.
+    """
+    sizes: npt.NDArray[np.float64] = images.sizes[places]
+    unknown = np.isnan(sizes).any(axis=1)
+    if unknown.any():
+        label = images.labels[places[unknown.argmax()]].item()
+        raise DatasetError(
+            f"{source}: boxes are fractions of the image, and the size of image {label!r} is not known, which makes "
+            "them pixels: give the folder of the images to the reader of the ground truth, images=FOLDER (in a command "
+            "--gt-option, or --option of convert)"
+        )
+    return sizes

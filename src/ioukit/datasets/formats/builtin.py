@@ -209,6 +209,7 @@ BUILTIN = (
         *("read", "read_detections", "write", "write_detections"),
         suffixes=(".csv", FOLDER),
         detections_suffix=".csv",
+        fractions=True,
     ),
     *_table_rows(),
     _row(

@@ -48,15 +48,20 @@ def read_results(
 ) -> Detections:
     """Read a results file, see :meth:`Detections.from_coco`; or a data set whose annotations have scores.
 
-    Some tools write detections as such a data set. Its lists of images and categories are not used.
+    Some tools write detections as such a data set. Its lists of images and categories are not used. Others, such as
+    Ultralytics, write the names of images in the place of their ids; they meet the images by these names.
 
     Raises:
         DatasetError: If the data is invalid, or annotations have no scores.
         OSError: If the file cannot be read.
     """
     try:
-        return Detections.from_coco(path, on_invalid=on_invalid, threads=threads, attributes=attributes)
-    except DatasetError:
+        dt = Detections.from_coco(path, on_invalid=on_invalid, threads=threads, attributes=attributes)
+        # All of them would be dropped if image ids are names.
+        return dt if len(dt) or not dt.dropped else _with_named_images(path, on_invalid, attributes=attributes)
+    except DatasetError as error:
+        if ".image_id: expected an integer, found the string" in str(error):
+            return _with_named_images(path, on_invalid, attributes=attributes)
         # Imported here because reading results should not wait for pathlib and gzip.
         from pathlib import Path  # noqa: PLC0415
 
@@ -76,6 +81,34 @@ def read_results(
         raise DatasetError(f"{source}: {str(error).removeprefix('detections: ')}") from None
     note = f"{source}: a data set whose annotations have scores, which are read as detections"
     return dataclasses.replace(dt, source=source, notes=(note, *dt.notes))
+
+
+def _with_named_images(path: str | os.PathLike[str], on_invalid: OnInvalid, *, attributes: bool) -> Detections:
+    """Results whose image ids are names, or names and numbers; each record is read as if the names were numbers."""
+    import numpy as np  # noqa: PLC0415 - for such files alone
+
+    from ioukit.datasets.formats.text_files import read_json, refuse  # noqa: PLC0415 - as above
+
+    source = os.fspath(path)
+    records = read_json(path)
+    if not isinstance(records, list):
+        refuse(source, "a list of records", "something else")
+
+    def known(record: object) -> bool:
+        label = record.get("image_id") if isinstance(record, dict) else None
+        return isinstance(label, str | int) and not isinstance(label, bool)
+
+    keys = np.unique(np.array([str(record["image_id"]) for record in records if known(record)], np.str_))
+    places = {key: place for place, key in enumerate(keys.tolist())}
+    numbered = [
+        {**record, "image_id": places[str(record["image_id"])]} if known(record) else record for record in records
+    ]
+    try:
+        dt = Detections.from_coco(numbered, on_invalid=on_invalid, attributes=attributes)
+    except DatasetError as error:
+        raise DatasetError(f"{source}: {str(error).removeprefix('detections: ')}") from None
+    notes = tuple(note.replace("detections:", f"{source}:", 1) for note in dt.notes)
+    return dataclasses.replace(dt, source=source, image_keys=keys, notes=notes)
 
 
 def read_coco(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioukit.datasets.formats.image_files import found_size
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import Objects
 from ioukit.datasets.formats.recognising import OTHER_JSON
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
-
+from ioukit.datasets.columns.image_names import ImageFinder
 
 _FILE = "_annotations.createml.json"
 _HOLDS = Holds(image_sizes=False)

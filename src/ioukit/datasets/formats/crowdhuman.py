@@ -16,12 +16,13 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid, existing_file
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.columns.image_names import ImageFinder
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import to_size
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, is_name, member, numbers, parse_json_line, refuse, to_number
-from ioukit.datasets.formats.written_names import image_stems
+from ioukit.datasets.formats.written_names import image_stems, other_stems
 from ioukit.datasets.formats.written_rows import plain, rows_of_images
 
 PERSON = 1
@@ -166,8 +167,8 @@ def write_crowdhuman(gt: GroundTruth, path: Path, *, person: str = "person", box
         {"tag": "person", box: list(map(plain, values)), **({"extra": {"ignore": 1}} if ignore else {})}
         for values, ignore in zip(kept.boxes.tolist(), ignored, strict=True)
     ]
-    _write(path, kept, gt, "gtboxes", entries, gt.images.sizes)
-    notes = left_out_columns(gt, _HOLDS)
+    names = _write(path, kept, gt, "gtboxes", entries, gt.images.sizes)
+    notes = [*left_out_columns(gt, _HOLDS), *names]
     if others := int((~persons).sum()):
         notes.append(f"{others:,} objects of other classes than {person}")
     return notes
@@ -207,8 +208,8 @@ def write_crowdhuman_detections(
         {"box": list(map(plain, values)), "score": score, "tag": PERSON}
         for values, score in zip(kept.boxes.tolist(), kept.scores.tolist(), strict=True)
     ]
-    _write(path, kept, ground_truth, "dtboxes", entries, sizes)
-    notes = left_out_columns(dt, Holds(attributes=attributes))
+    names = _write(path, kept, ground_truth, "dtboxes", entries, sizes)
+    notes = [*left_out_columns(dt, Holds(attributes=attributes)), *names]
     if others := int((~persons).sum()):
         notes.append(f"{others:,} detections of other classes than {person}")
     return notes
@@ -291,9 +292,12 @@ def _label(line: _Line, finder: ImageFinder | None, problems: Problems) -> int |
 
 
 def _person(gt: GroundTruth) -> int:
-    """The id of the class of persons."""
-    names = [name.lower() for name in gt.categories.names]
-    return int(gt.categories.ids[names.index("person")]) if names.count("person") == 1 else PERSON
+    """The id of the class of persons: it has that name, or it is the only one."""
+    persons = [at for at, name in enumerate(gt.categories.names) if name.lower() == "person"]
+    found = persons or list(range(len(gt.categories)))
+    if len(found) != 1:
+        refuse(gt.source, "one class person, or one class, for detections of persons", f"{len(found):,} classes")
+    return int(gt.categories.ids[found[0]])
 
 
 def _persons(gt: GroundTruth, person: str, dt: Detections | None = None) -> npt.NDArray[np.bool_]:
@@ -315,8 +319,10 @@ def _write(
     key: str,
     entries: list[dict[str, Any]],
     sizes: npt.NDArray[np.float64],
-) -> None:
-    names = gt.images.labels.tolist() if gt.images.keys is not None else image_stems(gt.images, gt.source)
+) -> list[str]:
+    """Write a line per image. Returns a note if the images are not called like their files."""
+    named = gt.images.keys is not None
+    names = gt.images.labels.tolist() if named else image_stems(gt.images, gt.source)
     for name in names:
         if not is_name(name):
             refuse(gt.source, "ids of images that files of text can hold", abbreviate(name))
@@ -326,3 +332,4 @@ def _write(
             if not math.isnan(size[0]):
                 record |= dict(zip(("width", "height"), map(plain, size), strict=True))
             file.write(json.dumps({**record, key: [entries[row] for row in rows]}) + "\n")
+    return [] if named else other_stems(gt.images, gt.source)

@@ -15,8 +15,9 @@ import numpy as np
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_lines
@@ -33,7 +34,7 @@ from ioukit.datasets.formats.text_files import (
     to_numbers,
     words_of_lines,
 )
-from ioukit.datasets.formats.written_names import class_words, image_stems
+from ioukit.datasets.formats.written_names import class_words, image_stems, other_stems
 from ioukit.datasets.formats.written_rows import image_places, write_image_texts
 from ioukit.errors import DatasetError
 
@@ -213,8 +214,9 @@ def write_dota(gt: GroundTruth, path: Path) -> list[str]:
     rows = zip(points.tolist(), gt.category_ids.tolist(), gt.flag("difficult").tolist(), strict=True)
     lines = [f"{' '.join(map(shorter, point))} {words[category]} {int(flag)}" for point, category, flag in rows]
     (path / _LABELS).mkdir()
-    write_image_texts(path / _LABELS, gt, gt, lines, [_header_text(gt, row) for row in range(len(gt.images))])
-    return [*left_out_columns(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes]
+    heads = [_header_text(gt, row) for row in range(len(gt.images))]
+    names = write_image_texts(path / _LABELS, gt, gt, lines, heads)
+    return [*left_out_columns(gt, holds), *other_areas(gt, kept), *partly_kept(gt, kept), *changes, *names]
 
 
 def write_dota_detections(
@@ -353,14 +355,17 @@ def _header_text(gt: GroundTruth, row: int) -> str:
 
 
 def _image_words(gt: GroundTruth) -> tuple[list[str], list[str]]:
-    """The names of images as words, and a note if names were changed."""
+    """The names of images as words, and notes if names were changed."""
     stems = image_stems(gt.images, gt.source)
     words = ["_".join(stem.split()) for stem in stems]
     counts = Counter(words)
     if twice := next((word for word in words if counts[word] > 1), None):
         refuse(gt.source, "names of images that differ, also without spaces", abbreviate(twice))
     changed = sum(stem != word for stem, word in zip(stems, words, strict=True))
-    return words, [f"spaces in the names of {changed:,} images: they are written as _"] if changed else []
+    notes = other_stems(gt.images, gt.source)
+    if changed:
+        notes.append(f"spaces in the names of {changed:,} images: they are written as _")
+    return words, notes
 
 
 def rotated_of_points(points: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:

@@ -40,5 +40,7 @@ class Format:
     """The end of the name of a file that is written, such as ``.json``; empty if a folder is written."""
     detections_suffix: str = ""
     """The same for detections."""
+    fractions: bool = False
+    """Whether the files hold boxes in fractions of the image, and writers take such boxes. Others get pixels."""
     by_name: bool = False
     """Whether the writers take ``name=``, the name that the file will have: its end may say that it is packed."""

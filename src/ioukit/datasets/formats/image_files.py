@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_threads
+from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import inside, refuse
@@ -115,6 +118,28 @@ def sizes_or_unknown(
     found = image_sizes(paths, problems, threads=threads).astype(np.float64)
     found[found == 0] = np.nan
     return [(width, height) for width, height in found.tolist()]
+
+
+def with_sizes(
+    gt: GroundTruth, problems: Problems, *, images: str | os.PathLike[str], threads: int | None = None
+) -> GroundTruth:
+    """The ground truth with the sizes of images whose sizes it does not know.
+
+    Args:
+        gt: The ground truth. Boxes in fractions of the image become pixels.
+        problems: Takes the kinds ``missing image`` and ``corrupt image``.
+        images: The folder of the images. They are found by name, or by name without folders and suffix.
+        threads: How many threads read headers; all cores if ``None``.
+    """
+    finder = ImageFinder(gt)
+    files: dict[int, str] = {}
+    for name, place in zip(listed := images_below(images), finder.places(listed), strict=True):
+        files.setdefault(int(place), name)
+    sizes, names = gt.images.sizes.copy(), list(gt.images.names)
+    unknown = np.flatnonzero(np.isnan(sizes).any(axis=1)).tolist()
+    paths = [os.path.join(images, files.get(at, names[at] or str(finder.labels[at]))) for at in unknown]
+    sizes[unknown] = np.array(sizes_or_unknown(paths, problems, threads)).reshape(-1, 2)
+    return dataclasses.replace(gt, images=dataclasses.replace(gt.images, sizes=sizes)).in_pixels()
 
 
 def found_size(folder: Path, named: str) -> tuple[float, float]:

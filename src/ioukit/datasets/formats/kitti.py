@@ -15,7 +15,8 @@ import numpy.typing as npt
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.columns.image_names import ImageFinder
+from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_words
@@ -23,6 +24,7 @@ from ioukit.datasets.formats.text_files import (
     abbreviate,
     files_in,
     is_number,
+    names_of,
     read_lines,
     refuse,
     shorter,
@@ -40,6 +42,9 @@ _UNKNOWN = {"truncated": 0.0, "occluded": 0.0, "alpha": -10.0}
 """What is written for an object where a data set does not say it: it is fully visible."""
 _DONT_CARE = "DontCare"
 _LABEL_FIELDS = 15
+_TRACKING = (
+    ": a line of KITTI's tracking, whose files are one per sequence; write one per image, without frame and track"
+)
 _NO_BOX = (-1.0, -1.0, -1.0, -1000.0, -1000.0, -1000.0, -10.0)
 """Sizes, place and angle where there is no box in space, as the development kit writes them."""
 _NUMBERS = (
@@ -49,8 +54,13 @@ _NUMBERS = (
 
 
 def recognises(path: Path) -> bool:
-    """Whether the path is a folder with text files, the first line of which is one of KITTI's; or one around it."""
+    """Whether the path is a folder with text files, the first line of which is one of KITTI's; or one around it.
+
+    Labels of KITTI's tracking count, so that the reader says what they are.
+    """
     words = first_words(_label_folder(path))
+    if len(words) in (_LABEL_FIELDS + 2, _LABEL_FIELDS + 3):
+        return is_number(words[0]) and is_number(words[1]) and not is_number(words[2])
     return len(words) in (_LABEL_FIELDS, _LABEL_FIELDS + 1) and not is_number(words[0])
 
 
@@ -74,7 +84,8 @@ def read_kitti(
 
     Args:
         path: The folder, or one with ``label_2`` or ``training/label_2`` in it.
-        names: The types, in the order of their ids, from 1 on. Upper and lower case are the same.
+        names: The types, in the order of their ids, from 1 on; or the path of a file with a type per line. Upper and
+            lower case are the same.
         on_invalid: ``"error"`` refuses a folder with an invalid line, ``"drop"`` leaves such lines out and counts them.
             ``"pycocotools"`` is the same as ``"error"``.
         threads: Not used.
@@ -84,6 +95,7 @@ def read_kitti(
         OSError: If a file cannot be read.
     """
     problems = Problems.of(on_invalid)
+    names = names_of(names)
     files = _files(path, "labels")
     lines = _Lines(names, problems, detections=False)
     for image, file in enumerate(files):
@@ -97,7 +109,7 @@ def read_kitti(
         boxes=_pixels(values),
         areas=_pixels(values)[:, 2:].prod(axis=1),
         images=np.array(stems, np.str_),
-        names=[file.name for file in files],
+        names=stems,
         categories=dict(enumerate(names, start=1)),
         # A crowd of a category without detections changes no number of another protocol.
         flags={"dont_care": dont_care, "crowd": dont_care},
@@ -138,19 +150,19 @@ def read_kitti_detections(
     problems = Problems.of(on_invalid)
     ground_truth = required(ground_truth, path)
     finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
-    numbered = {f"{label:06d}": at for at, label in enumerate(labels.tolist()) if isinstance(label, int)}
     names = ["_".join(name.split()) for name in ground_truth.categories.names]
+    classes = ClassIds(ground_truth, lambda name: "_".join(name.split()))
     lines = _Lines(names, problems, detections=True)
     seen = set()
     for file in _files(path, "detections"):
         with problems.record("unknown image"):
-            at = numbered[file.stem] if file.stem in numbered else finder.position(file.stem, str(file))
+            at = finder.position(file.stem, str(file))
             seen.add(at)
             lines.read(file, at)
     positions, types, values, in_space = lines.columns()
     dt = Detections.from_arrays(
         image_ids=labels[positions],
-        category_ids=ground_truth.categories.ids[types],
+        category_ids=np.array([classes[names[at]] for at in types.tolist()], np.int64),
         boxes=_pixels(values),
         scores=values[:, 14],
         regions=_boxes_in_space(values, in_space),
@@ -200,8 +212,8 @@ def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
     for at, column in enumerate(attributes.values()):
         if column is not None:
             values[:, at] = np.where(np.isnan(column), values[:, at], column)
-    write_image_texts(path, gt, gt, _spelled_lines(types, np.hstack([values, _geometry(gt)])))
-    return notes
+    lines = _spelled_lines(types, np.hstack([values, _geometry(gt)]))
+    return [*notes, *write_image_texts(path, gt, gt, lines)]
 
 
 def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTruth | None = None) -> list[str]:
@@ -224,8 +236,8 @@ def write_kitti_detections(dt: Detections, path: Path, *, ground_truth: GroundTr
     if alpha is not None:
         first[:, 2] = np.where(np.isnan(alpha), first[:, 2], alpha)
     values = np.hstack([first, _geometry(dt), dt.scores[:, None]])
-    write_image_texts(path, dt, ground_truth, _spelled_lines(types, values))
-    return [*left_out_columns(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes]
+    names = write_image_texts(path, dt, ground_truth, _spelled_lines(types, values))
+    return [*left_out_columns(dt, Holds(regions=frozenset({"Boxes3D"}), attributes=known)), *notes, *names]
 
 
 def _numbers_of(data: GroundTruth | Detections, name: str) -> npt.NDArray[np.float64] | None:
@@ -308,6 +320,7 @@ class _Lines:
             hints = {
                 _LABEL_FIELDS + 1: ": labels have no score, results have one",
                 _LABEL_FIELDS: ": results need a score as the last field",
+                **dict.fromkeys((_LABEL_FIELDS + 2, _LABEL_FIELDS + 3), _TRACKING),
             }
             refuse(where, f"{expected} fields", f"{len(words)}{hints.get(len(words), '')}")
         place = self.places.get(words[0], self.lower.get(words[0].lower()))

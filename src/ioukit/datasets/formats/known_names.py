@@ -5,79 +5,56 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+from collections import Counter
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.text_files import abbreviate, refuse
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.errors import DatasetError
 
 Given = TypeVar("Given")
 
 
-class ImageFinder:
-    """The images of a ground truth, by the names that files of detections have for them."""
+class ClassIds(dict[str, int]):
+    """The ids of the classes of a ground truth by name. A name of two classes is refused when it is asked for."""
 
-    def __init__(self, ground_truth: GroundTruth) -> None:
-        """Take the ground truth."""
-        images = ground_truth.images
-        self.source = ground_truth.source
-        self.labels = images.labels
-        self.sizes = images.sizes
-        self._named_ids = images.keys is not None
-        self._by_label = {str(label): at for at, label in enumerate(images.labels.tolist())}
-        self._by_name: dict[str, int | None] = {}
-        self._by_path: dict[str, int | None] = {}
-        self._by_stem: dict[str, int | None] = {}
-        for at, (named, label) in enumerate(zip(images.names, images.labels.tolist(), strict=True)):
-            name = PurePosixPath((named or str(label)).replace("\\", "/"))
-            keys = (named, str(name.with_suffix("")) if name.stem else "", name.stem)
-            for key, found in zip(keys, (self._by_name, self._by_path, self._by_stem), strict=True):
-                if key:
-                    found[key] = None if key in found else at  # a name of two images finds neither
-
-    def has_two_meanings(self) -> bool:
-        """Whether the id of an image is the name of the file of another one."""
-        names = (self._by_name, self._by_path, self._by_stem)
-        return any(found.get(label, at) != at for label, at in self._by_label.items() for found in names)
-
-    def also_named(self, names: Sequence[str]) -> None:
-        """Take another name for each image, as the files of a format have it."""
-        for at, name in enumerate(names):
-            self._by_name.setdefault(name, at)
-
-    def position(self, name: str, where: str, *, is_id: bool = False) -> int:
-        """The position of an image in the ground truth: by its file name, also without suffix and folders, or its id.
-
-        Of a path, the last parts may be the file name.
+    def __init__(self, ground_truth: GroundTruth, spelled: Callable[[str], str] = str) -> None:
+        """Take the classes.
 
         Args:
-            name: What the file of detections says.
-            where: The place of it, for messages.
-            is_id: Whether an image with this id comes before one with this file name. ``1`` may be the stem of the
-                file ``1.jpg`` and the id of another image.
+            ground_truth: It has the classes.
+            spelled: How the files spell a name, beside the name itself: without spaces, for example.
+        """
+        names, ids = ground_truth.categories.names, ground_truth.categories.ids.tolist()
+        super().__init__(zip(map(spelled, names), ids, strict=True))
+        self.update(zip(names, ids, strict=True))
+        self.source = ground_truth.source
+        self.repeated = frozenset(name for name, count in Counter(names).items() if count > 1)
+        self.repeated |= frozenset(
+            word for word, count in Counter(map(spelled, names)).items() if count > 1 and word not in names
+        )
+
+    def __getitem__(self, name: str) -> int:
+        """The id of a class.
 
         Raises:
-            DatasetError: If there is no such image, or several.
+            DatasetError: If several classes have the name.
         """
-        plain = PurePosixPath(name.replace("\\", "/"))
-        stem, parts = plain.stem, plain.parts
-        path = str(plain.with_suffix("")) if stem else ""
-        ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_label)] if is_id or self._named_ids else []
-        ways += [(name, self._by_name), (str(plain), self._by_path), (path, self._by_path)]
-        ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
-        # A name without its suffix may have a dot itself, so that its end is no suffix.
-        ways += [(plain.name, self._by_stem), (stem, self._by_stem)]
-        ways += [(name, self._by_label), (plain.name, self._by_label), (stem, self._by_label)]
-        at = next((found[key] for key, found in ways if key in found), -1)
-        if at is None:
-            refuse(where, f"the name of one image of {self.source}", f"{abbreviate(name)}, which several have")
-        if at < 0:
-            refuse(where, f"an image of {self.source}", abbreviate(name))
-        return at
+        if name in self.repeated:
+            raise DatasetError(
+                f"{self.source}: several classes are called {name!r}, so that names in a file do not tell which is "
+                "meant: give them other names (ioukit remap), or write the detections with the ids of the classes"
+            )
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The id of a class, or the default; a name of several classes is refused as by ``[]``."""
+        if name not in self:
+            return default
+        return self[name]
 
 
 class KnownNames:
@@ -92,7 +69,7 @@ class KnownNames:
         images = dataclasses.replace(empty.images, attributes={})
         self.ground_truth = dataclasses.replace(empty, images=images)
         """The lists of images and categories, without objects."""
-        self.classes = dict(zip(ground_truth.categories.names, ground_truth.categories.ids.tolist(), strict=True))
+        self.classes = ClassIds(ground_truth)
         """The ids of the classes by name."""
 
     @functools.cached_property

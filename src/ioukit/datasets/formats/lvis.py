@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -16,16 +17,32 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
 
 
-_KEYS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"', b'"frequency"')
+_LISTS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"')
+_ATTRIBUTES = re.compile(rb'"attributes"\s*:\s*\{[^{}]*\}')
+_BEGUN = re.compile(rb"^[^{]*")
+_FREQUENCY = b'"frequency"'
+_IMAGES_FIRST = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"images"\s*:\s*\[\s*\{')
 
 
 def recognises(path: Path) -> bool:
     """Whether a JSON file has one of LVIS's keys within its first or its last bytes.
 
     The order of the arrays in a file does not matter for reading. But a file that has these keys only in its middle is
-    recognised as COCO's.
+    recognised as COCO's. The frequency of classes is enough, unless images without LVIS's lists come first: files of
+    COCO may have further members of classes, too.
     """
-    return coco.recognises(path) and any(key in part for part in (first_bytes(path), last_bytes(path)) for key in _KEYS)
+    if not coco.recognises(path):
+        return False
+    parts = first_bytes(path), last_bytes(path)
+    if any(key in part for part in parts for key in _LISTS) and any(map(_has_lists, parts)):
+        return True
+    return any(_FREQUENCY in part for part in parts) and not _IMAGES_FIRST.match(parts[0])
+
+
+def _has_lists(part: bytes) -> bool:
+    """Whether images have LVIS's lists as members, and not among the attributes that COCO's writer makes of them."""
+    plain = _ATTRIBUTES.sub(b"", _BEGUN.sub(b"", part))
+    return any(key in plain for key in _LISTS)
 
 
 def read_lvis(

@@ -23,6 +23,7 @@ from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     inside,
+    names_of,
     read_lines,
     read_text,
     refuse,
@@ -30,6 +31,7 @@ from ioukit.datasets.formats.text_files import (
     to_number,
     to_numbers,
 )
+from ioukit.datasets.formats.written_names import class_names
 from ioukit.datasets.formats.written_rows import check_column, image_places
 from ioukit.errors import DatasetError
 
@@ -99,8 +101,8 @@ def read_mot(
 
     Args:
         path: A sequence: a folder with ``gt/gt.txt``; or a folder of such folders; or the text file itself.
-        names: The names of the classes from 1 on. If ``None``, those in ``gt/labels.txt``, one per line, else
-            :data:`MOT_NAMES`.
+        names: The names of the classes from 1 on, or the path of a file with a name per line. If ``None``, those in
+            ``gt/labels.txt``, one per line, else :data:`MOT_NAMES`.
         first_pixel: The coordinate of the first pixel in the file, 0 or 1.
         on_invalid: ``"error"`` refuses a file with an invalid line, ``"drop"`` leaves such lines out and counts them.
             ``"pycocotools"`` is the same as ``"error"``.
@@ -118,7 +120,7 @@ def read_mot(
     sequences = _sequences_in(path, "gt")
     classes: dict[str, int] = {}
     for sequence in sequences:
-        listed = names or sequence.labels or MOT_NAMES
+        listed = (None if names is None else names_of(names)) or sequence.labels or MOT_NAMES
         for number, name in enumerate(listed, start=1):
             if classes.setdefault(name, number) != number:
                 refuse(str(sequence.file), f"the class {name} as number {classes[name]}, as before", str(number))
@@ -213,6 +215,7 @@ def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]
     """
     _check_first_pixel(first_pixel)
     frames, notes = _frames_of(gt)
+    class_names(gt.categories, gt.source)
     _check_classes(gt)
     tracks = gt.attributes.get("track_id", np.full(len(gt), -1.0)).astype(np.float64)
     seen = gt.attributes.get("visibility", np.full(len(gt), math.nan)).astype(np.float64)

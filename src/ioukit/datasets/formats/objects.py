@@ -17,6 +17,7 @@ import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.formats.known_names import ClassIds
 from ioukit.datasets.formats.problems import Data, Problems
 from ioukit.datasets.formats.text_files import abbreviate, is_name, refuse, to_number
 from ioukit.errors import DatasetError
@@ -173,6 +174,8 @@ class Objects:
             source=self.source,
             **self._region_columns(),
         )
+        if categories is None:
+            gt = dataclasses.replace(gt, categories=dataclasses.replace(gt.categories, made_up_ids=True))
         return self._noted_in(gt)
 
     def detections(self, ground_truth: GroundTruth) -> Detections:
@@ -181,8 +184,7 @@ class Objects:
         The keys of the images must be ids of the ground truth, see :class:`ImageFinder`.
         """
         images, names, boxes, scores = self._columns()
-        listed = ground_truth.categories
-        ids = self._ids(names, dict(zip(listed.names, listed.ids.tolist(), strict=True)))
+        ids = self._ids(names, ClassIds(ground_truth))
         labels = ground_truth.images.labels
         dt = Detections.from_arrays(
             image_ids=images if labels.dtype.kind == "U" else images.astype(np.int64),

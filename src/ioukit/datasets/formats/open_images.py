@@ -18,7 +18,7 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.hierarchy import NAMES, NEGATIVE, POSITIVE, ClassHierarchy
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.formats.csv_tables import CsvTable, first_row
-from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, files_in, refuse
@@ -86,8 +86,9 @@ def read_open_images(
 ) -> GroundTruth:
     """Read the ground truth of Open Images.
 
-    Boxes stay in fractions of the image, because the files do not have the sizes of images. The ids of images are
-    strings. The flags are ``group_of``, ``occluded``, ``truncated``, ``depiction`` and ``inside``; -1 (unknown) is
+    Boxes are fractions of the image (:attr:`GroundTruth.normalized`), because the files do not have the sizes of
+    images; :func:`ioukit.datasets.read` makes them pixels if it gets the folder of the ``images``. The ids of images
+    are strings. The flags are ``group_of``, ``occluded``, ``truncated``, ``depiction`` and ``inside``; -1 (unknown) is
     false. With labels, the images have the attributes ``positive_category_ids`` and ``negative_category_ids``, each an
     :class:`~ioukit.datasets.IdLists`. The categories have the attribute ``label_name``, such as ``/m/01yrx``.
 
@@ -133,24 +134,25 @@ def read_open_images(
     named = image_names.array()
     # A column is copied only if rows are left out of it.
     kept = slice(None) if good.all() else good
-    images = named[np.bincount(image_rows[kept], minlength=len(named)) > 0]
+    listed = named[np.bincount(image_rows[kept], minlength=len(named)) > 0]
     attributes: dict[str, IdLists] = {}
     if labelled is not None:
-        images, attributes = _labelled_images(labelled, images, known, problems, notes)
+        listed, attributes = _labelled_images(labelled, listed, known, problems, notes)
     # Sorting a million strings takes longer than reading them, so images are numbered here.
-    positions = np.searchsorted(images, named)
+    positions = np.searchsorted(listed, named)
     gt = GroundTruth.from_arrays(
         image_ids=positions[image_rows[kept]] + 1,
         category_ids=categories[kept],
         boxes=corners[kept],
         flags={name: flag[kept] for name, flag in flags.items()},
-        images=np.arange(1, len(images) + 1),
+        images=np.arange(1, len(listed) + 1),
         categories={number: known.titles.get(name, name) for name, number in known.ids.items()},
         image_attributes=attributes,
         category_attributes={NAMES: np.array(list(known.ids), np.str_)},
+        normalized=True,
         source=os.fspath(path),
     )
-    gt = dataclasses.replace(gt, images=dataclasses.replace(gt.images, keys=images), notes=(*notes, *gt.notes))
+    gt = dataclasses.replace(gt, images=dataclasses.replace(gt.images, keys=listed), notes=(*notes, *gt.notes))
     gt = problems.noted_in(gt)
     return gt if tree is None else tree.expand_ground_truth(gt)
 
@@ -186,8 +188,10 @@ def read_open_images_detections(
     table = CsvTable(path, text=_NAMED, numbers=("Score", *_CORNERS), threads=threads)
     table.require((*_NAMED, "Score", *_CORNERS))
     listed = ground_truth.categories
-    names = listed.attributes.get(NAMES, np.array(listed.names, np.str_)).tolist()
-    known = _Classes(dict(zip(names, listed.ids.tolist(), strict=True)), {})
+    named: dict[str, int] = ClassIds(ground_truth)
+    if NAMES in listed.attributes:
+        named = dict(zip(listed.attributes[NAMES].tolist(), listed.ids.tolist(), strict=True))
+    known = _Classes(named, {})
     good = np.ones(len(table), np.bool_)
     corners = _read_corners(table, good, problems, inside=False)
     scores = table.numbers("Score", good, problems)
@@ -199,6 +203,7 @@ def read_open_images_detections(
         category_ids=categories[good],
         boxes=corners[good],
         scores=scores[good],
+        normalized=True,
         source=os.fspath(path),
     )
     dt = problems.noted_in(dataclasses.replace(dt, image_keys=image_names.array()[kept]))
@@ -335,11 +340,11 @@ def _labelled_images(
 def write_open_images(ground_truth: GroundTruth, path: Path) -> list[str]:
     """Write ``annotations-bbox.csv`` and ``class-descriptions.csv``, and the labels of images if there are some.
 
-    Boxes are fractions of the image, and are cut at its edges. They come back as fractions, because the files do not
-    have the sizes of images.
+    Boxes are fractions of the image, and are cut at its edges. They come back as fractions
+    (:attr:`GroundTruth.normalized`), because the files do not have the sizes of images.
 
     Args:
-        ground_truth: What to write. Where an image has no size, its boxes must be fractions already. The names of the
+        ground_truth: What to write: boxes in fractions, or in pixels of images whose sizes are known. The names of the
             classes in the files are their attribute ``label_name``, or their names.
         path: An empty folder.
 
@@ -347,8 +352,8 @@ def write_open_images(ground_truth: GroundTruth, path: Path) -> list[str]:
         A note for each kind of loss.
 
     Raises:
-        DatasetError: If an image has no size and a box that is not in fractions, or if two images or classes have one
-            name.
+        DatasetError: If boxes are in pixels and the size of an image is not known, or if two images or classes have
+            one name.
     """
     gt = ground_truth
     images = _image_ids(gt)
@@ -394,8 +399,7 @@ def write_open_images_detections(
     Args:
         detections: What to write.
         path: The file.
-        ground_truth: The data set of the images and classes. Boxes become fractions of its images; where an image has
-            no size, they must be fractions already.
+        ground_truth: The data set of the images and classes. Boxes in pixels become fractions of its images.
 
     Returns:
         A note for each kind of loss.
@@ -426,18 +430,15 @@ def _fractions(
     data: GroundTruth | Detections, positions: npt.NDArray[np.int64], images: Images
 ) -> npt.NDArray[np.float64]:
     """(N, 4) corners x1, y1, x2, y2 in fractions of the image."""
-    sizes = images.sizes[positions]
-    unknown = np.asarray(np.isnan(sizes).any(axis=1))
     corners = np.hstack([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]])
-    far = unknown & ((corners < -1) | (corners > 2)).any(axis=1)
-    if far.any():
-        row = int(far.argmax())
-        label = images.labels[positions[row]].item()
-        raise DatasetError(
-            f"{data.source}: image {label!r}: expected a width and a height, or boxes in fractions, found the box "
-            f"{data.boxes[row].tolist()}"
-        )
-    return np.asarray(corners / np.tile(np.where(unknown[:, None], 1.0, sizes), 2))
+    if data.normalized:
+        return corners
+    sizes = images.sizes[positions]
+    unknown = np.isnan(sizes).any(axis=1)
+    if unknown.any():
+        label = images.labels[positions[unknown.argmax()]].item()
+        refuse(f"{data.source}: image {label!r}", "a width and a height, which fractions need", "none")
+    return np.asarray(corners / np.tile(sizes, 2))
 
 
 def _image_ids(gt: GroundTruth) -> list[str]:

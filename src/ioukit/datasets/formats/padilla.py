@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import math
 import os
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from ioukit._checks import check_choice
+from ioukit._checks import check_choice, pluralize
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.columns.image_names import ImageFinder
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_words
-from ioukit.datasets.formats.text_files import abbreviate, files_in, read_lines, refuse, to_number, words_of_lines
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    files_in,
+    names_of,
+    read_lines,
+    refuse,
+    to_number,
+    words_of_lines,
+)
 from ioukit.datasets.formats.written_names import class_words
 from ioukit.datasets.formats.written_rows import write_image_texts
 
@@ -41,7 +52,7 @@ def recognises(path: Path) -> bool:
     """
     words = first_words(path)
     try:
-        numbers = [float(word) for word in words[1:]]
+        numbers = [float(word.replace(",", ".", 1)) for word in words[1:]]
     except ValueError:
         return False
     return len(words) in (5, 6) and (not _is_number(words[0]) or max(map(abs, numbers[-4:])) > 1)
@@ -65,7 +76,8 @@ def read_padilla(
         path: The folder.
         boxes: ``"xywh"``, or ``"xyxy"`` if the lines have ``x1 y1 x2 y2``. The numbers do not show which.
             ``"fractions"`` is for detections alone.
-        names: The names of the classes if the files have numbers, in the order of these numbers, which start at 0.
+        names: The names of the classes if the files have numbers, in the order of these numbers, which start at 0; or
+            the path of a file with a name per line.
         on_invalid: ``"error"`` refuses a folder with an invalid line; ``"drop"`` leaves such lines out and counts them.
             ``"pycocotools"`` is the same as ``"error"``.
         threads: Not used.
@@ -76,9 +88,10 @@ def read_padilla(
         OSError: If a file cannot be read.
     """
     check_choice("boxes", boxes, get_args(Layout))
+    names = None if names is None else names_of(names)
     objects = Objects(path, on_invalid)
     for file in _files(path, "labels"):
-        image = objects.image(file.stem, str(file), name=file.name)
+        image = objects.image(file.stem, str(file))
         for where, words in words_of_lines(read_lines(file), file):
             with objects.record("bad line"):
                 line = _line(words, where, boxes, names)
@@ -98,13 +111,16 @@ def read_padilla_detections(
 ) -> Detections:
     """Read a folder of text files with a line ``class score x y width height`` per detection, in pixels.
 
+    Detections of classes that the ground truth lacks are left out with a note, as the tools do. They are refused if no
+    detection is of another class, or a class of the ground truth differs by case, spaces, ``_`` or ``-`` alone.
+
     Args:
         path: The folder. A text file has the name of its image; an image without one has no detections.
         ground_truth: The data set: it has the images and the classes.
         boxes: As for :func:`read_padilla`. With ``"fractions"``, a line has the centre, width and height in fractions
             of the image, and the ground truth must have its size.
-        names: The names of the classes if the files have numbers. If ``None``, number 0 is the first class of the
-            ground truth by rising id, number 1 the second, and so on.
+        names: As for :func:`read_padilla`. If ``None``, number 0 is the first class of the ground truth by rising id,
+            number 1 the second, and so on.
         on_invalid: As for :func:`read_padilla`.
         threads: Not used.
 
@@ -118,8 +134,10 @@ def read_padilla_detections(
     check_choice("boxes", boxes, get_args(Layout))
     finder = ImageFinder(ground_truth)
     listed = ground_truth.categories.names
+    numbered = listed if names is None else names_of(names)
     spelled = {"_".join(name.split()): name for name in listed} | {name: name for name in listed}
     objects = Objects(path, on_invalid)
+    others: dict[str, list[str]] = defaultdict(list)
     for file in _files(path, "detections"):
         with objects.record("bad file"):
             place = finder.position(file.stem, str(file))
@@ -127,14 +145,21 @@ def read_padilla_detections(
             for where, words in words_of_lines(read_lines(file), file):
                 with objects.record("bad line"):
                     size = finder.sizes[place].tolist()
-                    numbered = listed if names is None else names
                     # Without names=, a word that is the name of a class is no number: a class may be called 007.
                     by_name = names is None and words[0] in spelled
                     line = _line(words, where, boxes, None if by_name else numbered, scored=True, size=size)
-                    category = spelled.get(line.category)
-                    if category is None:
-                        refuse(f"{where}, class", f"one of the {len(listed):,} classes", abbreviate(line.category))
-                    objects.add(image, category, line.box, score=line.score)
+                    if line.category in spelled:
+                        objects.add(image, spelled[line.category], line.box, score=line.score)
+                    else:
+                        others[line.category].append(f"{where}, class")
+    alike = set(map(_letters, listed))
+    for name, places in others.items():
+        if not len(objects) or _letters(name) in alike:
+            refuse(places[0], f"one of the {len(listed):,} classes", abbreviate(name))
+    objects.notes += [
+        f"left out {pluralize(len(places), 'detection')} of {abbreviate(name)}, a class that the ground truth lacks"
+        for name, places in others.items()
+    ]
     return objects.detections(ground_truth)
 
 
@@ -151,6 +176,11 @@ def write_padilla_detections(dt: Detections, path: Path, *, ground_truth: Ground
     """
     ground_truth = required(ground_truth, dt.source)
     return _write(dt, path, ground_truth, dt.scores.tolist())
+
+
+def _letters(name: str) -> str:
+    """A name without what writers of files change in names."""
+    return re.sub(r"[\s_-]+", "", name).casefold()
 
 
 def _is_number(word: str) -> bool:
@@ -182,7 +212,9 @@ def _line(
         other = "ground truth" if scored else "detections"
         hint = f" (a line of {other})" if len(words) == len(fields) + (-1 if scored else 1) else ""
         refuse(where, " ".join(fields), abbreviate(" ".join(words)) + hint)
-    values = [to_number(word, f"{where}, {name}") for word, name in zip(words[1:], fields[1:], strict=True)]
+    # Tools of countries with decimal commas write these.
+    spelled = [word.replace(",", ".") if word.count(",") == 1 and "." not in word else word for word in words[1:]]
+    values = [to_number(word, f"{where}, {name}") for word, name in zip(spelled, fields[1:], strict=True)]
     category = words[0]
     if names is not None and _is_number(category):
         if not 0 <= int(category) < len(names):
@@ -209,5 +241,5 @@ def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, scores: 
         notes.append(f"the names of {len(numeric):,} classes are numbers, such as {numeric[0]}")
     numbers = data.boxes.tolist() if scores is None else np.column_stack([scores, data.boxes]).tolist()
     rows = zip(data.category_ids.tolist(), numbers, strict=True)
-    write_image_texts(path, data, gt, [" ".join([words[category], *map(repr, row)]) for category, row in rows])
-    return notes
+    lines = [" ".join([words[category], *map(repr, row)]) for category, row in rows]
+    return [*notes, *write_image_texts(path, data, gt, lines)]

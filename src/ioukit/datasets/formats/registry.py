@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ioukit._checks import pluralize
 from ioukit._register import Register
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -47,10 +49,14 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
     """The format of a path: the named one, or the first that recognises the path.
 
     Raises:
+        TypeError: If the name is no text.
         ValueError: If no format has the name.
         OSError: If no format was named, and there is nothing at the path or it cannot be opened.
         DatasetError: If no format recognises the path.
     """
+    if format is not None and not isinstance(format, str):
+        hint = ": write ground_truth=..." if isinstance(format, GroundTruth) else ""
+        raise TypeError(f"format must be the name of a format, got {type(format).__name__}{hint}")
     if format is not None:
         return FORMATS.find(format)
     place = Path(path)
@@ -64,10 +70,22 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
     raise DatasetError(f"{path}: not a format that can be read{_held(place)}; the formats are {', '.join(FORMATS)}")
 
 
+def _lacking_columns(place: Path) -> str:
+    """Words about the columns that a table lacks."""
+    from ioukit.datasets.formats.csv_tables import first_row  # noqa: PLC0415 - for a message
+    from ioukit.datasets.formats.table_columns import choose_columns  # noqa: PLC0415 - as above
+
+    try:
+        choose_columns(first_row(place, "\t" if place.suffix.lower() == ".tsv" else ","), "as a table")
+    except DatasetError as error:
+        return f"; {error}"
+    return ""
+
+
 def _held(place: Path) -> str:
     """Words about what lies in a folder: files that can be read alone, or the kinds of files."""
     if not place.is_dir():
-        return ""
+        return _lacking_columns(place) if place.suffix.lower() in (".csv", ".tsv") else ""
     alone = []
     for file in islice((file for file in sorted(place.iterdir()) if file.is_file()), _MOST_FILES):
         known = next((known.name for known in FORMATS.values() if known.recognises(file)), None)
@@ -76,13 +94,23 @@ def _held(place: Path) -> str:
             alone.append(f"{file.name} ({known})")
     if alone:
         return f", but it holds {' and '.join(alone[:3])}"
+    folders = sorted(entry.name for entry in place.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     counts = counts_in(place)
     most = sorted(counts, key=lambda suffix: -counts[suffix])[:3]
     kinds = ", ".join(f"{counts[suffix]:,} {suffix or 'other'} files" for suffix in most)
+    if folders and not kinds:
+        named = ", ".join(folders[:3]) + (", ..." if len(folders) > 3 else "")
+        kinds = f"{pluralize(len(folders), 'folder')} ({named}): name the one with the labels"
     return f": it holds {kinds}" if kinds else ": it is empty"
 
 
-def read(path: str | os.PathLike[str] | Any, format: str | None = None, **options: Any) -> GroundTruth:
+def read(
+    path: str | os.PathLike[str] | Any,
+    format: str | None = None,
+    *,
+    images: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> GroundTruth:
     """Read ground truth from a file, a folder, or a table in memory.
 
     - ``coco``: an annotation file, see :meth:`GroundTruth.from_coco`.
@@ -112,6 +140,8 @@ def read(path: str | os.PathLike[str] | Any, format: str | None = None, **option
         path: What to read. A table of pandas, Polars or PyArrow is read by :func:`read_frame`, a data set of Hugging
             Face by :func:`read_hugging_face`.
         format: The name of a format, see :data:`FORMATS`; found by looking at the path if ``None``.
+        images: The folder of the images, if the files do not have the sizes of images and these are needed: to evaluate
+            boxes in fractions with boxes in pixels, or to write them.
         **options: ``on_invalid``, ``threads``, and other arguments of the format's own reader.
 
     Raises:
@@ -121,11 +151,21 @@ def read(path: str | os.PathLike[str] | Any, format: str | None = None, **option
     if not isinstance(path, str | os.PathLike):
         from ioukit.datasets.formats.in_memory import ground_truth_in_memory  # noqa: PLC0415 - most data is in files
 
-        return ground_truth_in_memory(path, format, **options)
-    found = find_format(path, format)
-    if found.read is None:
-        raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no ground truth")
-    return found.read(path, **options)
+        gt = ground_truth_in_memory(path, format, **options)
+    else:
+        found = find_format(path, format)
+        if found.read is None:
+            raise DatasetError(f"{path}: the format {found.name} ({found.title}) holds no ground truth")
+        if images is not None and "images" in inspect.signature(found.read).parameters:
+            return found.read(path, images=images, **options)
+        gt = found.read(path, **options)
+    if images is None:
+        return gt
+    from ioukit.datasets.formats.image_files import with_sizes  # noqa: PLC0415 - most files have the sizes
+    from ioukit.datasets.formats.problems import Problems  # noqa: PLC0415 - as above
+
+    problems = Problems.of(options.get("on_invalid", "error"))
+    return problems.noted_in(with_sizes(gt, problems, images=images, threads=options.get("threads")))
 
 
 def read_detections(
@@ -211,6 +251,10 @@ def write(
         what = "ground truth" if is_truth else "detections"
         able = [name for name, known in FORMATS.items() if (known.write if is_truth else known.write_detections)]
         raise ValueError(f"the format {found.name} writes no {what}; choose from {', '.join(able)}")
+    if isinstance(data, Detections) and ground_truth is not None:
+        data = data.meeting(ground_truth)
+    if data.normalized and not found.fractions:
+        data, ground_truth = _in_pixels(data, ground_truth)
     if not is_truth:
         options["ground_truth"] = ground_truth
     if found.by_name:
@@ -226,3 +270,18 @@ def write(
         except UnicodeEncodeError as error:  # half of a pair of surrogates, which JSON can spell
             named = abbreviate(error.object)
             raise DatasetError(f"{data.source}: expected names that are Unicode text, found {named}") from None
+
+
+def _in_pixels(
+    data: GroundTruth | Detections, ground_truth: GroundTruth | None
+) -> tuple[GroundTruth | Detections, GroundTruth | None]:
+    """Data in fractions of the image, and the ground truth of detections, both in pixels."""
+    if isinstance(data, GroundTruth):
+        return data.in_pixels(), None
+    if ground_truth is None:
+        raise DatasetError(
+            f"{data.source}: boxes are fractions of the image: ground_truth=..., or --ground-truth in a command, gives "
+            "the sizes of the images, with which they become pixels"
+        )
+    known = ground_truth.in_pixels()
+    return data.meeting(known), known

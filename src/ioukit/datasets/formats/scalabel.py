@@ -15,10 +15,11 @@ import numpy as np
 from ioukit._checks import check_choice
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.drawn_shapes import Drawn
 from ioukit.datasets.formats.image_files import found_size
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
@@ -26,6 +27,7 @@ from ioukit.datasets.formats.text_files import (
     abbreviate,
     files_in,
     member,
+    names_of,
     numbers,
     read_json,
     refuse,
@@ -70,6 +72,7 @@ def recognises(path: Path) -> bool:
 def read_scalabel(
     path: str | os.PathLike[str],
     *,
+    names: Sequence[str] | None = None,
     corners: Corners = "edges",
     on_invalid: OnInvalid = "error",
     threads: int | None = None,  # noqa: ARG001 - every reader takes it; files are read at once
@@ -97,6 +100,8 @@ def read_scalabel(
 
     Args:
         path: The file or the folder.
+        names: The names of the classes, with ids from 1 on, or the path of a file with a name per line. Detections may
+            be of classes that no frame has.
         corners: What ``x2`` and ``y2`` are. ``"edges"``: the right and the lower edge of the box, so that the width is
             ``x2 - x1``. ``"inclusive"``: the last pixel, so that the width is ``x2 - x1 + 1``, as Scalabel's own
             evaluation computes.
@@ -112,6 +117,8 @@ def read_scalabel(
     check_choice("corners", corners, _CORNERS)
     objects = Objects(path, on_invalid)
     source = _Source(path, objects)
+    if names is not None:
+        source.classes = {name: number for number, name in enumerate(names_of(names), start=1)}
     known = None if source.classes is None else frozenset(source.classes)
     ids: list[Any] = []
     for frame in source.frames:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -63,7 +63,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
         images = _known_images(rows, key, keys, sizes, known)
     boxes, present = rows.boxes(sizes)
     scores = rows.numbers(roles["score"], needed=present)
-    ids = _detected_classes(rows, present, None if known is None else known.classes)
+    ids = _detected_classes(rows, present, known)
     areas = rows.areas(needed=present) if "area" in roles else None
     kept = present & rows.good
     flags, attributes = rows.further(kept)
@@ -77,8 +77,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
         attributes={**flags, **attributes},
         source=table.source,
     )
-    if names is not None:
-        dt = dataclasses.replace(dt, image_keys=names)
+    dt = dataclasses.replace(dt, image_keys=names, ids_of_file=known is None)
     return rows.problems.noted_in(dt)
 
 
@@ -124,23 +123,30 @@ def _image_rows(images: _ImageColumn, kept: Flags) -> tuple[Ids, npt.NDArray[np.
     return of_names[codes], ascending
 
 
-def _detected_classes(rows: ChosenRows, present: Flags, known: Mapping[str, int] | None) -> Ids:
+def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None) -> Ids:
     roles, table = rows.chosen.roles, rows.table
+    if known is not None and {"category_id", "category"} <= roles.keys():
+        # Names say the same everywhere; the ids may be those of another file.
+        texts = table.coded_texts(roles["category"])
+        if set(texts.values) <= known.classes.keys() - known.classes.repeated:
+            named = np.array([known.classes[text] for text in texts.values], np.int64).reshape(len(texts.values))
+            return np.asarray(named[texts.codes])
     name = roles.get("category_id") or roles["category"]
     by_number = rows.reading.classes_are_numbers if "category_id" not in roles else True
     if by_number is None:
-        by_number = table.is_whole(name) and not (known and known.keys() & set(table.coded_texts(name).values))
+        by_number = table.is_whole(name) and not (known and known.classes.keys() & set(table.coded_texts(name).values))
     if by_number:
         numbers = whole_numbers(rows, name, present)
         if known is not None:
-            unknown = present & ~np.isin(numbers, list(known.values()))
-            rows.refuse(unknown, name, f"the id of one of the {len(known):,} classes")
+            listed = known.ground_truth.categories.ids
+            rows.refuse(present & ~np.isin(numbers, listed), name, f"the id of one of the {len(listed):,} classes")
         return numbers
-    known = required(known, table.source, "ids of classes")
+    classes = required(known, table.source, "ids of classes").classes
     texts = table.coded_texts(name)
-    unknown = np.array([text not in known for text in texts.values], np.bool_).reshape(len(texts.values))
-    rows.refuse(present & unknown[texts.codes], name, f"one of the {len(known):,} classes of the ground truth")
-    ids = np.array([known.get(text, 0) for text in texts.values], np.int64).reshape(len(texts.values))
+    unknown = np.array([text not in classes for text in texts.values], np.bool_).reshape(len(texts.values))
+    rows.refuse(present & unknown[texts.codes], name, f"one of the {len(classes):,} classes of the ground truth")
+    ids = np.array([classes.get(text, 0) for text in texts.values], np.int64)
+    ids = ids.reshape(len(texts.values))
     of_rows: npt.NDArray[np.int64] = ids[texts.codes]
     return of_rows
 
@@ -150,6 +156,11 @@ def _known_images(
 ) -> _ImageColumn:
     """The images as the ground truth has them; sizes that the table does not have are filled in."""
     images = known.ground_truth.images
+    roles = rows.chosen.roles
+    named = next((roles[role] for role in ("file_name", "image") if role in roles and roles[role] != key), None)
+    if named is not None and (images.keys is not None or images.made_up_ids):
+        # The ids are those of another ground truth, in which the images may have other numbers.
+        key, keys = named, rows.table.coded_texts(named)
     if isinstance(keys, np.ndarray):
         found = _places_of_ids(rows, key, keys, known)
     else:
@@ -168,7 +179,7 @@ def _places_of_ids(rows: ChosenRows, key: str, keys: npt.NDArray[np.int64], know
     """(N,) the positions of images by id, or by a name that is a number; -1 for none."""
     images = known.ground_truth.images
     found = np.full(len(keys), -1, np.intp)
-    if images.keys is None and len(images):
+    if images.keys is None and len(images) and not images.made_up_ids:
         first, last = int(images.ids[0]), int(images.ids[-1])
         if last - first < 4 * len(keys) + len(images):  # a list of all ids between them is small
             table = np.full(last - first + 2, -1, np.intp)

@@ -9,6 +9,7 @@ never become Python objects row by row, while ground truth does.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -238,6 +239,9 @@ def ground_truth_of_rows(table: Table, reading: Reading, *, categories: Mapping[
         source=table.source,
         **further,
     )
+    roles = rows.chosen.roles
+    if categories is None and "category_id" not in roles and not table.is_whole(roles["category"]):
+        gt = dataclasses.replace(gt, categories=dataclasses.replace(gt.categories, made_up_ids=True))
     return rows.problems.noted_in(gt)
 
 

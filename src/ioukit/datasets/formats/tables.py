@@ -288,6 +288,10 @@ def _rows(
         check_column(data.areas, "area", data.source)
     labels = data.image_labels().tolist()
     places = None if known is None else image_places(data, known.images).tolist()
+    if places is not None and isinstance(data, Detections) and known is not None and known.images.made_up_ids:
+        labels = [
+            known.images.names[at] for at in places
+        ]  # what the reader of the ground truth made up, it knows alone
     written.columns |= _image_columns(labels, places, known)
     written.columns["category_id"] = data.category_ids.tolist()
     if known is not None:

@@ -53,6 +53,23 @@ def shortened(text: str, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def names_of(names: Sequence[str]) -> Sequence[str]:
+    """Names of classes: as they are given, or the lines of the file whose path is given.
+
+    Raises:
+        DatasetError: If the file has no names.
+        OSError: If it cannot be read.
+    """
+    if not isinstance(names, str | os.PathLike):
+        return names
+    listed = [line.strip() for line in read_lines(names)]
+    while listed and not listed[-1]:
+        listed.pop()
+    if not listed:
+        refuse(os.fspath(names), "a name of a class in each line", "none")
+    return listed
+
+
 def to_number(
     value: Any,
     where: str,

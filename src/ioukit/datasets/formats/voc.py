@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import os
 import re
@@ -18,14 +19,15 @@ from ioukit._checks import check_choice, check_threads
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.columns.lazy import Names
 from ioukit.datasets.formats.image_files import files_below
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_bytes
 from ioukit.datasets.formats.text_files import abbreviate, fits_a_path, inside, read_lines, refuse, shorter, to_number
-from ioukit.datasets.formats.written_names import image_file_names
+from ioukit.datasets.formats.written_names import class_names, image_file_names
 from ioukit.datasets.formats.written_rows import image_places
 from ioukit.errors import DatasetError
 
@@ -151,7 +153,8 @@ def read_voc(
         attributes=_poses(*raw["poses"]),
         source=os.fspath(path),
     )
-    return problems.noted_in(gt)
+    by_name = dataclasses.replace(gt.categories, made_up_ids=True)
+    return problems.noted_in(dataclasses.replace(gt, categories=by_name))
 
 
 def _annotations(path: Path, split: str | None) -> tuple[str, list[str]]:
@@ -239,7 +242,7 @@ def read_voc_detections(
     check_choice("corners", corners, get_args(Corners))
     problems = Problems.of(on_invalid)
     ground_truth = required(ground_truth, path, "ids of classes")
-    known = dict(zip(ground_truth.categories.names, ground_truth.categories.ids.tolist(), strict=True))
+    known = ClassIds(ground_truth)
     finder = ImageFinder(ground_truth)
     positions: dict[str, int] = {}
     rows: list[tuple[int, int, list[float]]] = []
@@ -329,6 +332,7 @@ def write_voc(
     gt = ground_truth
     names = image_file_names(gt)
     classes = [_element(name, f"{gt.source}: class") for name in gt.categories.names]
+    class_names(gt.categories, gt.source)
     values = [list(map(shorter, row)) for row in _corners(gt.boxes, corners)]
     flags = {name: gt.flags[name].tolist() for name in _FLAGS if name in gt.flags}
     poses = gt.attributes["pose"].tolist() if "pose" in gt.attributes else None

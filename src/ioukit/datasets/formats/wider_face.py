@@ -15,8 +15,9 @@ from ioukit._optional import import_extra
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
-from ioukit.datasets.formats.known_names import ImageFinder, required
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_lines

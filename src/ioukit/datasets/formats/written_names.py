@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from ioukit.datasets.columns.image_names import joined_path
 from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.text_files import abbreviate, fits_a_path, is_name, refuse
 
@@ -82,15 +83,20 @@ def class_words(categories: Categories, source: str, joint: str = "_") -> tuple[
 def image_stems(images: Images, source: str) -> list[str]:
     """(I,) a name without suffix for the file of each image: that of the image, without folders.
 
-    An image without a name has its id as the name. If two names are the same, the ids are the names of all files.
+    An image without a name has its id as the name. If two names are the same, or one cannot be that of a file, their
+    folders are part of all of them: ``rain/1.jpg`` is ``rain_1``. If that does not help, the ids are the names of all
+    files. A reader finds the images by each of these, see `image_names.py`; :func:`other_stems` has a note.
 
     Raises:
         DatasetError: If the ids cannot be names of files, or differ only by upper and lower case: some file systems
             would take them for one.
     """
-    stems = [_stem(name, str(label)) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
+    labels = [str(label) for label in images.labels.tolist()]
+    stems = [_stem(name, label) for name, label in zip(images.names, labels, strict=True)]
     if not _are_names(stems):
-        stems = [str(label) for label in images.labels.tolist()]
+        stems = [_joined_stem(name, label) for name, label in zip(images.names, labels, strict=True)]
+    if not _are_names(stems):
+        stems = labels
         if not _are_names(stems):
             twice = Counter(map(str.casefold, stems))
             wrong = next(stem for stem in stems if not _is_name(stem) or twice[stem.casefold()] > 1)
@@ -108,6 +114,22 @@ def _stem(name: str, label: str) -> str:
     path = PurePosixPath((name or label).replace("\\", "/"))
     # An id may have a dot in it, and no suffix.
     return path.name if name in ("", label) and path.suffix.lower() not in SUFFIXES else path.stem
+
+
+def _joined_stem(name: str, label: str) -> str:
+    path = PurePosixPath((name or label).replace("\\", "/"))
+    return joined_path(str(path.parent / _stem(name, label)))
+
+
+def other_stems(images: Images, source: str) -> list[str]:
+    """A note if the files of :func:`image_stems` are not called like those of the images."""
+    stems = image_stems(images, source)
+    pairs = zip(images.names, images.labels.tolist(), stems, strict=True)
+    others = [(name, stem) for name, label, stem in pairs if name and stem != _stem(name, str(label))]
+    if not others:
+        return []
+    name, stem = others[0]
+    return [f"names of {len(others):,} images: their files are called otherwise, such as {stem} for {name}"]
 
 
 def _are_names(stems: list[str]) -> bool:

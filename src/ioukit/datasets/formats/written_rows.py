@@ -14,7 +14,7 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.text_files import FARTHEST, abbreviate, is_name, refuse
-from ioukit.datasets.formats.written_names import image_stems
+from ioukit.datasets.formats.written_names import image_stems, other_stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -41,8 +41,8 @@ def rows_of_images(data: GroundTruth | Detections, images: Images) -> list[list[
 
 def write_image_texts(
     folder: Path, data: GroundTruth | Detections, gt: GroundTruth, lines: Sequence[str], heads: Sequence[str] = ()
-) -> None:
-    """Write a text file for each image, with the lines of its rows.
+) -> list[str]:
+    """Write a text file for each image, with the lines of its rows. Returns a note if the files have other names.
 
     Args:
         folder: Where to write. The files have the names that :func:`image_stems` gives.
@@ -55,6 +55,7 @@ def write_image_texts(
     for at, (stem, rows) in enumerate(texts):
         text = "".join([*heads[at : at + 1], *(f"{lines[row]}\n" for row in rows)])
         (folder / f"{stem}.txt").write_text(text, encoding="utf-8", newline="\n")
+    return other_stems(gt.images, gt.source)
 
 
 def check_rows(data: GroundTruth | Detections) -> None:

@@ -17,6 +17,7 @@ from ioukit._checks import check_choice
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.image_files import SUFFIXES, image_sizes
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
@@ -55,6 +56,7 @@ def read_yolo(
     split: str = "val",
     task: Task | None = None,
     clip: bool = False,
+    images: str | os.PathLike[str] | None = None,
     on_invalid: OnInvalid = "error",
     threads: int | None = None,
 ) -> GroundTruth:
@@ -103,6 +105,7 @@ def read_yolo(
             ``kpt_shape``, keypoints have 3 numbers each if the lengths of the lines allow it.
         clip: Whether to cut boxes that reach out of their image by more than 1 % of it, too. Such a box is often in
             pixels, or the corner where the centre should be; so without ``clip`` it is a problem.
+        images: The folder of the images of a folder of text files, if they are neither in it nor beside it.
         on_invalid: ``"error"`` refuses a data set with a problem, ``"drop"`` leaves out the image, line or box and
             counts it. Problems are: an image that is listed or has labels but is missing, an image that is not one, a
             line with another number of numbers, a class out of range, a box without an area in its image, or one that
@@ -119,7 +122,7 @@ def read_yolo(
     Reference: Ultralytics, "Datasets overview", docs.ultralytics.com/datasets; A. Bochkovskiy, Darknet, README.
     """
     problems = Problems.of(on_invalid)
-    return problems.noted_in(read_split(path, split, problems, task=task, clip=clip, threads=threads))
+    return problems.noted_in(read_split(path, split, problems, task=task, clip=clip, images=images, threads=threads))
 
 
 def read_yolo_detections(
@@ -186,6 +189,7 @@ def read_split(
     *,
     task: Task | None = None,
     clip: bool = False,
+    images: str | os.PathLike[str] | None = None,
     size_of: Callable[[Path], tuple[int, int]] | None = None,
     threads: int | None = None,
 ) -> GroundTruth:
@@ -197,6 +201,7 @@ def read_split(
         problems: Stops at problems or counts them. It also counts images without objects, as ``background``.
         task: What the lines hold; found by looking if ``None``.
         clip: As there.
+        images: The folder of the images, for a folder of text files; found by looking if ``None``.
         size_of: Reads width and height of an image in another way, see :func:`image_sizes`.
         threads: How many threads read files; all cores if ``None``.
 
@@ -204,7 +209,7 @@ def read_split(
         DatasetError: If there is a problem that is not counted, or no image is left.
         OSError: If a file cannot be read.
     """
-    layout = find_layout(Path(path), split, problems)
+    layout = find_layout(Path(path), split, problems, images=images)
     known = layout.sizes
     if known is None:
         known = image_sizes(layout.files, problems, size_of=size_of, threads=threads).astype(np.float64)
@@ -242,7 +247,8 @@ def read_split(
         source=os.fspath(path),
         **region_arguments(rows, of_rows, os.fspath(path)),
     )
-    return dataclasses.replace(gt, notes=(*notes, *gt.notes))
+    images_of_names = dataclasses.replace(gt.images, made_up_ids=True)
+    return dataclasses.replace(gt, images=images_of_names, notes=(*notes, *gt.notes))
 
 
 def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Problems) -> tuple[list[str], Positions]:
@@ -250,20 +256,22 @@ def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Proble
     missing = np.asarray(np.isnan(gt.images.sizes).any(axis=1)).tolist()
     by_path: dict[str, int] = {}
     by_stem: dict[str, list[int]] = {}
-    for position, given in enumerate(gt.images.names):
-        name = given or str(gt.images.labels[position].item())
-        stem = os.path.splitext(name.replace("\\", "/"))[0]
+    for position, (name, label) in enumerate(zip(gt.images.names, gt.images.labels.tolist(), strict=True)):
+        stem = os.path.splitext((name or str(label)).replace("\\", "/"))[0]
         if not os.path.basename(stem) or missing[position]:
-            label = gt.images.labels[position].item()
             raise DatasetError(f"{gt.source}: image {label!r}: expected a file name, a width and a height")
         by_path[stem] = position
         by_stem.setdefault(os.path.basename(stem), []).append(position)
+    finder: ImageFinder | None = None
     files, positions = [], []
     for name in text_files(folder):
         stem, file = os.path.splitext(name)[0], os.path.join(folder, name)
         found = by_stem.get(os.path.basename(stem), [])
         if stem in by_path and (len(found) == 1 or "/" in stem):
             found = [by_path[stem]]
+        if not found:
+            finder = finder or ImageFinder(gt)
+            found = [at for at in finder.places([stem]).tolist() if at >= 0]
         if len(found) > 1:
             refuse(gt.source, "file names that differ but for the suffix", f"{os.path.basename(stem)} twice")
         if found:

@@ -23,6 +23,7 @@ from ioukit.datasets.formats.image_files import files_below, images_below
 from ioukit.datasets.formats.text_files import (
     FARTHEST,
     abbreviate,
+    existing_folder,
     fits_a_path,
     inside,
     lies_in,
@@ -67,18 +68,23 @@ class Layout:
     """What a user should know."""
 
 
-def find_layout(path: Path, split: str, problems: Problems) -> Layout:
+def find_layout(path: Path, split: str, problems: Problems, *, images: str | os.PathLike[str] | None = None) -> Layout:
     """The images and text files of a split.
 
     Args:
         path: A ``data.yaml``, an ``obj.data``, a folder with one of them, or a folder of text files.
         split: The split, such as ``"val"``. A folder of text files has none.
         problems: Takes the kind ``missing image``: a text file without an image.
+        images: The folder of the images, for a folder of text files.
 
     Raises:
         DatasetError: If files are missing, or invalid.
         OSError: If a file cannot be read.
     """
+    if images is not None and path.is_dir():
+        return _of_texts(path, split, problems, Path(images))
+    if images is not None:
+        refuse(os.fspath(path), "a folder of text files, with images=FOLDER", "a file that says where the images are")
     if not path.is_dir():
         return _of_darknet(path, split) if path.suffix.lower() == ".data" else _of_yaml(path, split, problems)
     for name in _NAMES[:2]:
@@ -282,8 +288,8 @@ def _beside(path: Path, named: str, roots: Sequence[Path]) -> Path:
     raise DatasetError(f"{path}: expected a file {abbreviate(named)} in {folder}, found none")
 
 
-def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
-    """A folder of text files: the images are beside them, in the folder ``images`` beside, or only in a table."""
+def _of_texts(folder: Path, split: str, problems: Problems, given: Path | None = None) -> Layout:
+    """A folder of text files: the images are in a given folder, beside them, in ``images``, or only in a table."""
     if (folder / "labels").is_dir():
         folder = folder / "labels"
     if (folder / split).is_dir():
@@ -296,6 +302,8 @@ def _of_texts(folder: Path, split: str, problems: Problems) -> Layout:
     if "labels" in parts:
         parts[len(parts) - 1 - parts[::-1].index("labels")] = "images"
         places.insert(0, Path(*parts))
+    if given is not None:
+        places = [existing_folder(given, "a folder of images")]
     names, keypoints = _nearby_names(folder)
     for place in places:
         if place.is_dir() and (images := images_below(place)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import check_choice
 from ioukit.datasets.columns.detections import Detections
-from ioukit.datasets.formats.known_names import ImageFinder
+from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.text_files import abbreviate, refuse
 from ioukit.datasets.predictions import tools

@@ -73,7 +73,8 @@ def open_detections(
     cut = Cut(piece_rows, batch_rows)
     check_count(piece_rows=piece_rows, batch_rows=batch_rows)
     if isinstance(source, Detections):
-        return _source(source.source, pieces_of_detections(source, cut), known, functools.partial(digest_of, source))
+        met = source.meeting(known.ground_truth, on_invalid=on_invalid)
+        return _source(source.source, pieces_of_detections(met, cut), known, functools.partial(digest_of, source))
     listed = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(listed, Sequence) or not all(isinstance(one, str | os.PathLike) for one in listed):
         raise TypeError(f"expected a path, a list of paths or Detections, got {type(source).__name__}")
@@ -81,6 +82,8 @@ def open_detections(
     if not files:
         raise DatasetError("expected at least one file of detections, got an empty list")
     opener = _opener(files)
+    if opener is pieces_of_coco and known.ground_truth.images.made_up_ids:
+        raise DatasetError(f"{files[0].path}: expected names of images{known.finder.known_as()}: found ids")
     reading = Reading(columns, boxes, normalized, on_invalid)
     name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
     return _source(name, opener(files, reading, known, cut), known, functools.partial(_fingerprint, files, reading))

@@ -34,7 +34,9 @@ def columns_to_read(names: Sequence[str], source: str, reading: Reading, known: 
     given = reading.columns or {}
     key = next(role for role in ("image_id", "image", "file_name") if role in roles)
     unused = {"id", "image_id", "image", "file_name"} - {key}
-    unused |= {"category"} if "category_id" in roles else set()
+    images = known.ground_truth.images
+    if images.keys is not None or images.made_up_ids:
+        unused -= {"image", "file_name"}  # names tell more than ids of another ground truth
     wanted = {*chosen.box, *(name for role, name in roles.items() if role not in unused or role in given)}
     return [name for name in names if name in wanted]
 
