@@ -204,13 +204,17 @@ def test_unchanged_programs_run(tmp_path: Path) -> None:
     found = run("-m", "ioukit.patch", "-m", "script", "a", cwd=tmp_path)
     assert found.stdout == "ioukit.compat.pycocotools.mask ['a'] neighbour\n", found.stderr
     assert found.returncode == 2
+    found = run("-m", "ioukit.patch", "-c", SCRIPT, "-x", "1", cwd=tmp_path)
+    assert found.stdout == "ioukit.compat.pycocotools.mask ['-x', '1'] neighbour\n", found.stderr
+    assert found.returncode == 3
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "name a script, or -m and a module"),
+        ([], "name a script, -m and a module, or -c and code"),
         (["-m"], "-m needs the name of a module"),
+        (["-c"], "-c needs code"),
         (["--fast", "x.py"], "unknown option --fast"),
         (["missing.py"], "no such file: missing.py"),
     ],

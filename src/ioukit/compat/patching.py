@@ -30,6 +30,8 @@ from pathlib import Path
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING, Any
 
+from ioukit.compat._originals import name_classes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -46,6 +48,9 @@ def patch(*, rebind: bool = False) -> None:
     Call it before the program imports these packages. Modules that imported them earlier keep the original names, and a
     warning lists these modules. A second call changes nothing. `unpatch` undoes it, and ``with ioukit.patched():``
     limits it to a block.
+
+    While the patch is active, the classes name as their module that of the original (``pycocotools.cocoeval``), so
+    that the original package alone can load what a program pickles: ``eval``, a `COCOeval`, a `COCO`.
 
     ``importlib.metadata.version("pycocotools")`` is the version of the installed package; if none is installed, it is
     the version whose names ioukit has, 2.0.11 (and 0.5.3 for lvis).
@@ -90,6 +95,7 @@ def unpatch() -> None:
             sys.meta_path.remove(finder)
         _take_out()
         sys.modules.update(_STATE.originals)
+        name_classes(as_theirs=False)
         _STATE.__init__()  # type: ignore[misc]
 
 
@@ -190,6 +196,7 @@ def _start() -> None:
     _STATE.originals = _take_out()
     sys.meta_path.insert(0, _MODULES)
     sys.meta_path.append(_VERSIONS_OF)
+    name_classes(as_theirs=True)
     _STATE.active = True
 
 

@@ -94,14 +94,13 @@ class LvisMatched:
             np.array_equal(np.array(getattr(ours, name)), np.array(getattr(theirs, name))) for name in names
         )
 
-    def entries(self) -> list[Any]:
-        """`evalImgs` of pycocotools."""
+    def made(self, name: str) -> dict[str, Any]:
+        """The attribute of `LVISEval` with a name."""
+        if name == "ious":
+            return {name: image_overlaps(self.matched, self.params.imgIds, self.categories)}
         shown = SimpleNamespace(areaRng=self.area_ranges, maxDets=self.params.maxDets)
-        return image_results(self.matched, self.params.imgIds, self.categories, shown)
-
-    def ious(self) -> dict[Any, Any]:
-        """The overlaps of each image and category."""
-        return image_overlaps(self.matched, self.params.imgIds, self.categories)
+        entries = image_results(self.matched, self.params.imgIds, self.categories, shown)
+        return {name: [None if entry is None else as_lvis(entry) for entry in entries]}
 
     def arrays(self, recalls: Any) -> tuple[Floats, Floats]:
         """(T, R, K, A) precision and (T, K, A) recall; -1 where there is nothing to find."""

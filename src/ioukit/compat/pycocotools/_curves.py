@@ -158,10 +158,16 @@ def _outcomes(curves: list[list[Any]]) -> _Outcomes | None:
     flags = np.concatenate([entry["gtIgnore"] for entry in every])
     of_objects = np.repeat(curve, [len(entry["gtIgnore"]) for entry in every])
     ends = np.cumsum(lengths)
+    scores = [np.asarray(entry["dtScores"]) for entry in every]
+    if any(one.dtype == np.bool_ for one in scores):
+        for entries in filter(None, filled):
+            np.negative(
+                np.concatenate([entry["dtScores"] for entry in entries])
+            )  # refuses booleans, as pycocotools does
     return _Outcomes(
         np.repeat(curve, lengths).astype(np.uint32),
         (np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)).astype(np.uint32),
-        np.concatenate([np.asarray(entry["dtScores"]) for entry in every]).astype(np.float64),
+        np.concatenate(scores).astype(np.float64),
         _sets(matches),
         _sets(ignores),
         np.bincount(of_objects[flags == 0], minlength=len(filled)).astype(np.uint64)[:, None],
@@ -201,6 +207,7 @@ def _drawn(outcomes: _Outcomes, recalls: Any, caps: Any) -> tuple[Floats, Floats
         0,
     )
     precision, recall, reached = found["precision"], found["recall"], found["scores"]
+    reached[:, :, limits == 0] = 0.0  # a cap of 0 leaves no detection whose score could be told
     if (np.diff(of_cap) != 1).any():
         precision, recall, reached = (one[:, :, of_cap] for one in (precision, recall, reached))
     if best_first is not None:

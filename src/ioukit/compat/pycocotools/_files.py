@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit import _core
+from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import Marks, dataset_of_results, images_and_categories, indexes
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -78,17 +79,21 @@ class _Kept:
 
     def dictionaries(self) -> dict[str, Any]:
         """What `COCO` holds of the data. The same objects every time."""
-        if "made" not in vars(self):
+        if "_dictionaries" not in vars(self):
             made = self._made()
             for marks in self.marks:
                 marks.write(made, results=self.has_results)
-            vars(self).setdefault("made", made)  # one of two threads
-        found: dict[str, Any] = vars(self)["made"]
+            vars(self).setdefault("_dictionaries", made)  # one of two threads
+        found: dict[str, Any] = vars(self)["_dictionaries"]
         return found
+
+    def made(self, name: str) -> dict[str, Any]:  # noqa: ARG002 - the protocol's; all are made together
+        """The dictionaries, of which the program asked for one."""
+        return self.dictionaries()
 
     def mark(self, marks: Marks) -> None:
         """Write into the records, now or as soon as there are any."""
-        if "made" in vars(self):
+        if "_dictionaries" in vars(self):
             marks.write(self.dictionaries(), results=self.has_results)
         else:
             self.marks.append(marks)
@@ -161,7 +166,7 @@ class ResultFile(_Kept):
 
     def _made(self) -> dict[str, Any]:
         records = json.loads(self.text.content.decode())
-        dataset = {**dataset_of_results(self.truth.dataset, records), "annotations": records}
+        dataset = {**dataset_of_results(self.truth.dataset, records, mask_utils.ORIGINAL), "annotations": records}
         return {"dataset": dataset, **indexes(dataset)}
 
 

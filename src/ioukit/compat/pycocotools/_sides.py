@@ -183,7 +183,9 @@ def _numbers(values: list[Any], kinds: str) -> NDArray[Any]:
         column = np.array(values)
     except (ValueError, TypeError, OverflowError) as error:
         raise IrregularError("numbers") from error
-    if column.ndim != 1 or column.dtype.kind not in kinds:
+    lost = column.dtype.kind == "u" and column.max() > np.iinfo(np.int64).max
+    booleans = "b" not in kinds and any(isinstance(value, bool | np.bool_) for value in values)
+    if column.ndim != 1 or column.dtype.kind not in kinds or lost or booleans:
         raise IrregularError("numbers")
     return column.astype(np.float64) if "f" in kinds else column
 
