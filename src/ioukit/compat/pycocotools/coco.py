@@ -88,9 +88,9 @@ class COCO(OnDemand):
             ValueError: If it is no JSON.
             AssertionError: If it does not hold an object.
         """
+        self.dataset, self.anns, self.cats, self.imgs = {}, {}, {}, {}
+        self.imgToAnns, self.catToImgs = defaultdict(list), defaultdict(list)
         if annotation_file is None:
-            self.dataset, self.anns, self.cats, self.imgs = {}, {}, {}, {}
-            self.imgToAnns, self.catToImgs = defaultdict(list), defaultdict(list)
             return
         print("loading annotations into memory...")
         start = time.time()
@@ -137,7 +137,8 @@ class COCO(OnDemand):
         print("creating index...")
         made = indexes(self.dataset)
         print("index created!")
-        vars(self).update(made)
+        for name, index in made.items():
+            setattr(self, name, index)
 
     def info(self) -> None:
         """Print what ``dataset["info"]`` says."""
