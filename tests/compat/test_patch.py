@@ -48,7 +48,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     package, mask = ModuleType("pycocotools"), ModuleType("pycocotools.mask")
     package.__path__ = []
     vars(package)["mask"] = mask
-    vars(mask).update(iou=lambda: "original", area=lambda: "original")
+    exec("iou = lambda: 'original'\narea = lambda: 'original'", vars(mask))  # functions of that module
     monkeypatch.setitem(sys.modules, "pycocotools", package)
     monkeypatch.setitem(sys.modules, "pycocotools.mask", mask)
     return mask
@@ -151,6 +151,15 @@ def test_names_imported_earlier_stay_and_are_listed(fake: ModuleType, monkeypatc
     with ioukit.patched(rebind=True):
         vars(user)["mask_utils"] = "changed by the program"
     assert user.mask_utils == "changed by the program"
+
+
+def test_what_was_replaced_earlier_is_said(fake: ModuleType) -> None:
+    """It stays in the original, so the numbers of ioukit are without it."""
+    vars(fake)["iou"] = lambda: "replaced"
+    with pytest.warns(UserWarning, match=r"^pycocotools\.mask\.iou: replaced before ioukit\.patch\(\)"):
+        ioukit.patch()
+    ioukit.unpatch()
+    assert fake.iou() == "replaced"
 
 
 @pytest.mark.parametrize("name", ["pycocotools", "lvis"])

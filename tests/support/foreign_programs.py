@@ -81,6 +81,8 @@ class Program:
     """Subclasses by the name of their base."""
     objects: dict[str, Any] = field(default_factory=dict)
     calls: int = 0
+    given: list[Any] = field(default_factory=list)
+    """The list of results that was loaded."""
 
     def __post_init__(self) -> None:
         """Draw from the seed."""
@@ -111,6 +113,8 @@ class Program:
     def steps(self) -> None:
         """The whole program."""
         rng = self.rng
+        if rng.random() < 0.15:
+            self.make_odd()
         early = rng.random() < 0.7
         if early:
             self.switch()
@@ -119,12 +123,38 @@ class Program:
         self.make()
         for _ in range(rng.randint(2, 6)):
             step = rng.choice(
-                [self.interfere, self.interfere, self.use, self.use, self.use, self.look, self.look, self.go_on_with_copy]
+                [
+                    self.interfere,
+                    self.interfere,
+                    self.use,
+                    self.use,
+                    self.use,
+                    self.look,
+                    self.look,
+                    self.go_on_with_copy,
+                ]
                 + [self.reload, self.make, self.end_one, self.change, self.switch]
             )
             step()
         self.use()
         self.look(everything=True)
+
+    def make_odd(self) -> None:
+        """Give the data values that pycocotools takes although nobody means them."""
+        truth, results = self.run.truth["annotations"], self.run.results
+        kind = self.rng.choice(["large id", "large ids", "true", "all true", "numpy", "false crowd"])
+        self.note("odd", kind)
+        for record in truth if kind == "large ids" else truth[:1] if kind == "large id" else ():
+            record["id"] += 2**63
+        for record in results if kind == "all true" else results[1:2] if kind == "true" else ():
+            record["score"] = True
+        if kind == "numpy" and not any(self.run.from_files):
+            for record in results:
+                record["score"] = np.float32(record.get("score", 0.5))
+            for record in truth:
+                record["bbox"] = np.array(record["bbox"]) if "bbox" in record else []
+        for record in truth if kind == "false crowd" else ():
+            record["iscrowd"] = bool(record.get("iscrowd", 0))
 
     # What the library is.
 
@@ -165,6 +195,9 @@ class Program:
             self.objects["dt"] = dt
         if "dt" not in self.objects:
             return
+        if self.rng.random() < 0.1:
+            side = self.rng.choice(["gt", "dt"])
+            self.objects[side] = self.rng.choice([Proxy, Silent])(self.objects[side], self)
         kind = self.classes.get("COCOeval") or self.owner("COCOeval")
         made = self.call("COCOeval", kind, self.objects["gt"], self.objects["dt"], self.run.iou_type)
         if made is not None:
@@ -194,13 +227,16 @@ class Program:
             path = Path("dt.json")
             path.write_text(json.dumps(run.results))
             return gt.loadRes(str(path))
-        return gt.loadRes(copy.deepcopy(run.results))
+        self.given = copy.deepcopy(run.results)
+        return gt.loadRes(self.given)
 
     def use(self) -> None:
         evaluation = self.objects.get("evaluation")
         if evaluation is None:
             return
-        for name in self.rng.choice([("evaluate",), ("evaluate", "accumulate", "summarize"), ("accumulate", "summarize")]):
+        for name in self.rng.choice(
+            [("evaluate",), ("evaluate", "accumulate", "summarize"), ("accumulate", "summarize")]
+        ):
             self.call(name, getattr(evaluation, name, None))
         self.note("stats", getattr(evaluation, "stats", None))
         found = getattr(evaluation, "eval", None)
@@ -219,18 +255,25 @@ class Program:
             if side in self.objects:
                 for name in DICTIONARIES:
                     if everything or rng.random() < 0.1:
-                        self.note(f"{side} {name}", self.call(name, lambda name=name: getattr(self.objects[side], name)))
+                        self.note(
+                            f"{side} {name}", self.call(name, lambda name=name: getattr(self.objects[side], name))
+                        )
 
     def change(self) -> None:
         """Change a record, an entry or a parameter."""
         rng, evaluation = self.rng, self.objects.get("evaluation")
-        kind = rng.choice(["record", "record", "entries", "params", "params", "reset"])
+        kind = rng.choice(
+            ["record", "record", "record", "entries", "params", "params", "reset", "given", "sides", "again"]
+        )
         choice = rng.randrange(1000)
         if kind == "record":
             side = self.objects.get(rng.choice(["gt", "dt"]))
             records = side.dataset.get("annotations") if side is not None and isinstance(side.dataset, dict) else None
-            if records:
-                records[choice % len(records)].update(area=rng.choice([50.0, 2000.0]), score=rng.choice([0.1, 0.95]))
+            self.change_record(records)
+        elif kind == "given":
+            self.change_record(self.given)
+        elif kind == "sides" and evaluation is not None:
+            self.call("methods", self.some_methods)
         elif evaluation is None:
             return
         elif kind == "entries":
@@ -238,16 +281,55 @@ class Program:
             if entries:
                 entries[choice % len(entries)] = None
                 evaluation.evalImgs = entries
+        elif kind == "again" and hasattr(evaluation, "params"):
+            other = self.call("Params", self.owner("Params"), self.run.iou_type)
+            if other is not None:
+                other.imgIds, other.catIds = evaluation.params.imgIds, evaluation.params.catIds
+                evaluation.params = other
         elif kind == "reset":
             setattr(evaluation, WAITING[choice % 4], {} if choice % 4 else [])
         elif hasattr(evaluation, "params"):
             name, value = rng.choice(
-                [("maxDets", [1, 10, 100]), ("maxDets", [0, 2, 100]), ("iouThrs", np.array([0.5, 0.75])), ("useCats", 0)]
+                [
+                    ("maxDets", [1, 10, 100]),
+                    ("maxDets", [0, 2, 100]),
+                    ("iouThrs", np.array([0.5, 0.75])),
+                    ("useCats", 0),
+                ]
                 + [("useCats", 1), ("recThrs", np.linspace(0, 1, 11)), ("areaRng", [[0, 1e10], [0, 100.0]])]
             )
             setattr(evaluation.params, name, value)
             if name == "areaRng":
                 evaluation.params.areaRngLbl = ["all", "small"]
+
+    def change_record(self, records: Any) -> None:
+        if not records:
+            return
+        rng = self.rng
+        record, other = (records[rng.randrange(1000) % len(records)] for _ in range(2))
+        name = rng.choice(["area", "score", "bbox", "category_id", "image_id", "iscrowd", "missing", "id"])
+        if name == "missing":
+            record.pop(rng.choice(["iscrowd", "area", "score", "segmentation"]), None)
+        elif name == "bbox":
+            record["bbox"] = [float(rng.randrange(40)) for _ in range(4)]
+        elif name in ("category_id", "image_id"):
+            record[name] = other[name]
+        elif name == "id":
+            record["id"] = rng.choice([record.get("id"), 10**6])
+        else:
+            record[name] = rng.choice({"area": [50.0, 2000.0], "score": [0.1, 0.95]}.get(name, [0, 1]))
+
+    def some_methods(self) -> None:
+        """Ask a side for annotations, categories and masks."""
+        rng, side = self.rng, self.objects[self.rng.choice(["gt", "dt"])]
+        images, categories = side.getImgIds(), side.getCatIds()
+        self.note("ids", [sorted(images), categories])
+        chosen = side.getAnnIds(
+            imgIds=images[: rng.randrange(1, 4)], catIds=categories[:1] if rng.random() < 0.5 else []
+        )
+        records = side.loadAnns(chosen)
+        self.note("records", [chosen, records, side.loadImgs(images[:1]), side.loadCats(categories[:1])])
+        self.note("mask", side.annToMask(records[0]))
 
     def go_on_with_copy(self) -> None:
         """Pickle, or copy, an object, and use it in the place of the other."""
@@ -323,11 +405,24 @@ class Program:
         """A class of the program's own, derived from the last one."""
         base = self.classes.get(kind) or self.owner(kind)
         program, members = self, {}
-        special = self.rng.choice([None, None, None, None, "property", "getattr", "setattr", "getattribute", "attribute"])
+        special = self.rng.choice(
+            [None, None, None, None, "property", "getattr", "setattr", "getattribute", "attribute", "state", "init"]
+        )
         if special == "property" and kind == "COCOeval":
             members["evalImgs"] = property(
                 lambda self: self.__dict__.get("kept"), lambda self, value: self.__dict__.__setitem__("kept", value)
             )
+        elif special == "getattr":
+            members["__getattr__"] = lambda self, name: program.note("missing", name) or base.__getattr__(self, name)
+        elif special == "state":
+            members["__getstate__"] = lambda self: program.note("state", "asked") or dict(vars(self))
+        elif special == "init":
+
+            def init(self: Any, *given: Any, **named: Any) -> None:
+                base.__init__(self, *given, **named)
+                program.note("made", self.state_of_new if hasattr(self, "state_of_new") else program.state(self))
+
+            members["__init__"] = init
         elif special == "attribute":
             members["ious" if kind == "COCOeval" else "anns"] = "of the class"
         elif special == "setattr":
@@ -393,9 +488,31 @@ class Program:
 
     @staticmethod
     def state(thing: Any) -> Any:
-        """What a replaced method can see of its object."""
+        """What a replaced step can see of its evaluation."""
         found = getattr(thing, "__dict__", {})
-        return [len(getattr(thing, name, ())) for name in (*WAITING, "anns", "imgs") if name in found or "params" in found]
+        return [len(getattr(thing, name, ())) for name in WAITING] if "params" in found else None
+
+
+class Proxy:
+    """An object that notes what is asked of another one."""
+
+    def __init__(self, inner: Any, program: Program) -> None:
+        self.__dict__.update(_inner=inner, _program=program)
+
+    def __getattr__(self, name: str) -> Any:
+        if name[:1] == "_":
+            raise AttributeError(name)
+        self._program.note("asked", name)
+        return getattr(self._inner, name)
+
+
+class Silent(Proxy):
+    """An object that has nothing but what an evaluation needs."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("getAnnIds", "getCatIds", "getImgIds", "loadAnns", "annToRLE", "dataset"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
 
 
 CONSTANTS: dict[str, Any] = {"computeIoU": [], "computeOks": [], "iou": [], "getAnnIds": [], "loadAnns": []}

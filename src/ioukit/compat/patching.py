@@ -27,7 +27,7 @@ import threading
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType, NoneType
+from types import FunctionType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any
 
 from ioukit.compat._originals import name_classes
@@ -64,10 +64,18 @@ def patch(*, rebind: bool = False) -> None:
             that were derived from the originals keep their bases.
 
     Warns:
-        UserWarning: If modules keep the original names. It lists them.
+        UserWarning: If modules keep the original names, or if methods or functions of the original package were
+            replaced before. It lists them.
     """
     with _LOCK:
         _start()
+        replaced = _replaced()
+        if replaced:
+            warnings.warn(
+                f"{', '.join(replaced)}: replaced before ioukit.patch(), and so in the original alone; call "
+                "ioukit.patch() first",
+                stacklevel=2,
+            )
         replacements = _replacements()
         held = _held(replacements) if replacements else []
         if rebind:
@@ -218,6 +226,36 @@ def _replacements() -> dict[int, Any]:
             if not isinstance(value, ModuleType | NoneType):  # modules have their own turn
                 found[id(value)] = getattr(ours, public)
     return found
+
+
+def _replaced() -> list[str]:
+    """The methods and functions of the original modules that are no longer those of the package itself."""
+    found = []
+    for module_name, module in _STATE.originals.items():
+        classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module_name]
+        for owner in (module, *classes):
+            found += [
+                f"{module_name}.{'' if owner is module else owner.__name__ + '.'}{name}"
+                for name, value in vars(owner).items()
+                if name in _stand_in_names(module_name, owner) and not _is_of(value, module_name.partition(".")[0])
+            ]
+    return found
+
+
+def _stand_in_names(module_name: str, owner: Any) -> set[str]:
+    """The names of methods, or of functions, that ioukit has in the place of a class or a module."""
+    if importlib.util.find_spec(_stand_in(module_name)) is None:
+        return set()
+    ours = importlib.import_module(_stand_in(module_name))
+    if isinstance(owner, type):
+        ours = getattr(ours, owner.__name__, None)
+    return {name for name, value in vars(ours).items() if isinstance(value, FunctionType)} if ours else set()
+
+
+def _is_of(value: Any, package: str) -> bool:
+    """Whether a function was defined in a package."""
+    module = getattr(value, "__globals__", {}).get("__name__") or getattr(value, "__module__", None) or ""
+    return str(module).partition(".")[0] == package
 
 
 def _held(replacements: dict[int, Any]) -> list[tuple[ModuleType, str, Any]]:

@@ -107,11 +107,13 @@ def curves_of_entries(entries: Sequence[Any], params: Any, evaluated: Any) -> Ar
     images = len(evaluated.imgIds)
     if not caps:
         return arrays
-    curves = [
-        [entries[(k * len(evaluated.areaRng) + a) * images + i] for i in chosen[2]]
-        for k in chosen[0]
-        for a in chosen[1]
-    ]
+    curves = []
+    for k in chosen[0]:
+        for a in chosen[1]:
+            of_images = (entries[(k * len(evaluated.areaRng) + a) * images + i] for i in chosen[2])
+            found = [entry for entry in of_images if entry is not None]
+            # Asked for here, so that a wrong entry ends it before others are looked up, as in pycocotools.
+            curves.append((found, [np.asarray(entry["dtScores"]) for entry in found]))
     outcomes = _outcomes(curves)
     if outcomes is None or not outcomes.objects.any():
         return arrays
@@ -145,32 +147,29 @@ def _warn_about_places(wanted: Sequence[Any], entries: Sequence[Any], chosen: Se
             )
 
 
-def _outcomes(curves: list[list[Any]]) -> _Outcomes | None:
-    """The outcomes of lists of entries; ``None`` if there are no entries."""
-    filled = [[entry for entry in entries if entry is not None] for entries in curves]
-    every = [entry for entries in filled for entry in entries]
+def _outcomes(curves: list[tuple[list[Any], list[Any]]]) -> _Outcomes | None:
+    """The outcomes of lists of entries and of their scores; ``None`` if there are no entries."""
+    every = [entry for entries, _ in curves for entry in entries]
     if not every:
         return None
-    lengths = np.array([len(entry["dtScores"]) for entry in every], np.int64)
-    curve = np.repeat(np.arange(len(filled)), [len(entries) for entries in filled])
+    scores = [one for _, scores in curves for one in scores]
+    lengths = np.array([len(one) for one in scores], np.int64)
+    curve = np.repeat(np.arange(len(curves)), [len(entries) for entries, _ in curves])
     matches = np.concatenate([entry["dtMatches"] for entry in every], axis=1)
     ignores = np.concatenate([entry["dtIgnore"] for entry in every], axis=1)
     flags = np.concatenate([entry["gtIgnore"] for entry in every])
     of_objects = np.repeat(curve, [len(entry["gtIgnore"]) for entry in every])
     ends = np.cumsum(lengths)
-    scores = [np.asarray(entry["dtScores"]) for entry in every]
     if any(one.dtype == np.bool_ for one in scores):
-        for entries in filter(None, filled):
-            np.negative(
-                np.concatenate([entry["dtScores"] for entry in entries])
-            )  # refuses booleans, as pycocotools does
+        for _, of_curve in curves:
+            _ = of_curve and np.negative(np.concatenate(of_curve))  # refuses booleans, as pycocotools does
     return _Outcomes(
         np.repeat(curve, lengths).astype(np.uint32),
         (np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)).astype(np.uint32),
         np.concatenate(scores).astype(np.float64),
         _sets(matches),
         _sets(ignores),
-        np.bincount(of_objects[flags == 0], minlength=len(filled)).astype(np.uint64)[:, None],
+        np.bincount(of_objects[flags == 0], minlength=len(curves)).astype(np.uint64)[:, None],
         len(matches),
     )
 

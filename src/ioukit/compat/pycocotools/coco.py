@@ -40,7 +40,7 @@ maskUtils = mask_utils  # noqa: N816 - programs import it from here
 
 _DICTIONARIES = frozenset({"dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs"})
 _CHOOSING = ("getAnnIds", "getCatIds", "getImgIds", "loadAnns", "annToRLE")
-_DRAWING = ("frPyObjects", "merge")
+_OF_MASKS = ("area", "toBbox", "frPyObjects", "merge")
 _READING = open, json.load
 
 
@@ -116,9 +116,13 @@ class COCO(OnDemand):
         return made
 
     def _may_wait(self) -> bool:
-        """Whether no program has replaced what reads a file and makes the dictionaries."""
+        """Whether no program has replaced what reads a file, completes results and makes the dictionaries."""
         reading = open is _READING[0] and json.load is _READING[1]
-        return reading and methods_are_original(self, "COCO", ("createIndex",), _DICTIONARIES)
+        return (
+            reading
+            and methods_are_original(self, "COCO", ("createIndex",), _DICTIONARIES)
+            and functions_are_original(maskUtils, mask_utils.ORIGINAL, _OF_MASKS)
+        )
 
     def _columns(self) -> AnnotationFile | ResultFile | ResultRecords | None:
         """The columns of the file; ``None`` once a dictionary was made, because it may have been changed.
@@ -128,7 +132,7 @@ class COCO(OnDemand):
         if self._source is None or not _DICTIONARIES.isdisjoint(vars(self)):
             return None
         original = methods_are_original(self, "COCO", _CHOOSING) and functions_are_original(
-            maskUtils, mask_utils.ORIGINAL, _DRAWING
+            maskUtils, mask_utils.ORIGINAL, _OF_MASKS
         )
         return self._source if original else None
 
