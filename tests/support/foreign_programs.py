@@ -2,8 +2,6 @@
 
 `Runner` runs the programs of seeds in a process of its own, with pycocotools or with ioukit in its place; the same seed
 is the same program in both. `differences` compares what the two see.
-
-    python -m support.foreign_programs pycocotools|ioukit   # seeds on stdin, pickled sights on stdout
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from unittest import mock
 
 import numpy as np
@@ -39,28 +37,17 @@ from support.same_values import difference
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Runner", "Sights", "differences", "globals_of"]
+__all__ = ["PACKAGES", "Program", "Runner", "Sights", "differences", "first_difference", "left_as_found", "main"]
 
 Sights = list[tuple[str, Any]]
 
 LONGEST = 40
 """More calls than this are counted and not kept."""
 
-MODULES = ("mask", "coco", "cocoeval")
-METHODS = {
-    "COCOeval": ("_prepare", "evaluate", "computeIoU", "computeOks", "evaluateImg", "accumulate", "summarize"),
-    "COCO": ("createIndex", "getAnnIds", "getCatIds", "getImgIds", "loadAnns", "loadCats", "loadImgs", "loadRes")
-    + ("annToRLE", "annToMask", "loadNumpyAnnotations"),
-    "Params": ("setDetParams", "setKpParams"),
-    "mask": ("iou", "merge", "frPyObjects", "area", "toBbox", "decode"),
-}
-LIKELY = ("computeIoU", "computeIoU", "evaluateImg", "evaluateImg", "_prepare", "computeOks", "iou", "loadAnns")
-WAITING = ("evalImgs", "ious", "_gts", "_dts")
-DICTIONARIES = ("dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs")
 _TIMES = re.compile(r"t=[\d.]+s")
 
 
-class Stop(Exception):
+class StopError(Exception):
     """What a replaced method raises."""
 
 
@@ -68,12 +55,41 @@ class Stop(Exception):
 class Program:
     """One program and what it has seen so far."""
 
+    PACKAGE: ClassVar[str] = "pycocotools"
+    EVALUATION: ClassVar[str] = "COCOeval"
+    SET: ClassVar[int | None] = None
+    """How many of the attributes that wait are set anew by each evaluation, as far as one can see."""
+    SIDES: ClassVar[tuple[str, ...]] = ("COCO",)
+    MODULES: ClassVar[tuple[str, ...]] = ("mask", "coco", "cocoeval")
+    METHODS: ClassVar[dict[str, tuple[str, ...]]] = {
+        "COCOeval": ("_prepare", "evaluate", "computeIoU", "computeOks", "evaluateImg", "accumulate", "summarize"),
+        "COCO": (
+            *("createIndex", "getAnnIds", "getCatIds", "getImgIds", "loadAnns", "loadCats", "loadImgs", "loadRes"),
+            *("annToRLE", "annToMask", "loadNumpyAnnotations"),
+        ),
+        "Params": ("setDetParams", "setKpParams"),
+        "mask": ("iou", "merge", "frPyObjects", "area", "toBbox", "decode"),
+    }
+    LIKELY: ClassVar[tuple[str, ...]] = (
+        "computeIoU",
+        "computeIoU",
+        "evaluateImg",
+        "evaluateImg",
+        "_prepare",
+        "computeOks",
+        "iou",
+        "loadAnns",
+    )
+    WAITING: ClassVar[tuple[str, ...]] = ("evalImgs", "ious", "_gts", "_dts")
+    DICTIONARIES: ClassVar[tuple[str, ...]] = ("dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs")
+
     run: RandomRun
     ioukit: bool
     """Whether `ioukit.patch` is called where the program has its place; else nothing happens there."""
     rng: Random = field(init=False)
     seen: Sights = field(default_factory=list)
     patched: bool = False
+    reloaded: bool = False
     mixed: bool = False
     """Whether objects are of the classes before the last switch, which no longer are those that can be imported."""
     undo: list[Callable[[], Any]] = field(default_factory=list)
@@ -92,7 +108,7 @@ class Program:
         self.seen.append((what, kept(value)))
 
     def module(self, name: str) -> Any:
-        return importlib.import_module(f"pycocotools.{name}")
+        return importlib.import_module(f"{self.PACKAGE}.{name}")
 
     def owner(self, kind: str) -> Any:
         if kind == "mask":
@@ -118,22 +134,15 @@ class Program:
         early = rng.random() < 0.7
         if early:
             self.switch()
-        for _ in range(rng.choice([0, 0, 1, 1, 2])):
+        for _ in range(rng.choice([0, 1, 1, 1, 2, 2])):
             self.interfere()
         self.make()
-        for _ in range(rng.randint(2, 6)):
+        for _ in range(rng.randint(3, 8)):
             step = rng.choice(
                 [
-                    self.interfere,
-                    self.interfere,
-                    self.use,
-                    self.use,
-                    self.use,
-                    self.look,
-                    self.look,
-                    self.go_on_with_copy,
+                    *(self.interfere, self.interfere, self.use, self.use, self.use, self.look, self.look, self.reload),
+                    *(self.go_on_with_copy, self.make, self.end_one, self.change, self.switch),
                 ]
-                + [self.reload, self.make, self.end_one, self.change, self.switch]
             )
             step()
         self.use()
@@ -161,6 +170,8 @@ class Program:
     def switch(self) -> None:
         """`ioukit.patch`, or its end, between two halves of a program."""
         self.end_all()
+        if self.reloaded:  # the other library was not
+            return
         self.patched = not self.patched
         self.mixed = bool(self.objects)
         self.classes.clear()
@@ -170,8 +181,9 @@ class Program:
             ioukit.patch(rebind=rebind) if self.patched else ioukit.unpatch()
 
     def reload(self) -> None:
-        name = self.rng.choice(MODULES)
+        name = self.rng.choice(self.MODULES)
         self.end_all()  # a patch that ends after a reload sets what is gone
+        self.reloaded = True
         self.call(f"reload {name}", lambda: importlib.reload(self.module(name)) and None)
 
     def end_one(self) -> None:
@@ -245,19 +257,16 @@ class Program:
 
     def look(self, *, everything: bool = False) -> None:
         rng, evaluation = self.rng, self.objects.get("evaluation")
-        for name in WAITING:
+        for name in self.WAITING:
             if (everything or rng.random() < 0.4) and evaluation is not None:
-                self.note(name, self.call(name, lambda name=name: getattr(evaluation, name)))
+                self.note(name, self.call(name, getattr, evaluation, name))
         if everything and evaluation is not None:
             self.note("params", vars(evaluation.params) if hasattr(evaluation, "params") else None)
             self.note("names", sorted(name for name in dir(evaluation) if name[:2] != "__" and name not in OWN))
         for side in ("gt", "dt"):
-            if side in self.objects:
-                for name in DICTIONARIES:
-                    if everything or rng.random() < 0.1:
-                        self.note(
-                            f"{side} {name}", self.call(name, lambda name=name: getattr(self.objects[side], name))
-                        )
+            for name in self.DICTIONARIES if side in self.objects else ():
+                if everything or rng.random() < 0.1:
+                    self.note(f"{side} {name}", self.call(name, getattr, self.objects[side], name))
 
     def change(self) -> None:
         """Change a record, an entry or a parameter."""
@@ -287,16 +296,14 @@ class Program:
                 other.imgIds, other.catIds = evaluation.params.imgIds, evaluation.params.catIds
                 evaluation.params = other
         elif kind == "reset":
-            setattr(evaluation, WAITING[choice % 4], {} if choice % 4 else [])
+            setattr(evaluation, self.WAITING[choice % 4], {} if choice % 4 else [])
         elif hasattr(evaluation, "params"):
             name, value = rng.choice(
                 [
-                    ("maxDets", [1, 10, 100]),
-                    ("maxDets", [0, 2, 100]),
-                    ("iouThrs", np.array([0.5, 0.75])),
-                    ("useCats", 0),
+                    *(("maxDets", [1, 10, 100]), ("maxDets", [0, 2, 100]), ("useCats", 0), ("useCats", 1)),
+                    *(("iouThrs", np.array([0.5, 0.75])), ("recThrs", np.linspace(0, 1, 11))),
+                    ("areaRng", [[0, 1e10], [0, 100.0]]),
                 ]
-                + [("useCats", 1), ("recThrs", np.linspace(0, 1, 11)), ("areaRng", [[0, 1e10], [0, 100.0]])]
             )
             setattr(evaluation.params, name, value)
             if name == "areaRng":
@@ -362,11 +369,11 @@ class Program:
         where = rng.choice(["class", "class", "class", "subclass", "subclass", "object", "mock", "module", "reading"])
         if self.mixed:  # what is replaced in a class reaches its own objects only
             where = "object"
-        kind = rng.choice(["COCOeval", "COCOeval", "COCO", "mask", "Params"])
-        name = rng.choice(METHODS[kind])
+        kind = rng.choice([self.EVALUATION, *self.METHODS])
+        name = rng.choice(self.METHODS[kind])
         if rng.random() < 0.5:
-            name = rng.choice(LIKELY)
-            kind = next(kind for kind, names in METHODS.items() if name in names)
+            name = rng.choice(self.LIKELY)
+            kind = next(kind for kind, names in self.METHODS.items() if name in names)
         how = rng.choice(["record", "record", "alter", "alter", "raise", "constant"])
         self.note("interfere", [where, kind, name, how])
         if where == "class":
@@ -379,10 +386,10 @@ class Program:
             patch = mock.patch.object(owner, name, **named)
             found = patch.start()
             self.undo.append(lambda: (self.note("mock", self.calls_of(found, kind)), patch.stop()))
-        elif where == "subclass" and kind in ("COCOeval", "COCO"):
+        elif where == "subclass" and kind in (self.EVALUATION, *self.SIDES):
             self.derive(kind, name, how)
-        elif where == "object" and kind in ("COCOeval", "COCO"):
-            thing = self.objects.get("evaluation" if kind == "COCOeval" else rng.choice(["gt", "dt"]))
+        elif where == "object" and kind in (self.EVALUATION, *self.SIDES):
+            thing = self.objects.get("evaluation" if kind == self.EVALUATION else rng.choice(["gt", "dt"]))
             if thing is not None and hasattr(thing, name):
                 setattr(thing, name, self.replacement(getattr(thing, name), name, how, bound=False))
         elif where == "module":
@@ -408,8 +415,8 @@ class Program:
         special = self.rng.choice(
             [None, None, None, None, "property", "getattr", "setattr", "getattribute", "attribute", "state", "init"]
         )
-        if special == "property" and kind == "COCOeval":
-            members["evalImgs"] = property(
+        if special == "property" and kind == self.EVALUATION:
+            members[self.WAITING[0]] = property(
                 lambda self: self.__dict__.get("kept"), lambda self, value: self.__dict__.__setitem__("kept", value)
             )
         elif special == "getattr":
@@ -424,11 +431,11 @@ class Program:
 
             members["__init__"] = init
         elif special == "attribute":
-            members["ious" if kind == "COCOeval" else "anns"] = "of the class"
+            members["ious" if kind == self.EVALUATION else "anns"] = "of the class"
         elif special == "setattr":
 
             def set_(self: Any, name: str, value: Any) -> None:
-                if name in (*WAITING, *DICTIONARIES):
+                if name in (*program.WAITING[: program.SET], *program.DICTIONARIES):
                     program.note("set", [name, type(value).__name__])
                 object.__setattr__(self, name, value)
 
@@ -436,13 +443,13 @@ class Program:
         elif special == "getattribute":
 
             def get(self: Any, name: str) -> Any:
-                if name in METHODS["COCOeval"]:
+                if name in program.METHODS[program.EVALUATION]:
                     program.note("get", name)
                 return base.__getattribute__(self, name)
 
             members["__getattribute__"] = get
         if special is None or self.rng.random() < 0.5:
-            members[name] = self.replacement(lambda *given, **named: getattr(base, name)(*given, **named), name, how)
+            members[name] = self.replacement(getattr(base, name), name, how)
         made = type(f"Own{kind}", (base,), {"__module__": "__main__", **members})
         self.set(sys.modules["__main__"], f"Own{kind}", made)  # so that pickle finds it
         self.undo.pop()
@@ -450,13 +457,13 @@ class Program:
 
     def replace_global(self, how: str) -> None:
         """Put something else in the place of what a module refers to."""
-        module = self.module(self.rng.choice(["coco", "cocoeval"]))
-        kind = self.rng.choice(["maskUtils", "class"])
-        if kind == "maskUtils":
-            stub = types.SimpleNamespace(**{name: getattr(self.module("mask"), name) for name in METHODS["mask"]})
-            name = self.rng.choice(METHODS["mask"])
+        module = self.module(self.rng.choice(self.MODULES[-2:]))
+        kind = self.rng.choice(["masks", "class"])
+        if kind == "masks" or self.PACKAGE == "lvis":
+            stub = types.SimpleNamespace(**{name: getattr(self.owner("mask"), name) for name in self.METHODS["mask"]})
+            name = self.rng.choice(self.METHODS["mask"])
             setattr(stub, name, self.replacement(getattr(stub, name), name, how, bound=False))
-            self.set(module, "maskUtils", stub)
+            self.set(module, "mask_utils" if self.PACKAGE == "lvis" else "maskUtils", stub)
         else:
             name = "COCO" if module.__name__.endswith(".coco") else "Params"
             base = getattr(module, name)
@@ -478,7 +485,7 @@ class Program:
             if self.calls < LONGEST:
                 self.note(f"call {name}", [given[first:], named, self.state(given[0]) if bound else None])
             if how == "raise" and count >= stop:
-                raise Stop
+                raise StopError
             if how == "constant":
                 return CONSTANTS.get(name)
             found = original(*given, **named)
@@ -486,11 +493,10 @@ class Program:
 
         return replaced
 
-    @staticmethod
-    def state(thing: Any) -> Any:
+    def state(self, thing: Any) -> Any:
         """What a replaced step can see of its evaluation."""
         found = getattr(thing, "__dict__", {})
-        return [len(getattr(thing, name, ())) for name in WAITING] if "params" in found else None
+        return [len(getattr(thing, name, ())) for name in self.WAITING] if "params" in found else None
 
 
 class Proxy:
@@ -515,21 +521,28 @@ class Silent(Proxy):
         return getattr(self._inner, name)
 
 
-CONSTANTS: dict[str, Any] = {"computeIoU": [], "computeOks": [], "iou": [], "getAnnIds": [], "loadAnns": []}
-OWN = {"_group", "_is_original", "_leave_to", "_records_of", "_source", "_waiting"} | {
-    "_evaluate_at_once",
-    "_evaluate_one_by_one",
+CONSTANTS: dict[str, Any] = {
+    name: []
+    for name in ("computeIoU", "computeOks", "iou", "getAnnIds", "loadAnns", "compute_iou", "load_anns", "get_ann_ids")
+} | {"_get_gt_dt": ([], [])}
+OWN = {
+    *("_group", "_is_original", "_leave_to", "_records_of", "_source", "_waiting"),
+    *("_evaluate_at_once", "_evaluate_one_by_one", "_matched_at_once", "_may_wait", "_columns"),
 }
 """Names that only ioukit has."""
 
 
 def altered(found: Any, name: str) -> Any:
     """Another result of the same kind."""
-    if name in ("computeIoU", "computeOks", "iou") and len(found):
+    if name in ("computeIoU", "computeOks", "iou", "compute_iou") and len(found):
         return np.asarray(found) * 0.8
     if name == "evaluateImg" and found is not None:
         return {**found, "dtIgnore": np.logical_not(found["dtIgnore"])} if len(found["dtIds"]) % 2 else None
-    if name in ("getAnnIds", "loadAnns", "getCatIds"):
+    if name == "evaluate_img" and found is not None:
+        return {**found, "dt_ignore": np.logical_not(found["dt_ignore"])} if len(found["dt_ids"]) % 2 else None
+    if name == "_get_gt_dt":
+        return found[0][:1], found[1][::-1]
+    if name in ("getAnnIds", "loadAnns", "getCatIds", "load_anns", "get_ann_ids", "get_cat_ids"):
         return found[::-1]
     return found
 
@@ -575,13 +588,13 @@ def globals_of(text: bytes) -> set[str]:
 @contextlib.contextmanager
 def left_as_found() -> Iterator[None]:
     """Put classes and modules back as they were."""
-    modules = [importlib.import_module(f"{package}.{name}") for package in PACKAGES for name in MODULES]
+    modules = [importlib.import_module(f"{package}.{name}") for package in PACKAGES for name in PACKAGES[package]]
     names = [(module, dict(vars(module))) for module in modules]
     members = [
         (each, dict(vars(each)))
         for _, found in names
         for each in found.values()
-        if isinstance(each, type) and each.__module__.startswith(PACKAGES)
+        if isinstance(each, type) and each.__module__.startswith(tuple(PACKAGES))
     ]
     try:
         yield
@@ -598,17 +611,17 @@ def left_as_found() -> Iterator[None]:
                     setattr(each, name, value)
 
 
-PACKAGES = ("pycocotools", "ioukit.compat.pycocotools")
+PACKAGES = dict.fromkeys(("pycocotools", "ioukit.compat.pycocotools"), Program.MODULES)
 
 
-def sights(seed: int, *, with_ioukit: bool) -> Sights:
+def sights(seed: int, kind: type[Program], *, with_ioukit: bool) -> Sights:
     """What the program of a seed sees, which writes into the present folder."""
-    program = Program(random_run(seed), with_ioukit)
+    program = kind(random_run(seed), with_ioukit)
     with left_as_found(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             program.steps()
-        except Exception as error:
+        except (AttributeError, TypeError, KeyError, StopError) as error:  # of what the program has replaced
             program.note("the program ended", type(error).__name__)
         finally:
             program.end_all()
@@ -616,12 +629,17 @@ def sights(seed: int, *, with_ioukit: bool) -> Sights:
 
 
 class Runner:
-    """A process that runs programs with one of the libraries."""
+    """A process that runs programs with one of the libraries.
 
-    def __init__(self, library: str) -> None:
+    Args:
+        library: ``"ioukit"`` or ``"original"``.
+        package: What the programs import, ``"pycocotools"`` or ``"lvis"``.
+    """
+
+    def __init__(self, library: str, package: str = "pycocotools") -> None:
         source, tests = Path(ioukit.__file__).parents[1], Path(__file__).parents[1]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), str(tests)])}
-        command = [sys.executable, "-m", "support.foreign_programs", library]
+        command = [sys.executable, "-c", "from support.foreign_programs import main; main()", library, package]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
     def start(self, seed: int) -> None:
@@ -642,9 +660,9 @@ class Runner:
         self._process.communicate()
 
 
-def differences(seeds: Iterable[int]) -> Iterator[tuple[int, int, str | None]]:
+def differences(seeds: Iterable[int], package: str = "pycocotools") -> Iterator[tuple[int, int, str | None]]:
     """For each seed, how many sights its program had, and where the libraries differ."""
-    runners = [Runner(library) for library in ("ioukit", "pycocotools")]
+    runners = [Runner(library, package) for library in ("ioukit", "original")]
     try:
         for seed in seeds:
             for runner in runners:
@@ -668,14 +686,14 @@ def first_difference(ours: Sights, theirs: Sights) -> str | None:
 
 
 def main() -> None:
+    """What the process of a `Runner` does: seeds on stdin, pickled sights on stdout."""
     answers = sys.stdout.buffer
+    kind = Program
+    if sys.argv[2] == "lvis":
+        kind = importlib.import_module("support.foreign_lvis").LvisProgram
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for line in sys.stdin:
-            text = pickle.dumps(sights(int(line), with_ioukit=sys.argv[1] == "ioukit"))
+            text = pickle.dumps(sights(int(line), kind, with_ioukit=sys.argv[1] == "ioukit"))
             answers.write(struct.pack("<q", len(text)) + text)
             answers.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -27,7 +27,7 @@ from ioukit.compat.lvis._matching import (
 )
 from ioukit.compat.lvis.lvis import LVIS
 from ioukit.compat.lvis.results import LVISResults
-from ioukit.compat.pycocotools import mask as mask_utils
+from ioukit.compat.pycocotools import mask
 from ioukit.compat.pycocotools._dictionaries import mark_outside
 from ioukit.compat.pycocotools._one_image import by_group, by_score, match_group
 from ioukit.compat.pycocotools._sides import IrregularError
@@ -36,6 +36,8 @@ from ioukit.errors import DatasetError
 __all__ = ["LVISEval", "Params"]
 
 Record = dict[str, Any]
+
+mask_utils = mask  # programs replace it here
 
 _STEPS = ("_prepare", "_prepare_freq_group", "_to_mask", "_get_gt_dt", "compute_iou", "evaluate_img")
 
@@ -80,7 +82,7 @@ class LVISEval(OnDemand):
     eval_imgs: Any
     ious: Any
 
-    _waiting = frozenset({"eval_imgs", "ious"})
+    _waiting = frozenset({"eval_imgs", "ious", "_gts", "_dts"})
     _source: LvisMatched | None = None
 
     def __init__(self, lvis_gt: Any, lvis_dt: Any, iou_type: str = "segm") -> None:
@@ -152,13 +154,10 @@ class LVISEval(OnDemand):
             self._leave_to(matched)
 
     def _matched_at_once(self) -> LvisMatched:
-        original = functions_are_original(mask_utils, mask_utils.ORIGINAL, ("iou",))
+        original = functions_are_original(mask_utils, mask.ORIGINAL, ("iou",))
         if not original or not methods_are_original(self, "LVISEval", _STEPS, self._waiting):
             raise IrregularError("a step is replaced")
-        gts, dts = ([one for group in groups.values() for one in group] for groups in (self._gts, self._dts))
-        matched = match_at_once(gts, dts, self.params, self.img_nel)
-        mark_outside(gts, self.params.area_rng[-1])
-        return matched
+        return match_at_once({"_gts": self._gts, "_dts": self._dts}, self.params, self.img_nel)
 
     def _evaluate_one_by_one(self) -> None:
         """Call every step as lvis does, because a program may have replaced it."""
@@ -214,7 +213,10 @@ class LVISEval(OnDemand):
             precision, recall = matched.arrays(p.rec_thrs)
             pointers = matched.pointers()
         else:
-            entries = [None if entry is None else as_pycocotools(entry) for entry in self.eval_imgs]
+            entries, images = [], len(p.img_ids)
+            for start in range(0, len(categories) * len(p.area_rng) * images, images):
+                found = [self.eval_imgs[start + image] for image in range(images)]
+                entries += [None if entry is None else as_pycocotools(entry) for entry in found]
             precision, recall = arrays_of_entries(entries, p, len(categories))
             pointers = pointers_of_entries(entries, p, len(categories))
         self.eval = {

@@ -54,7 +54,7 @@ class LVIS:
         made = indexes({name: self.dataset[name] for name in ("annotations", "images", "categories")})
         self.img_ann_map: defaultdict[Any, list[Record]] = made["imgToAnns"]
         self.cat_img_map: defaultdict[Any, list[Any]] = made["catToImgs"]
-        self.anns, self.imgs, self.cats = made["anns"], made["imgs"], made["cats"]
+        self.anns, self.cats, self.imgs = made["anns"], made["cats"], made["imgs"]
         self.logger.info("Index created.")
 
     def get_ann_ids(self, img_ids: Any = None, cat_ids: Any = None, area_rng: Any = None) -> list[Any]:
