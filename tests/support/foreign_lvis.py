@@ -6,7 +6,9 @@ import copy
 import importlib
 import json
 import logging
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +20,9 @@ __all__ = ["LvisProgram"]
 
 vars(np).setdefault("float", float)  # which lvis 0.5.3 needs
 logging.disable(logging.CRITICAL)
+_drawing = ModuleType("lvis.vis")  # needs OpenCV and matplotlib, and seconds to import
+vars(_drawing)["LVISVis"] = None
+sys.modules[_drawing.__name__] = _drawing
 for _package in ("lvis", "ioukit.compat.lvis"):
     PACKAGES[_package] = ("lvis", "results", "eval")
 

@@ -382,6 +382,9 @@ class Program:
         elif where == "mock":
             owner = self.owner(kind)
             original = getattr(owner, name)
+            # Mock refuses to stand in for another one, or for a function that it made.
+            if isinstance(original, mock.NonCallableMock) or hasattr(original, "mock"):
+                return
             named = {"side_effect": original, "autospec": True} if how != "constant" else {}
             patch = mock.patch.object(owner, name, **named)
             found = patch.start()
@@ -687,7 +690,7 @@ def first_difference(ours: Sights, theirs: Sights) -> str | None:
 
 def main() -> None:
     """What the process of a `Runner` does: seeds on stdin, pickled sights on stdout."""
-    answers = sys.stdout.buffer
+    answers, sys.stdout = sys.stdout.buffer, sys.stderr
     kind = Program
     if sys.argv[2] == "lvis":
         kind = importlib.import_module("support.foreign_lvis").LvisProgram

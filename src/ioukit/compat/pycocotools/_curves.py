@@ -115,6 +115,8 @@ def curves_of_entries(entries: Sequence[Any], params: Any, evaluated: Any) -> Ar
             # Asked for here, so that a wrong entry ends it before others are looked up, as in pycocotools.
             curves.append((found, [np.asarray(entry["dtScores"]) for entry in found]))
     outcomes = _outcomes(curves)
+    if outcomes is not None and np.isin(outcomes.score, (0.0, 1.0)).any():
+        _refuse_booleans([entries for entries, _ in curves], caps)
     if outcomes is None or not outcomes.objects.any():
         return arrays
     if outcomes.thresholds > size:
@@ -160,9 +162,6 @@ def _outcomes(curves: list[tuple[list[Any], list[Any]]]) -> _Outcomes | None:
     flags = np.concatenate([entry["gtIgnore"] for entry in every])
     of_objects = np.repeat(curve, [len(entry["gtIgnore"]) for entry in every])
     ends = np.cumsum(lengths)
-    if any(one.dtype == np.bool_ for one in scores):
-        for _, of_curve in curves:
-            _ = of_curve and np.negative(np.concatenate(of_curve))  # refuses booleans, as pycocotools does
     return _Outcomes(
         np.repeat(curve, lengths).astype(np.uint32),
         (np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)).astype(np.uint32),
@@ -172,6 +171,15 @@ def _outcomes(curves: list[tuple[list[Any], list[Any]]]) -> _Outcomes | None:
         np.bincount(of_objects[flags == 0], minlength=len(curves)).astype(np.uint64)[:, None],
         len(matches),
     )
+
+
+def _refuse_booleans(curves: list[list[Any]], caps: Sequence[Any]) -> None:
+    """Raise NumPy's error where the scores of a curve within a cap are all true or false, as pycocotools does."""
+    lists = [[entry["dtScores"] for entry in entries] for entries in curves if entries]
+    if any(isinstance(score, bool | np.bool_) for of_curve in lists for scores in of_curve for score in scores):
+        for of_curve in lists:
+            for cap in caps:
+                np.negative(np.concatenate([scores[0:cap] for scores in of_curve]))
 
 
 def _sets(flags: NDArray[Any]) -> NDArray[np.uint8]:

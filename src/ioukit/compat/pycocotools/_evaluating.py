@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit._array_types import Ids
+from ioukit.compat._originals import original
 from ioukit.compat.pycocotools._dictionaries import Marks, mark_ignored, mark_outside, masks_of_records
 from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
 from ioukit.compat.pycocotools._matching import Matched, Rules, match, overlaps_of
@@ -117,9 +118,12 @@ class Chosen:
         return self._records[side] is not None
 
     def records_of(self, side: int) -> list[Record]:
-        """The records of a side, asked for now if they were not."""
-        self.load([side])
-        return self._records[side]  # type: ignore[return-value] - loaded
+        """The records of a side; those of columns by the methods that `COCO` had when it was evaluated."""
+        source, found = self.sources[side], self._records[side]
+        if found is None:
+            ids = original("COCO", "getAnnIds")(source, **self._filters)
+            found = self._records[side] = original("COCO", "loadAnns")(source, ids)
+        return found
 
 
 def evaluate_at_once(chosen: Chosen, params: Any) -> Evaluated:
@@ -174,8 +178,8 @@ def _of_columns(place: int, coco: Any, groups: Groups, iou_type: str) -> Side | 
     """The columns of a side; ``None`` if its records tell."""
     file, (kind, of_file) = _columns(coco), _OF_FILE[place]
     try:
-        if isinstance(file, ResultRecords) and iou_type != "segm":
-            return _OF_RECORDS[place](file.records, groups, iou_type)
+        if isinstance(file, ResultRecords) and place == 1 and iou_type != "segm":
+            return detections_of_records(file.records, groups, iou_type, file.image_ids)
         return of_file(file, groups, iou_type) if isinstance(file, kind) else None
     except (IrregularError, DatasetError):
         return None

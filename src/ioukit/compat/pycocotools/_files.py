@@ -180,6 +180,9 @@ class ResultRecords(_Kept):
     """The list itself."""
     truth: Any
     """The `COCO` of the annotations."""
+    image_ids: NDArray[np.int64]
+    category_ids: NDArray[np.int64]
+    """(N,) of the records when they were loaded."""
     marks: list[Marks] = field(default_factory=list)
     """Always empty."""
 
@@ -193,7 +196,8 @@ class ResultRecords(_Kept):
         first = records[0] if records else None
         if not isinstance(first, dict) or "caption" in first or "bbox" not in first:
             return None
-        columns = _core.record_columns(records, ["image_id", "bbox"], ["integer", "box"])
+        names, kinds = ["image_id", "category_id", "bbox"], ["integer", "integer", "box"]
+        columns = _core.record_columns(records, names, kinds)
         if columns is None:
             return None
         truth._check_images(columns[0])
@@ -204,14 +208,21 @@ class ResultRecords(_Kept):
         finally:
             if enabled:
                 gc.enable()
-        return cls(list(records), records, truth)
+        return cls(list(records), records, truth, columns[0], columns[1])
 
     def mark(self, marks: Marks) -> None:
         """Write nothing: evaluations of boxes and keypoints leave results as they are."""
 
     def _made(self) -> dict[str, Any]:
         dataset = images_and_categories(self.truth.dataset, self.records[0])
-        return {"dataset": {**dataset, "annotations": self.given}, **indexes({**dataset, "annotations": self.records})}
+        made = {"dataset": {**dataset, "annotations": self.given}, **indexes({**dataset, "annotations": []})}
+        made["anns"] = dict(enumerate(self.records, 1))
+        for record, image, category in zip(
+            self.records, self.image_ids.tolist(), self.category_ids.tolist(), strict=True
+        ):
+            made["imgToAnns"][image].append(record)
+            made["catToImgs"][category].append(image)
+        return made
 
 
 def _first_record(content: bytes) -> Any:
