@@ -423,7 +423,13 @@ class Program:
                 lambda self: self.__dict__.get("kept"), lambda self, value: self.__dict__.__setitem__("kept", value)
             )
         elif special == "getattr":
-            members["__getattr__"] = lambda self, name: program.note("missing", name) or base.__getattr__(self, name)
+
+            def missing(self: Any, name: str) -> Any:
+                if name[:2] != "__":
+                    program.note("missing", name)
+                return base.__getattr__(self, name)
+
+            members["__getattr__"] = missing
         elif special == "state":
             members["__getstate__"] = lambda self: program.note("state", "asked") or dict(vars(self))
         elif special == "init":

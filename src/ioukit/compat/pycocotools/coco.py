@@ -112,7 +112,8 @@ class COCO(OnDemand):
         """A copy; where nobody has asked for the dictionaries, those of the copy wait, too."""
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        vars(made).update(copy.deepcopy(vars(self), memo))
+        waits = type(self).__getstate__ is OnDemand.__getstate__  # a subclass may choose what is copied
+        vars(made).update(copy.deepcopy(vars(self) if waits else self.__getstate__(), memo))
         return made
 
     def _may_wait(self) -> bool:
