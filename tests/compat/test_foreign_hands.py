@@ -117,6 +117,41 @@ def test_a_method_of_one_object_is_called(tmp_path: Path) -> None:
     assert found[0][4][0] == 0
 
 
+@pytest.mark.parametrize("from_file", [True, False])
+def test_groups_are_those_of_the_evaluation(from_file: bool, tmp_path: Path) -> None:
+    """Records that change afterwards stay where they were, as does what a method lists that is replaced afterwards."""
+    found = []
+    for library in (OURS, THEIRS):
+        with contextlib.redirect_stdout(io.StringIO()):
+            gt, dt = loaded(library, tmp_path)
+            if not from_file:
+                dt = gt.loadRes(json.loads((tmp_path / "dt").read_text()))
+            evaluation = library.cocoeval.COCOeval(gt, dt, "bbox")
+            evaluation.evaluate()
+        for side in (gt, dt):
+            first, last = side.dataset["annotations"][0], side.dataset["annotations"][-1]
+            first["image_id"], first["category_id"] = last["image_id"], last["category_id"]
+        with mock.patch.object(library.coco.COCO, "loadAnns", return_value=[]):
+            found.append([dict(evaluation._gts), dict(evaluation._dts)])
+    assert difference(found[0], found[1]) is None
+
+
+def test_results_that_change_before_the_evaluation_are_found_as_they_were_loaded(tmp_path: Path) -> None:
+    found = []
+    for library in (OURS, THEIRS):
+        with contextlib.redirect_stdout(io.StringIO()):
+            gt, _ = loaded(library, tmp_path)
+            results = json.loads((tmp_path / "dt").read_text())
+            dt = gt.loadRes(results)
+            results[0]["image_id"] = next(
+                one["image_id"] for one in results if one["image_id"] != results[0]["image_id"]
+            )
+            evaluation = library.cocoeval.COCOeval(gt, dt, "bbox")
+            evaluation.params.imgIds = [results[0]["image_id"]]
+            found.append([*evaluated(evaluation), dt.imgToAnns])
+    assert difference(found[0], found[1]) is None
+
+
 def globals_of(text: bytes) -> set[str]:
     """The classes and functions that a pickle names."""
     found, strings = set(), ["", ""]

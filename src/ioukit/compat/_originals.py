@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["functions_are_original", "keep", "methods_are_original", "name_classes", "original"]
+__all__ = ["functions_are_original", "keep", "methods_are_original", "name_classes"]
 
 _ACCESS = ("__getattribute__", "__getattr__", "__setattr__", "__delattr__")
 """Methods by which a subclass can see or change every other attribute."""
@@ -34,11 +34,6 @@ def keep(*classes: type) -> None:
             _KEPT.setdefault((each.__name__, name), []).append(getattr(each, name, None))
         _CLASSES.append((each, each.__module__))
         _name(each, each.__module__)
-
-
-def original(kind: str, name: str) -> Any:
-    """A method of a class, also where a program has replaced it."""
-    return _KEPT[kind, name][-1]
 
 
 def methods_are_original(thing: Any, kind: str, names: Iterable[str], attributes: Iterable[str] = ()) -> bool:

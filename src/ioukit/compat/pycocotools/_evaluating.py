@@ -7,6 +7,7 @@ pycocotools.
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit._array_types import Ids
-from ioukit.compat._originals import original
 from ioukit.compat.pycocotools._dictionaries import Marks, mark_ignored, mark_outside, masks_of_records
 from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
 from ioukit.compat.pycocotools._matching import Matched, Rules, match, overlaps_of
@@ -84,11 +84,28 @@ class Evaluated:
             return {name: image_results(self.matched, images, self.categories, shown)}
         if name == "ious":
             return {name: image_overlaps(self.matched, images, self.categories)}
-        groups = by_group(self.chosen.records_of(int(name == "_dts")))
+        groups = self._records(int(name == "_dts"))
         for image in images:  # as pycocotools looks them up
             for category in self.params.catIds:
                 _ = groups[image, category]
         return {name: groups}
+
+    def _records(self, place: int) -> dict[Any, list[Record]]:
+        """The records of each image and category as they were evaluated: a program may have changed them since."""
+        side = (self.matched.objects, self.matched.detections)[place]
+        if self.chosen.has(place):
+            records = self.chosen.records_of(place)
+        else:
+            known = self.chosen.sources[place]._source.dictionaries()["anns"]
+            records = [known[one] for one in side.ids.tolist()]
+        if not self.matched.groups.by_category or len(records) != len(side):
+            return by_group(records)
+        images, categories = (ids.tolist() for ids in self.matched.groups[:2])
+        groups: dict[Any, list[Record]] = defaultdict(list)
+        order = np.argsort(side.image, kind="stable")  # as pycocotools lists them
+        for row, image, category in zip(order, side.image[order], side.category[order], strict=True):
+            groups[images[image], categories[category]].append(records[row])
+        return groups
 
 
 class Chosen:
@@ -118,11 +135,9 @@ class Chosen:
         return self._records[side] is not None
 
     def records_of(self, side: int) -> list[Record]:
-        """The records of a side; those of columns by the methods that `COCO` had when it was evaluated."""
-        source, found = self.sources[side], self._records[side]
-        if found is None:
-            ids = original("COCO", "getAnnIds")(source, **self._filters)
-            found = self._records[side] = original("COCO", "loadAnns")(source, ids)
+        """The records of a side, which were asked for."""
+        found = self._records[side]
+        assert found is not None
         return found
 
 
