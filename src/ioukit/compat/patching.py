@@ -233,11 +233,14 @@ def _replaced() -> list[str]:
     found = []
     for module_name, module in _STATE.originals.items():
         classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module_name]
-        for owner in (module, *classes):
+        owners: list[tuple[str, Any]] = [(module_name, module)]
+        owners += [(f"{module_name}.{each.__name__}", each) for each in classes]
+        for owner_name, owner in owners:
+            known = _stand_in_names(module_name, owner)
             found += [
-                f"{module_name}.{'' if owner is module else owner.__name__ + '.'}{name}"
+                f"{owner_name}.{name}"
                 for name, value in vars(owner).items()
-                if name in _stand_in_names(module_name, owner) and not _is_of(value, module_name.partition(".")[0])
+                if name in known and not _is_of(value, module_name.partition(".")[0])
             ]
     return found
 
@@ -246,7 +249,7 @@ def _stand_in_names(module_name: str, owner: Any) -> set[str]:
     """The names of methods, or of functions, that ioukit has in the place of a class or a module."""
     if importlib.util.find_spec(_stand_in(module_name)) is None:
         return set()
-    ours = importlib.import_module(_stand_in(module_name))
+    ours: Any = importlib.import_module(_stand_in(module_name))
     if isinstance(owner, type):
         ours = getattr(ours, owner.__name__, None)
     return {name for name, value in vars(ours).items() if isinstance(value, FunctionType)} if ours else set()
