@@ -96,8 +96,12 @@ class Evaluated:
         if self.chosen.has(place):
             records = self.chosen.records_of(place)
         else:
-            known = self.chosen.sources[place]._source.dictionaries()["anns"]
-            records = [known[one] for one in side.ids.tolist()]
+            made = self.chosen.sources[place]._source.dictionaries()
+            if self.matched.groups.by_category:
+                records = [made["anns"][one] for one in side.ids.tolist()]
+            else:  # of all categories, those that are not evaluated, too
+                index = made["imgToAnns"]
+                records = [one for image in self.params.imgIds if image in index for one in index[image]]
         if not self.matched.groups.by_category or len(records) != len(side):
             return by_group(records)
         images, categories = (ids.tolist() for ids in self.matched.groups[:2])
