@@ -165,7 +165,7 @@ def evaluate_at_once(chosen: Chosen, params: Any) -> Evaluated:
             sides[place] = _OF_RECORDS[place](chosen.records_of(place), groups, rules.iou_type)
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
         raise IrregularError("records") from error
-    matched = match(sides[0], sides[1], groups, rules)  # type: ignore[arg-type] - none is missing
+    matched = match(sides[0], sides[1], groups, rules)  # type: ignore[arg-type]  # none is missing
     evaluated = Evaluated(matched, _copied(params), _copied(params), list(params.areaRng), chosen)
     seen = list(params.catIds)
     categories = seen if params.useCats else None
