@@ -2,8 +2,9 @@
 
     python -m ioukit.patch script.py [arguments]
     python -m ioukit.patch -m module [arguments]
+    python -m ioukit.patch -c code [arguments]
 
-The program runs as ``python script.py`` or ``python -m module`` would run it, after `ioukit.patch`. The module can be
+The program runs as ``python`` with the same arguments would run it, after `ioukit.patch`. The module can be
 called, as ``ioukit.patch()`` is a function also where this module was imported.
 """
 
@@ -18,7 +19,10 @@ from ioukit.compat.patching import patch
 
 __all__: list[str] = []
 
-_USAGE = "usage: python -m ioukit.patch script.py [arguments]\n       python -m ioukit.patch -m module [arguments]\n"
+_USAGE = """usage: python -m ioukit.patch script.py [arguments]
+       python -m ioukit.patch -m module [arguments]
+       python -m ioukit.patch -c code [arguments]
+"""
 
 
 class _CallableModule(ModuleType):
@@ -34,6 +38,13 @@ def _main(arguments: list[str]) -> None:
             patch()
             sys.argv = [module, *rest]  # runpy puts the path of the module first
             runpy.run_module(module, run_name="__main__", alter_sys=True)
+        case ["-c", code, *rest]:
+            patch()
+            sys.argv = ["-c", *rest]
+            if not getattr(sys.flags, "safe_path", False):  # as `python -c` does
+                sys.path[0] = ""
+            sys.modules["__main__"] = program = ModuleType("__main__")
+            exec(compile(code, "<string>", "exec"), vars(program))
         case [script, *rest] if not script.startswith("-"):
             if not os.path.exists(script):
                 _refuse(f"no such file: {script}")
@@ -44,10 +55,12 @@ def _main(arguments: list[str]) -> None:
             runpy.run_path(script, run_name="__main__")
         case ["-m"]:
             _refuse("-m needs the name of a module")
+        case ["-c"]:
+            _refuse("-c needs code")
         case [option, *_]:
             _refuse(f"unknown option {option}")
         case _:
-            _refuse("name a script, or -m and a module")
+            _refuse("name a script, -m and a module, or -c and code")
 
 
 def _refuse(reason: str) -> None:

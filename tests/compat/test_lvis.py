@@ -220,7 +220,7 @@ def test_wrong_use(tmp_path: Path) -> None:
     run = LVISEval(gt_file, dt_file, "bbox")
     with pytest.raises(RuntimeError, match="accumulate"):
         run.summarize()
-    with pytest.raises(IndexError, match="call evaluate"):
+    with pytest.raises(TypeError, match="call evaluate"):
         run.accumulate()
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = run.nonsense

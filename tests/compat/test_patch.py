@@ -48,7 +48,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     package, mask = ModuleType("pycocotools"), ModuleType("pycocotools.mask")
     package.__path__ = []
     vars(package)["mask"] = mask
-    vars(mask).update(iou=lambda: "original", area=lambda: "original")
+    exec("iou = lambda: 'original'\narea = lambda: 'original'", vars(mask))  # functions of that module
     monkeypatch.setitem(sys.modules, "pycocotools", package)
     monkeypatch.setitem(sys.modules, "pycocotools.mask", mask)
     return mask
@@ -153,6 +153,15 @@ def test_names_imported_earlier_stay_and_are_listed(fake: ModuleType, monkeypatc
     assert user.mask_utils == "changed by the program"
 
 
+def test_what_was_replaced_earlier_is_said(fake: ModuleType) -> None:
+    """It stays in the original, so the numbers of ioukit are without it."""
+    vars(fake)["iou"] = lambda: "replaced"
+    with pytest.warns(UserWarning, match=r"^pycocotools\.mask\.iou: replaced before ioukit\.patch\(\)"):
+        ioukit.patch()
+    ioukit.unpatch()
+    assert fake.iou() == "replaced"
+
+
 @pytest.mark.parametrize("name", ["pycocotools", "lvis"])
 def test_versions(name: str) -> None:
     """Of the installed package; where there is none, of the names that ioukit has."""
@@ -204,13 +213,17 @@ def test_unchanged_programs_run(tmp_path: Path) -> None:
     found = run("-m", "ioukit.patch", "-m", "script", "a", cwd=tmp_path)
     assert found.stdout == "ioukit.compat.pycocotools.mask ['a'] neighbour\n", found.stderr
     assert found.returncode == 2
+    found = run("-m", "ioukit.patch", "-c", SCRIPT, "-x", "1", cwd=tmp_path)
+    assert found.stdout == "ioukit.compat.pycocotools.mask ['-x', '1'] neighbour\n", found.stderr
+    assert found.returncode == 3
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "name a script, or -m and a module"),
+        ([], "name a script, -m and a module, or -c and code"),
         (["-m"], "-m needs the name of a module"),
+        (["-c"], "-c needs code"),
         (["--fast", "x.py"], "unknown option --fast"),
         (["missing.py"], "no such file: missing.py"),
     ],

@@ -27,8 +27,10 @@ import threading
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType, NoneType
+from types import FunctionType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any
+
+from ioukit.compat._originals import name_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,6 +49,9 @@ def patch(*, rebind: bool = False) -> None:
     warning lists these modules. A second call changes nothing. `unpatch` undoes it, and ``with ioukit.patched():``
     limits it to a block.
 
+    While the patch is active, the classes name as their module that of the original (``pycocotools.cocoeval``), so
+    that the original package alone can load what a program pickles: ``eval``, a `COCOeval`, a `COCO`.
+
     ``importlib.metadata.version("pycocotools")`` is the version of the installed package; if none is installed, it is
     the version whose names ioukit has, 2.0.11 (and 0.5.3 for lvis).
 
@@ -59,10 +64,18 @@ def patch(*, rebind: bool = False) -> None:
             that were derived from the originals keep their bases.
 
     Warns:
-        UserWarning: If modules keep the original names. It lists them.
+        UserWarning: If modules keep the original names, or if methods or functions of the original package were
+            replaced before. It lists them.
     """
     with _LOCK:
         _start()
+        replaced = _replaced()
+        if replaced:
+            warnings.warn(
+                f"{', '.join(replaced)}: replaced before ioukit.patch(), and so in the original alone; call "
+                "ioukit.patch() first",
+                stacklevel=2,
+            )
         replacements = _replacements()
         held = _held(replacements) if replacements else []
         if rebind:
@@ -90,6 +103,7 @@ def unpatch() -> None:
             sys.meta_path.remove(finder)
         _take_out()
         sys.modules.update(_STATE.originals)
+        name_classes(as_theirs=False)
         _STATE.__init__()  # type: ignore[misc]
 
 
@@ -190,6 +204,7 @@ def _start() -> None:
     _STATE.originals = _take_out()
     sys.meta_path.insert(0, _MODULES)
     sys.meta_path.append(_VERSIONS_OF)
+    name_classes(as_theirs=True)
     _STATE.active = True
 
 
@@ -211,6 +226,39 @@ def _replacements() -> dict[int, Any]:
             if not isinstance(value, ModuleType | NoneType):  # modules have their own turn
                 found[id(value)] = getattr(ours, public)
     return found
+
+
+def _replaced() -> list[str]:
+    """The methods and functions of the original modules that are no longer those of the package itself."""
+    found = []
+    for module_name, module in _STATE.originals.items():
+        classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module_name]
+        owners: list[tuple[str, Any]] = [(module_name, module)]
+        owners += [(f"{module_name}.{each.__name__}", each) for each in classes]
+        for owner_name, owner in owners:
+            known = _stand_in_names(module_name, owner)
+            found += [
+                f"{owner_name}.{name}"
+                for name, value in vars(owner).items()
+                if name in known and not _is_of(value, module_name.partition(".")[0])
+            ]
+    return found
+
+
+def _stand_in_names(module_name: str, owner: Any) -> set[str]:
+    """The names of methods, or of functions, that ioukit has in the place of a class or a module."""
+    if importlib.util.find_spec(_stand_in(module_name)) is None:
+        return set()
+    ours: Any = importlib.import_module(_stand_in(module_name))
+    if isinstance(owner, type):
+        ours = getattr(ours, owner.__name__, None)
+    return {name for name, value in vars(ours).items() if isinstance(value, FunctionType)} if ours else set()
+
+
+def _is_of(value: Any, package: str) -> bool:
+    """Whether a function was defined in a package."""
+    module = getattr(value, "__globals__", {}).get("__name__") or getattr(value, "__module__", None) or ""
+    return str(module).partition(".")[0] == package
 
 
 def _held(replacements: dict[int, Any]) -> list[tuple[ModuleType, str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from ioukit._array_types import Floats
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
+from ioukit.compat.pycocotools._dictionaries import mark_outside
 from ioukit.compat.pycocotools._evaluating import bits_of, image_overlaps, image_results
 from ioukit.compat.pycocotools._matching import Matched, Rules, match
 from ioukit.compat.pycocotools._sides import Groups, detections_of_records, objects_of_records
@@ -24,18 +26,18 @@ Record = dict[str, Any]
 _NO_CAP = 2**31 - 1
 
 
-def match_at_once(gts: list[Record], dts: list[Record], params: Any, unlisted: Mapping[Any, Any]) -> LvisMatched:
+def match_at_once(records: dict[str, Any], params: Any, unlisted: Mapping[Any, Any]) -> LvisMatched:
     """Matches the detections that take part to the objects.
 
     Args:
-        gts: The objects.
-        dts: The detections of categories that annotators looked for.
+        records: `_gts`, the objects, and `_dts`, the detections of categories that annotators looked for.
         params: The parameters of lvis.
         unlisted: The ids of categories that some objects of each image are not annotated for.
 
     Raises:
         IrregularError: If data or parameters need the plain way of lvis.
     """
+    gts, dts = ([one for group in records[name].values() for one in group] for name in ("_gts", "_dts"))
     named = _named(params)
     rules = Rules.of(named)
     groups = Groups.of(params.img_ids, params.cat_ids, by_category=bool(params.use_cats))
@@ -45,7 +47,8 @@ def match_at_once(gts: list[Record], dts: list[Record], params: Any, unlisted: M
     detections = detections_of_records(dts, groups, params.iou_type)
     matched = match(objects, detections, groups, rules)
     _ignore_unlisted(matched, [dt["id"] for dt in dts if dt["category_id"] in unlisted[dt["image_id"]]])
-    return LvisMatched(matched, named, list(params.area_rng))
+    mark_outside(gts, params.area_rng[-1])
+    return LvisMatched(matched, named, list(params.area_rng), records)
 
 
 def _ignore_unlisted(matched: Matched, ids: list[int]) -> None:
@@ -80,6 +83,8 @@ class LvisMatched:
     """The parameters that it followed."""
     area_ranges: list[Any]
     """Those of the parameters themselves, as `eval_imgs` lists them."""
+    records: dict[str, Any]
+    """`_gts` and `_dts`: the records of each image and category."""
 
     @property
     def categories(self) -> list[Any]:
@@ -94,14 +99,17 @@ class LvisMatched:
             np.array_equal(np.array(getattr(ours, name)), np.array(getattr(theirs, name))) for name in names
         )
 
-    def entries(self) -> list[Any]:
-        """`evalImgs` of pycocotools."""
+    def made(self, name: str) -> dict[str, Any]:
+        """The attribute of `LVISEval` with a name."""
+        if name in self.records:
+            for key in itertools.product(self.params.imgIds, self.params.catIds):
+                _ = self.records[name][key]  # as lvis looks them up
+            return {name: self.records[name]}
+        if name == "ious":
+            return {name: image_overlaps(self.matched, self.params.imgIds, self.categories)}
         shown = SimpleNamespace(areaRng=self.area_ranges, maxDets=self.params.maxDets)
-        return image_results(self.matched, self.params.imgIds, self.categories, shown)
-
-    def ious(self) -> dict[Any, Any]:
-        """The overlaps of each image and category."""
-        return image_overlaps(self.matched, self.params.imgIds, self.categories)
+        entries = image_results(self.matched, self.params.imgIds, self.categories, shown)
+        return {name: [None if entry is None else as_lvis(entry) for entry in entries]}
 
     def arrays(self, recalls: Any) -> tuple[Floats, Floats]:
         """(T, R, K, A) precision and (T, K, A) recall; -1 where there is nothing to find."""
@@ -159,7 +167,13 @@ def as_lvis(entry: Record) -> Record:
 
 
 def as_pycocotools(entry: Record) -> Record:
-    """An entry of lvis with the keys of pycocotools."""
+    """An entry of lvis with the keys of pycocotools.
+
+    Raises:
+        TypeError: If it is no dictionary, as before the first `evaluate`.
+    """
+    if isinstance(entry, list):
+        raise TypeError("eval_imgs must have a dictionary per image, found a list: call evaluate() first")
     return {ours: entry[theirs] for ours, theirs in _NAMES.items()}
 
 
@@ -173,8 +187,6 @@ def arrays_of_entries(
         params: The parameters of lvis.
         categories: The number of categories that are evaluated.
     """
-    if not entries:
-        raise IndexError("eval_imgs is empty: call evaluate() first")
     ids = list(range(len(params.img_ids)))
     named = SimpleNamespace(
         iouThrs=params.iou_thrs,

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ioukit.compat._on_demand import OnDemand
+from ioukit.compat._originals import functions_are_original, keep, methods_are_original
 from ioukit.compat.lvis._matching import (
     LvisMatched,
     arrays_of_entries,
@@ -25,7 +27,7 @@ from ioukit.compat.lvis._matching import (
 )
 from ioukit.compat.lvis.lvis import LVIS
 from ioukit.compat.lvis.results import LVISResults
-from ioukit.compat.pycocotools import mask as mask_utils
+from ioukit.compat.pycocotools import mask
 from ioukit.compat.pycocotools._dictionaries import mark_outside
 from ioukit.compat.pycocotools._one_image import by_group, by_score, match_group
 from ioukit.compat.pycocotools._sides import IrregularError
@@ -35,8 +37,9 @@ __all__ = ["LVISEval", "Params"]
 
 Record = dict[str, Any]
 
-_STEPS = ("compute_iou", "evaluate_img")
-_MADE_ON_DEMAND = frozenset({"eval_imgs", "ious"})
+mask_utils = mask  # programs replace it here
+
+_STEPS = ("_prepare", "_prepare_freq_group", "_to_mask", "_get_gt_dt", "compute_iou", "evaluate_img")
 
 
 class Params:
@@ -58,7 +61,7 @@ class Params:
         self.iou_type = iou_type
 
 
-class LVISEval:
+class LVISEval(OnDemand):
     """An evaluation of detections on images that are annotated for some of the categories.
 
     Call `run`, then `print_results` or `get_results`. ``eval_imgs`` has a dictionary for each category, area range and
@@ -79,6 +82,9 @@ class LVISEval:
     eval_imgs: Any
     ious: Any
 
+    _waiting = frozenset({"eval_imgs", "ious", "_gts", "_dts"})
+    _source: LvisMatched | None = None
+
     def __init__(self, lvis_gt: Any, lvis_dt: Any, iou_type: str = "segm") -> None:
         self.logger = logging.getLogger("lvis.eval")
         if iou_type not in ("bbox", "segm"):
@@ -89,7 +95,6 @@ class LVISEval:
         if not isinstance(lvis_dt, LVISResults | str | os.PathLike | list):
             raise TypeError(f"Unsupported type {lvis_dt} of lvis_dt.")
         self.lvis_dt = lvis_dt if isinstance(lvis_dt, LVISResults) else LVISResults(self.lvis_gt, lvis_dt)
-        self._matched: LvisMatched | None = None
         self.eval_imgs = defaultdict(list)
         self.eval: dict[str, Any] = {}
         self._gts: Any = defaultdict(list)
@@ -100,19 +105,12 @@ class LVISEval:
         self.params.img_ids = sorted(self.lvis_gt.get_img_ids())
         self.params.cat_ids = sorted(self.lvis_gt.get_cat_ids())
 
-    def __getattr__(self, name: str) -> Any:
-        """Make what lvis keeps of every image when it is asked for."""
-        matched = vars(self).get("_matched")
-        if name not in _MADE_ON_DEMAND or matched is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if name == "ious":
-            made: Any = matched.ious()
-        else:
-            made = [None if entry is None else as_lvis(entry) for entry in matched.entries()]
-        vars(self).setdefault(name, made)
-        return made
+    def _to_mask(self, anns: list[Record], lvis: Any) -> None:
+        """Write compressed masks into records."""
+        for ann in anns:
+            ann["segmentation"] = lvis.ann_to_rle(ann)
 
-    def _prepare(self) -> tuple[list[Record], list[Record]]:
+    def _prepare(self) -> None:
         """Choose the objects and detections that take part into ``_gts`` and ``_dts``, and write into the records."""
         p = self.params
         categories = p.cat_ids or None
@@ -122,11 +120,10 @@ class LVISEval:
         )
         if p.iou_type == "segm":
             for side, records in ((self.lvis_gt, gts), (self.lvis_dt, dts)):
-                for record in records:
-                    record["segmentation"] = side.ann_to_rle(record)
+                self._to_mask(records, side)
         for gt in gts:
             gt.setdefault("ignore", 0)
-        images = self.lvis_gt.load_imgs(p.img_ids)
+        images = self.lvis_gt.load_imgs(ids=p.img_ids)
         looked_for = {image["id"]: set(_listed(image, "neg_category_ids")) for image in images}
         self.img_nel = {image["id"]: _listed(image, "not_exhaustive_category_ids") for image in images}
         for gt in gts:
@@ -134,7 +131,6 @@ class LVISEval:
         dts = [dt for dt in dts if dt["category_id"] in looked_for[dt["image_id"]]]
         self._gts, self._dts = by_group(gts), by_group(dts)
         self.freq_groups = self._prepare_freq_group()
-        return gts, dts
 
     def _prepare_freq_group(self) -> list[list[int]]:
         """The positions of the categories of each frequency."""
@@ -149,30 +145,33 @@ class LVISEval:
         self.logger.info("Running per image evaluation.")
         self.logger.info("Evaluate annotation type *%s*", p.iou_type)
         p.img_ids = list(np.unique(p.img_ids))
-        self._matched = None
-        gts, dts = self._prepare()
-        own = type(self)
-        changed = [name for name in _STEPS if name in vars(self) or getattr(own, name) is not getattr(LVISEval, name)]
+        self._prepare()
         try:
-            if changed:
-                raise IrregularError(f"{changed[0]} is changed")
-            matched = match_at_once(gts, dts, p, self.img_nel)
+            matched = self._matched_at_once()
         except IrregularError:
-            categories = p.cat_ids if p.use_cats else [-1]
-            self.ious = {
-                (image, category): self.compute_iou(image, category) for image in p.img_ids for category in categories
-            }
-            self.eval_imgs = [
-                self.evaluate_img(image, category, area_range)
-                for category in categories
-                for area_range in p.area_rng
-                for image in p.img_ids
-            ]
-            return
-        self._matched = matched
-        for name in _MADE_ON_DEMAND & vars(self).keys():
-            delattr(self, name)
-        mark_outside(gts, p.area_rng[-1])
+            self._evaluate_one_by_one()
+        else:
+            self._leave_to(matched)
+
+    def _matched_at_once(self) -> LvisMatched:
+        original = functions_are_original(mask_utils, mask.ORIGINAL, ("iou",))
+        if not original or not methods_are_original(self, "LVISEval", _STEPS, self._waiting):
+            raise IrregularError("a step is replaced")
+        return match_at_once({"_gts": self._gts, "_dts": self._dts}, self.params, self.img_nel)
+
+    def _evaluate_one_by_one(self) -> None:
+        """Call every step as lvis does, because a program may have replaced it."""
+        p = self.params
+        categories = p.cat_ids if p.use_cats else [-1]
+        self.ious = {
+            (image, category): self.compute_iou(image, category) for image in p.img_ids for category in categories
+        }
+        self.eval_imgs = [
+            self.evaluate_img(image, category, area_range)
+            for category in categories
+            for area_range in p.area_rng
+            for image in p.img_ids
+        ]
 
     def _get_gt_dt(self, img_id: Any, cat_id: Any) -> tuple[list[Record], list[Record]]:
         """The objects and the detections of an image and a category; of all categories unless they count."""
@@ -205,7 +204,7 @@ class LVISEval:
     def accumulate(self) -> None:
         """Compute ``eval`` from the matches."""
         self.logger.info("Accumulating evaluation results.")
-        p, matched = self.params, self._matched
+        p, matched = self.params, self._source
         at_once = matched is not None and "eval_imgs" not in vars(self)
         if not at_once and not len(self.eval_imgs):
             self.logger.warning("Please run evaluate first.")
@@ -214,7 +213,10 @@ class LVISEval:
             precision, recall = matched.arrays(p.rec_thrs)
             pointers = matched.pointers()
         else:
-            entries = [None if entry is None else as_pycocotools(entry) for entry in self.eval_imgs]
+            entries, images = [], len(p.img_ids)
+            for start in range(0, len(categories) * len(p.area_rng) * images, images):
+                found = [self.eval_imgs[start + image] for image in range(images)]
+                entries += [None if entry is None else as_pycocotools(entry) for entry in found]
             precision, recall = arrays_of_entries(entries, p, len(categories))
             pointers = pointers_of_entries(entries, p, len(categories))
         self.eval = {
@@ -303,3 +305,6 @@ def _listed(image: Record, key: str) -> Any:
             "file of LVIS"
         )
     return image[key]
+
+
+keep(LVISEval, Params)

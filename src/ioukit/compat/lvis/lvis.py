@@ -8,6 +8,7 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from ioukit.compat._originals import keep
 from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import indexes, mask_of
 
@@ -53,7 +54,7 @@ class LVIS:
         made = indexes({name: self.dataset[name] for name in ("annotations", "images", "categories")})
         self.img_ann_map: defaultdict[Any, list[Record]] = made["imgToAnns"]
         self.cat_img_map: defaultdict[Any, list[Any]] = made["catToImgs"]
-        self.anns, self.imgs, self.cats = made["anns"], made["imgs"], made["cats"]
+        self.anns, self.cats, self.imgs = made["anns"], made["cats"], made["imgs"]
         self.logger.info("Index created.")
 
     def get_ann_ids(self, img_ids: Any = None, cat_ids: Any = None, area_rng: Any = None) -> list[Any]:
@@ -85,17 +86,21 @@ class LVIS:
         """Ids of all images, in the order of the file."""
         return list(self.imgs)
 
+    def _load_helper(self, _dict: dict[Any, Record], ids: Any) -> list[Record]:
+        """The records with the ids; all for ``None``."""
+        return list(_dict.values()) if ids is None else [_dict[one] for one in ids]
+
     def load_anns(self, ids: Any = None) -> list[Record]:
         """The annotations with the ids, or all."""
-        return _with_ids(self.anns, ids)
+        return self._load_helper(self.anns, ids)
 
     def load_cats(self, ids: Any) -> list[Record]:
         """The categories with the ids; all for ``None``."""
-        return _with_ids(self.cats, ids)
+        return self._load_helper(self.cats, ids)
 
     def load_imgs(self, ids: Any) -> list[Record]:
         """The images with the ids; all for ``None``."""
-        return _with_ids(self.imgs, ids)
+        return self._load_helper(self.imgs, ids)
 
     def download(self, save_dir: Any, img_ids: Any = None) -> None:
         """Refuse: this package loads nothing from the network.
@@ -109,12 +114,11 @@ class LVIS:
 
     def ann_to_rle(self, ann: Record) -> Any:
         """The compressed mask of an annotation: of its polygons, or of its runs; a compressed mask stays as it is."""
-        return mask_of(ann, self.imgs[ann["image_id"]])
+        return mask_of(ann, self.imgs[ann["image_id"]], mask_utils)
 
     def ann_to_mask(self, ann: Record) -> NDArray[np.uint8]:
         """(H, W) the pixels of an annotation."""
         return mask_utils.decode(self.ann_to_rle(ann))
 
 
-def _with_ids(records: dict[Any, Record], ids: Any) -> list[Record]:
-    return list(records.values()) if ids is None else [records[one] for one in ids]
+keep(LVIS)

@@ -7,7 +7,9 @@ import logging
 import os
 from typing import Any
 
+from ioukit.compat._originals import keep
 from ioukit.compat.lvis.lvis import LVIS
+from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import complete_masks
 
 __all__ = ["LVISResults"]
@@ -51,7 +53,7 @@ class LVISResults(LVIS):
         if "bbox" in records[0]:
             _complete_boxes(records)
         elif "segmentation" in records[0]:
-            complete_masks(records)
+            complete_masks(records, mask_utils)
         self.dataset["annotations"] = records
         self._create_index()
         unknown = {record["image_id"] for record in records} - set(self.get_img_ids())
@@ -88,3 +90,6 @@ def _complete_boxes(records: list[Record]) -> None:
             record["segmentation"] = [[x, y, x, bottom, right, bottom, right, y]]
         record["area"] = width * height
         record["id"] = number
+
+
+keep(LVISResults)

@@ -108,12 +108,16 @@ def curves_of_entries(entries: Sequence[Any], params: Any, evaluated: Any) -> Ar
     images = len(evaluated.imgIds)
     if not caps:
         return arrays
-    curves = [
-        [entries[(k * len(evaluated.areaRng) + a) * images + i] for i in chosen[2]]
-        for k in chosen[0]
-        for a in chosen[1]
-    ]
+    curves = []
+    for k in chosen[0]:
+        for a in chosen[1]:
+            of_images = (entries[(k * len(evaluated.areaRng) + a) * images + i] for i in chosen[2])
+            found = [entry for entry in of_images if entry is not None]
+            # Asked for here, so that a wrong entry ends it before others are looked up, as in pycocotools.
+            curves.append((found, [np.asarray(entry["dtScores"]) for entry in found]))
     outcomes = _outcomes(curves)
+    if outcomes is not None and np.isin(outcomes.score, (0.0, 1.0)).any():
+        _refuse_booleans([entries for entries, _ in curves], caps)
     if outcomes is None or not outcomes.objects.any():
         return arrays
     if outcomes.thresholds > size:
@@ -146,14 +150,14 @@ def _warn_about_places(wanted: Sequence[Any], entries: Sequence[Any], chosen: Se
             )
 
 
-def _outcomes(curves: list[list[Any]]) -> _Outcomes | None:
-    """The outcomes of lists of entries; ``None`` if there are no entries."""
-    filled = [[entry for entry in entries if entry is not None] for entries in curves]
-    every = [entry for entries in filled for entry in entries]
+def _outcomes(curves: list[tuple[list[Any], list[Any]]]) -> _Outcomes | None:
+    """The outcomes of lists of entries and of their scores; ``None`` if there are no entries."""
+    every = [entry for entries, _ in curves for entry in entries]
     if not every:
         return None
-    lengths = np.array([len(entry["dtScores"]) for entry in every], np.int64)
-    curve = np.repeat(np.arange(len(filled)), [len(entries) for entries in filled])
+    scores = [one for _, scores in curves for one in scores]
+    lengths = np.array([len(one) for one in scores], np.int64)
+    curve = np.repeat(np.arange(len(curves)), [len(entries) for entries, _ in curves])
     matches = np.concatenate([entry["dtMatches"] for entry in every], axis=1)
     ignores = np.concatenate([entry["dtIgnore"] for entry in every], axis=1)
     flags = np.concatenate([entry["gtIgnore"] for entry in every])
@@ -162,12 +166,21 @@ def _outcomes(curves: list[list[Any]]) -> _Outcomes | None:
     return _Outcomes(
         np.repeat(curve, lengths).astype(np.uint32),
         (np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)).astype(np.uint32),
-        np.concatenate([np.asarray(entry["dtScores"]) for entry in every]).astype(np.float64),
+        np.concatenate(scores).astype(np.float64),
         _sets(matches),
         _sets(ignores),
-        np.bincount(of_objects[flags == 0], minlength=len(filled)).astype(np.uint64)[:, None],
+        np.bincount(of_objects[flags == 0], minlength=len(curves)).astype(np.uint64)[:, None],
         len(matches),
     )
+
+
+def _refuse_booleans(curves: list[list[Any]], caps: Sequence[Any]) -> None:
+    """Raise NumPy's error where the scores of a curve within a cap are all true or false, as pycocotools does."""
+    lists = [[entry["dtScores"] for entry in entries] for entries in curves if entries]
+    if any(isinstance(score, bool | np.bool_) for of_curve in lists for scores in of_curve for score in scores):
+        for of_curve in lists:
+            for cap in caps:
+                np.negative(np.concatenate([scores[0:cap] for scores in of_curve]))
 
 
 def _sets(flags: NDArray[Any]) -> NDArray[np.uint8]:
@@ -204,6 +217,7 @@ def _drawn(outcomes: _Outcomes, recalls: Any, caps: Any) -> tuple[Floats, Floats
     steps, recall = CurveSteps.joined([found]), found["recall"]
     places = np.arange(recall.size).reshape(recall.shape)
     precision, reached = (steps.points(name, recall, places, len(wanted)) for name in ("precision", "scores"))
+    reached[:, :, limits == 0] = 0.0  # a cap of 0 leaves no detection whose score could be told
     if (np.diff(of_cap) != 1).any():
         precision, recall, reached = (one[:, :, of_cap] for one in (precision, recall, reached))
     if best_first is not None:

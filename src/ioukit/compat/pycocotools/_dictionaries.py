@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ioukit.compat._originals import functions_are_original
 from ioukit.compat.pycocotools import mask as mask_utils
 
 __all__ = [
@@ -48,11 +49,17 @@ def indexes(dataset: Record) -> dict[str, Any]:
     return {"anns": anns, "imgToAnns": of_images, "catToImgs": of_categories, "imgs": imgs, "cats": cats}
 
 
-def dataset_of_results(truth: Record, anns: list[Record]) -> Record:
-    """The data set of results on the images of another one, without the records, which are completed in place."""
+def dataset_of_results(truth: Record, anns: list[Record], masks: Any) -> Record:
+    """The data set of results on the images of another one, without the records, which are completed in place.
+
+    Args:
+        truth: The other data set.
+        anns: The records.
+        masks: The module that measures masks.
+    """
     if not anns:
         raise IndexError("loadRes got no results: for a model without any, make COCO() and set its dataset")
-    if complete(anns) == "captions":
+    if complete(anns, masks) == "captions":
         named = {record["image_id"] for record in anns}
         dataset = images_and_categories(truth, {})
         dataset["images"] = [image for image in dataset["images"] if image["id"] in named]
@@ -68,8 +75,12 @@ def images_and_categories(truth: Record, first: Record) -> Record:
     return dataset
 
 
-def complete(records: list[Record]) -> str:
+def complete(records: list[Record], masks: Any) -> str:
     """Completes records in place; the first one tells what all of them are.
+
+    Args:
+        records: The records.
+        masks: The module that measures masks.
 
     Returns:
         ``"captions"``, ``"boxes"``, ``"masks"``, ``"keypoints"`` or ``"unknown"``.
@@ -84,7 +95,7 @@ def complete(records: list[Record]) -> str:
             _of_box(record, number)
         return "boxes"
     if "segmentation" in first:
-        complete_masks(records)
+        complete_masks(records, masks)
         for record in records:
             record["iscrowd"] = 0
         return "masks"
@@ -105,10 +116,17 @@ def _of_box(record: Record, number: int) -> None:
     record["iscrowd"] = 0
 
 
-def complete_masks(records: list[Record]) -> None:
-    """Writes the area, the id, and the box if there is none, into records of masks."""
-    masks = [record["segmentation"] for record in records]
-    areas, boxes = mask_utils.area(masks), mask_utils.toBbox(masks)
+def complete_masks(records: list[Record], masks: Any) -> None:
+    """Writes the area, the id, and the box if there is none, into records of masks, by functions of a module."""
+    if not functions_are_original(masks, mask_utils.ORIGINAL, ("area", "toBbox")):  # one by one, as they expect it
+        for number, record in enumerate(records, 1):
+            record["area"] = masks.area(record["segmentation"])
+            if "bbox" not in record:
+                record["bbox"] = masks.toBbox(record["segmentation"])
+            record["id"] = number
+        return
+    drawn = [record["segmentation"] for record in records]
+    areas, boxes = masks.area(drawn), masks.toBbox(drawn)
     for number, (record, area, box) in enumerate(zip(records, areas, boxes, strict=True), 1):
         record["area"] = area
         if "bbox" not in record:
@@ -145,12 +163,18 @@ def masks_of_records(records: Sequence[Record], coco: Any) -> None:
         record["segmentation"] = coco.annToRLE(record)
 
 
-def mask_of(record: Record, image: Record) -> Any:
-    """The compressed mask of a record: of its polygons, or of its runs; a compressed mask stays as it is."""
+def mask_of(record: Record, image: Record, masks: Any) -> Any:
+    """The compressed mask of a record: of its polygons, or of its runs; a compressed mask stays as it is.
+
+    Args:
+        record: The record.
+        image: The record of its image.
+        masks: The module that draws.
+    """
     height, width, drawn = image["height"], image["width"], record["segmentation"]
     if type(drawn) is list:
-        return mask_utils.merge(mask_utils.frPyObjects(drawn, height, width))
-    return mask_utils.frPyObjects(drawn, height, width) if type(drawn["counts"]) is list else drawn
+        return masks.merge(masks.frPyObjects(drawn, height, width))
+    return masks.frPyObjects(drawn, height, width) if type(drawn["counts"]) is list else drawn
 
 
 @dataclass
@@ -175,7 +199,7 @@ class Marks:
             chosen = [record for record in chosen if record["category_id"] in wanted]
         if self.iou_type == "segm":
             for record in chosen:
-                record["segmentation"] = mask_of(record, dictionaries["imgs"][record["image_id"]])
+                record["segmentation"] = mask_of(record, dictionaries["imgs"][record["image_id"]], mask_utils.ORIGINAL)
         if not results:
             mark_ignored(chosen, self.iou_type)
             seen = set(self.seen)

@@ -7,7 +7,8 @@ pycocotools.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ from ioukit.compat.pycocotools._sides import (
 )
 from ioukit.errors import DatasetError
 
-__all__ = ["Evaluated", "bits_of", "chosen_records", "evaluate_at_once", "image_overlaps", "image_results"]
+__all__ = ["Chosen", "Evaluated", "bits_of", "evaluate_at_once", "image_overlaps", "image_results"]
 
 
 Record = dict[str, Any]
@@ -48,10 +49,8 @@ class Evaluated:
     """Another one, which becomes `_paramsEval`."""
     area_ranges: Any
     """Those of the parameters themselves, as `evalImgs` lists them."""
-    sources: tuple[Any, Any]
-    """The ground truth and the results."""
-    records: tuple[list[Record] | None, list[Record] | None]
-    """Their records that take part; ``None`` of a file."""
+    chosen: Chosen
+    """The records that take part."""
 
     @property
     def categories(self) -> list[Any]:
@@ -76,34 +75,77 @@ class Evaluated:
             return False
         return bool(same and wanted.ndim == 1)
 
-    def made(self, name: str) -> Any:
+    def made(self, name: str) -> dict[str, Any]:
         """The attribute of `COCOeval` with a name."""
         images = list(self.params.imgIds)
         if name == "evalImgs":
             shown = copy.copy(self.params)
             shown.areaRng = self.area_ranges
-            return image_results(self.matched, images, self.categories, shown)
+            return {name: image_results(self.matched, images, self.categories, shown)}
         if name == "ious":
-            return image_overlaps(self.matched, images, self.categories)
-        side = int(name == "_dts")
-        records = self.records[side]
-        if records is None:
-            records = chosen_records(self.sources[side], self.params)
-        groups = by_group(records)
+            return {name: image_overlaps(self.matched, images, self.categories)}
+        groups = self._records(int(name == "_dts"))
         for image in images:  # as pycocotools looks them up
             for category in self.params.catIds:
                 _ = groups[image, category]
+        return {name: groups}
+
+    def _records(self, place: int) -> dict[Any, list[Record]]:
+        """The records of each image and category as they were evaluated: a program may have changed them since."""
+        side = (self.matched.objects, self.matched.detections)[place]
+        if self.chosen.has(place):
+            records = self.chosen.records_of(place)
+        else:
+            made = self.chosen.sources[place]._source.dictionaries()
+            if self.matched.groups.by_category:
+                records = [made["anns"][one] for one in side.ids.tolist()]
+            else:  # of all categories, those that are not evaluated, too
+                index = made["imgToAnns"]
+                records = [one for image in self.params.imgIds if image in index for one in index[image]]
+        if not self.matched.groups.by_category or len(records) != len(side):
+            return by_group(records)
+        images, categories = (ids.tolist() for ids in self.matched.groups[:2])
+        groups: dict[Any, list[Record]] = defaultdict(list)
+        order = np.argsort(side.image, kind="stable")  # as pycocotools lists them
+        for row, image, category in zip(order, side.image[order], side.category[order], strict=True):
+            groups[images[image], categories[category]].append(records[row])
         return groups
 
 
-def chosen_records(coco: Any, params: Any) -> list[Record]:
-    """The records of the images, and of the categories if they count."""
-    filters = {"imgIds": params.imgIds, "catIds": params.catIds} if params.useCats else {"imgIds": params.imgIds}
-    records: list[Record] = coco.loadAnns(coco.getAnnIds(**filters))
-    return records
+class Chosen:
+    """The records that take part, of the ground truth and of the results.
+
+    They are asked for once, in the order of pycocotools, because a program may see the calls. The records of a file
+    whose columns are enough are not asked for.
+    """
+
+    def __init__(self, truth: Any, results: Any, params: Any) -> None:
+        self.sources = truth, results
+        self._filters = {"imgIds": list(params.imgIds), **({"catIds": list(params.catIds)} if params.useCats else {})}
+        self._masks = params.iouType == "segm"
+        self._records: list[list[Record] | None] = [None, None]
+
+    def load(self, sides: Sequence[int]) -> None:
+        """Ask for the records of sides: 0 is the ground truth."""
+        wanted = [side for side in sides if self._records[side] is None]
+        for side in wanted:
+            source = self.sources[side]
+            self._records[side] = source.loadAnns(source.getAnnIds(**self._filters))
+        for side in wanted if self._masks else ():
+            masks_of_records(self.records_of(side), self.sources[side])
+
+    def has(self, side: int) -> bool:
+        """Whether the records of a side were asked for."""
+        return self._records[side] is not None
+
+    def records_of(self, side: int) -> list[Record]:
+        """The records of a side, which were asked for."""
+        found = self._records[side]
+        assert found is not None
+        return found
 
 
-def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
+def evaluate_at_once(chosen: Chosen, params: Any) -> Evaluated:
     """Evaluates, and writes into the records what pycocotools writes into them.
 
     Raises:
@@ -113,65 +155,59 @@ def evaluate_at_once(truth: Any, results: Any, params: Any) -> Evaluated:
     if rules.iou_type == "keypoints" and not params.useCats:
         raise IrregularError("categories")
     groups = Groups.of(params.imgIds, params.catIds, by_category=bool(params.useCats))
-    iou_type = rules.iou_type
-    gt_records, objects = _side(truth, params, groups, iou_type, AnnotationFile, objects_of_file, objects_of_records)
-    dt_records, detections = _side(
-        results, params, groups, iou_type, ResultFile, detections_of_file, detections_of_records
-    )
-    if gt_records is None and truth._columns() is None:  # the records of the results needed those of the ground truth
-        gt_records = chosen_records(truth, params)
-        if iou_type == "segm":
-            masks_of_records(gt_records, truth)
-    matched = match(objects, detections, groups, rules)
-    evaluated = Evaluated(
-        matched, _copied(params), _copied(params), list(params.areaRng), (truth, results), (gt_records, dt_records)
-    )
+    sides = [_of_columns(place, source, groups, rules.iou_type) for place, source in enumerate(chosen.sources)]
+    missing = [place for place, side in enumerate(sides) if side is None]
+    chosen.load(missing)
+    if missing == [1] and _columns(chosen.sources[0]) is None:  # dictionaries of results need those of the ground truth
+        chosen.load([0])
+    try:
+        for place in missing:
+            sides[place] = _OF_RECORDS[place](chosen.records_of(place), groups, rules.iou_type)
+    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise IrregularError("records") from error
+    matched = match(sides[0], sides[1], groups, rules)  # type: ignore[arg-type]  # none is missing
+    evaluated = Evaluated(matched, _copied(params), _copied(params), list(params.areaRng), chosen)
     seen = list(params.catIds)
     categories = seen if params.useCats else None
-    marks = Marks(iou_type, list(params.imgIds), categories, seen, tuple(params.areaRng[-1]))
-    for source, records in ((truth, gt_records), (results, dt_records)):
-        if records is None:
-            source._file.mark(marks)
-    if gt_records is not None:
-        mark_ignored(gt_records, iou_type)
+    marks = Marks(rules.iou_type, list(params.imgIds), categories, seen, tuple(params.areaRng[-1]))
+    for place, source in enumerate(chosen.sources):
+        if not chosen.has(place):
+            source._source.mark(marks)
+    if chosen.has(0):
+        records = chosen.records_of(0)
+        mark_ignored(records, rules.iou_type)
         known, wanted = set(params.imgIds), set(seen)
         mark_outside(
-            (one for one in gt_records if one["image_id"] in known and one["category_id"] in wanted), marks.area_range
+            (one for one in records if one["image_id"] in known and one["category_id"] in wanted), marks.area_range
         )
     return evaluated
+
+
+_OF_FILE: Any = (AnnotationFile, objects_of_file), (ResultFile, detections_of_file)
+_OF_RECORDS = objects_of_records, detections_of_records
+
+
+def _columns(coco: Any) -> AnnotationFile | ResultFile | ResultRecords | None:
+    """The columns of a `COCO` of ioukit; ``None`` if its records have to be looked at, and of other objects."""
+    found = getattr(coco, "_columns", lambda: None)()
+    return found if isinstance(found, AnnotationFile | ResultFile | ResultRecords) else None
+
+
+def _of_columns(place: int, coco: Any, groups: Groups, iou_type: str) -> Side | None:
+    """The columns of a side; ``None`` if its records tell."""
+    file, (kind, of_file) = _columns(coco), _OF_FILE[place]
+    try:
+        if isinstance(file, ResultRecords) and place == 1 and iou_type != "segm":
+            return detections_of_records(file.records, groups, iou_type, file.image_ids)
+        return of_file(file, groups, iou_type) if isinstance(file, kind) else None
+    except (IrregularError, DatasetError):
+        return None
 
 
 def _copied(params: Any) -> Any:
     """A deep copy. The ids are integers, so copies of their lists are enough."""
     known = {id(ids): list(ids) for ids in (params.imgIds, params.catIds) if isinstance(ids, list)}
     return copy.deepcopy(params, dict(known))
-
-
-def _side(
-    coco: Any,
-    params: Any,
-    groups: Groups,
-    iou_type: str,
-    kind: type,
-    of_file: Callable[[Any, Groups, str], Side],
-    of_records: Callable[[Any, Groups, str], Side],
-) -> tuple[list[Record] | None, Side]:
-    """The records of a side, ``None`` of a file, and its columns."""
-    file = getattr(coco, "_columns", lambda: None)()
-    if isinstance(file, ResultRecords) and iou_type != "segm":
-        return None, of_records(file.records, groups, iou_type)
-    if isinstance(file, kind):
-        try:
-            return None, of_file(file, groups, iou_type)
-        except (IrregularError, DatasetError):
-            pass  # then the dictionaries tell
-    try:
-        records = chosen_records(coco, params)
-        if iou_type == "segm":
-            masks_of_records(records, coco)
-        return records, of_records(records, groups, iou_type)
-    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise IrregularError("records") from error
 
 
 class _Ranges:

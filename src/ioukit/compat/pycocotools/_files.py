@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit import _core
+from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import Marks, dataset_of_results, images_and_categories, indexes
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -78,17 +79,21 @@ class _Kept:
 
     def dictionaries(self) -> dict[str, Any]:
         """What `COCO` holds of the data. The same objects every time."""
-        if "made" not in vars(self):
+        if "_dictionaries" not in vars(self):
             made = self._made()
             for marks in self.marks:
                 marks.write(made, results=self.has_results)
-            vars(self).setdefault("made", made)  # one of two threads
-        found: dict[str, Any] = vars(self)["made"]
+            vars(self).setdefault("_dictionaries", made)  # one of two threads
+        found: dict[str, Any] = vars(self)["_dictionaries"]
         return found
+
+    def made(self, name: str) -> dict[str, Any]:  # noqa: ARG002 - the protocol's; all are made together
+        """The dictionaries, of which the program asked for one."""
+        return self.dictionaries()
 
     def mark(self, marks: Marks) -> None:
         """Write into the records, now or as soon as there are any."""
-        if "made" in vars(self):
+        if "_dictionaries" in vars(self):
             marks.write(self.dictionaries(), results=self.has_results)
         else:
             self.marks.append(marks)
@@ -161,7 +166,7 @@ class ResultFile(_Kept):
 
     def _made(self) -> dict[str, Any]:
         records = json.loads(self.text.content.decode())
-        dataset = {**dataset_of_results(self.truth.dataset, records), "annotations": records}
+        dataset = {**dataset_of_results(self.truth.dataset, records, mask_utils.ORIGINAL), "annotations": records}
         return {"dataset": dataset, **indexes(dataset)}
 
 
@@ -175,6 +180,9 @@ class ResultRecords(_Kept):
     """The list itself."""
     truth: Any
     """The `COCO` of the annotations."""
+    image_ids: NDArray[np.int64]
+    category_ids: NDArray[np.int64]
+    """(N,) of the records when they were loaded."""
     marks: list[Marks] = field(default_factory=list)
     """Always empty."""
 
@@ -188,7 +196,8 @@ class ResultRecords(_Kept):
         first = records[0] if records else None
         if not isinstance(first, dict) or "caption" in first or "bbox" not in first:
             return None
-        columns = _core.record_columns(records, ["image_id", "bbox"], ["integer", "box"])
+        names, kinds = ["image_id", "category_id", "bbox"], ["integer", "integer", "box"]
+        columns = _core.record_columns(records, names, kinds)
         if columns is None:
             return None
         truth._check_images(columns[0])
@@ -199,14 +208,21 @@ class ResultRecords(_Kept):
         finally:
             if enabled:
                 gc.enable()
-        return cls(list(records), records, truth)
+        return cls(list(records), records, truth, columns[0], columns[1])
 
     def mark(self, marks: Marks) -> None:
         """Write nothing: evaluations of boxes and keypoints leave results as they are."""
 
     def _made(self) -> dict[str, Any]:
         dataset = images_and_categories(self.truth.dataset, self.records[0])
-        return {"dataset": {**dataset, "annotations": self.given}, **indexes({**dataset, "annotations": self.records})}
+        made = {"dataset": {**dataset, "annotations": self.given}, **indexes({**dataset, "annotations": []})}
+        made["anns"] = dict(enumerate(self.records, 1))
+        for record, image, category in zip(
+            self.records, self.image_ids.tolist(), self.category_ids.tolist(), strict=True
+        ):
+            made["imgToAnns"][image].append(record)
+            made["catToImgs"][category].append(image)
+        return made
 
 
 def _first_record(content: bytes) -> Any:

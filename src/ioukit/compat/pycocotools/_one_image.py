@@ -30,15 +30,15 @@ def by_score(records: Sequence[Record]) -> NDArray[np.int64]:
     return np.argsort([-record["score"] for record in records], kind="mergesort").astype(np.int64)
 
 
-def record_overlaps(detections: Sequence[Record], objects: Sequence[Record], key: str) -> Any:
-    """(D, G) overlaps of the boxes or masks under a key; ``[]`` if a side is empty."""
+def record_overlaps(detections: Sequence[Record], objects: Sequence[Record], key: str, iou: Any) -> Any:
+    """(D, G) overlaps of the boxes or masks under a key, by the function `iou`; ``[]`` if a side is empty."""
     of, to = ([record[key] for record in side] for side in (detections, objects))
     crowd = [int(record["iscrowd"]) for record in objects]
-    if key == "segmentation" and of and to:
+    if key == "segmentation" and of and to and iou is mask_utils.ORIGINAL.iou:
         sizes = [[tuple(mask["size"]) for mask in side] for side in (of, to)]
         if len({*sizes[0], *sizes[1]}) > 1:
             return _of_one_size(of, to, crowd, sizes)
-    return mask_utils.iou(of, to, crowd)
+    return iou(of, to, crowd)
 
 
 def _of_one_size(of: list[Any], to: list[Any], crowd: list[int], sizes: list[list[Any]]) -> Any:
@@ -46,7 +46,7 @@ def _of_one_size(of: list[Any], to: list[Any], crowd: list[int], sizes: list[lis
     found = np.full((len(to), len(of)), -1.0).T
     for size in set(sizes[0]) & set(sizes[1]):
         rows, places = ([place for place, one in enumerate(side) if one == size] for side in sizes)
-        found[np.ix_(rows, places)] = mask_utils.iou(
+        found[np.ix_(rows, places)] = mask_utils.ORIGINAL.iou(
             [of[row] for row in rows], [to[place] for place in places], [crowd[place] for place in places]
         )
     return found
@@ -129,7 +129,10 @@ def match_records(
     matches, taken = np.zeros((len(thresholds), len(detections))), np.zeros((len(thresholds), len(objects)))
     ignores = np.zeros((len(thresholds), len(detections)))
     if len(overlaps):
-        table, flags = np.asarray(overlaps).tolist(), ignored.tolist()
+        flags = ignored.tolist()
+        # A replaced step may return numbers of another precision, which NumPy compares by rules of its own.
+        exact = isinstance(overlaps, np.ndarray) and overlaps.dtype == np.float64
+        table = overlaps.tolist() if exact else [list(row) for row in overlaps]
         for place, threshold in enumerate(thresholds):
             holders = [0.0] * len(objects)
             for row, detection in enumerate(detections):

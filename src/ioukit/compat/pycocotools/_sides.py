@@ -126,13 +126,23 @@ def objects_of_records(records: list[Record], groups: Groups, iou_type: str) -> 
     return _chosen(replace(_side(records, found, iou_type), crowd=crowd, ignored=ignored), groups)
 
 
-def detections_of_records(records: list[Record], groups: Groups, iou_type: str) -> Side:
+def detections_of_records(records: list[Record], groups: Groups, iou_type: str, image_ids: Ids | None = None) -> Side:
     """The detections among the records of results.
 
+    Args:
+        records: The records.
+        groups: What is evaluated.
+        iou_type: What is compared.
+        image_ids: The images of the records when they were loaded and got their ids; ``None`` if that does not matter.
+
     Raises:
-        IrregularError: If a value is missing or unusual.
+        IrregularError: If a value is missing or unusual, or if the index that was made at loading misses a change.
     """
     found = _columns(records, [*_INTEGERS], "area", "score", with_boxes=iou_type == "bbox")
+    if image_ids is not None and not (
+        np.array_equal(found["image_id"], image_ids) and np.array_equal(found["id"], np.arange(1, len(records) + 1))
+    ):
+        raise IrregularError("changed since they were loaded")
     if not np.isfinite(found["score"]).all() or (found["id"] <= 0).any():
         raise IrregularError("score or id")
     listed = None if found["exact"] else [record["score"] for record in records]
@@ -183,7 +193,9 @@ def _numbers(values: list[Any], kinds: str) -> NDArray[Any]:
         column = np.array(values)
     except (ValueError, TypeError, OverflowError) as error:
         raise IrregularError("numbers") from error
-    if column.ndim != 1 or column.dtype.kind not in kinds:
+    lost = column.dtype.kind == "u" and column.max() > np.iinfo(np.int64).max
+    booleans = "b" not in kinds and any(isinstance(value, bool | np.bool_) for value in values)
+    if column.ndim != 1 or column.dtype.kind not in kinds or lost or booleans:
         raise IrregularError("numbers")
     return column.astype(np.float64) if "f" in kinds else column
 

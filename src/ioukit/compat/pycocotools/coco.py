@@ -10,6 +10,7 @@ method such as `loadAnns`. From then on they count: what you change in them chan
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import os
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit.compat._on_demand import OnDemand
+from ioukit.compat._originals import functions_are_original, keep, methods_are_original
 from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes, mask_of
 from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
@@ -37,6 +40,8 @@ maskUtils = mask_utils  # noqa: N816 - programs import it from here
 
 _DICTIONARIES = frozenset({"dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs"})
 _CHOOSING = ("getAnnIds", "getCatIds", "getImgIds", "loadAnns", "annToRLE")
+_OF_MASKS = ("area", "toBbox", "frPyObjects", "merge")
+_READING = open, json.load
 
 
 def _isArrayLike(obj: Any) -> bool:
@@ -56,7 +61,7 @@ def _lookup(values: Any) -> Any:
         return values
 
 
-class COCO:
+class COCO(OnDemand):
     """The annotations of a data set, or results on its images, as dictionaries that pycocotools' users know."""
 
     dataset: Record
@@ -72,6 +77,9 @@ class COCO:
     catToImgs: defaultdict[Any, list[Any]]
     """The ids of images of each category, once per annotation."""
 
+    _waiting = _DICTIONARIES
+    _source: AnnotationFile | ResultFile | ResultRecords | None = None
+
     def __init__(self, annotation_file: str | os.PathLike[str] | None = None) -> None:
         """Read a file of annotations; no file makes an object with an empty ``dataset``.
 
@@ -80,52 +88,62 @@ class COCO:
             ValueError: If it is no JSON.
             AssertionError: If it does not hold an object.
         """
-        self._file: AnnotationFile | ResultFile | ResultRecords | None = None
+        self.dataset, self.anns, self.cats, self.imgs = {}, {}, {}, {}
+        self.imgToAnns, self.catToImgs = defaultdict(list), defaultdict(list)
         if annotation_file is None:
-            self.dataset, self.anns, self.cats, self.imgs = {}, {}, {}, {}
-            self.imgToAnns, self.catToImgs = defaultdict(list), defaultdict(list)
             return
         print("loading annotations into memory...")
         start = time.time()
-        lazy = type(self).createIndex is COCO.createIndex
-        self._file = AnnotationFile.read(annotation_file) if lazy else None
-        if self._file is None:
-            with open(annotation_file) as file:
-                dataset = json.load(file)
+        file = AnnotationFile.read(annotation_file) if self._may_wait() else None
+        if file is None:
+            with open(annotation_file) as text:
+                dataset = json.load(text)
             assert type(dataset) is dict, f"annotation file format {type(dataset)} not supported"
         print(f"Done (t={time.time() - start:0.2f}s)")
-        if self._file is None:
+        if file is None:
             self.dataset = dataset
             self.createIndex()
         else:
+            self._leave_to(file)
             print("creating index...")
             print("index created!")
 
-    def __getattr__(self, name: str) -> Any:
-        """Make the dictionaries when the first of them is asked for."""
-        file = vars(self).get("_file")
-        if name not in _DICTIONARIES or file is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        for each, value in file.dictionaries().items():
-            vars(self).setdefault(each, value)
-        return vars(self)[name]
+    def __deepcopy__(self, memo: dict[int, Any]) -> COCO:
+        """A copy; where nobody has asked for the dictionaries, those of the copy wait, too."""
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        waits = type(self).__getstate__ is OnDemand.__getstate__  # a subclass may choose what is copied
+        vars(made).update(copy.deepcopy(vars(self) if waits else self.__getstate__(), memo))
+        return made
+
+    def _may_wait(self) -> bool:
+        """Whether no program has replaced what reads a file, completes results and makes the dictionaries."""
+        reading = open is _READING[0] and json.load is _READING[1]
+        return (
+            reading
+            and methods_are_original(self, "COCO", ("createIndex",), _DICTIONARIES)
+            and functions_are_original(maskUtils, mask_utils.ORIGINAL, _OF_MASKS)
+        )
 
     def _columns(self) -> AnnotationFile | ResultFile | ResultRecords | None:
         """The columns of the file; ``None`` once a dictionary was made, because it may have been changed.
 
-        ``None`` also for a subclass that chooses annotations in its own way.
+        ``None`` also where a program has replaced a method that chooses annotations, or a function that draws masks.
         """
-        own = type(self)
-        changed = any(name in vars(self) or getattr(own, name) is not getattr(COCO, name) for name in _CHOOSING)
-        touched = not _DICTIONARIES.isdisjoint(vars(self))
-        return None if self._file is None or touched or changed else self._file
+        if self._source is None or not _DICTIONARIES.isdisjoint(vars(self)):
+            return None
+        original = methods_are_original(self, "COCO", _CHOOSING) and functions_are_original(
+            maskUtils, mask_utils.ORIGINAL, _OF_MASKS
+        )
+        return self._source if original else None
 
     def createIndex(self) -> None:
         """Make ``anns``, ``cats``, ``imgs``, ``imgToAnns`` and ``catToImgs`` from ``dataset``."""
         print("creating index...")
         made = indexes(self.dataset)
         print("index created!")
-        vars(self).update(made)
+        for name, index in made.items():
+            setattr(self, name, index)
 
     def info(self) -> None:
         """Print what ``dataset["info"]`` says."""
@@ -213,7 +231,7 @@ class COCO:
 
     def _decoded(self, record: Record) -> NDArray[np.uint8]:
         """The pixels of a record whose segmentation is no polygon."""
-        return np.asarray(mask_utils.decode(self.annToRLE(record)))
+        return np.asarray(maskUtils.decode(self.annToRLE(record)))
 
     def loadRes(self, resFile: Any) -> COCO:
         """Results on the images of this data set.
@@ -234,8 +252,9 @@ class COCO:
         start = time.time()
         anns = resFile
         lazy: ResultFile | ResultRecords | None = None
+        may_wait = isinstance(res, COCO) and res._may_wait()
         if isinstance(resFile, str | os.PathLike):
-            lazy = ResultFile.read(resFile, self)
+            lazy = ResultFile.read(resFile, self) if may_wait else None
             if lazy is None:
                 with open(resFile) as file:
                     anns = json.load(file)
@@ -245,17 +264,15 @@ class COCO:
             anns = self.loadNumpyAnnotations(resFile)
         if lazy is None:
             assert type(anns) is list, "results in not an array of objects"
-            lazy = ResultRecords.read(anns, self)
+            lazy = ResultRecords.read(anns, self) if may_wait else None
         if lazy is None:
             self._check_images([record["image_id"] for record in anns])
-            res.dataset = {**dataset_of_results(self.dataset, anns), "annotations": anns}
+            res.dataset = {**dataset_of_results(self.dataset, anns, maskUtils), "annotations": anns}
         print(f"DONE (t={time.time() - start:0.2f}s)")
         if lazy is None:
             res.createIndex()
             return res
-        for name in _DICTIONARIES:
-            del vars(res)[name]
-        res._file = lazy
+        res._leave_to(lazy)
         print("creating index...")
         print("index created!")
         return res
@@ -267,7 +284,8 @@ class COCO:
             known = file.columns.images.ids
             unknown = set(ids[positions(ids, known) < 0].tolist())
         else:
-            images = self.imgs if type(self).getImgIds is COCO.getImgIds else set(self.getImgIds())
+            original = methods_are_original(self, "COCO", ("getImgIds",))
+            images = self.imgs if original else set(self.getImgIds())
             unknown = {one for one in set(ids.tolist() if isinstance(ids, np.ndarray) else ids) if one not in images}
         assert not unknown, (
             "Results do not correspond to current coco set: "
@@ -307,14 +325,17 @@ class COCO:
 
     def annToRLE(self, ann: Record) -> Any:
         """The compressed mask of an annotation: of its polygons, or of its runs; a compressed mask stays as it is."""
-        return mask_of(ann, self.imgs[ann["image_id"]])
+        return mask_of(ann, self.imgs[ann["image_id"]], maskUtils)
 
     def annToMask(self, ann: Record) -> NDArray[np.uint8]:
         """(H, W) the pixels of an annotation."""
-        return mask_utils.decode(self.annToRLE(ann))
+        return maskUtils.decode(self.annToRLE(ann))
 
 
 def _with_ids(records: Mapping[Any, Record], ids: Any) -> Any:
     if _isArrayLike(ids):
         return [records[one] for one in ids]
     return [records[ids]] if type(ids) is int else None
+
+
+keep(COCO)

@@ -20,10 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from ioukit.compat.pycocotools import mask as maskUtils  # noqa: F401, N812 - programs import it from here
+from ioukit.compat._on_demand import OnDemand
+from ioukit.compat._originals import functions_are_original, keep, methods_are_original
+from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
-from ioukit.compat.pycocotools._dictionaries import mark_ignored, masks_of_records
-from ioukit.compat.pycocotools._evaluating import Evaluated, chosen_records, evaluate_at_once
+from ioukit.compat.pycocotools._dictionaries import mark_ignored
+from ioukit.compat.pycocotools._evaluating import Chosen, Evaluated, evaluate_at_once
+from ioukit.compat.pycocotools._files import AnnotationFile
 from ioukit.compat.pycocotools._one_image import by_group, by_score, match_group, record_overlaps, record_similarities
 from ioukit.compat.pycocotools._sides import IrregularError, distinct
 from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS
@@ -32,11 +35,12 @@ from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 __all__ = ["COCOeval", "Params", "box_numbers", "keypoint_numbers", "mean_of"]
 
 
+maskUtils = mask_utils  # noqa: N816 - programs import it from here
+
 _STEPS = ("_prepare", "computeIoU", "computeOks", "evaluateImg")
-_MADE_ON_DEMAND = frozenset({"evalImgs", "ious", "_gts", "_dts"})
 
 
-class COCOeval:
+class COCOeval(OnDemand):
     """An evaluation of detections.
 
     Set ``params``, then call `evaluate`, `accumulate` and `summarize`. ``evalImgs`` has a dictionary for each category,
@@ -54,12 +58,14 @@ class COCOeval:
     _gts: Any
     _dts: Any
 
+    _waiting = frozenset({"evalImgs", "ious", "_gts", "_dts"})
+    _source: Evaluated | None = None
+
     def __init__(self, cocoGt: Any = None, cocoDt: Any = None, iouType: str = "segm") -> None:
         if not iouType:
             print("iouType not specified. use default iouType segm")
         self.cocoGt = cocoGt
         self.cocoDt = cocoDt
-        self._evaluated: Evaluated | None = None
         self.evalImgs = defaultdict(list)
         self.eval: dict[str, Any] = {}
         self._gts = defaultdict(list)
@@ -71,23 +77,14 @@ class COCOeval:
         if cocoGt is not None:
             self.params.imgIds, self.params.catIds = _sorted_ids(cocoGt)
 
-    def __getattr__(self, name: str) -> Any:
-        """Make what pycocotools keeps of every image when it is asked for."""
-        evaluated = vars(self).get("_evaluated")
-        if name not in _MADE_ON_DEMAND or evaluated is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        vars(self).setdefault(name, evaluated.made(name))
-        return vars(self)[name]
-
     def _prepare(self) -> None:
         """Choose the records that take part into ``_gts`` and ``_dts``, and write ``ignore`` and masks into them."""
-        p = self.params
-        gts, dts = chosen_records(self.cocoGt, p), chosen_records(self.cocoDt, p)
-        if p.iouType == "segm":
-            masks_of_records(gts, self.cocoGt)
-            masks_of_records(dts, self.cocoDt)
-        mark_ignored(gts, p.iouType)
-        self._gts, self._dts = by_group(gts), by_group(dts)
+        self._group(Chosen(self.cocoGt, self.cocoDt, self.params))
+
+    def _group(self, chosen: Chosen) -> None:
+        chosen.load([0, 1])
+        mark_ignored(chosen.records_of(0), self.params.iouType)
+        self._gts, self._dts = (by_group(chosen.records_of(side)) for side in (0, 1))
         self.evalImgs = defaultdict(list)
         self.eval = {}
 
@@ -104,42 +101,49 @@ class COCOeval:
         if p.useCats:
             p.catIds = list(distinct(p.catIds))
         p.maxDets = sorted(p.maxDets)
-        self._evaluated = self._evaluate_at_once()
-        if self._evaluated is None:
-            self._evaluate_one_by_one()
-            self._paramsEval = copy.deepcopy(self.params)
+        self.params = p
+        if self._is_original():
+            self._evaluate_at_once()
         else:
-            self.eval = {}
-            for name in _MADE_ON_DEMAND & vars(self).keys():
-                delattr(self, name)
-            self._paramsEval = self._evaluated.shown
+            self._prepare()
+            self._evaluate_one_by_one()
         print(f"DONE (t={time.time() - start:0.2f}s).")
 
-    def _evaluate_at_once(self) -> Evaluated | None:
-        """All matches by the engine; ``None`` if a step was changed, or the data needs every step."""
-        own = type(self)
-        if any(name in vars(self) or getattr(own, name) is not getattr(COCOeval, name) for name in _STEPS):
-            return None
+    def _is_original(self) -> bool:
+        """Whether no program has replaced a step, or the function that measures overlaps."""
+        return methods_are_original(self, "COCOeval", _STEPS, self._waiting) and functions_are_original(
+            maskUtils, mask_utils.ORIGINAL, ("iou",)
+        )
+
+    def _evaluate_at_once(self) -> None:
+        """Match by the engine; one by one if the data need every step."""
+        chosen = Chosen(self.cocoGt, self.cocoDt, self.params)
         try:
-            return evaluate_at_once(self.cocoGt, self.cocoDt, self.params)
+            evaluated = evaluate_at_once(chosen, self.params)
         except IrregularError:
-            return None
+            evaluated = None
+        if evaluated is None:
+            self._group(chosen)
+            self._evaluate_one_by_one()
+            return
+        self.eval = {}
+        self._leave_to(evaluated)
+        self._paramsEval = evaluated.shown
 
     def _evaluate_one_by_one(self) -> None:
-        for name in _MADE_ON_DEMAND - vars(self).keys():
-            setattr(self, name, {} if name == "ious" else defaultdict(list))
+        """Call every step as pycocotools does, because a program may have replaced it."""
         p = self.params
-        self._prepare()
         categories = p.catIds if p.useCats else [-1]
         overlaps = self.computeOks if p.iouType == "keypoints" else self.computeIoU
         self.ious = {(image, category): overlaps(image, category) for image in p.imgIds for category in categories}
-        cap = p.maxDets[-1]
+        evaluate_image, cap = self.evaluateImg, p.maxDets[-1]
         self.evalImgs = [
-            self.evaluateImg(image, category, area_range, cap)
+            evaluate_image(image, category, area_range, cap)
             for category in categories
             for area_range in p.areaRng
             for image in p.imgIds
         ]
+        self._paramsEval = copy.deepcopy(self.params)
 
     def _records_of(self, imgId: Any, catId: Any) -> tuple[list[Any], list[Any]]:
         """The objects and the detections of a group."""
@@ -155,7 +159,7 @@ class COCOeval:
         detections = [detections[row] for row in by_score(detections)[: p.maxDets[-1]]]
         if p.iouType not in ("segm", "bbox"):
             raise Exception("unknown iouType for iou computation")
-        return record_overlaps(detections, objects, "segmentation" if p.iouType == "segm" else "bbox")
+        return record_overlaps(detections, objects, "segmentation" if p.iouType == "segm" else "bbox", maskUtils.iou)
 
     def computeOks(self, imgId: Any, catId: Any) -> Any:
         """(D, G) object keypoint similarities of an image and a category; ``[]`` if a side is empty."""
@@ -182,7 +186,7 @@ class COCOeval:
         """
         print("Accumulating evaluation results...")
         start = time.time()
-        evaluated = self._evaluated
+        evaluated = self._source
         at_once = evaluated is not None and "evalImgs" not in vars(self) and self._paramsEval is evaluated.shown
         if not (at_once and evaluated is not None and evaluated.count) and not len(self.evalImgs):
             print("Please run evaluate() first")
@@ -223,9 +227,8 @@ class COCOeval:
 def _sorted_ids(coco: Any) -> tuple[list[Any], list[Any]]:
     """The ids of images and of categories."""
     columns = getattr(coco, "_columns", lambda: None)()
-    ids = getattr(columns, "image_ids", None), getattr(columns, "category_ids", None)
-    if ids[0] is not None and ids[1] is not None:
-        return list(ids[0]), list(ids[1])
+    if isinstance(columns, AnnotationFile):
+        return list(columns.image_ids), list(columns.category_ids)
     return sorted(coco.getImgIds()), sorted(coco.getCatIds())
 
 
@@ -307,3 +310,6 @@ def mean_of(found: dict[str, Any], params: Any, number: tuple[bool, float | None
     defined = values[values > -1]
     mean = np.mean(defined) if len(defined) else -1
     return f" {title:<18} ({kind}) @[ IoU={span:<9} | area={area:>6s} | maxDets={cap:>3d} ] = {mean:0.3f}", mean
+
+
+keep(COCOeval, Params)

@@ -11,6 +11,7 @@ lists all differences.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -182,3 +183,7 @@ def _boxes(boxes: Any, name: str) -> NDArray[np.float64]:
     if rows.ndim != 2 or rows.shape[1] != 4:
         raise ValueError(f"{name} must be boxes of shape (N, 4), got {rows.shape}")
     return rows
+
+
+ORIGINAL = SimpleNamespace(**{name: globals()[name] for name in __all__})
+"""The functions, also where a program has replaced those of this module."""

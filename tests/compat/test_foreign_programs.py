@@ -1,0 +1,18 @@
+"""Random programs that replace, subclass, mock, pickle and reload what they use see the same with ioukit."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from support.foreign_programs import differences
+
+
+@pytest.mark.parametrize(("package", "programs"), [("pycocotools", 16), ("lvis", 6)])
+def test_programs_that_replace_what_they_use_see_the_same(package: str, programs: int) -> None:
+    if not all(importlib.util.find_spec(name) for name in ("pycocotools", package)):
+        pytest.skip(f"compares with {package}")
+    found = list(differences(range(programs), package))
+    assert [(seed, text) for seed, _, text in found if text is not None] == []
+    assert sum(looks for _, looks, _ in found) > 20 * programs
