@@ -16,5 +16,6 @@ pub mod number;
 mod order;
 pub mod overlap;
 pub mod regions;
+mod regular_file;
 pub mod simd;
 pub mod threads;

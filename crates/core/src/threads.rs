@@ -34,6 +34,7 @@ fn in_own_pool(threads: usize, work: &mut (dyn FnMut() + Send)) {
 
 /// How many threads a call uses where it is not told.
 pub fn available() -> usize {
+    pool_is_alive(); // asking starts the pool, which from now on is that of this process
     rayon_core::current_num_threads()
 }
 

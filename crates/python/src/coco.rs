@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ioukit_core::coco::{
     self, Dialect, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source,
 };
-use pyo3::exceptions::{PyEOFError, PyOSError};
+use pyo3::exceptions::{PyEOFError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -25,21 +25,49 @@ pub fn on_invalid(choice: &str) -> OnInvalid {
 
 pub fn read_error(path: &Path, error: ReadError) -> PyErr {
     match error {
-        ReadError::Invalid(message) => DatasetError::new_err(format!("{}: {message}", path.display())),
+        ReadError::Invalid(message) => dataset_error(path, &message),
         ReadError::Io(error) => match error.raw_os_error() {
             Some(number) => {
                 let text = error.to_string();
                 let reason = text.split(" (os error").next().unwrap_or_default().to_string();
                 PyOSError::new_err((number, reason, path.as_os_str().to_os_string()))
             }
-            None => DatasetError::new_err(format!("{}: {error}", path.display())),
+            None => dataset_error(path, &error.to_string()),
         },
     }
 }
 
+/// The error about data of this source, which may be a path that is not UTF-8.
+fn dataset_error(source: &Path, message: &str) -> PyErr {
+    let mut text = source.as_os_str().to_os_string();
+    text.push(": ");
+    text.push(message);
+    DatasetError::new_err(text)
+}
+
 /// What `take` reads of a file, while other threads of Python run.
 fn read<T: Send>(py: Python<'_>, path: &Path, take: impl FnOnce(Source) -> Result<T, ReadError> + Send) -> PyResult<T> {
-    py.detach(|| coco::open(path, &unpack).and_then(take)).map_err(|error| read_error(path, error))
+    let special = special_content(py, path)?;
+    let open = || match special {
+        None => coco::open(path, &unpack),
+        Some(content) => coco::open_special(path, content, &unpack),
+    };
+    py.detach(|| open().and_then(take)).map_err(|error| read_error(path, error))
+}
+
+/// All that comes out of a pipe or a device; `None` if the path is neither. Read by Python, which signals interrupt.
+fn special_content(py: Python<'_>, path: &Path) -> PyResult<Option<Vec<u8>>> {
+    if !path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return Ok(None);
+    }
+    let mut content = Vec::new();
+    for part in py.import("ioukit._special_files")?.call_method1("read_parts", (path,))?.try_iter()? {
+        let part = part?;
+        let part = part.cast::<PyBytes>()?.as_bytes();
+        content.try_reserve(part.len()).map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+        content.extend_from_slice(part);
+    }
+    Ok(Some(content))
 }
 
 /// Unpacks gzip data by Python's module.
@@ -68,8 +96,8 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
 }
 
 /// The error for a record of `source`.
-pub fn problem(source: &str, problem: &Problem) -> PyErr {
-    DatasetError::new_err(format!("{source}: {problem}"))
+pub fn problem(source: &Path, problem: &Problem) -> PyErr {
+    dataset_error(source, &problem.to_string())
 }
 
 fn names(py: Python<'_>, names: Names) -> PyResult<(Bound<'_, PyBytes>, Bound<'_, PyAny>)> {
@@ -205,14 +233,14 @@ fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> PyResult<Rows<'_>> {
 #[pyfunction]
 pub fn unique_rows<'py>(
     py: Python<'py>,
-    source: &str,
+    source: PathBuf,
     array: &str,
     ids: Column<'py, i64>,
     on_invalid: &str,
 ) -> PyResult<Rows<'py>> {
     let array = if array == "images" { "images" } else { "categories" };
     let found = coco::unique_rows(array, &ids[..], self::on_invalid(on_invalid));
-    rows(py, found.map_err(|error| problem(source, &error))?)
+    rows(py, found.map_err(|error| problem(&source, &error))?)
 }
 
 /// Ids of rows: columns of the same length.
@@ -229,7 +257,7 @@ fn known(known: &Known<'_>) -> PyResult<(IdIndex, IdIndex)> {
 #[pyfunction]
 pub fn known_detections<'py>(
     py: Python<'py>,
-    source: &str,
+    source: PathBuf,
     ids: (Ids<'py>, Ids<'py>),
     known: Known<'py>,
     on_invalid: &str,
@@ -238,14 +266,14 @@ pub fn known_detections<'py>(
     let (image_ids, category_ids) = (&ids.0[..], &ids.1[..]);
     let on_invalid = self::on_invalid(on_invalid);
     let found = coco::known_rows("detections", image_ids, category_ids, &images, &categories, on_invalid);
-    rows(py, found.map_err(|error| problem(source, &error))?)
+    rows(py, found.map_err(|error| problem(&source, &error))?)
 }
 
 /// The annotations, by their own ids and those of their image and category, to evaluate; `None` for all as they are.
 #[pyfunction]
 pub fn settle_annotations<'py>(
     py: Python<'py>,
-    source: &str,
+    source: PathBuf,
     ids: (Ids<'py>, Ids<'py>, Ids<'py>),
     known: Known<'py>,
     on_invalid: &str,
@@ -254,7 +282,7 @@ pub fn settle_annotations<'py>(
     let (own, image_ids, category_ids) = (&ids.0[..], &ids.1[..], &ids.2[..]);
     let on_invalid = self::on_invalid(on_invalid);
     let found = coco::settle_annotations(own, image_ids, category_ids, &images, &categories, on_invalid);
-    rows(py, found.map_err(|error| problem(source, &error))?)
+    rows(py, found.map_err(|error| problem(&source, &error))?)
 }
 
 /// The name of an array of records, as the core keeps it.
