@@ -19,6 +19,7 @@ import typer
 
 import ioukit
 from ioukit._register import Register
+from ioukit.cli._errors import too_long_name
 from ioukit.cli._output import JsonCommand
 from ioukit.cli._streams import standard_output, stopped_by_signals
 
@@ -124,6 +125,6 @@ def _ioukit(
 
 def run(words: Sequence[str]) -> NoReturn:
     """Runs the command of a command line and exits."""
-    with stopped_by_signals(), standard_output():
+    with stopped_by_signals(), standard_output(), too_long_name():
         app_of(words)(words, prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself

@@ -7,12 +7,13 @@ ioukit and keeps its traceback. So each block of a command is in the context man
 - `bad_input`: files are read, and numbers computed. Only a `DatasetError` or an `OSError` is the user's.
 - `bad_output`: files are written. Only an `OSError` is the user's.
 
-In all three, a package that is not installed is one line, too.
+In all three, a package that is not installed is one line, too. Around all of them is `too_long_name`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -98,6 +99,21 @@ def missing_extra() -> Iterator[None]:
         if (error.name or "").partition(".")[0] == "ioukit":
             raise
         end_command(str(error))
+
+
+@contextlib.contextmanager
+def too_long_name() -> Iterator[None]:
+    """Ends the process at a name that no file can have, with one line and exit code 2; around a whole command.
+
+    Any question about a path raises it, such as `Path.exists`, which is ``False`` for other paths without a file.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        typer.echo(f"Error: {printable(str(error))}", err=True)
+        raise SystemExit(2) from None
 
 
 def end_command(message: str) -> NoReturn:
