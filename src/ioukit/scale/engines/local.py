@@ -134,7 +134,7 @@ class _Run:
         self._folder.finish_piece(number, {**about, "parts": of_parts.tolist()})
 
     def _check_piece(self, number: int) -> None:
-        """Compare what an earlier run wrote of a piece with its checksums: its rows, and the tables that only it has."""
+        """Compare what an earlier run wrote of a piece with its checksums: its rows, and tables that only it has."""
         self._folder.check_piece(number)
         for first, end in self._folder.finished_piece(number).get("matched", ()):
             table = self._folder.table(first, end)
