@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import stat
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,6 +128,15 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
+
+
+def left_over(folder: Path, *, seconds: float = 3600.0) -> list[Path]:
+    """Temporary files and folders of `whole_file` and `whole_folder` that nobody has changed for so long.
+
+    A process that is killed by force cannot remove its own. Nothing removes those of others, which may be at work.
+    """
+    before = time.time() - seconds
+    return [path for path in sorted(folder.glob(".ioukit-*.tmp")) if path.lstat().st_mtime < before]
 
 
 def _unfinished(target: Path) -> Path:
