@@ -94,6 +94,6 @@ def _table(report: dict[str, Any], found: list[Agreement]) -> str:
         if not agreement.agrees:
             lines += [f"    {printable(problem)}" for problem in agreement.problems]
     if report["left_over"]:
-        lines += ["", "left here by commands that were killed; remove them, if no command of ioukit runs in this folder:"]
+        lines += ["", "left here by commands that were killed; remove them, if no command of ioukit is at work here:"]
         lines += [f"    {printable(path)}" for path in report["left_over"]]
     return "\n".join(lines)
