@@ -20,7 +20,8 @@ mod replicates;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Nothing here was tried on a Python without the lock, which then turns it on, with a warning, for this module.
+#[pymodule(gil_used = true)]
 mod _core {
     use pyo3::prelude::*;
 

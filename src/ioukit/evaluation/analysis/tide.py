@@ -91,7 +91,8 @@ def error_kinds(
     ones, ``"false_negative"`` leaves out all objects that no detection matches; these two differences may be negative.
 
     AP is that of the match table, with its protocol's recalls, caps and mean over classes: at IoU 0.5 with COCO's
-    protocol it is AP50, with TIDE's it is tidecv's. If the correction leaves a class no objects, the class counts as 0 while it has detections, and is left out otherwise.
+    protocol it is AP50, with TIDE's it is tidecv's. If the correction leaves a class no objects, the class counts as 0
+    while it has detections, and is left out otherwise.
     The analysis leaves out ignored rows: crowds, objects outside the area range, the detections that match these, and
     the detections that match no object and are themselves outside the area range.
 
