@@ -58,6 +58,13 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
             raise ValueError(f"{path} is an input and would be overwritten")
 
 
+def check_place(folder: Path) -> None:
+    """Raises `ValueError` if a folder and its missing parents cannot be made. To be called before the work starts."""
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise ValueError(f"{folder}: {existing} does not let folders be made")
+
+
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Writes a file; `path` never holds half of it, see `whole_file`. Text is UTF-8 and keeps its line breaks."""
     with whole_file(path) as unfinished:

@@ -16,10 +16,12 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.exceptions
+from typer.core import TyperGroup
 
 import ioukit
 from ioukit._register import Register
-from ioukit.cli._errors import too_long_name
+from ioukit.cli._errors import one_line, too_long_name
 from ioukit.cli._output import JsonCommand
 from ioukit.cli._streams import standard_output, stopped_by_signals
 
@@ -55,6 +57,17 @@ for _name, _home in {
     COMMANDS.add(_name, f"ioukit.cli.{_home}")
 
 
+class _Commands(TyperGroup):
+    """All commands. What Typer itself says of a wrong word is one line for a terminal, as other errors are."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # as `JsonCommand.parse_args`
+        try:
+            return super().invoke(ctx)
+        except typer.exceptions.TyperException as error:
+            error.message = one_line(error.message)  # type: ignore[attr-defined] # Typer does not export the class
+            raise
+
+
 def app_of(words: Sequence[str] = ()) -> typer.Typer:
     """The app for a command line: with the command that it names, or with all commands if it names none of them.
 
@@ -62,6 +75,7 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
     """
     app = typer.Typer(
         name="ioukit",
+        cls=_Commands,
         no_args_is_help=True,
         add_completion=False,
         # Without colours, help and errors look the same in a terminal, a log and a pipe. Importing Rich takes longer

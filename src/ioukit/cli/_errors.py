@@ -25,6 +25,9 @@ from ioukit._output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LONGEST = 2_000
+"""Characters of a message that are shown: several times the longest that ioukit words itself."""
+
 
 @contextlib.contextmanager
 def bad_value(option: str | None) -> Iterator[None]:
@@ -112,11 +115,16 @@ def too_long_name() -> Iterator[None]:
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
-        typer.echo(f"Error: {printable(str(error))}", err=True)
+        typer.echo(f"Error: {one_line(str(error))}", err=True)
         raise SystemExit(2) from None
 
 
 def end_command(message: str) -> NoReturn:
     """Ends the command with one line on stderr and exit code 2."""
-    typer.echo(f"Error: {printable(message)}", err=True)
+    typer.echo(f"Error: {one_line(message)}", err=True)
     raise typer.Exit(2) from None
+
+
+def one_line(message: str) -> str:
+    """A message for a terminal: what files and words of the user hold may be long, and may control the terminal."""
+    return printable(message if len(message) <= _LONGEST else f"{message[:_LONGEST]}...")
