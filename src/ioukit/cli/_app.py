@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 
 import ioukit
 from ioukit._register import Register
-from ioukit.cli._errors import one_line, too_long_name
+from ioukit.cli._errors import one_line, no_answer_about_a_path
 from ioukit.cli._output import JsonCommand
 from ioukit.cli._streams import standard_output, stopped_by_signals
 
@@ -139,6 +139,6 @@ def _ioukit(
 
 def run(words: Sequence[str]) -> NoReturn:
     """Runs the command of a command line and exits."""
-    with stopped_by_signals(), standard_output(), too_long_name():
+    with stopped_by_signals(), standard_output(), no_answer_about_a_path():
         app_of(words)(words, prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself

@@ -7,7 +7,7 @@ ioukit and keeps its traceback. So each block of a command is in the context man
 - `bad_input`: files are read, and numbers computed. Only a `DatasetError` or an `OSError` is the user's.
 - `bad_output`: files are written. Only an `OSError` is the user's.
 
-In all three, a package that is not installed is one line, too. Around all of them is `too_long_name`.
+In all three, a package that is not installed is one line, too. Around all of them is `no_answer_about_a_path`.
 """
 
 from __future__ import annotations
@@ -105,15 +105,16 @@ def missing_extra() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def too_long_name() -> Iterator[None]:
-    """Ends the process at a name that no file can have, with one line and exit code 2; around a whole command.
+def no_answer_about_a_path() -> Iterator[None]:
+    """Ends the process if the system does not say whether there is a file, with one line and exit code 2.
 
-    Any question about a path raises it, such as `Path.exists`, which is ``False`` for other paths without a file.
+    For a path without a file, `Path.exists` is ``False``. For a name that is too long, and in a folder that may not be
+    entered, it raises, and so does any other question. So this is around a whole command.
     """
     try:
         yield
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
+        if error.errno not in (errno.ENAMETOOLONG, errno.EACCES):
             raise
         typer.echo(f"Error: {one_line(str(error))}", err=True)
         raise SystemExit(2) from None
