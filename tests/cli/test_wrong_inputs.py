@@ -81,7 +81,20 @@ CONTENTS: dict[str, bytes] = {
     "fake.json.gz": b"\x1f\x8b\x08\0\0",
     "utf16.json": json.dumps(GT).encode("utf-16"),
 }
-VALUES = ["", "x", "-1", "nan", "=", "1" * 30, "0.5:0.1:0", "a:x:y", "@nowhere", "gt:boxes=9", "\udcff\x1b[m", "x" * 999]
+VALUES = [
+    "",
+    "x",
+    "-1",
+    "nan",
+    "=",
+    "1" * 30,
+    "0.5:0.1:0",
+    "a:x:y",
+    "@nowhere",
+    "gt:boxes=9",
+    "\udcff\x1b[m",
+    "x" * 999,
+]
 PATHS = ["/dev/full", "nowhere/out", ".", "taken", "n" * 300]
 
 
