@@ -47,8 +47,10 @@ def test_signals_end_the_wait_for_a_pipe(tmp_path: Path) -> None:
 
 def test_a_device_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_special_files, "_MOST_OF_A_DEVICE", 1 << 21)
-    (tmp_path / "zero.toml").symlink_to("/dev/zero")
-    for words in (["/dev/zero", GT], [GT, "/dev/zero"], [GT, GT, "--protocol", tmp_path / "zero.toml"]):
+    protocol = tmp_path / "zero.toml"
+    protocol.symlink_to("/dev/zero")
+    commands: list[list[str | Path]] = [["/dev/zero", GT], [GT, "/dev/zero"], [GT, GT, "--protocol", protocol]]
+    for words in commands:
         ended = run_here("eval", *words)
         assert (ended.code, ended.out) == (2, "")
         assert "expected a device that ends, found more than 64 MB" in ended.err

@@ -60,7 +60,7 @@ for _name, _home in {
 class _Commands(TyperGroup):
     """All commands. What Typer itself says of a wrong word is one line for a terminal, as other errors are."""
 
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # as `JsonCommand.parse_args`
+    def invoke(self, ctx: typer.Context) -> Any:
         try:
             return super().invoke(ctx)
         except typer.exceptions.TyperException as error:
