@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 
 import ioukit
 from ioukit._register import Register
-from ioukit.cli._errors import one_line, no_answer_about_a_path
+from ioukit.cli._errors import no_answer_about_a_path, one_line
 from ioukit.cli._output import JsonCommand
 from ioukit.cli._streams import standard_output, stopped_by_signals
 
@@ -60,11 +60,11 @@ for _name, _home in {
 class _Commands(TyperGroup):
     """All commands. What Typer itself says of a wrong word is one line for a terminal, as other errors are."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # as `JsonCommand.parse_args`
         try:
             return super().invoke(ctx)
         except typer.exceptions.TyperException as error:
-            error.message = one_line(error.message)  # type: ignore[attr-defined] # Typer does not export the class
+            error.message = one_line(error.message)
             raise
 
 
