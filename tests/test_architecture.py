@@ -39,6 +39,7 @@ LAYERS = (
         "_register",
         "_label_places",
         "_output",
+        "_special_files",
         "_toml",
         "_words_and_colours",
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import os
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -146,7 +147,7 @@ def check_threads(threads: int | None) -> int:
     count = operator.index(threads)
     if count < 1:
         raise ValueError(f"threads must be at least 1, or None for all cores, got {threads}")
-    return count
+    return min(count, max(256, os.cpu_count() or 1))  # more only take their time to start
 
 
 def integer_column(

@@ -153,14 +153,23 @@ def check_place(schema: Schema, path: str) -> None:
         _raise(schema, sqlite3.OperationalError("readonly"), path, 0)
 
 
-def check_writable(schema: Schema, path: str, timeout: float) -> None:
-    """Raises the errors of :func:`writing`, as far as they are known before. Makes and changes no file."""
+def check_writable(schema: Schema, path: str, timeout: float, query: str | None = None) -> None:
+    """Raises the errors of :func:`writing`, as far as they are known before. Makes and changes no file.
+
+    Args:
+        schema: What the file holds.
+        path: The file.
+        timeout: How many seconds to wait for other processes.
+        query: What must be readable, in SQL of the version that this program writes; older files are not asked.
+    """
     check_place(schema, path)
     if not os.path.exists(path):
         return
     with _explained(schema, path, timeout), _connected(schema, path, timeout, create=False) as db:
         db.execute("BEGIN IMMEDIATE")
-        _version(schema, db, path)
+        if _version(schema, db, path) == schema.version and query is not None:
+            for _ in db.execute(query):
+                pass
 
 
 @contextlib.contextmanager

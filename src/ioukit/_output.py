@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import stat
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,13 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
     for source in inputs:
         if path.exists() and source.exists() and path.samefile(source):
             raise ValueError(f"{path} is an input and would be overwritten")
+
+
+def check_place(folder: Path) -> None:
+    """Raises `ValueError` if a folder and its missing parents cannot be made. To be called before the work starts."""
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise ValueError(f"{folder}: {existing} does not let folders be made")
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -127,6 +135,15 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
+
+
+def left_over(folder: Path, *, seconds: float = 3600.0) -> list[Path]:
+    """Temporary files and folders of `whole_file` and `whole_folder` that nobody has changed for so long.
+
+    A process that is killed by force cannot remove its own. Nothing removes those of others, which may be at work.
+    """
+    before = time.time() - seconds
+    return [path for path in sorted(folder.glob(".ioukit-*.tmp")) if path.lstat().st_mtime < before]
 
 
 def _unfinished(target: Path) -> Path:

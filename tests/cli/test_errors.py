@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import io
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import typer
 
 import ioukit
 from ioukit._near_names import did_you_mean, near_files
-from ioukit.cli._errors import bad_input, bad_output, bad_use
+from ioukit.cli._errors import bad_input, bad_output, bad_use, no_answer_about_a_path
 from support.command import run_here
 
 if TYPE_CHECKING:
@@ -52,6 +53,16 @@ def test_writing_takes_errors_about_files_alone_and_offers_no_name(tmp_path: Pat
     for defect in (ValueError("shapes do not match"), ioukit.DatasetError("x.json: no")):
         with pytest.raises(type(defect)), bad_output():
             raise defect
+
+
+def test_questions_about_a_path_that_have_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (errno.EACCES, errno.ENAMETOOLONG):
+        with pytest.raises(SystemExit) as stop, no_answer_about_a_path():
+            raise OSError(number, "no answer", "secret/gt.json")
+        assert stop.value.code == 2
+        assert capsys.readouterr().err == f"Error: [Errno {number}] no answer: 'secret/gt.json'\n"
+    with pytest.raises(OSError, match="defect"), no_answer_about_a_path():
+        raise OSError(errno.EIO, "defect")
 
 
 def test_a_missing_module_of_ioukit_is_a_defect() -> None:

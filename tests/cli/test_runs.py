@@ -200,3 +200,15 @@ def test_listing_loads_no_numpy(log: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False False"
+
+
+def test_a_damaged_run_does_not_hide_the_others(log: Path) -> None:
+    with closing(sqlite3.connect(log)) as db, db:
+        db.execute("UPDATE runs SET notes = '7' WHERE id = 2")
+    listed = run_here("runs", "--log", log)
+    assert listed.code == 0
+    assert [line.split()[0] for line in listed.out.splitlines()[1:]] == ["B@1", "B@2"]
+    assert f"left out: {log}: the run with the id 2 is damaged: " in listed.err
+    found = json.loads(run_here("runs", "--log", log, "--json").out)
+    assert len(found["runs"]) == 2
+    assert found["damaged"] == [listed.err.removeprefix("left out: ").rstrip("\n")]

@@ -90,6 +90,11 @@ def test_a_protocol_can_be_based_on_another(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        pytest.param(
+            f"name = {'[' * 5_000}{']' * 5_000}",
+            r"own\.toml: expected TOML, found something else: lists or tables are nested too deeply",
+            id="nested",
+        ),
         ("name = \nties = 1", r"own\.toml: expected TOML, found something else: .*line 1"),
         (
             "iou_threshold = [0.5]",
@@ -139,6 +144,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         ValueError, match=r"own\.yaml: expected the name of a protocol's file to end with .toml or .json"
     ):
         read_protocol(_file(tmp_path, "", "own.yaml"))
+    with pytest.raises(ValueError, match=r"own\.json: expected JSON, found something else: .*recursion"):
+        read_protocol(_file(tmp_path, "[" * 200_000, "own.json"))
     with pytest.raises(ValueError, match=r"own\.json: expected an object with the fields of a protocol, found \[\]"):
         read_protocol(_file(tmp_path, "[]", "own.json"))
     (tmp_path / "own.toml").write_bytes(b"\xff")

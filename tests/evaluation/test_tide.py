@@ -12,6 +12,7 @@ import pytest
 from evaluation.tidecv_reference import EXPECTED, PROTOCOL, SETS, Tide, plain, run_tidecv
 from ioukit import COCO, Detections, GroundTruth, evaluate, read_coco
 from ioukit.evaluation import error_kinds, match
+from ioukit.evaluation.protocols.tide import TIDE
 from support.data_rows import errors_in_data
 from support.paths import load
 
@@ -42,6 +43,15 @@ def test_recorded_counts_and_differences(name: str) -> None:
     assert ours.ap == pytest.approx(theirs["class_ap"], abs=1e-12)
     assert_same_shares(ours.delta_ap, theirs["class_delta_ap"])
     assert sum(ours.counts.values()) - ours.counts["missed"] == (ours.detection_kind >= 0).sum()
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_protocol_of_tide_has_its_mean(name: str) -> None:
+    """Classes that have detections and no objects count, before and after a correction."""
+    evaluation, theirs = evaluate(*plain(*read_coco(*SETS[name])), TIDE), RECORDED[name]["plain"]
+    ours = evaluation.error_kinds()
+    assert ours.ap == evaluation.summary["AP"] == pytest.approx(theirs["ap"], abs=1e-12)
+    assert_same_shares(ours.delta_ap, theirs["delta_ap"])
 
 
 @pytest.mark.parametrize("name", ["coco_val2014_100", "coco_val2017_100"])

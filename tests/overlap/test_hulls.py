@@ -88,6 +88,19 @@ def test_rotated_boxes_against_exact_hulls(kind: str) -> None:
         assert abs(found[k] - float(exact)) <= allowed, (k, float(exact), allowed)
 
 
+def test_boxes_without_width_against_exact_hulls() -> None:
+    """Their corners have zeros of both signs, which are one place."""
+    rng = np.random.default_rng(8)
+    rows = np.concatenate([rng.integers(-9, 10, (2, 100, 2)), rng.integers(1, 9, (2, 100, 3))], axis=-1).astype(float)
+    rows[0, :, 2] = 0
+    rows[:, :, 4] = rng.choice([0, 90, 180], (2, 100))
+    found = elementwise_giou(*map(clockwise, rows))
+    for k, (a, b) in enumerate(zip(*rows, strict=True)):
+        rings = exact_ring(a), exact_ring(b)
+        exact = exact_giou(exact_intersection(*rings), *rings)
+        assert abs(found[k] - float(exact)) <= 1e-13, (a, b, found[k], float(exact))
+
+
 @pytest.mark.parametrize("kind", POLYGON_KINDS)
 def test_convex_polygons_against_shapely(kind: str) -> None:
     shapely = pytest.importorskip("shapely")

@@ -131,16 +131,18 @@ def test_bits_are_written_down(variant: str, double: str, single: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
-def test_a_forked_worker_does_not_wait_for_threads_it_has_not() -> None:
+@pytest.mark.parametrize("first", ["pairwise_iou(boxes, boxes, threads=2)", "_core.thread_count()"])
+def test_a_forked_worker_does_not_wait_for_threads_it_has_not(first: str) -> None:
     """As in a PyTorch DataLoader: the threads of the pool stay in the parent process."""
-    code = """
+    code = f"""
 import os, sys, numpy as np
-from ioukit import pairwise_iou
+from ioukit import _core, pairwise_iou
 boxes = np.tile(np.array([[0, 0, 2, 2], [1, 1, 3, 3]], np.float32), (400, 1))
-here = pairwise_iou(boxes, boxes, threads=2)
+{first}
+here = pairwise_iou(boxes, boxes, threads=1)
 child = os.fork()
 if child == 0:
-    os._exit(0 if np.array_equal(pairwise_iou(boxes, boxes, threads=2), here) else 1)
+    os._exit(0 if np.array_equal(pairwise_iou(boxes, boxes), here) else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=30)

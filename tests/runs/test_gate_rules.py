@@ -72,6 +72,7 @@ def test_a_file_has_the_fields_of_the_records(tmp_path: Path) -> None:
         ("rules = 1", r"rules: expected tables \[\[rules\]\]"),
         ("", "there must be at least one rule"),
         ("x = [", "expected TOML, found something else"),
+        pytest.param("x = " + "[" * 5_000, "expected TOML, found something else: .* nested too deeply", id="nested"),
         ("certainy = 0.9", r"certainy: there is no such field; did you mean 'certainty'\?"),
         ("certainty = 1.0\n[[rules]]\nmetric='AP'\nat_least=1", "certainty must be at least 0.5 and below 1"),
         ("certainty = '95 %'\n[[rules]]\nmetric='AP'\nat_least=1", "certainty must be at least 0.5"),

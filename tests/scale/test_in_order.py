@@ -171,6 +171,21 @@ def test_goes_on_where_it_stopped(sorted_files: Sorted, tmp_path: Path, monkeypa
     assert_same_evaluation(ours, expected_of(gt, tmp_path / "detections"))
 
 
+@pytest.mark.parametrize("damage", ["flipped", "removed"])
+def test_a_table_that_only_its_piece_can_make_is_made_again(sorted_files: Sorted, tmp_path: Path, damage: str) -> None:
+    work = tmp_path / "work"
+    expected = expected_of(sorted_files[0], tmp_path / "detections")
+    scale.evaluate(sorted_files[0], tmp_path / "detections", work=work)
+    for table in sorted((work / "tables").iterdir())[::3]:
+        if damage == "removed":
+            shutil.rmtree(table)
+        else:
+            (table / "detections.arrow").write_bytes(b"\0" + (table / "detections.arrow").read_bytes()[1:])
+    again = scale.evaluate(sorted_files[0], tmp_path / "detections", work=work)
+    assert_same_evaluation(again, expected)
+    assert any(note.endswith("it was made again") for note in again.notes)
+
+
 def with_pieces(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
     """Open detections with pieces that say something else."""
 

@@ -18,6 +18,7 @@ pub mod number;
 mod order;
 pub mod overlap;
 pub mod regions;
+mod regular_file;
 pub mod simd;
 pub mod spare;
 pub mod threads;

@@ -6,7 +6,7 @@ use ioukit_core::coco::{
     self, Dialect, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source,
 };
 use ioukit_core::memory::Vec;
-use pyo3::exceptions::{PyEOFError, PyOSError};
+use pyo3::exceptions::{PyEOFError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -27,21 +27,49 @@ pub fn on_invalid(choice: &str) -> OnInvalid {
 
 pub fn read_error(path: &Path, error: ReadError) -> PyErr {
     match error {
-        ReadError::Invalid(message) => DatasetError::new_err(format!("{}: {message}", path.display())),
+        ReadError::Invalid(message) => dataset_error(path, &message),
         ReadError::Io(error) => match error.raw_os_error() {
             Some(number) => {
                 let text = error.to_string();
                 let reason = text.split(" (os error").next().unwrap_or_default().to_string();
                 PyOSError::new_err((number, reason, path.as_os_str().to_os_string()))
             }
-            None => DatasetError::new_err(format!("{}: {error}", path.display())),
+            None => dataset_error(path, &error.to_string()),
         },
     }
 }
 
+/// The error about data of this source, which may be a path that is not UTF-8.
+fn dataset_error(source: &Path, message: &str) -> PyErr {
+    let mut text = source.as_os_str().to_os_string();
+    text.push(": ");
+    text.push(message);
+    DatasetError::new_err(text)
+}
+
 /// What `take` reads of a file, while other threads of Python run.
 fn read<T: Send>(py: Python<'_>, path: &Path, take: impl FnOnce(Source) -> Result<T, ReadError> + Send) -> PyResult<T> {
-    detached(py, || coco::open(path, &unpack).and_then(take))?.map_err(|error| read_error(path, error))
+    let special = special_content(py, path)?;
+    let open = || match special {
+        None => coco::open(path, &unpack),
+        Some(content) => coco::open_special(path, content.into(), &unpack),
+    };
+    detached(py, || open().and_then(take))?.map_err(|error| read_error(path, error))
+}
+
+/// All that comes out of a pipe or a device; `None` if the path is neither. Read by Python, which signals interrupt.
+fn special_content(py: Python<'_>, path: &Path) -> PyResult<Option<std::vec::Vec<u8>>> {
+    if !path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return Ok(None);
+    }
+    let mut content = std::vec::Vec::new();
+    for part in py.import("ioukit._special_files")?.call_method1("read_parts", (path,))?.try_iter()? {
+        let part = part?;
+        let part = part.cast::<PyBytes>()?.as_bytes();
+        content.try_reserve(part.len()).map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+        content.extend_from_slice(part);
+    }
+    Ok(Some(content))
 }
 
 /// How many times its size gzip data may unpack to: JSON of data sets does to 3 to 20 times, a bomb to 1,000 times.
@@ -86,8 +114,8 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
 }
 
 /// The error for a record of `source`.
-pub fn problem(source: &str, problem: &Problem) -> PyErr {
-    DatasetError::new_err(format!("{source}: {problem}"))
+pub fn problem(source: &Path, problem: &Problem) -> PyErr {
+    dataset_error(source, &problem.to_string())
 }
 
 fn names(py: Python<'_>, names: Names) -> PyResult<(Bound<'_, PyBytes>, Bound<'_, PyAny>)> {
@@ -223,7 +251,7 @@ fn rows(py: Python<'_>, rows: Option<Vec<usize>>) -> PyResult<Rows<'_>> {
 #[pyfunction]
 pub fn unique_rows<'py>(
     py: Python<'py>,
-    source: &str,
+    source: PathBuf,
     array: &str,
     ids: Column<'py, i64>,
     on_invalid: &str,
@@ -232,7 +260,7 @@ pub fn unique_rows<'py>(
     let array = if array == "images" { "images" } else { "categories" };
     let on_invalid = self::on_invalid(on_invalid);
     let found = detached(py, || coco::unique_rows(array, ids, on_invalid))?;
-    rows(py, found.map_err(|error| problem(source, &error))?)
+    rows(py, found.map_err(|error| problem(&source, &error))?)
 }
 
 /// Ids of rows: columns of the same length.
@@ -249,7 +277,7 @@ fn known((images, categories): (&[i64], &[i64])) -> (IdIndex, IdIndex) {
 #[pyfunction]
 pub fn known_detections<'py>(
     py: Python<'py>,
-    source: &str,
+    source: PathBuf,
     ids: (Ids<'py>, Ids<'py>),
     known: Known<'py>,
     on_invalid: &str,
@@ -260,14 +288,14 @@ pub fn known_detections<'py>(
         let (images, categories) = self::known(known);
         coco::known_rows("detections", image_ids, category_ids, &images, &categories, on_invalid)
     })?;
-    rows(py, found.map_err(|error| problem(source, &error))?)
+    rows(py, found.map_err(|error| problem(&source, &error))?)
 }
 
 /// The annotations, by their own ids and those of their image and category, to evaluate; `None` for all as they are.
 #[pyfunction]
 pub fn settle_annotations<'py>(
     py: Python<'py>,
-    source: &str,
+    source: PathBuf,
     ids: (Ids<'py>, Ids<'py>, Ids<'py>),
     known: Known<'py>,
     on_invalid: &str,
@@ -279,7 +307,7 @@ pub fn settle_annotations<'py>(
         let (images, categories) = self::known(known);
         coco::settle_annotations(own, image_ids, category_ids, &images, &categories, on_invalid)
     })?;
-    rows(py, found.map_err(|error| problem(source, &error))?)
+    rows(py, found.map_err(|error| problem(&source, &error))?)
 }
 
 /// The name of an array of records, as the core keeps it.

@@ -1,5 +1,7 @@
 //! Matching.
 
+use std::path::PathBuf;
+
 use ioukit_core::coco::{IdIndex, Problem};
 use ioukit_core::evaluation::{
     self, Areas, CapScope, Choice, Choices, Detections, Lists, Matches, NOWHERE, Objects, Pair, PairRows, Rules, Scene,
@@ -34,7 +36,7 @@ pub struct ObjectColumns<'py> {
 /// The columns of the detections that matching reads, and the name of their source.
 #[derive(FromPyObject)]
 pub struct DetectionColumns<'py> {
-    source: String,
+    source: PathBuf,
     image_ids: Column<'py, i64>,
     category_ids: Column<'py, i64>,
     scores: Column<'py, f64>,

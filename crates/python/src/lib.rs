@@ -27,7 +27,8 @@ use pyo3::prelude::*;
 #[global_allocator]
 static ALLOCATOR: Sparing<System> = Sparing(System);
 
-#[pymodule]
+// Nothing here was tried on a Python without the lock, which then turns it on, with a warning, for this module.
+#[pymodule(gil_used = true)]
 mod _core {
     use pyo3::prelude::*;
 

@@ -16,9 +16,12 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.exceptions
+from typer.core import TyperGroup
 
 import ioukit
 from ioukit._register import Register
+from ioukit.cli._errors import no_answer_about_a_path, one_line
 from ioukit.cli._output import JsonCommand
 from ioukit.cli._streams import standard_output, stopped_by_signals
 
@@ -54,6 +57,17 @@ for _name, _home in {
     COMMANDS.add(_name, f"ioukit.cli.{_home}")
 
 
+class _Commands(TyperGroup):
+    """All commands. What Typer itself says of a wrong word is one line for a terminal, as other errors are."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # as `JsonCommand.parse_args`
+        try:
+            return super().invoke(ctx)
+        except typer.exceptions.TyperException as error:
+            error.message = one_line(error.message)
+            raise
+
+
 def app_of(words: Sequence[str] = ()) -> typer.Typer:
     """The app for a command line: with the command that it names, or with all commands if it names none of them.
 
@@ -61,6 +75,7 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
     """
     app = typer.Typer(
         name="ioukit",
+        cls=_Commands,
         no_args_is_help=True,
         add_completion=False,
         # Without colours, help and errors look the same in a terminal, a log and a pipe. Importing Rich takes longer
@@ -124,6 +139,6 @@ def _ioukit(
 
 def run(words: Sequence[str]) -> NoReturn:
     """Runs the command of a command line and exits."""
-    with stopped_by_signals(), standard_output():
+    with stopped_by_signals(), standard_output(), no_answer_about_a_path():
         app_of(words)(words, prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself

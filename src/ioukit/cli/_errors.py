@@ -7,12 +7,13 @@ ioukit and keeps its traceback. So each block of a command is in the context man
 - `bad_input`: files are read, and numbers computed. Only a `DatasetError` or an `OSError` is the user's.
 - `bad_output`: files are written. Only an `OSError` is the user's.
 
-In all three, a package that is not installed is one line, too.
+In all three, a package that is not installed is one line, too. Around all of them is `no_answer_about_a_path`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -23,6 +24,9 @@ from ioukit._output import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_LONGEST = 2_000
+"""Characters of a message that are shown: several times the longest that ioukit words itself."""
 
 
 @contextlib.contextmanager
@@ -100,7 +104,28 @@ def missing_extra() -> Iterator[None]:
         end_command(str(error))
 
 
+@contextlib.contextmanager
+def no_answer_about_a_path() -> Iterator[None]:
+    """Ends the process if the system does not say whether there is a file, with one line and exit code 2.
+
+    For a path without a file, `Path.exists` is ``False``. For a name that is too long, and in a folder that may not be
+    entered, it raises, and so does any other question. So this is around a whole command.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENAMETOOLONG, errno.EACCES):
+            raise
+        typer.echo(f"Error: {one_line(str(error))}", err=True)
+        raise SystemExit(2) from None
+
+
 def end_command(message: str) -> NoReturn:
     """Ends the command with one line on stderr and exit code 2."""
-    typer.echo(f"Error: {printable(message)}", err=True)
+    typer.echo(f"Error: {one_line(message)}", err=True)
     raise typer.Exit(2) from None
+
+
+def one_line(message: str) -> str:
+    """A message for a terminal: what files and words of the user hold may be long, and may control the terminal."""
+    return printable(message if len(message) <= _LONGEST else f"{message[:_LONGEST]}...")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from ioukit._optional import import_extra
-from ioukit._output import check_output, printable
+from ioukit._output import check_output, check_place, printable
 from ioukit.cli._errors import bad_output, bad_value, end_command, missing_extra
 from ioukit.cli._ledger import LogOptions
 from ioukit.cli._output import STDOUT, write_text
@@ -66,9 +66,7 @@ class TablesOptions(NamedTuple):
             target = os.path.realpath(folder)
             if any(file is not None and os.path.realpath(file) == target for file in files):
                 raise ValueError(f"{folder} is the file of another option, too")
-            existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-            if not existing.is_dir() or not os.access(existing, os.W_OK):
-                raise ValueError(f"{folder}: {existing} does not let folders be made")
+            check_place(folder)
         if self.tables_format == "parquet":
             with missing_extra():
                 import_extra("pyarrow", extra="tables", needed_by="--tables-format parquet")

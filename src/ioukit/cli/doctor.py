@@ -3,6 +3,7 @@
 import json
 import platform
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import typer
 
 import ioukit
 from ioukit import _core
-from ioukit._output import printable
+from ioukit._output import left_over, printable
 from ioukit.cli._errors import bad_use
 from ioukit.cli._gpu import find_gpu, gpu_text
 from ioukit.cli._output import AnswerOptions
@@ -32,7 +33,8 @@ def doctor(
 
     Every installed array library computes the overlaps of difficult boxes. They are compared with those of the native
     code. The exit code is 1 if a library disagrees. Libraries that are not installed or have no device are left out.
-    With --gpu, overlaps, NMS and the gradient of a loss on each GPU are also compared with those of the CPU.
+    With --gpu, overlaps, NMS and the gradient of a loss on each GPU are also compared with those of the CPU. Temporary
+    files in this folder that a killed command has left are named.
     """
     with bad_use():
         answer.check([])
@@ -47,6 +49,7 @@ def doctor(
         "threads": _core.thread_count(),
         "backends": [_as_json(agreement) for agreement in found],
         "agrees": all(agreement.agrees for agreement in found),
+        "left_over": [str(path) for path in left_over(Path())],
     }
     there = find_gpu() if gpu else None
     if there is not None:
@@ -90,4 +93,7 @@ def _table(report: dict[str, Any], found: list[Agreement]) -> str:
         lines.append(f"{agreement.name:{width}}  {agreement.version or '-':12}  {printable(state)}")
         if not agreement.agrees:
             lines += [f"    {printable(problem)}" for problem in agreement.problems]
+    if report["left_over"]:
+        lines += ["", "left here by commands that were killed; remove them, if no command of ioukit is at work here:"]
+        lines += [f"    {printable(path)}" for path in report["left_over"]]
     return "\n".join(lines)

@@ -73,14 +73,17 @@ def list_runs(
     with bad_use():
         answer.check([log])
     with about_runs():
-        runs = ledger.runs(name=name, tags=parse_tags(tag or ()), sort=sort, last=last)
+        runs = ledger.runs(name=name, tags=parse_tags(tag or ()), sort=sort, last=last, on_damaged="skip")
+        damaged = ledger.damaged()
         shown = _keys(runs, keys)
         if export is not None:
             added = ledger.copy_to(Ledger(export), [run.id for run in runs])
             talk.say(f"copied {len(added):,} of {len(runs):,} runs to {printable(str(export))}")
+    for why in damaged:
+        talk.say(printable(f"left out: {why}"))
     answer.give(
         lambda: _table(runs, shown) if runs else "no runs",
-        lambda: json.dumps({"runs": [run.to_dict() for run in runs]}),
+        lambda: json.dumps({"runs": [run.to_dict() for run in runs], "damaged": damaged}),
         talk,
     )
 

@@ -242,7 +242,7 @@ class TableFile:
         with self._reading():
             for name, expected in checksums.items():
                 if checksum(self.folder / name) != expected:
-                    raise ValueError(f"{name} does not have its checksum: remove the folder, and start again")
+                    raise ValueError(f"{name} does not have its checksum")
 
     @cached_property
     def protocol(self) -> Protocol:

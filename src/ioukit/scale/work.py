@@ -93,7 +93,7 @@ class WorkFolder:
         return self._pieces / f"{piece:05d}-{number:05d}.arrow"
 
     def _reading(self, path: Path) -> contextlib.AbstractContextManager[None]:
-        return reading(f"{path}: remove {self.path}, and start again; the file is")
+        return reading(f"{path}: the file is")
 
     def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> int:
         """Write the rows of a batch of a piece, one record batch per part: the checksum of the file."""

@@ -22,7 +22,7 @@ pub use fields::box_problem;
 pub use ground_truth::{Annotations, Categories, Dialect, GroundTruth, Images, Names, read_ground_truth};
 pub use keypoints::{Keypoints, read_keypoints};
 pub use lists::IdLists;
-pub use open::{Unpack, open, open_until};
+pub use open::{Unpack, open, open_special, open_until};
 pub use references::{IdIndex, known_rows, settle_annotations, unique_rows};
 pub use segmentations::{Segmentations, read_mask_areas, read_masks};
 pub use spans::Spans;

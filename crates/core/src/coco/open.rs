@@ -14,7 +14,15 @@ pub type Unpack<'a> = &'a dyn Fn(&[u8]) -> Result<Vec<u8>, ReadError>;
 /// Opens `path`, unpacks it if its name ends in `.gz`, and refuses what is not JSON in UTF-8 at first sight. The text may
 /// begin with a byte order mark.
 pub fn open(path: &Path, unpack: Unpack<'_>) -> Result<Source, ReadError> {
-    let source = Source::open(path)?;
+    unpacked(path, Source::open(path)?, unpack)
+}
+
+/// What [`open`] makes of a file, for the whole content of a pipe or a device, which the caller has read.
+pub fn open_special(path: &Path, content: Vec<u8>, unpack: Unpack<'_>) -> Result<Source, ReadError> {
+    unpacked(path, Source::Memory(content), unpack)
+}
+
+fn unpacked(path: &Path, source: Source, unpack: Unpack<'_>) -> Result<Source, ReadError> {
     let packed = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
     if !packed {
         return check_head(source);

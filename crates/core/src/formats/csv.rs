@@ -14,6 +14,7 @@ use self::rows::{Field, Rows, problem};
 use super::text::{number, without_mark};
 use super::{Labels, Problem, Strings};
 use crate::memory::{Vec, read_to_end, vec};
+use crate::regular_file;
 use crate::threads::{each, each_with, with_threads};
 
 /// What a column is read as.
@@ -110,7 +111,7 @@ enum Place {
 
 /// Finds a row to start with about every `bytes` of a file, in one walk that keeps nothing else.
 pub fn find_parts(path: &Path, delimiter: u8, bytes: u64) -> io::Result<Parts> {
-    let mut file = File::open(path)?;
+    let mut file = regular_file::open(path)?;
     let mut buffer = vec![0; PIECE as usize];
     let (mut parts, mut place, mut lines, mut at, mut blank) = (Parts::default(), Place::Row, 0, 0, true);
     loop {
@@ -170,7 +171,7 @@ pub fn find_parts(path: &Path, delimiter: u8, bytes: u64) -> io::Result<Parts> {
 /// Reads a file in pieces that begin at rows. A line feed ends a row unless there are quotes in the file, so with the
 /// first quote the file is read again as a whole; and so is one with lines that are longer than a piece.
 fn read_in_pieces(path: &Path, choice: Choice<'_>, threads: usize, size: u64) -> Result<Table, NoTable> {
-    let length = std::fs::metadata(path).map_err(NoTable::Io)?.len();
+    let length = regular_file::open(path).and_then(|file| file.metadata()).map_err(NoTable::Io)?.len();
     let count = length.div_ceil(size) as usize;
     let mut parts: Vec<Option<Result<Piece, NoPiece>>> = (0..count).map(|_| None).collect();
     let whole = AtomicBool::new(count < 2);

@@ -1,10 +1,10 @@
 //! Many small files, read by all threads.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use crate::memory::Vec;
+use crate::regular_file;
 use crate::threads::{map, with_threads};
 
 /// What is read of some files that follow each other.
@@ -47,7 +47,7 @@ where
 /// `std::fs::read`, which asks for the length first.
 fn read(path: &Path, bytes: &mut Vec<u8>) -> io::Result<usize> {
     const FIRST: usize = 1 << 14;
-    let mut file = File::open(path)?;
+    let mut file = regular_file::open(path)?;
     let mut length = 0;
     loop {
         if length == bytes.len() {

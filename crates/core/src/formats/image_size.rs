@@ -7,11 +7,11 @@
 //! Our own, because a size is that of the image as it is shown: the crate `imagesize` (0.15) reads more formats, and does
 //! not read the Exif orientation of JPEG, PNG, WebP and TIFF, so the code for their headers would stay.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::memory::{Vec, read_to_end};
+use crate::regular_file;
 use crate::threads::{map, with_threads};
 
 /// Why there is no size.
@@ -43,7 +43,7 @@ pub fn read_sizes<P: AsRef<Path> + Sync>(paths: &[P], threads: usize) -> Vec<Res
     const AT_A_TIME: usize = 64;
     let parts = with_threads(threads, || {
         map(paths.chunks(AT_A_TIME), threads, |paths| {
-            paths.iter().map(|path| size_of(&mut Bytes::new(File::open(path)?))).collect::<Vec<_>>()
+            paths.iter().map(|path| size_of(&mut Bytes::new(regular_file::open(path.as_ref())?))).collect::<Vec<_>>()
         })
     });
     parts.into_iter().flatten().collect()

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cursor::Cursor;
 use crate::memory::{Vec, copied, read_to_end};
+use crate::regular_file;
 
 /// Bytes of a piece of an array: small enough for the cache of a core, large enough to hide the start of each. Small texts
 /// of a fuzzer have several.
@@ -32,19 +33,11 @@ pub enum Source {
 }
 
 impl Source {
-    /// Opens a file; a pipe or another special file is read to its end at once.
+    /// Opens a regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let about = file.metadata()?;
-        if about.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        if about.is_file() {
-            return Ok(Self::File { file, length: about.len(), given_up: Arc::default() });
-        }
-        let mut text = Vec::new();
-        read_to_end(file, &mut text)?;
-        Ok(Self::Memory(text))
+        let file = regular_file::open(path)?;
+        let length = file.metadata()?.len();
+        Ok(Self::File { file, length, given_up: Arc::default() })
     }
 
     /// The same source, until someone gives it up.

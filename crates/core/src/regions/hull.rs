@@ -67,9 +67,10 @@ impl Outlines {
     }
 }
 
-/// By x, then by y.
+/// By x, then by y. A zero has no sign here: points of one vertical line that came in two orders would make no hull.
 fn before(one: &Point, other: &Point) -> Ordering {
-    one[0].total_cmp(&other[0]).then(one[1].total_cmp(&other[1]))
+    let order = |axis: usize| (one[axis] + 0.0).total_cmp(&(other[axis] + 0.0));
+    order(0).then(order(1))
 }
 
 /// A hull in two halves, both from the first point to the last; one per thread, used again and again.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._checks import pluralize
+from ioukit._special_files import read_all
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.errors import DatasetError
 
@@ -79,8 +80,7 @@ class ClassHierarchy:
             DatasetError: If the file is no JSON, a node is invalid, or a class lies below itself.
             OSError: If the file cannot be read.
         """
-        with open(path, "rb") as file:
-            content = file.read()
+        content = read_all(path)
         try:
             tree = json.loads(content)
         except (ValueError, RecursionError) as error:

@@ -33,8 +33,10 @@ class Codes(NamedTuple):
 
 
 def first_row(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
-    """The fields of the first row of a CSV file; none if the file cannot be read as one."""
+    """The fields of the first row of a CSV file; none if the file cannot be read as one, or is not a regular file."""
     try:
+        if not os.path.isfile(path):  # a pipe can be read only once, and a device need not have lines
+            return []
         with open(path, "rb") as file:
             line = file.readline(1 << 16)
         return next(csv.reader([line.decode("utf-8-sig")], strict=True, delimiter=delimiter), [])

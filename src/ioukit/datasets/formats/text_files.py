@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
+from ioukit._special_files import read_all
 from ioukit.datasets.columns._checks import existing_file
 from ioukit.datasets.formats.recognising import count_of, first_bytes
 from ioukit.errors import DatasetError
@@ -161,7 +162,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         DatasetError: If it is not UTF-8, or the path is a folder.
         OSError: If it cannot be read.
     """
-    content = Path(existing_file(path)).read_bytes().removeprefix(codecs.BOM_UTF8)
+    content = read_all(existing_file(path)).removeprefix(codecs.BOM_UTF8)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -241,7 +242,7 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
         DatasetError: If it is no such file; the message has the line.
         OSError: If it cannot be read.
     """
-    return parse_xml(Path(existing_file(path)).read_bytes(), root, os.fspath(path))
+    return parse_xml(read_all(existing_file(path)), root, os.fspath(path))
 
 
 def parse_xml(content: bytes, root: str, where: str) -> Element:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ioukit._core import __version__
 from ioukit._optional import import_extra
-from ioukit._output import whole_folder
+from ioukit._output import check_place, whole_folder
 from ioukit.datasets.shapes.drawing import CLASSES, Scene, check_size, draw_scene
 from ioukit.datasets.shapes.outlines import has_handwritten
 from ioukit.regions.masks import Masks
@@ -108,6 +108,7 @@ def check_request(
     target = Path(folder)
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise FileExistsError(f"{folder} is there already and not empty: name a new folder")
+    check_place(target)
 
 
 def _draw_split(

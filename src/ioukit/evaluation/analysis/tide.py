@@ -37,7 +37,8 @@ class ErrorKinds(Frozen):
     background_threshold: float
     """``t_b``: a detection whose IoU with every object is at most this lies on background."""
     ap: float
-    """Mean AP at ``t_f`` over the classes that have objects, within [0, 1]; NaN if no class has objects."""
+    """Mean AP at ``t_f`` over the classes of the protocol's mean, within [0, 1]; NaN if there are none. With COCO's
+    protocol, these are the classes that have objects."""
     delta_ap: Mapping[str, float]
     """The gain in AP if all errors of one kind were corrected, and no others: one number for each of
     :data:`ERROR_KINDS`, one for all ``"false_positive"`` detections and one for all ``"false_negative"`` objects. The
@@ -86,11 +87,12 @@ def error_kinds(
     ``delta_ap[kind]`` is ``max(0, AP' - AP)``, where AP' is AP after all errors of the kind are corrected. An object
     that no detection matches may have several errors of localisation and classification. The one with the highest score
     becomes a true positive (of the object's class) if it is of this kind. All other errors of the kind are left out.
-    For ``"missed"``, the missed objects are left out. ``"false_positive"`` leaves out all false positives,
-    ``"false_negative"`` all objects that no detection matches; these two differences may be negative.
+    For ``"missed"``, the missed objects are left out. ``"false_positive"`` puts all false positives behind the true
+    ones, ``"false_negative"`` leaves out all objects that no detection matches; these two differences may be negative.
 
-    AP is that of the match table, with its protocol's recalls and caps: at IoU 0.5 with COCO's protocol it is AP50. If
-    the correction leaves a class no objects, the class counts as 0 while it has detections, and is left out otherwise.
+    AP is that of the match table, with its protocol's recalls, caps and mean over classes: at IoU 0.5 with COCO's
+    protocol it is AP50, with TIDE's it is tidecv's. If the correction leaves a class no objects, the class counts as 0
+    while it has detections, and is left out otherwise.
     The analysis leaves out ignored rows: crowds, objects outside the area range, the detections that match these, and
     the detections that match no object and are themselves outside the area range.
 
@@ -126,10 +128,10 @@ def error_kinds(
     scene = _Scene.of(table, iou_threshold, area_range, max_dets_per_image)
     errors = _sort(scene, near, min(iou_threshold, NEARLY_ONE), background_threshold)
 
-    before = _mean(_average_precision(scene, table, threads), scene.num_objects > 0)
+    before = _mean_precision(scene, scene, table, threads)
     delta = {}
     for kind, corrected in _corrected(scene, errors):
-        gain = _mean(_average_precision(corrected, table, threads), scene.num_objects > 0) - before
+        gain = _mean_precision(corrected, scene, table, threads) - before
         delta[kind] = max(gain, 0.0) if kind in ERROR_KINDS and gain == gain else gain  # noqa: PLR0124 - not NaN
 
     detection_kind = np.full(len(table), -1, np.int8)
@@ -307,7 +309,9 @@ def _corrected(scene: _Scene, errors: _Errors) -> Iterator[tuple[str, _Scene]]:
         category[errors.row[corrects]] = scene.object_category[errors.target[corrects]]
         yield kind, _left(scene._replace(found=found, category=category), kept)
     yield ERROR_KINDS[-1], _without(scene, errors.missed)
-    yield "false_positive", _left(scene, scene.found)
+    # Last of all, they take nothing from those that are right. A class that has no others still counts as 0 where a
+    # protocol says so, as in tidecv.
+    yield "false_positive", scene._replace(score=np.where(scene.found, scene.score, -np.inf))
     yield "false_negative", _without(scene, np.flatnonzero(scene.object_counts & ~scene.object_found))
 
 
@@ -320,6 +324,20 @@ def _without(scene: _Scene, objects: Rows) -> _Scene:
     """The scene without some of the objects."""
     fewer = np.bincount(scene.object_category[objects], minlength=len(scene.num_objects))
     return scene._replace(num_objects=scene.num_objects - fewer)
+
+
+def _mean_precision(scene: _Scene, before: _Scene, table: MatchTable, threads: int | None) -> float:
+    """The mean AP of a scene, over the classes that the protocol takes before anything was corrected.
+
+    It is summed in the same order as in the summary.
+    """
+    protocol, precision = table.protocol, _average_precision(scene, table, threads)
+    if protocol.counts_undefined and protocol.ranks:
+        precision = np.nan_to_num(precision)
+    if not (protocol.counts_undefined or protocol.zero_if_detected):
+        precision = np.where(before.num_objects > 0, precision, np.nan)
+    defined = precision[~np.isnan(precision)]
+    return float(np.mean(defined)) if defined.size else float("nan")
 
 
 def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) -> Floats:
@@ -351,10 +369,3 @@ def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) ->
     precision = CurveSteps.joined([curves]).points("precision", curves["recall"], places, len(recalls)).T
     detected = np.bincount(scene.category, minlength=len(scene.num_objects)) > 0
     return np.where((scene.num_objects == 0) & detected, 0.0, precision)
-
-
-def _mean(precision: Floats, listed: Flags) -> float:
-    """The mean over the listed classes, summed in the same order as in the summary."""
-    chosen = np.where(listed, precision, np.nan)
-    defined = chosen[~np.isnan(chosen)]
-    return float(np.mean(defined)) if defined.size else float("nan")

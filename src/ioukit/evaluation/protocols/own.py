@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from ioukit._near_names import suggest
+from ioukit._special_files import read_all
 from ioukit._toml import toml_fields
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, Quantity, Reading
 from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
@@ -71,11 +72,11 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
 def _fields(path: Path) -> dict[str, Any]:
     if path.suffix not in PROTOCOL_FILES:
         raise ValueError(f"{path}: expected the name of a protocol's file to end with {' or '.join(PROTOCOL_FILES)}")
-    content = path.read_bytes()
+    content = read_all(path)
     try:
         text = content.decode()
         fields = json.loads(text) if path.suffix == ".json" else toml_fields(text)
-    except ValueError as error:  # an encoding, TOML or JSON that is invalid
+    except (ValueError, RecursionError) as error:  # an encoding, TOML or JSON that is invalid
         raise ValueError(f"{path}: expected {path.suffix[1:].upper()}, found something else: {error}") from None
     if not isinstance(fields, dict):
         raise ValueError(f"{path}: expected an object with the fields of a protocol, found {fields!r}")

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ioukit._special_files import read_all
 from ioukit.datasets import Categories
 from ioukit.datasets.formats.panoptic_png import SegmentMap, read_png
+from ioukit.datasets.formats.text_files import inside
 from ioukit.errors import DatasetError
 
 PanopticData: TypeAlias = str | os.PathLike[str] | Mapping[Any, tuple[Any, Sequence[Mapping[str, Any]]]]
@@ -125,9 +127,8 @@ def _of_file(path: str, folder: str | os.PathLike[str] | None, option: str) -> P
 
     def image(key: int | str) -> PanopticImage:
         record, where = records[place[key]], wheres[key]
-        return PanopticImage(
-            where, lambda: read_png(files / record["file_name"], where), record.get("segments_info"), sizes.get(key)
-        )
+        png = inside(files, record["file_name"], f"{where}.file_name")
+        return PanopticImage(where, lambda: read_png(png, where), record.get("segments_info"), sizes.get(key))
 
     wheres = {key: f"{path}: annotations[{position}]" for key, position in place.items()}
     return PanopticSet(path, wheres, image, document.get("categories"))
@@ -138,11 +139,11 @@ def _document(path: str) -> dict[str, Any]:
 
     if os.path.isdir(path):
         raise DatasetError(f"{path}: expected a JSON file, found a folder")
-    with open(path, "rb") as file:
-        try:
-            document = json.load(file)
-        except (ValueError, RecursionError) as error:
-            raise DatasetError(f"{path}: expected JSON: {error}") from None
+    content = read_all(path)
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{path}: expected JSON: {error}") from None
     if not isinstance(document, dict):
         raise DatasetError(f"{path}: expected an object with annotations, found {type(document).__name__}")
     return document

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ioukit._checks import check_choice, check_count
 from ioukit._near_names import suggest
+from ioukit._special_files import read_all
 from ioukit._toml import toml_fields
 
 if TYPE_CHECKING:
@@ -212,8 +213,7 @@ def read_rules(path: str | os.PathLike[str]) -> Rules:
         AP may not fall by more than 0.005
     """
     source = os.fspath(path)
-    with open(path, "rb") as file:
-        content = file.read()
+    content = read_all(path)
     try:
         given = toml_fields(content.decode())
     except ValueError as error:  # an encoding or TOML that is invalid

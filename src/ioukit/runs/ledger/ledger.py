@@ -12,7 +12,7 @@ import datetime
 import json
 import os
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ioukit._database import check_writable, reading, writing
 from ioukit._near_names import suggest
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _TIMEOUT = 60.0
 _NEAR = 0.1
 _LIST = ", ".join(COLUMNS)
+_ALL = f"SELECT {_LIST} FROM runs ORDER BY id"
 
 
 class Ledger:
@@ -75,8 +76,11 @@ class Ledger:
         return f"Ledger({self.path!r})"
 
     def check_writable(self) -> None:
-        """Raises the errors that :meth:`add` would raise because of the file, as far as they are known before."""
-        check_writable(SCHEMA, self.path, self.timeout)
+        """Raises the errors that :meth:`add` would raise because of the file, as far as they are known before.
+
+        What :meth:`runs` reads of the file is read, so that no run is added to a file whose runs cannot be listed.
+        """
+        check_writable(SCHEMA, self.path, self.timeout, _ALL)
 
     def add(
         self,
@@ -146,6 +150,7 @@ class Ledger:
         tags: Mapping[str, str | None] | None = None,
         sort: str | None = None,
         last: int | None = None,
+        on_damaged: Literal["error", "skip"] = "error",
     ) -> tuple[Run, ...]:
         """The runs, in the order in which they were added.
 
@@ -155,15 +160,41 @@ class Ledger:
             sort: A number of the summary, a value, a count such as ``"counts/images"``, ``"name"`` or ``"created"``.
                 Lower ones come first; with ``-`` before it, higher ones. Runs without the number come before all.
             last: Only so many, the last ones of the order.
+            on_damaged: What a run that is damaged does: it is an error, or is left out; then :meth:`damaged` names it.
 
         Raises:
             DatasetError: If the file is not a ledger, is damaged, or was written by a later version of ioukit.
             OSError: If the file does not exist or cannot be read, or another program uses it for too long.
             ValueError: If no run has the number to sort by, or ``last`` is below 1.
         """
+        if on_damaged not in ("error", "skip"):
+            raise ValueError(f"on_damaged must be 'error' or 'skip', got {on_damaged!r}")
+        found, errors = self._read()
+        if errors and on_damaged == "error":
+            raise errors[0]
+        return selected(found, name=name, tags=tags, sort=sort, last=last)
+
+    def damaged(self) -> tuple[str, ...]:
+        """What is wrong with each run that is damaged, though the file can be read.
+
+        Raises:
+            DatasetError: As :meth:`Ledger.runs`, for the file.
+            OSError: As :meth:`Ledger.runs`.
+        """
+        return tuple(map(str, self._read()[1]))
+
+    def _read(self) -> tuple[list[Run], list[DatasetError]]:
+        """All runs, and an error for each that is damaged."""
         with reading(SCHEMA, self.path, self.timeout) as db:
-            rows = db.execute(f"SELECT {_LIST} FROM runs ORDER BY id").fetchall()
-        return selected([run_of_row(row, self.path) for row in rows], name=name, tags=tags, sort=sort, last=last)
+            rows = db.execute(_ALL).fetchall()
+        found: list[Run] = []
+        errors: list[DatasetError] = []
+        for row in rows:
+            try:
+                found.append(run_of_row(row, self.path))
+            except DatasetError as error:  # noqa: PERF203 - a run that is damaged must not hide the others
+                errors.append(error)
+        return found, errors
 
     def run(self, run: str | int) -> Run:
         """One run, by its name, by its name and number, or by its id.
@@ -245,7 +276,7 @@ class Ledger:
         added = []
         with reading(SCHEMA, self.path, self.timeout) as source:
             if runs is None:
-                rows = source.execute(f"SELECT {_LIST} FROM runs ORDER BY id").fetchall()
+                rows = source.execute(_ALL).fetchall()
             else:
                 rows = [_row(source, parse_reference(one), self.path) for one in runs]
             with writing(SCHEMA, other.path, other.timeout, create=True) as target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import numpy as np
 from ioukit._checks import check_threads
 from ioukit._optional import import_extra
 from ioukit.datasets import Detections, GroundTruth
+from ioukit.errors import DatasetError
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
@@ -61,6 +63,7 @@ class _Run:
         self._pieces, self._budget = prepared.source.pieces, prepared.budget
         self._objects = GroundTruthParts(gt)
         self._written = set[Path]()  # what was there before is checked once
+        self._redone = list[str]()
         # If pieces own parts, they know their rows.
         self._starts = np.cumsum([0, *(piece.rows or 0 for piece in self._pieces)]).tolist()
         more_parts = self._starts[-1] // self._budget.part_rows if self._owned else 0
@@ -81,6 +84,7 @@ class _Run:
         else:
             evaluation = Evaluation.from_table(joined([one.read() for one in tables], sources), threads=threads)
         notes = dict.fromkeys((*gt.notes, *(note for piece in pieces for note in piece["notes"])))
+        notes |= dict.fromkeys(self._redone)
         if not sources[1]:
             notes |= dict.fromkeys(Detections.from_coco([]).notes)  # that there are none
         dropped = gt.dropped + sum(piece["dropped"] for piece in pieces)
@@ -88,8 +92,7 @@ class _Run:
 
     def _read(self, number: int) -> None:
         """Write the rows of one piece of the input, by part; match those of the part that it has alone."""
-        if self._folder.has_piece(number):
-            self._folder.check_piece(number)
+        if self._folder.has_piece(number) and self._is_whole(lambda: self._check_piece(number)):
             return
         piece, own = self._pieces[number], self._owned.get(number)
         in_order = None
@@ -130,6 +133,23 @@ class _Run:
             about["matched"] = in_order.matched
         self._folder.finish_piece(number, {**about, "parts": of_parts.tolist()})
 
+    def _check_piece(self, number: int) -> None:
+        """Compare what an earlier run wrote of a piece with its checksums: its rows, and tables that only it has."""
+        self._folder.check_piece(number)
+        for first, end in self._folder.finished_piece(number).get("matched", ()):
+            table = self._folder.table(first, end)
+            table.check()
+            self._written.add(table.folder)
+
+    def _is_whole(self, check: Callable[[], None]) -> bool:
+        """Whether a check passes. If it does not, what it checks is made again, and a note says so."""
+        try:
+            check()
+        except DatasetError as error:
+            self._redone.append(f"{error}; it was made again")
+            return False
+        return True
+
     def _match(self, pieces: Sequence[Mapping[str, Any]]) -> list[TableFile]:
         """Match each part that no piece has alone, or each of its ranges."""
         ranges = self._ranges(pieces)
@@ -150,9 +170,9 @@ class _Run:
         table = self._folder.table(first, end)
         if table.folder in self._written:
             return table
-        if table.folder.is_dir():
-            table.check()
-        else:
+        if table.folder.exists() and not self._is_whole(table.check):
+            shutil.rmtree(table.folder)
+        if not table.folder.exists():
             objects = self._objects.between(first, end)
             matched = match_part(self._job, first, objects, batches, sources=sources, threads=threads)
             write_table(matched, table.folder, block_rows=self._block_rows)

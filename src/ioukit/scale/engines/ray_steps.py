@@ -26,8 +26,11 @@ from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, writ
 
 def check_tables(tables: Sequence[TableFile]) -> tuple[list[Any], None]:
     """Compare the files of tables with their checksums."""
-    for table in tables:
-        table.check()
+    try:
+        for table in tables:
+            table.check()
+    except DatasetError as error:
+        raise DatasetError(f"{error}; remove the folder, and start again") from None
     return [], None
 
 
