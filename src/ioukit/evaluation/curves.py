@@ -162,10 +162,10 @@ class Curves(Frozen):
         known = {"recall": self._recall, "ap": self._area, **self._others}.get(quantity)
         if known is not None:
             part = known[:, area, cap, thresholds]
-            return (self._spread(part) if len(known) == len(self._drawn) else part).T
+            return np.asarray((self._spread(part) if len(known) == len(self._drawn) else part).T)
         places = self._places(area, cap, thresholds)
         if quantity == "ap":
-            return self._spread(self._means(places.ravel()).reshape(places.shape)).T
+            return np.asarray(self._spread(self._means(places.ravel()).reshape(places.shape)).T)
         return np.transpose(self._spread(self._points(quantity, places)), (1, 2, 0))
 
     def defined(
@@ -197,7 +197,7 @@ class Curves(Frozen):
         """(K,) the mean of :meth:`at` for each category; NaN where one of its numbers is."""
         if quantity != "precision":
             # Contiguous: the last bits of NumPy's sum depend on the layout in memory.
-            return np.ascontiguousarray(self.at(quantity, area, cap, thresholds).T).mean(axis=1)
+            return np.asarray(np.ascontiguousarray(self.at(quantity, area, cap, thresholds).T).mean(axis=1))
         places = self._places(area, cap, thresholds)
         means = np.full(len(places), np.nan)
         for start in range(0, len(places), _TOGETHER):
@@ -223,7 +223,7 @@ class Curves(Frozen):
         """(D, T) the positions of curves."""
         count, areas, caps, size = self._recall.shape
         first = (np.arange(count) * areas + area) * caps + cap
-        return first[:, None] * size + np.arange(size)[thresholds]
+        return np.asarray(first[:, None] * size + np.arange(size)[thresholds])
 
     def _points(self, quantity: str, places: npt.NDArray[np.intp]) -> Floats:
         """(..., R) the points of curves."""
@@ -275,7 +275,7 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
             None,
         )
     category, num_objects = table.evaluated_category(rows.category), table.num_objects
-    has_rows = num_objects.any(axis=1)
+    has_rows: npt.NDArray[np.bool_] = np.asarray(num_objects.any(axis=1))
     has_rows[category] = True
     drawn = np.flatnonzero(has_rows)
     if len(drawn) < len(every):
