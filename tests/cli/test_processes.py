@@ -98,3 +98,17 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err) == (130, "", "")
+
+
+@posix
+def test_ctrl_c_during_the_imports_is_quiet() -> None:
+    program = "; ".join([
+        "import signal, sys, types",
+        "signal.signal(signal.SIGINT, signal.default_int_handler)",
+        "from ioukit.cli import main",
+        # What is imported next does not come back before the signal does.
+        "sys.meta_path.insert(0, types.SimpleNamespace(find_spec=lambda *_: signal.raise_signal(signal.SIGINT)))",
+        "main()",
+    ])  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", program, "protocols"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

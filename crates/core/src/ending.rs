@@ -51,6 +51,8 @@ struct Caller {
 
 thread_local! {
     static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+    /// How many steps are done since this thread asked last.
+    static STEPS: Cell<usize> = const { Cell::new(0) };
     static SHORT: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -81,7 +83,29 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message").to_owned()
 }
 
-/// Ends the call here if it is to end: every loop asks that may run for long, best every few microseconds.
+/// [`ask`]s at one of 65,536 numbers, for loops over items that take some nanoseconds each.
+#[inline(always)]
+pub(crate) fn ask_each(number: usize) {
+    if number & 0xFFFF == 0xFFFF {
+        ask();
+    }
+}
+
+/// [`ask`]s where so many steps, with those since the last question, are worth it: for loops that take hardly longer.
+///
+/// A step may take as long as to compare a box with thousands of others.
+#[inline]
+pub(crate) fn ask_after(steps: usize) {
+    let done = STEPS.get() + steps;
+    if done < 64 {
+        STEPS.set(done);
+    } else {
+        STEPS.set(0);
+        ask();
+    }
+}
+
+/// Ends the call here if it is to end: every loop asks that may run for long.
 pub fn ask() {
     let (ends, question) = PLACE.with_borrow_mut(|place| {
         let Some(Place { call, caller }) = place else { return (0, None) };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -26,10 +27,13 @@ def main() -> NoReturn:
     if words[:1] == ["eval"] and "numpy" not in sys.modules:
         # An evaluation needs no linear algebra. The threads of OpenBLAS would wait for work on the cores that read.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with ReadingAhead(*_files(words), threads=None):
-        from ioukit.cli._app import run  # noqa: PLC0415 - the files are read meanwhile
+    try:
+        with ReadingAhead(*_files(words), threads=None):
+            from ioukit.cli._app import run  # noqa: PLC0415 - the files are read meanwhile
 
-        run(words)
+            run(words)
+    except KeyboardInterrupt:  # during the imports: a command that has begun ends by itself
+        raise SystemExit(128 + signal.SIGINT) from None
 
 
 def _files(words: Sequence[str]) -> tuple[str | None, str | None]:

@@ -20,6 +20,7 @@ use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
 use super::verified::{special, special_by};
+use crate::ending::ask_after;
 use crate::memory::Vec;
 use crate::order::by_two_keys;
 use crate::threads::{in_order, join};
@@ -340,6 +341,7 @@ impl<'a> Matcher<'a> {
             starts.windows(2).for_each(|window| chooser.order(window[0]..window[1], ordered));
             let mut below = 0;
             for &level in levels.iter() {
+                ask_after(group.detections.len() >> 6);
                 set.clear();
                 set.resize(bytes, 0);
                 (below..level).for_each(|threshold| set[threshold / 8] |= 1 << (threshold % 8));

@@ -10,6 +10,7 @@
 
 mod cells;
 
+use crate::ending::ask_after;
 use crate::join::bound::{Bound, Reference};
 use crate::memory::{Vec, vec};
 use crate::order::{by_key, by_two_keys, of_integer, rising};
@@ -198,6 +199,7 @@ impl Label {
         let mut cluster_of = Vec::with_capacity(members.len());
         let mut cells = None;
         for &number in members {
+            ask_after(1);
             let (corners, score) = (given.boxes[number as usize], given.scores[number as usize]);
             let (best, overlap) = closest(&found, cells.as_mut(), &bound, threshold, corners);
             if let Some(best) = best {

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::bound::{Bound, Interval};
+use crate::ending::ask_each;
 use crate::memory::{Vec, vec, zeros};
 use crate::number::Float;
 use crate::overlap::is_huge;
@@ -188,6 +189,7 @@ impl<F: Float> Index<F> {
         // From the layer of each box to its cell.
         let mut starts = vec![0; cells + 1];
         for (number, (place, &[x1, y1, ..])) in places.iter_mut().zip(boxes).enumerate() {
+            ask_each(number);
             if *place != NOWHERE {
                 let turn = labels.map_or((0, 0), |labels| turn(labels[number]));
                 let cell = layers[*place as usize].cell(x1.to_f64(), y1.to_f64(), turn);
@@ -202,6 +204,7 @@ impl<F: Float> Index<F> {
         }
         let mut numbers = vec![0; end as usize];
         for (number, &cell) in places.iter().enumerate().rev().filter(|&(_, &cell)| cell != NOWHERE) {
+            ask_each(number);
             starts[cell as usize] -= 1;
             numbers[starts[cell as usize] as usize] = number as u32;
         }
@@ -209,6 +212,7 @@ impl<F: Float> Index<F> {
 
         let mut columns = [(); 4].map(|()| zeros(numbers.len() + MAX_LANES));
         for (k, &number) in numbers.iter().enumerate() {
+            ask_each(k);
             // The boxes lie anywhere: without this, waiting for them is half of the time of a million.
             if let Some(&later) = numbers.get(k + AHEAD) {
                 prefetch(boxes, later as usize);
@@ -452,7 +456,8 @@ fn into_layers<F: Float>(boxes: &[[F; 4]]) -> (Vec<Layer>, Vec<u32>) {
     let bands = widths.count * heights.count;
     let mut counts = zeros::<u32>(2 * bands);
     let mut places: Vec<u32> = Vec::with_capacity(boxes.len());
-    for corners in boxes {
+    for (number, corners) in boxes.iter().enumerate() {
+        ask_each(number);
         let Some((width, height)) = sides(corners) else {
             places.push(NOWHERE);
             continue;
@@ -473,7 +478,8 @@ fn into_layers<F: Float>(boxes: &[[F; 4]]) -> (Vec<Layer>, Vec<u32>) {
     // Where there is one layer, what is known of it stays in registers.
     let mut only = Layer::new(false, 0..0);
     let one = layers.len() == 1;
-    for (place, corners) in places.iter_mut().zip(boxes) {
+    for (number, (place, corners)) in places.iter_mut().zip(boxes).enumerate() {
+        ask_each(number);
         if let Some((width, height)) = sides(corners) {
             *place = rank[*place as usize];
             let layer = if one { &mut only } else { &mut layers[*place as usize] };

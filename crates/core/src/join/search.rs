@@ -10,6 +10,7 @@ use super::Threshold;
 use super::bound::{Bound, Reference, Shares};
 use super::index::{Extent, Index, Layer};
 use super::pairs::{Buckets, Found};
+use crate::ending::ask_after;
 use crate::number::Float;
 use crate::overlap::formula::{Formula, IoaFirst, IoaSecond, Iom, Iou, Measured, intersection};
 use crate::overlap::single;
@@ -99,6 +100,7 @@ fn in_vectors<V: Vector>(
     let (mut next, mut together) = (positions.start, false);
     let (mut end_of_group, mut wait, mut groups) = (next, 1, 0);
     while next < positions.end {
+        ask_after(1);
         if next == end_of_group {
             // Where the last groups were compared one by one, the next are too, for a while.
             (end_of_group, groups) = (positions.end.min(next + GROUP), groups + 1);
@@ -239,6 +241,7 @@ fn one_by_one<F: Float>(
 ) {
     let Search { index, queries, threshold, .. } = search;
     for position in positions {
+        ask_after(1);
         let corners = queries.corners(position);
         let extent = Extent::of(corners.map(F::to_f64));
         for run in index.near(layer, bound, extent, queries.label(position)) {

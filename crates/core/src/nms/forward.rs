@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::Rule;
 use super::nearby::NO_LIMIT;
+use crate::ending::ask_after;
 use crate::join::bound::{Bound, Interval, Reference, divisor, safe_part};
 use crate::memory::{Vec, vec, zeros};
 use crate::number::Float;
@@ -222,6 +223,7 @@ pub fn far<F: Float>(boxes: &[[F; 4]], labels: Option<&[i64]>, rule: Rule<F>) ->
     let mut survive = vec![true; boxes.len()];
     for kept in 0..boxes.len() {
         if survive[kept] {
+            ask_after(1);
             for (other, survives) in survive.iter_mut().enumerate().skip(kept + 1) {
                 *survives = *survives && !removes(boxes, labels, rule, kept, other);
             }

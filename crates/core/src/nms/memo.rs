@@ -8,6 +8,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::nearby::{Query, Space, Visitor};
+use crate::ending::ask_after;
 use crate::join::Index;
 use crate::memory::{Vec, vec};
 use crate::number::Float;
@@ -120,6 +121,7 @@ impl<F: Float> Asked<'_, F> {
     fn settle<V: Vector<Scalar = F>>(&self, first: usize, stack: &mut Vec<Question>) {
         let mut question = Question::new(first);
         'questions: loop {
+            ask_after(1);
             let answer = loop {
                 if question.count > 0 {
                     let best = question.waiting[0] as usize;

@@ -1,5 +1,6 @@
 //! The order of scores: falling, and of equal ones the lower number first.
 
+use crate::ending::ask;
 use crate::memory::{Vec, vec};
 use crate::number::Float;
 
@@ -121,6 +122,7 @@ fn radix_sort(items: &mut Vec<u64>) {
         if counts[digit(items[0], pass)] as usize == items.len() {
             continue;
         }
+        ask();
         let mut start = 0;
         for count in counts.iter_mut() {
             start += std::mem::replace(count, start);

@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use crate::ending::ask_after;
 use crate::join::Pairs;
 use crate::memory::{Vec, copied, vec, zeros};
 use crate::number::{Float, Number};
@@ -85,6 +86,7 @@ pub fn soft_nms<F: Float>(
     while keep.len() < max_keep
         && let Some(top) = heap.pop()
     {
+        ask_after(1);
         let number = top.number as usize;
         let score = current[number];
         if score < top.score {

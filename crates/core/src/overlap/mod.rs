@@ -10,6 +10,7 @@ pub(crate) mod columns;
 pub(crate) mod formula;
 mod kernel;
 
+use crate::ending::ask_after;
 use crate::memory::Vec;
 use crate::number::Float;
 use crate::simd::{self, Level};
@@ -275,12 +276,14 @@ pub fn pairwise<F: Float>(
 fn redo_huge<F: Float>(variant: Variant, boxes1: &[[F; 4]], boxes2: &[[F; 4]], batch: usize, out: &mut [F]) {
     let (rows, width) = (boxes1.len() / batch, boxes2.len() / batch);
     for (row, a) in boxes1.iter().enumerate().filter(|(_, a)| is_huge(a)) {
+        ask_after(1);
         let others = &boxes2[row / rows * width..][..width];
         for (value, b) in out[row * width..][..width].iter_mut().zip(others) {
             *value = in_double(variant, a, b);
         }
     }
     for (second, b) in boxes2.iter().enumerate().filter(|(_, b)| is_huge(b)) {
+        ask_after(1);
         let (set, column) = (second / width, second % width);
         for row in set * rows..(set + 1) * rows {
             out[row * width + column] = in_double(variant, &boxes1[row], b);
@@ -310,10 +313,14 @@ pub fn elementwise<F: Float>(variant: Variant, boxes1: &[[F; 4]], boxes2: &[[F; 
 
 /// Calls `work` with the parts of `out`, on several threads where that is worth it.
 fn in_parts<F: Float>(out: &mut [F], threads: usize, work: &(dyn Fn(usize, &mut [F]) + Sync)) {
-    if threads == 1 || out.len() < 2 * MIN_PART {
+    if out.len() < 2 * MIN_PART {
         return work(0, out);
     }
-    let part = out.len() / (8 * if threads == 0 { available() } else { threads.min(available()) });
+    let part = match threads {
+        1 => MAX_PART,
+        0 => out.len() / (8 * available()),
+        _ => out.len() / (8 * threads.min(available())),
+    };
     fill(out, part.clamp(MIN_PART, MAX_PART), threads, work);
 }
 

@@ -5,6 +5,7 @@
 //! its first corner, each with the sign of its turn: together they count every point inside once and every other not at
 //! all (as in the shoelace formula), so the area shared is the sum of what the triangles share, with their signs.
 
+use crate::ending::ask_after;
 use crate::memory::{Vec, vec};
 use crate::overlap::areas::AreaMeasure;
 use crate::regions::convex::Polygons;
@@ -120,6 +121,7 @@ fn fan(cut: &[Point], bounds: [f64; 4], knife: &[Point], origin: Point, scratch:
         if low[0] >= bounds[2] || low[1] >= bounds[3] || high[0] <= bounds[0] || high[1] <= bounds[1] {
             continue;
         }
+        ask_after(1);
         let turn = signed_area(&[hub, from, to]);
         if turn > 0.0 {
             shared += winding_area(cut, &[hub, from, to], origin, scratch);

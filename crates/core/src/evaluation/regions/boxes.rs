@@ -1,6 +1,7 @@
 //! Upright boxes, with the IoU of pycocotools.
 
 use super::{Measurer, Overlap, Regions};
+use crate::ending::ask_after;
 use crate::memory::Vec;
 use crate::regions::boxes::CocoBox;
 
@@ -42,6 +43,7 @@ impl Measurer for BoxMeasurer<'_> {
         // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
         for (position, &row) in (0..).zip(detections) {
+            ask_after(objects.len() >> 6);
             let detection = CocoBox::new(&self.boxes.detections[row as usize]);
             let almost_least = if detection.area < TINY { 0.0 } else { almost_least };
             for (object, (region, over_detection)) in (0..).zip(&self.objects) {

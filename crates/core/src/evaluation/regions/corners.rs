@@ -1,6 +1,7 @@
 //! Upright boxes by their corners, with what protocols other than COCO's do to them before they are compared.
 
 use super::{Measurer, Overlap, Regions};
+use crate::ending::ask_after;
 use crate::memory::Vec;
 
 /// Boxes `[x, y, width, height]`.
@@ -92,6 +93,7 @@ impl Measurer for CornerMeasurer<'_> {
         // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
         for (position, &row) in (0..).zip(detections) {
+            ask_after(objects.len() >> 6);
             let detection = self.boxes.detections.corners(row, extra);
             for (object, (region, over_detection)) in (0..).zip(&self.objects) {
                 let (intersection, whole) = self.overlap(&detection, region, *over_detection);

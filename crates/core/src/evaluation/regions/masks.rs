@@ -1,6 +1,7 @@
 //! Masks, with the IoU of pycocotools.
 
 use super::{Measurer, Overlap, Regions};
+use crate::ending::ask_after;
 use crate::memory::{Vec, vec};
 use crate::regions::rle::{self, overlap::common_runs};
 use crate::threads::{fill, join};
@@ -80,6 +81,7 @@ impl Measurer for &Masks<'_> {
         // Lower than the threshold by far more than the rounding of a product.
         let almost_least = least * (1.0 - 1e-9);
         for (position, &row) in (0..).zip(detections) {
+            ask_after(objects.len() >> 6);
             let detection = &self.detections.extents[row as usize];
             let runs = self.detections.masks.get(row as usize).runs;
             for (object, &object_row) in (0..).zip(objects) {

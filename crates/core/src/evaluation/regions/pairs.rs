@@ -1,6 +1,7 @@
 //! Measured overlaps: of regions that are measured elsewhere, or of the near pairs of a match table.
 
 use super::{Measurer, Overlap, Regions};
+use crate::ending::ask_after;
 use crate::memory::Vec;
 
 /// Pairs of detections and objects with their overlaps.
@@ -47,6 +48,7 @@ impl Measurer for PairFinder<'_> {
             places[row as usize] = position;
         }
         for (detection, &row) in (0..).zip(detections) {
+            ask_after(objects.len() >> 6);
             let pairs = starts[row as usize]..starts[row as usize + 1];
             of_one.clear();
             for (&object_row, &value) in object_rows[pairs.clone()].iter().zip(&overlap[pairs]) {
