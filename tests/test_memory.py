@@ -1,4 +1,4 @@
-"""Memory that ends is a ``MemoryError`` of every function, and one line of every command; never the end of the process."""
+"""Memory that ends is a ``MemoryError`` of a function and one line of a command, never the end of the process."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def main() -> NoReturn:
     except MemoryError as error:
         # Python's own says nothing, NumPy's says how much it asked for.
         what = f": {error}" if str(error) not in ("", "not enough memory") else ""
-        print(f"Error: not enough memory{what}", file=sys.stderr)
+        sys.stderr.write(f"Error: not enough memory{what}\n")
         raise SystemExit(2) from None
 
 
