@@ -42,12 +42,12 @@ UNSAFE: dict[str, tuple[int, tuple[str, ...]]] = {
     # Exactly as much memory as a vector has, aligned to it or not, and one number less.
     "crates/core/src/number.rs": (5, VECTORS),
     # No items, items of every kind, and more than there is memory for.
-    "crates/core/src/memory.rs": (5, ("crates/core/src/memory.rs::zeros_are_zeros_of_every_type",)),
+    "crates/core/src/memory.rs": (5, ("crates/core/src/memory/tests.rs::zeros_are_zeros_of_every_type",)),
     # Memory that is asked for, given back and asked for again while the system refuses all.
     "crates/core/src/spare.rs": (
         12,
         (
-            "crates/core/src/spare.rs::parts_do_not_overlap_and_come_back",
+            "crates/core/src/spare/tests.rs::parts_do_not_overlap_and_come_back",
             "crates/core/tests/out_of_memory.rs::a_call_ends_wherever_memory_ends",
         ),
     ),

@@ -34,6 +34,11 @@ def main() -> NoReturn:
             run(words)
     except KeyboardInterrupt:  # during the imports: a command that has begun ends by itself
         raise SystemExit(128 + signal.SIGINT) from None
+    except MemoryError as error:
+        # Python's own says nothing, NumPy's says how much it asked for.
+        what = f": {error}" if str(error) not in ("", "not enough memory") else ""
+        sys.stderr.write(f"Error: not enough memory{what}\n")
+        raise SystemExit(2) from None
 
 
 def _files(words: Sequence[str]) -> tuple[str | None, str | None]:
