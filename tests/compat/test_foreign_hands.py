@@ -247,7 +247,7 @@ def lvis_of(folder: Path) -> LVISEval:
 def test_methods_of_lvis_that_are_replaced_are_called(name: str, tmp_path: Path) -> None:
     plain = lvis_of(tmp_path)
     plain.run()
-    nothing = {"compute_iou": [], "evaluate_img": None, "_get_gt_dt": ([], [])}[name]
+    nothing: Any = {"compute_iou": [], "evaluate_img": None, "_get_gt_dt": ([], [])}[name]
     with mock.patch.object(LVISEval, name, return_value=nothing):
         run = lvis_of(tmp_path)
         run.run()
@@ -257,7 +257,7 @@ def test_methods_of_lvis_that_are_replaced_are_called(name: str, tmp_path: Path)
 def test_prepare_of_lvis_may_be_overridden_as_there(tmp_path: Path) -> None:
     class Prepared(LVISEval):
         def _prepare(self) -> None:
-            assert super()._prepare() is None  # type: ignore[func-returns-value]
+            assert super()._prepare() is None
 
     plain = lvis_of(tmp_path)
     plain.run()

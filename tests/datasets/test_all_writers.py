@@ -121,7 +121,9 @@ def check(known: Format, data: GroundTruth | Detections, gt: GroundTruth, folder
         assert list(folder.iterdir()) == [], "a file is left"
         return
     if is_truth:
-        options = {"names": ["_".join(name.split()) for name in gt.categories.names]} if known.name == "kitti" else {}
+        options: dict[str, Any] = (
+            {"names": ["_".join(name.split()) for name in gt.categories.names]} if known.name == "kitti" else {}
+        )
         back: Any = read(path, known.name, **options)
     else:
         back = read_detections(path, known.name, ground_truth=gt)

@@ -52,14 +52,16 @@ CHANGES: dict[str, tuple[str, Callable[[Any], object], str]] = {
         lambda d: second(d)["segments_info"][0].update(category_id=9),
         "annotations[1].segments_info[0].category_id: expected the id of a category, found 9",
     ),
-    **{
-        f"name {name}": (
-            side,
-            lambda d, name=name: second(d).update(file_name=name),
-            f"annotations[1].file_name: expected a path inside the folder of the data set, found {name!r}",
-        )
-        for side, name in (("dt", "../gt/8.png"), ("gt", "/etc/passwd"))
-    },
+    "path through a parent": (
+        "dt",
+        lambda d: second(d).update(file_name="../gt/8.png"),
+        "annotations[1].file_name: expected a path inside the folder of the data set, found '../gt/8.png'",
+    ),
+    "path of its own": (
+        "gt",
+        lambda d: second(d).update(file_name="/etc/passwd"),
+        "annotations[1].file_name: expected a path inside the folder of the data set, found '/etc/passwd'",
+    ),
     "no category": (
         "dt",
         lambda d: second(d)["segments_info"][1].pop("category_id"),

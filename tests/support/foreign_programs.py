@@ -388,7 +388,12 @@ class Program:
             named = {"side_effect": original, "autospec": True} if how != "constant" else {}
             patch = mock.patch.object(owner, name, **named)
             found = patch.start()
-            self.undo.append(lambda: (self.note("mock", self.calls_of(found, kind)), patch.stop()))
+
+            def stop() -> None:
+                self.note("mock", self.calls_of(found, kind))
+                patch.stop()
+
+            self.undo.append(stop)
         elif where == "subclass" and kind in (self.EVALUATION, *self.SIDES):
             self.derive(kind, name, how)
         elif where == "object" and kind in (self.EVALUATION, *self.SIDES):
@@ -414,7 +419,8 @@ class Program:
     def derive(self, kind: str, name: str, how: str) -> None:
         """A class of the program's own, derived from the last one."""
         base = self.classes.get(kind) or self.owner(kind)
-        program, members = self, {}
+        program = self
+        members: dict[str, Any] = {}
         special = self.rng.choice(
             [None, None, None, None, "property", "getattr", "setattr", "getattribute", "attribute", "state", "init"]
         )
@@ -431,7 +437,12 @@ class Program:
 
             members["__getattr__"] = missing
         elif special == "state":
-            members["__getstate__"] = lambda self: program.note("state", "asked") or dict(vars(self))
+
+            def state(self: Any) -> dict[str, Any]:
+                program.note("state", "asked")
+                return dict(vars(self))
+
+            members["__getstate__"] = state
         elif special == "init":
 
             def init(self: Any, *given: Any, **named: Any) -> None:
@@ -577,7 +588,9 @@ def plain_key(key: Any) -> Any:
 
 def globals_of(text: bytes) -> set[str]:
     """The classes and functions that a pickle names."""
-    found, strings, memo = set(), [], {}
+    found: set[str] = set()
+    strings: list[str] = []
+    memo: dict[Any, str] = {}
     for opcode, argument, _ in pickletools.genops(text):
         if opcode.name == "GLOBAL":
             found.add(str(argument).replace(" ", "."))
