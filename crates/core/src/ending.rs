@@ -135,6 +135,11 @@ pub(crate) fn is_short() -> bool {
     SHORT.get()
 }
 
+/// Ends the call as if its caller had been asked and wanted to stop.
+pub fn stop() -> ! {
+    end(STOPPED)
+}
+
 /// Ends the call because the system refused memory.
 pub(crate) fn out_of_memory() -> ! {
     end(OUT_OF_MEMORY)

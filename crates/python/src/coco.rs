@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::ahead;
 use crate::arrays::{Column, Table, bytes, column, table};
-use crate::detached::{attached, detached};
+use crate::detached::{attached, detached, raise};
 
 pyo3::import_exception!(ioukit.errors, DatasetError);
 
@@ -98,10 +98,14 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
     };
     let unpacked = Python::attach(|py| {
         read(py).map_err(|error| {
-            ReadError::Invalid(match error.is_instance_of::<PyEOFError>(py) {
-                true => "the gzip file ends too early (is it truncated?)".into(),
-                false => format!("the gzip file is damaged: {}", error.value(py)),
-            })
+            let damaged = || -> PyResult<bool> { error.matches(py, py.import("zlib")?.getattr("error")?) };
+            if error.is_instance_of::<PyEOFError>(py) {
+                ReadError::Invalid("the gzip file ends too early (is it truncated?)".into())
+            } else if error.is_instance_of::<PyOSError>(py) || damaged().unwrap_or(false) {
+                ReadError::Invalid(format!("the gzip file is damaged: {}", error.value(py)))
+            } else {
+                raise(error) // memory that ended, or a signal
+            }
         })
     })?;
     unpacked.ok_or_else(|| {

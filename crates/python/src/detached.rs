@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
-use ioukit_core::ending::{Ending, caught, endable};
+use ioukit_core::ending::{Ending, caught, endable, stop};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
@@ -24,6 +24,12 @@ pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyR
 /// Does `work` that takes memory while Python waits.
 pub fn attached<R>(work: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
     caught(work).map_err(exception).flatten()
+}
+
+/// Ends the call with an exception that Python raised for the core.
+pub fn raise(error: PyErr) -> ! {
+    RAISED.set(Some(error));
+    stop()
 }
 
 #[cold]
