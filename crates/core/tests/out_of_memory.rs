@@ -83,7 +83,7 @@ fn outcome<R>(first: usize, last: usize, work: &impl Fn() -> R) -> (Result<R, En
 }
 
 /// How many requests of a call are refused, one after the other.
-const REFUSALS: usize = 50;
+const REFUSALS: usize = 25;
 
 fn check<R: Debug>(name: &str, work: impl Fn() -> R) {
     let text = |found: &R| format!("{found:?}");
