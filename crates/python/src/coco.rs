@@ -98,7 +98,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>, ReadError> {
     };
     let unpacked = Python::attach(|py| {
         read(py).map_err(|error| {
-            let damaged = || -> PyResult<bool> { error.matches(py, py.import("zlib")?.getattr("error")?) };
+            let damaged = || -> PyResult<bool> { Ok(error.is_instance(py, &py.import("zlib")?.getattr("error")?)) };
             if error.is_instance_of::<PyEOFError>(py) {
                 ReadError::Invalid("the gzip file ends too early (is it truncated?)".into())
             } else if error.is_instance_of::<PyOSError>(py) || damaged().unwrap_or(false) {
