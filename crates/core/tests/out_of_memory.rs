@@ -189,7 +189,7 @@ fn evaluated(threads: usize) {
     };
     check("accumulate", || {
         let curves = with_threads(threads, || accumulate(outcomes, &drawing()));
-        (curves.precision, curves.scores, curves.recall)
+        (curves.steps.precision, curves.steps.scores, curves.recall)
     });
     let weighed = replicates::Weighed {
         outcomes,

@@ -47,6 +47,7 @@ impl Points<'_> {
 #[cfg(test)]
 mod tests {
     use super::Points;
+    use crate::memory::vec;
 
     #[test]
     fn writes_steps_out() {
