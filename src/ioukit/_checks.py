@@ -140,6 +140,10 @@ def check_window(xmin: float, ymin: float, xmax: float, ymax: float) -> tuple[fl
     return float(xmin), float(ymin), float(xmax), float(ymax)
 
 
+_MOST_THREADS = max(256, os.cpu_count() or 1)
+"""More only take their time to start."""
+
+
 def check_threads(threads: int | None) -> int:
     """The number of threads for the native module, which takes 0 for all cores."""
     if threads is None:
@@ -147,7 +151,7 @@ def check_threads(threads: int | None) -> int:
     count = operator.index(threads)
     if count < 1:
         raise ValueError(f"threads must be at least 1, or None for all cores, got {threads}")
-    return min(count, max(256, os.cpu_count() or 1))  # more only take their time to start
+    return count if count < _MOST_THREADS else _MOST_THREADS  # without a call, which small ones would notice
 
 
 def integer_column(

@@ -57,6 +57,30 @@ def test_boxes_from_a_file_are_compared_as_masks(tmp_path: Path) -> None:
     assert difference(seen[0], seen[1]) is None
 
 
+def test_groups_hold_records_of_their_own_image_when_results_need_those_of_the_ground_truth(tmp_path: Path) -> None:
+    """The file lists the images in another order than `getAnnIds`."""
+    box, corners = [10.0, 10.0, 40.0, 40.0], [[10.0, 10.0, 50.0, 10.0, 50.0, 50.0]]
+    truth = {
+        "images": [{"id": one, "width": 100, "height": 100} for one in (1, 2)],
+        "categories": [{"id": 1, "name": "thing"}],
+        "annotations": [
+            {"id": 3 - image, "image_id": image, "category_id": 1, "iscrowd": 0, "area": 800.0, "segmentation": corners}
+            | {"bbox": box}
+            for image in (2, 1)
+        ],
+    }
+    results = [{"image_id": image, "category_id": 1, "bbox": box, "score": 0.5} for image in (2, 1)]
+    for name, data in (("gt", truth), ("dt", results)):
+        (tmp_path / name).write_text(json.dumps(data))
+    seen = []
+    for library in (OURS, THEIRS):
+        gt = library.coco.COCO(str(tmp_path / "gt"))
+        run = library.cocoeval.COCOeval(gt, gt.loadRes(str(tmp_path / "dt")), "segm")
+        run.evaluate()
+        seen.append([list(groups.items()) for groups in (run._gts, run._dts)])
+    assert difference(seen[0], seen[1]) is None
+
+
 def _truth_and_results(library: Library, seed: int = 11) -> tuple[Any, Any]:
     case = random_case(seed)
     gt = library.coco.COCO()

@@ -127,6 +127,37 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("classes", "found"), [({}, 0), ({3: "cat", 5: "dog"}, 2), ({3: "person", 5: "Person", 7: "dog"}, 2)]
+)
+def test_detections_are_not_written_for_a_ground_truth_with_which_none_are_read(
+    classes: dict[int, str], found: int, tmp_path: Path
+) -> None:
+    gt = GroundTruth.from_arrays(image_ids=[], category_ids=[], boxes=[], images=["a"], categories=classes)
+    rows = [3] if "person" in classes.values() else []
+    dt = Detections.from_arrays(
+        image_ids=np.array(["a"] * len(rows), np.str_), category_ids=rows, boxes=[[1, 2, 3, 4]] * len(rows), scores=rows
+    )
+    refusal = rf"^ground truth: expected one class person, or one class, for detections of persons, found {found} cl"
+    with pytest.raises(DatasetError, match=refusal):
+        write(dt, tmp_path / "a.odgt", "crowdhuman", ground_truth=gt)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "b.odgt").write_text('{"ID": "a", "dtboxes": []}')
+    with pytest.raises(DatasetError, match=refusal):
+        read_detections(tmp_path / "b.odgt", ground_truth=gt)
+
+
+def test_another_class_may_be_written_as_persons(tmp_path: Path) -> None:
+    gt = GroundTruth.from_arrays(
+        image_ids=["a"], category_ids=[3], boxes=[[1, 2, 3, 4]], categories={3: "pedestrian", 5: "car"}
+    )
+    dt = Detections.from_arrays(image_ids=["a"], category_ids=[3], boxes=[[1, 2, 3, 4]], scores=[1])
+    write(gt, tmp_path / "gt.odgt", "crowdhuman", person="pedestrian")
+    write(dt, tmp_path / "dt.odgt", "crowdhuman", ground_truth=gt, person="pedestrian")
+    read_back = read_detections(tmp_path / "dt.odgt", ground_truth=read(tmp_path / "gt.odgt"))
+    assert (read_back.image_labels().tolist(), read_back.category_ids.tolist()) == (["a"], [1])
+
+
 def make(folder: Path) -> Path:
     person: Any = {
         "tag": "person",

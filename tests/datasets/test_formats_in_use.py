@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ioukit import DatasetError, Detections, GroundTruth, datasets, evaluate
+from support.command import run_here
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,6 +197,19 @@ def test_results_of_coco_may_name_images(tmp_path: Path) -> None:
         image_ids=[42], category_ids=[3], boxes=BOX, images=[42, 9], names=["000042.jpg", "7.png"]
     )
     assert found.known_to(gt).image_ids.tolist() == [42, 9]
+
+
+def test_results_of_coco_with_stems_are_evaluated(tmp_path: Path) -> None:
+    gt, dt = one(names=["", ""])
+    files = tmp_path / "gt.json", tmp_path / "dt.json"
+    datasets.write(gt, files[0], "coco")
+    datasets.write(dt, files[1], "coco")
+    files[1].write_text(files[1].read_text().replace('"image_id":1,', '"image_id":"0001",'))
+    assert '"0001"' in files[1].read_text()
+    assert evaluate(*files).summary["AP"] == 1
+    done = run_here("eval", *files, "--json")
+    assert (done.code or 0, done.err.count("error")) == (0, 0)
+    assert json.loads(done.out)["summary"]["AP"] == 1
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from support.data_sets import ALL_COLUMNS as ALL
 from support.data_sets import HALVES, assert_came_back, assert_detections_came_back, detections_of, ground_truths
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ioukit.datasets import Detections
 
 
@@ -200,73 +202,83 @@ def test_numbers_are_checked_at_the_end() -> None:
         objects.ground_truth()
 
 
-def finder(labels: Any, names: list[str]) -> ImageFinder:
-    return ImageFinder(
-        GroundTruth.from_arrays(image_ids=labels[:0], category_ids=[], boxes=[], images=labels, names=names)
-    )
+def album(labels: Any, names: list[str]) -> GroundTruth:
+    return GroundTruth.from_arrays(image_ids=labels[:0], category_ids=[], boxes=[], images=labels, names=names)
+
+
+def position(gt: GroundTruth, name: str, *, is_id: bool = False, also: Sequence[str] = ()) -> int:
+    """What a finder of its own says: one finder refuses several names of one image."""
+    found = ImageFinder(gt)
+    found.also_named(also)
+    return found.position(name, "here", is_id=is_id)
 
 
 def test_images_are_found_by_name_id_and_stem() -> None:
-    found = finder(np.array([7, 3, 5]), ["a/x.jpg", "b/y.png", "b/z.png"])
+    gt = album(np.array([7, 3, 5]), ["a/x.jpg", "b/y.png", "b/z.png"])
     # Images are in the order of their ids.
-    for name, position in (("a/x.jpg", 2), ("x", 2), ("z.txt", 1), ("3", 0), ("folder/5.txt", 1), ("a\\y.jpg", 0)):
-        with_three = {"b/y.png": 0, "b/z.png": 1, "a/x.jpg": 2}
-        assert found.position(name, "here") == {**with_three, name: position}[name], name
+    for name, at in (("a/x.jpg", 2), ("x", 2), ("z.txt", 1), ("3", 0), ("folder/5.txt", 1), ("a\\y.jpg", 0)):
+        assert position(gt, name) == at, name
     for name in ("w", "", "b"):
         with pytest.raises(DatasetError, match=r"^here: expected an image of ground truth, found "):
-            found.position(name, "here")
+            position(gt, name)
 
 
 def test_a_stem_may_have_dots() -> None:
-    found = finder(np.array(["one", "two", "z"]), ["a.jpg", "a.b.jpg", "a.b.c.jpg"])
-    for name, position in (("a", 0), ("a.b", 1), ("a.b.c", 2), ("x/a.b", 1), ("a.b.txt", 1), ("a.txt", 0), ("x/z", 2)):
-        assert found.position(name, "here") == position, name
+    gt = album(np.array(["one", "two", "z"]), ["a.jpg", "a.b.jpg", "a.b.c.jpg"])
+    for name, at in (("a", 0), ("a.b", 1), ("a.b.c", 2), ("x/a.b", 1), ("a.b.txt", 1), ("a.txt", 0), ("x/z", 2)):
+        assert position(gt, name) == at, name
 
 
 def test_a_stem_of_two_images_finds_neither() -> None:
-    found = finder(np.array(["one", "two"]), ["a/x.jpg", "b/x.jpg"])
-    assert found.position("b/x.jpg", "here") == 1
-    assert found.position("two", "here") == 1
-    assert found.position("/data/images/b/x.jpg", "here") == 1
-    assert found.position("C:\\data\\a\\x.jpg", "here") == 0
+    gt = album(np.array(["one", "two"]), ["a/x.jpg", "b/x.jpg"])
+    assert position(gt, "b/x.jpg") == 1
+    assert position(gt, "two") == 1
+    assert position(gt, "/data/images/b/x.jpg") == 1
+    assert position(gt, "C:\\data\\a\\x.jpg") == 0
     with pytest.raises(DatasetError, match=r"^here: expected the name of one image of ground truth, found 'x', which"):
-        found.position("x", "here")
+        position(gt, "x")
 
 
 @given(ground_truths())
 def test_every_image_is_found_by_its_name(gt: GroundTruth) -> None:
-    found = ImageFinder(gt)
-    for position, (label, name) in enumerate(zip(gt.images.labels.tolist(), gt.images.names, strict=True)):
-        assert found.position(name, "here") == position
-        assert found.position(str(label), "here", is_id=True) == position
-        assert found.position(name.rpartition(".")[0], "here") == position
+    for at, (label, name) in enumerate(zip(gt.images.labels.tolist(), gt.images.names, strict=True)):
+        assert position(gt, name) == at
+        assert position(gt, str(label), is_id=True) == at
+        assert position(gt, name.rpartition(".")[0]) == at
 
 
 def test_the_stem_of_a_file_comes_before_the_id_of_another_image() -> None:
-    found = finder(np.array([1, 2, 3]), ["3.jpg", "1.jpg", "2.jpg"])
-    assert [found.position(name, "here") for name in ("1", "2", "3")] == [1, 2, 0]
-    assert [found.position(name, "here", is_id=True) for name in ("1", "2", "3")] == [0, 1, 2]
+    gt = album(np.array([1, 2, 3]), ["3.jpg", "1.jpg", "2.jpg"])
+    assert [position(gt, name) for name in ("1", "2", "3")] == [1, 2, 0]
+    assert [position(gt, name, is_id=True) for name in ("1", "2", "3")] == [0, 1, 2]
+
+
+def test_two_names_never_meet_one_image() -> None:
+    found = ImageFinder(album(np.array([7, 8]), ["a.jpg", "b.jpg"]))
+    assert [found.position(name, "here") for name in ("a.jpg", "b", "a.jpg")] == [0, 1, 0]
+    refusal = r"^there: expected names of different images, found 'x/a\.png' and 'a\.jpg', which are both 7$"
+    with pytest.raises(DatasetError, match=refusal):
+        found.position("x/a.png", "there")
 
 
 def test_a_path_of_windows_in_a_ground_truth() -> None:
-    found = finder(np.array([7, 8]), ["a\\x.jpg", "b\\x.jpg"])
+    gt = album(np.array([7, 8]), ["a\\x.jpg", "b\\x.jpg"])
     for name in ("b\\x.jpg", "b/x.png", "b/x"):
-        assert found.position(name, "here") == 1
+        assert position(gt, name) == 1
 
 
 def test_a_path_from_the_root_is_no_name() -> None:
-    found = finder(np.array([7, 8]), ["/x.jpg", "b/x.jpg"])
-    assert found.position("/data//b/x.jpg", "here") == 1
-    assert found.position("/x.jpg", "here") == 0
+    gt = album(np.array([7, 8]), ["/x.jpg", "b/x.jpg"])
+    assert position(gt, "/data//b/x.jpg") == 1
+    assert position(gt, "/x.jpg") == 0
 
 
 def test_an_id_that_is_the_name_of_another_image_has_two_meanings() -> None:
     for names in (["2", "b"], ["2.jpg", "b"], ["a/2.jpg", "b"], ["b", "a/2.jpg", "c/2.jpg"]):
-        assert finder(np.arange(1, len(names) + 1), names).has_two_meanings(), names
-    assert not finder(np.array([1, 2]), ["1.jpg", "x/2.png"]).has_two_meanings()
+        assert ImageFinder(album(np.arange(1, len(names) + 1), names)).has_two_meanings(), names
+    assert not ImageFinder(album(np.array([1, 2]), ["1.jpg", "x/2.png"])).has_two_meanings()
 
 
 def test_other_names_come_after_the_names_of_files() -> None:
-    found = finder(np.array([1, 2]), ["one.jpg", "two.jpg"])
-    found.also_named(["first", "one.jpg"])
-    assert [found.position(name, "here") for name in ("first", "one.jpg", "two.jpg")] == [0, 0, 1]
+    gt, also = album(np.array([1, 2]), ["one.jpg", "two.jpg"]), ["first", "one.jpg"]
+    assert [position(gt, name, also=also) for name in ("first", "one.jpg", "two.jpg")] == [0, 0, 1]

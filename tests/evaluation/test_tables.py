@@ -476,4 +476,4 @@ def test_a_long_name_of_a_class_is_cut_in_files(tmp_path: Path) -> None:
     files = write_tables(evaluate(gt, dt), tmp_path / "tables")
     assert sum(file.stat().st_size for file in files) < 20e6
     rows = list(csv.DictReader((tmp_path / "tables" / "per_class.csv").read_text().splitlines()))
-    assert [row["category"] for row in rows] == ["x" * 197 + "..."]
+    assert [row["category"] for row in rows] == ["x" * 997 + "..."]

@@ -46,7 +46,8 @@ struct Place {
 #[derive(Clone, Copy)]
 struct Caller {
     wants_to_stop: fn() -> bool,
-    next: Instant,
+    /// When it is asked next. A short call, which comes to no question, does not look at the clock.
+    next: Option<Instant>,
 }
 
 thread_local! {
@@ -58,7 +59,7 @@ thread_local! {
 
 /// Does `work`, which ends early if `wants_to_stop` returns true. It is asked on this thread, ten times a second.
 pub fn endable<R>(wants_to_stop: fn() -> bool, work: impl FnOnce() -> R) -> Result<R, Ending> {
-    let caller = Some(Caller { wants_to_stop, next: Instant::now() + EVERY });
+    let caller = Some(Caller { wants_to_stop, next: None });
     let place = Place { call: Call(Arc::new(AtomicU8::new(0))), caller };
     caught(|| inside(Some(place), work))
 }
@@ -109,10 +110,13 @@ pub(crate) fn ask_after(steps: usize) {
 pub fn ask() {
     let (ends, question) = PLACE.with_borrow_mut(|place| {
         let Some(Place { call, caller }) = place else { return (0, None) };
-        let due = caller.as_mut().filter(|caller| caller.next <= Instant::now());
-        let question = due.map(|caller| {
-            caller.next = Instant::now() + EVERY;
-            caller.wants_to_stop
+        let question = caller.as_mut().and_then(|caller| {
+            let now = Instant::now();
+            let due = caller.next.is_some_and(|next| next <= now);
+            if due || caller.next.is_none() {
+                caller.next = Some(now + EVERY);
+            }
+            due.then_some(caller.wants_to_stop)
         });
         (call.0.load(Ordering::Relaxed), question)
     });

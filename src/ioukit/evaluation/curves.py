@@ -172,7 +172,7 @@ class Curves(Frozen):
         self, quantity: str, area: int, cap: int, thresholds: slice, among: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.float64]:
         """(N,) the numbers of :meth:`at` that are not NaN, in its order, of some of the (K,) categories."""
-        if quantity != "precision":
+        if not self._has_points(quantity):
             values = self.at(quantity, area, cap, thresholds)[..., among]
             return values[~np.isnan(values)]
         is_defined = ~np.isnan(self._recall[:, area, cap, thresholds])  # (D, T)
@@ -195,7 +195,7 @@ class Curves(Frozen):
 
     def means_of_classes(self, quantity: str, area: int, cap: int, thresholds: slice) -> npt.NDArray[np.float64]:
         """(K,) the mean of :meth:`at` for each category; NaN where one of its numbers is."""
-        if quantity != "precision":
+        if not self._has_points(quantity):
             # Contiguous: the last bits of NumPy's sum depend on the layout in memory.
             return np.asarray(np.ascontiguousarray(self.at(quantity, area, cap, thresholds).T).mean(axis=1))
         places = self._places(area, cap, thresholds)
@@ -218,6 +218,10 @@ class Curves(Frozen):
         shape = (max(1, len(self._drawn)), *self._recall.shape[1:])
         places = np.ravel_multi_index((np.maximum(drawn[category], 0), *others), shape)
         return self._points(quantity, np.where(drawn[category] < 0, -1, places))
+
+    def _has_points(self, quantity: str) -> bool:
+        """Whether this is the precision of curves, and not that of a protocol that does not rank."""
+        return quantity == "precision" and quantity not in self._others
 
     def _places(self, area: int, cap: int, thresholds: slice) -> npt.NDArray[np.intp]:
         """(D, T) the positions of curves."""

@@ -72,16 +72,18 @@ impl<F: Float> Forward<'_, F> {
         let last = numbers.len() as u32 - 1;
         // How many are worse than the box at each place, until that is done with: kept or removed.
         let mut worse = vec![DONE; numbers.len() + MAX_LANES];
-        for (&place, number) in sweep.places.iter().zip(0..) {
+        // Slices, whose places stay in registers.
+        let (worse, places, numbers) = (&mut worse[..], &sweep.places[..], &numbers[..]);
+        for (&place, number) in places.iter().zip(0..) {
             worse[place as usize] = last - number;
         }
         let (mut done, mut seen) = (0, 0);
-        for (kept, &place) in sweep.places.iter().enumerate() {
+        for (kept, &place) in places.iter().enumerate() {
             if worse[place as usize] == DONE {
                 continue;
             }
             if numbers.len() >= WORTH_ROUND && seen > numbers.len() / 4 && done > numbers.len() / 8 * 5 {
-                let rest = numbers[kept..].iter().zip(&sweep.places[kept..]);
+                let rest = numbers[kept..].iter().zip(&places[kept..]);
                 let left = rest.filter(|&(_, &place)| worse[place as usize] != DONE);
                 return left.map(|(&number, _)| number).collect();
             }

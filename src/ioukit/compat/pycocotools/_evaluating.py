@@ -159,7 +159,8 @@ def evaluate_at_once(chosen: Chosen, params: Any) -> Evaluated:
     missing = [place for place, side in enumerate(sides) if side is None]
     chosen.load(missing)
     if missing == [1] and _columns(chosen.sources[0]) is None:  # dictionaries of results need those of the ground truth
-        chosen.load([0])
+        missing = [0, 1]  # so its rows follow its records, too
+        chosen.load(missing)
     try:
         for place in missing:
             sides[place] = _OF_RECORDS[place](chosen.records_of(place), groups, rules.iou_type)

@@ -192,11 +192,13 @@ def write_crowdhuman_detections(
         What the file does not hold.
 
     Raises:
-        DatasetError: If there is no ``ground_truth``, or there are detections and no class has the name.
+        DatasetError: If there is no ``ground_truth``; or there are detections and no class has the name; or, as for
+            the reader, several classes, of which not exactly one has it, in upper or lower case.
     """
     ground_truth = required(ground_truth, dt.source)
     images = ground_truth.images
     persons = _persons(ground_truth, person, dt)
+    _person(ground_truth, person)
     kept = dt.take(persons)
     sizes = np.array(images.sizes)
     attributes = frozenset[str]()
@@ -291,12 +293,14 @@ def _label(line: _Line, finder: ImageFinder | None, problems: Problems) -> int |
     return None
 
 
-def _person(gt: GroundTruth) -> int:
+def _person(gt: GroundTruth, person: str = "person") -> int:
     """The id of the class of persons: it has that name, or it is the only one."""
-    persons = [at for at, name in enumerate(gt.categories.names) if name.lower() == "person"]
+    persons = [at for at, name in enumerate(gt.categories.names) if name.lower() == person.lower()]
     found = persons or list(range(len(gt.categories)))
     if len(found) != 1:
-        refuse(gt.source, "one class person, or one class, for detections of persons", f"{len(found):,} classes")
+        called = person if person.isalpha() else abbreviate(person)
+        expected = f"one class {called}, or one class, for detections of persons"
+        refuse(gt.source, expected, f"{len(found):,} classes")
     return int(gt.categories.ids[found[0]])
 
 

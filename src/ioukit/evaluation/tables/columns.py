@@ -74,9 +74,9 @@ def texts(words: Sequence[str], positions: NDArray[Any], *, empty: bool = True) 
     """A column of texts, each a position in a list. Position -1, and without `empty` also "", is a missing value.
 
     Characters that are no Unicode, such as half of a surrogate pair, become escapes, because files cannot hold them. A
-    text of more than 200 characters is cut, because a file may have it in thousands of rows.
+    text of more than 1,000 characters is cut, because a file may have it in thousands of rows.
     """
-    writable = [shortened(word).encode("utf-8", "backslashreplace").decode("utf-8") for word in words]
+    writable = [shortened(word, 1000).encode("utf-8", "backslashreplace").decode("utf-8") for word in words]
     known = np.array([empty or bool(word) for word in writable] + [False], np.bool_)
     return Values(np.asarray(positions, np.int64), known[positions], writable)
 
