@@ -78,7 +78,7 @@ class Ledger:
     def check_writable(self) -> None:
         """Raises the errors that :meth:`add` would raise because of the file, as far as they are known before.
 
-        What :meth:`runs` reads of the file is read, so that no run is added to a file whose runs cannot be listed.
+        All that a list of the runs needs is read, so that no run is added to a file whose runs cannot be listed.
         """
         check_writable(SCHEMA, self.path, self.timeout, _ALL)
 
