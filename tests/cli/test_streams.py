@@ -62,6 +62,12 @@ def test_a_closed_standard_output_is_one_line() -> None:
 
 
 @full
+@pytest.mark.parametrize("words", ["eval nothing.json nothing.json", "eval --nothing", "nothing"])
+def test_exit_codes_do_not_depend_on_stderr(words: str) -> None:
+    ended = shell(f"ioukit {words} 2> /dev/full")
+    assert (ended.returncode, ended.stdout) == (2, "")
+
+
 def test_results_do_not_depend_on_stderr() -> None:
     done = shell(f"ioukit eval {GT} {DT} 2> /dev/full")
     assert (done.returncode, done.stdout) == (0, shell(f"ioukit eval {GT} {DT}").stdout)

@@ -117,6 +117,50 @@ def test_a_method_of_one_object_is_called(tmp_path: Path) -> None:
     assert found[0][4][0] == 0
 
 
+class Proxy:
+    """Stands in front of another object, with methods of its own."""
+
+    def __init__(self, behind: Any, **own: Any) -> None:
+        vars(self).update(own, behind=behind)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.behind, name)
+
+
+@pytest.mark.parametrize("sides", ["gt", "dt", "gt dt"])
+@pytest.mark.parametrize("name", ["getAnnIds", "getImgIds", "getCatIds", "loadAnns"])
+def test_methods_of_an_object_in_front_are_called(name: str, sides: str, tmp_path: Path) -> None:
+    found = []
+    for library in (OURS, THEIRS):
+        with contextlib.redirect_stdout(io.StringIO()):
+            both = dict(zip(("gt", "dt"), loaded(library, tmp_path), strict=True))
+            for side in sides.split():
+                original = getattr(both[side], name)
+                halved = {name: lambda *a, original=original, **k: every_second(original(*a, **k))}
+                both[side] = Proxy(both[side], **halved)
+            try:
+                found.append(evaluated(library.cocoeval.COCOeval(both["gt"], both["dt"], "bbox")))
+            except KeyError as error:  # of a group that an override left out
+                found.append([type(error)])
+    assert difference(found[0], found[1]) is None
+
+
+def test_methods_of_mocks_that_wrap_are_called(tmp_path: Path) -> None:
+    found = []
+    for library in (OURS, THEIRS):
+        with contextlib.redirect_stdout(io.StringIO()):
+            gt, dt = loaded(library, tmp_path)
+            truth = mock.Mock(wraps=gt)
+            truth.getCatIds.return_value = gt.getCatIds()[:1]
+            arrays = evaluated(library.cocoeval.COCOeval(truth, dt, "bbox"))
+            results = mock.Mock(wraps=gt, dataset=gt.dataset, imgs=gt.imgs)
+            results.getImgIds.return_value = []
+            with pytest.raises(AssertionError):
+                library.coco.COCO.loadRes(results, str(tmp_path / "dt"))
+        found.append([arrays, [call[0] for call in truth.mock_calls]])
+    assert difference(found[0], found[1]) is None
+
+
 @pytest.mark.parametrize("from_file", [True, False])
 def test_groups_are_those_of_the_evaluation(from_file: bool, tmp_path: Path) -> None:
     """Records that change afterwards stay where they were, as does what a method lists that is replaced afterwards."""

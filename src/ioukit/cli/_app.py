@@ -23,7 +23,7 @@ import ioukit
 from ioukit._register import Register
 from ioukit.cli._errors import no_answer_about_a_path, one_line
 from ioukit.cli._output import JsonCommand
-from ioukit.cli._streams import standard_output, stopped_by_signals
+from ioukit.cli._streams import standard_error, standard_output, stopped_by_signals
 
 COMMANDS: Register[Callable[..., None]] = Register("command")
 """The function of each command, in the order of the help."""
@@ -139,6 +139,6 @@ def _ioukit(
 
 def run(words: Sequence[str]) -> NoReturn:
     """Runs the command of a command line and exits."""
-    with stopped_by_signals(), standard_output(), no_answer_about_a_path():
+    with stopped_by_signals(), standard_error(), standard_output(), no_answer_about_a_path():
         app_of(words)(words, prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself

@@ -52,6 +52,33 @@ class _Checked:
             raise _UnwritableError from error
 
 
+class _Forgiving(_Checked):
+    """A stream that loses what it cannot write: results and exit codes do not depend on what is said beside them."""
+
+    def write(self, text: str) -> Any:
+        try:
+            return super().write(text)
+        except _UnwritableError:
+            _discard(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(_UnwritableError):
+            super().flush()
+
+
+@contextlib.contextmanager
+def standard_error() -> Iterator[None]:
+    """Lets a command go on, and end with its exit code, if standard error is closed or its disk is full."""
+    stream = sys.stderr
+    if stream is not None:
+        sys.stderr = _Forgiving(stream)
+    try:
+        yield
+    finally:
+        sys.stderr = stream
+
+
 @contextlib.contextmanager
 def standard_output() -> Iterator[None]:
     """Ends the command if standard output cannot be written, with one line on stderr and exit code 2.
@@ -118,13 +145,8 @@ class Talk:
 
     def say(self, line: str) -> None:
         """Prints one line."""
-        if self._stream is None:
-            return
-        try:
+        if self._stream is not None:
             print(line, file=self._stream, flush=True)
-        except OSError:  # stderr is closed or its disk is full; the results do not depend on it
-            _discard(self._stream)
-            self._stream = None
 
     @contextlib.contextmanager
     def busy(self, text: str, *, long: bool) -> Iterator[None]:

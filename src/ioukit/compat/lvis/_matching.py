@@ -140,8 +140,8 @@ class LvisMatched:
                 if has_objects[category]:
                     found[category][place] = {
                         "dt_ids": ids[start:end].astype(np.float64 if category in floats else np.int64),
-                        "tps": np.ascontiguousarray(hits[:, start:end]),
-                        "fps": np.ascontiguousarray(others[:, start:end]),
+                        "tps": np.asfortranarray(hits[:, start:end]),
+                        "fps": np.asfortranarray(others[:, start:end]),
                     }
         return found
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ioukit._array_types import Ids
 from ioukit.compat.pycocotools._dictionaries import Marks, mark_ignored, mark_outside, masks_of_records
-from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
+from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords, columns_of
 from ioukit.compat.pycocotools._matching import Matched, Rules, match, overlaps_of
 from ioukit.compat.pycocotools._one_image import by_group
 from ioukit.compat.pycocotools._sides import (
@@ -158,7 +158,9 @@ def evaluate_at_once(chosen: Chosen, params: Any) -> Evaluated:
     sides = [_of_columns(place, source, groups, rules.iou_type) for place, source in enumerate(chosen.sources)]
     missing = [place for place, side in enumerate(sides) if side is None]
     chosen.load(missing)
-    if missing == [1] and _columns(chosen.sources[0]) is None:  # dictionaries of results need those of the ground truth
+    if (
+        missing == [1] and columns_of(chosen.sources[0]) is None
+    ):  # dictionaries of results need those of the ground truth
         missing = [0, 1]  # so its rows follow its records, too
         chosen.load(missing)
     try:
@@ -188,15 +190,9 @@ _OF_FILE: Any = (AnnotationFile, objects_of_file), (ResultFile, detections_of_fi
 _OF_RECORDS = objects_of_records, detections_of_records
 
 
-def _columns(coco: Any) -> AnnotationFile | ResultFile | ResultRecords | None:
-    """The columns of a `COCO` of ioukit; ``None`` if its records have to be looked at, and of other objects."""
-    found = getattr(coco, "_columns", lambda: None)()
-    return found if isinstance(found, AnnotationFile | ResultFile | ResultRecords) else None
-
-
 def _of_columns(place: int, coco: Any, groups: Groups, iou_type: str) -> Side | None:
     """The columns of a side; ``None`` if its records tell."""
-    file, (kind, of_file) = _columns(coco), _OF_FILE[place]
+    file, (kind, of_file) = columns_of(coco), _OF_FILE[place]
     try:
         if isinstance(file, ResultRecords) and place == 1 and iou_type != "segm":
             return detections_of_records(file.records, groups, iou_type, file.image_ids)

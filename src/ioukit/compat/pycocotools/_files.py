@@ -19,7 +19,7 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
 
-__all__ = ["AnnotationFile", "ResultFile", "ResultRecords"]
+__all__ = ["AnnotationFile", "ResultFile", "ResultRecords", "columns_of"]
 
 _FIRST_RECORD = 1 << 20
 """The first record of a file of results must end within so many bytes."""
@@ -223,6 +223,16 @@ class ResultRecords(_Kept):
             made["imgToAnns"][image].append(record)
             made["catToImgs"][category].append(image)
         return made
+
+
+def columns_of(coco: Any) -> AnnotationFile | ResultFile | ResultRecords | None:
+    """The columns of a `COCO` of ioukit; ``None`` if its records have to be looked at, and of other objects.
+
+    The class is asked: an object that stands in front of another one (a proxy, a mock) would pass the question on, and
+    its own methods would not be called.
+    """
+    ask = getattr(type(coco), "_columns", None)
+    return None if ask is None else ask(coco)
 
 
 def _first_record(content: bytes) -> Any:

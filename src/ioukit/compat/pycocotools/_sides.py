@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ioukit import _core
 from ioukit._array_types import Floats, Ids
-from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile
+from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, columns_of
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.columns.masks import decode
@@ -294,7 +294,7 @@ def detections_of_file(file: ResultFile, groups: Groups, iou_type: str) -> Side:
         IrregularError: If the file lacks what is compared, or was changed since it was read.
     """
     dt = file.columns
-    truth = file.truth._columns()
+    truth = columns_of(file.truth)
     regions = _regions_of_file(file, dt.image_ids, iou_type, "detections", truth)
     count, none = len(dt), np.zeros(len(dt), np.bool_)
     boxes = dt.boxes if iou_type == "bbox" else np.zeros((count, 4))

@@ -24,7 +24,7 @@ from ioukit.compat._on_demand import OnDemand
 from ioukit.compat._originals import functions_are_original, keep, methods_are_original
 from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes, mask_of
-from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords
+from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords, columns_of
 from ioukit.compat.pycocotools._sides import positions
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class COCO(OnDemand):
         start = time.time()
         file = AnnotationFile.read(annotation_file) if self._may_wait() else None
         if file is None:
-            with open(annotation_file) as text:
+            with open(annotation_file, "r") as text:  # noqa: UP015 - the call of pycocotools, which a mock may see
                 dataset = json.load(text)
             assert type(dataset) is dict, f"annotation file format {type(dataset)} not supported"
         print(f"Done (t={time.time() - start:0.2f}s)")
@@ -259,14 +259,14 @@ class COCO(OnDemand):
                 with open(resFile) as file:
                     anns = json.load(file)
             else:
-                self._check_images(lazy.columns.image_ids)
+                COCO._check_images(self, lazy.columns.image_ids)
         elif type(resFile) is np.ndarray:
             anns = self.loadNumpyAnnotations(resFile)
         if lazy is None:
             assert type(anns) is list, "results in not an array of objects"
             lazy = ResultRecords.read(anns, self) if may_wait else None
         if lazy is None:
-            self._check_images([record["image_id"] for record in anns])
+            COCO._check_images(self, [record["image_id"] for record in anns])
             res.dataset = {**dataset_of_results(self.dataset, anns, maskUtils), "annotations": anns}
         print(f"DONE (t={time.time() - start:0.2f}s)")
         if lazy is None:
@@ -279,7 +279,7 @@ class COCO(OnDemand):
 
     def _check_images(self, ids: Any) -> None:
         """Refuse results on images that this data set does not have."""
-        file = self._columns()
+        file = columns_of(self)
         if isinstance(file, AnnotationFile) and isinstance(ids, np.ndarray):
             known = file.columns.images.ids
             unknown = set(ids[positions(ids, known) < 0].tolist())

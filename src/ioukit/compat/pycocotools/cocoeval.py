@@ -26,7 +26,7 @@ from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
 from ioukit.compat.pycocotools._dictionaries import mark_ignored
 from ioukit.compat.pycocotools._evaluating import Chosen, Evaluated, evaluate_at_once
-from ioukit.compat.pycocotools._files import AnnotationFile
+from ioukit.compat.pycocotools._files import AnnotationFile, columns_of
 from ioukit.compat.pycocotools._one_image import by_group, by_score, match_group, record_overlaps, record_similarities
 from ioukit.compat.pycocotools._sides import IrregularError, distinct
 from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS
@@ -226,7 +226,7 @@ class COCOeval(OnDemand):
 
 def _sorted_ids(coco: Any) -> tuple[list[Any], list[Any]]:
     """The ids of images and of categories."""
-    columns = getattr(coco, "_columns", lambda: None)()
+    columns = columns_of(coco)
     if isinstance(columns, AnnotationFile):
         return list(columns.image_ids), list(columns.category_ids)
     return sorted(coco.getImgIds()), sorted(coco.getCatIds())
