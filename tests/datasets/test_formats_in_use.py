@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -228,3 +229,51 @@ def test_a_wrong_record_beside_names_is_named(tmp_path: Path, change: dict[str, 
         datasets.read_detections(path)
     kept = datasets.read_detections(path, on_invalid="drop")
     assert (len(kept), kept.dropped) == (1, 1)
+
+
+VOC = """<annotation><filename>{0}.jpg</filename><size><width>64</width><height>48</height></size>
+<object><name>{1}</name><bndbox><xmin>5</xmin><ymin>7</ymin><xmax>24</xmax><ymax>18</ymax></bndbox></object></annotation>"""
+
+
+def voc(place: Path) -> GroundTruth:
+    """Two images, whose classes are in another order than in the alphabet."""
+    place.mkdir()
+    for name, label in (("a", "person"), ("b", "car")):
+        (place / f"{name}.xml").write_text(VOC.format(name, label))
+    return datasets.read(place)
+
+
+def results(images: list[int | str]) -> list[dict[str, object]]:
+    return [
+        {"image_id": image, "category_id": number, "bbox": [4, 6, 20, 12], "score": 0.5}
+        for number, image in enumerate(images, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ids.json", json.dumps(results(["a", "b"]))),
+        ("names.json", json.dumps(results(["a.jpg", "b.jpg"]))),
+        ("set.json", json.dumps({"images": [], "annotations": results(["a", "b"])})),
+    ],
+)
+def test_ids_of_classes_are_said_however_images_are_called(name: str, text: str, tmp_path: Path) -> None:
+    gt = voc(tmp_path / "voc")
+    (tmp_path / name).write_text(text)
+    if name == "set.json":  # its images are numbers
+        (tmp_path / name).write_text(text.replace('"a"', "1").replace('"b"', "2"))
+        gt = GroundTruth.from_arrays(
+            image_ids=[1, 2], category_ids=gt.category_ids, boxes=gt.boxes, categories={1: "car", 2: "person"}
+        )
+        gt = dataclasses.replace(gt, categories=dataclasses.replace(gt.categories, made_up_ids=True))
+    expected = f"{tmp_path / name}: {gt.source} has no ids of classes, so they count in the order of their names"
+    assert [note for note in evaluate(gt, tmp_path / name).notes if note.startswith(expected)] == [
+        f"{expected}: 1 is 'car', 2 is 'person'"
+    ]
+
+
+def test_names_of_classes_need_no_note(tmp_path: Path) -> None:
+    gt = voc(tmp_path / "voc")
+    (tmp_path / "dt.csv").write_text("filename,category_id,class,score,x,y,w,h\na.jpg,7,person,.9,4,6,20,12\n")
+    assert evaluate(gt, tmp_path / "dt.csv").notes == ()

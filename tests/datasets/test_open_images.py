@@ -128,6 +128,18 @@ def test_detections_have_names_of_classes(folder: Path) -> None:
     }  # fmt: skip
 
 
+def test_detections_in_pixels_are_refused(folder: Path) -> None:
+    gt, path = read(folder), folder.parent / "detections.csv"
+    first = DETECTIONS.splitlines()[1].split(",")
+    at = DETECTIONS.splitlines()[0].split(",").index("XMax")
+    first[at] = "180"
+    path.write_text("\n".join([*DETECTIONS.splitlines(), ",".join(first)]))
+    with pytest.raises(DatasetError, match=r"XMax: expected a fraction of the image, within \[-1, 2\], found '180'"):
+        read_detections(path, ground_truth=gt)
+    dt = read_detections(path, ground_truth=gt, on_invalid="drop")
+    assert (len(dt), dt.dropped) == (4, 1)
+
+
 def test_the_command_reads_a_folder(folder: Path) -> None:
     command = run_here(
         "eval", folder, folder.parent / "detections.csv", "--protocol", "open-images-challenge", "--json"

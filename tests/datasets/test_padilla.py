@@ -113,6 +113,25 @@ def test_bytes_that_are_not_text_are_named(tmp_path: Path) -> None:
         read(tmp_path, "padilla")
 
 
+@pytest.mark.parametrize(
+    ("line", "beside", "known"),
+    [
+        ("0 140 130 80 60 0.9", None, "yolo"),
+        ("0 0.9 140 130 80 60", None, "padilla"),
+        ("0 0.9 140 130 80 60", "classes.txt", "padilla"),
+        ("0 140 130 80 60", None, "padilla"),
+        ("0 140 130 80 60", "classes.txt", "yolo"),
+        ("0 140 130 80 60", "sizes.csv", "yolo"),
+        ("cat 140 130 80 60", "classes.txt", "padilla"),
+    ],
+)
+def test_pixels_of_yolo_are_not_taken_for_scores(line: str, beside: str | None, known: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"{line}\n")
+    if beside is not None:
+        (tmp_path / beside).write_text("name,width,height\na.jpg,640,480\n")
+    assert find_format(tmp_path).name == known
+
+
 def test_an_unknown_image_or_class_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("person .5 1 2 3 4\n")
     gt = read(PEOPLE / "groundtruths")

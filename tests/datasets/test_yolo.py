@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import ioukit
-from ioukit import DatasetError, GroundTruth
-from ioukit.datasets import find_format, read, read_detections
+from ioukit import DatasetError, Detections, GroundTruth
+from ioukit.datasets import find_format, read, read_detections, write
 from ioukit.datasets.shapes.writing import make_shapes
 from ioukit.evaluation import evaluate
 from support.command import run_fresh, run_here
@@ -368,6 +368,113 @@ def test_detections_that_belong_nowhere(folder: Path, found: Path) -> None:
     twins = GroundTruth.from_arrays(**row, images=[1, 2], names=["a.jpg", "x/a.png"], sizes=[[1, 1], [1, 1]])
     with pytest.raises(DatasetError, match="expected file names that differ but for the suffix, found a twice"):
         read_detections(found, ground_truth=twins)
+
+
+def animals(**changes: Any) -> GroundTruth:
+    """A cat and a dog, whose ids are in another order than the numbers of the detections below."""
+    columns: dict[str, Any] = {
+        "image_ids": [1, 2],
+        "category_ids": [1, 2],
+        "boxes": [[100, 100, 80, 60]] * 2,
+        "images": [1, 2],
+        "names": ["a.jpg", "b.jpg"],
+        "sizes": [[640, 480]] * 2,
+        "categories": {1: "cat", 2: "dog"},
+    }
+    return GroundTruth.from_arrays(**{**columns, **changes})
+
+
+def results(folder: Path, *, cat: int = 1, dog: int = 0) -> Path:
+    folder.mkdir(parents=True)
+    for name, number in (("a", cat), ("b", dog)):
+        (folder / f"{name}.txt").write_text(f"{number} {140 / 640} {130 / 480} {80 / 640} {60 / 480} 0.9\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("runs/labels/classes.txt", "dog\ncat\n"),
+        ("runs/labels/obj.names", "dog\ncat\n"),
+        ("runs/data.yaml", "names: [dog, cat]\n"),
+        ("data.yaml", "names: {0: dog, 1: cat}\n"),
+    ],
+)
+def test_classes_of_detections_meet_by_name_where_a_file_names_them(tmp_path: Path, place: str, text: str) -> None:
+    gt, labels = animals(), results(tmp_path / "runs" / "labels")
+    assert read_detections(labels, ground_truth=gt).category_ids.tolist() == [2, 1], "no file: by rising id"
+    (tmp_path / place).write_text(text)
+    for folder in (labels, labels.parent):
+        dt = read_detections(folder, "yolo", ground_truth=gt)
+        assert dt.category_ids.tolist() == [1, 2]
+        assert evaluate(gt, dt).summary["AP"] == pytest.approx(1)
+    # Names that are given come before those of files.
+    given = read_detections(labels, ground_truth=gt, names=["cat", "dog"])
+    assert given.category_ids.tolist() == [2, 1]
+
+
+def test_names_of_classes_of_detections_may_be_given(tmp_path: Path) -> None:
+    gt, labels = animals(), results(tmp_path / "labels", dog=5)
+    names = ["x", "cat", "y", "z", "z", "dog"]
+    (tmp_path / "voc.names").write_text("\n".join(names))
+    for given in (names, str(tmp_path / "voc.names")):
+        dt = read_detections(labels, ground_truth=gt, names=given)
+        assert dt.category_ids.tolist() == [1, 2]
+
+
+def test_a_named_class_of_detections_that_the_ground_truth_lacks(tmp_path: Path) -> None:
+    gt, labels = animals(), results(tmp_path / "labels")
+    (labels / "classes.txt").write_text("wolf\ncat\nfox\n")
+    message = r"b\.txt: line 1: class 0 is 'wolf', which is not one of the 2 classes of the ground truth; names="
+    with pytest.raises(DatasetError, match=message):
+        read_detections(labels, ground_truth=gt)
+    dt = read_detections(labels, ground_truth=gt, on_invalid="drop")
+    assert (dt.category_ids.tolist(), dt.dropped) == ([1], 1)
+
+
+def test_written_detections_keep_their_classes_below_other_names(tmp_path: Path) -> None:
+    gt = animals()
+    (tmp_path / "data.yaml").write_text("names: [dog, cat]\n")
+    dt = read_detections(results(tmp_path / "labels"), ground_truth=gt)
+    write(dt, tmp_path / "again", "yolo", ground_truth=gt)
+    assert read_detections(tmp_path / "again", ground_truth=gt).category_ids.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("line", "fits"),
+    [
+        ("0 140 130 80 60 0.9", False),
+        ("0 0.5 0.5 1.02 0.5 0.9", False),
+        ("0 1.02 0.5 0.1 0.5 0.9", False),
+        ("0 1.01 0.5 1.01 0.5 0.9", True),
+        ("0 100 100 180 100 180 160 100 160 0.9", False),
+        ("0 0.9 0.9 1.1 0.9 1.1 1.1 0.9 1.1 0.9", True),
+    ],
+)
+def test_detections_in_pixels_are_refused(tmp_path: Path, line: str, fits: bool) -> None:
+    gt, labels = animals(), results(tmp_path / "labels")
+    (labels / "b.txt").write_text(f"{line}\n")
+    if not fits:
+        message = r"b\.txt: line 1: expected a box whose centre and size are each a fraction of the image, at most 1.01"
+        with pytest.raises(DatasetError, match=message):
+            read_detections(labels, "yolo", ground_truth=gt)
+    dt = read_detections(labels, "yolo", ground_truth=gt, on_invalid="drop")
+    assert (len(dt), dt.dropped) == ((2, 0) if fits else (1, 1))
+
+
+def test_detections_far_out_of_their_image_are_not_written(tmp_path: Path) -> None:
+    gt = animals()
+    dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[700, 0, 9, 9]], scores=[1])
+    with pytest.raises(DatasetError, match="row 0: expected a box whose centre and size are each a fraction"):
+        write(dt, tmp_path / "out", "yolo", ground_truth=gt)
+
+
+def test_missing_sizes_for_detections_name_the_way_out(tmp_path: Path) -> None:
+    gt = animals(sizes=None)
+    with pytest.raises(
+        DatasetError, match=r"a width and a height, .* reader of the ground truth, images=FOLDER \(--gt-"
+    ):
+        read_detections(results(tmp_path / "labels"), ground_truth=gt)
 
 
 # ------------------------------------------------------------------------------------------- which format is a path?

@@ -80,7 +80,7 @@ def read_results(
     except DatasetError as error:
         raise DatasetError(f"{source}: {str(error).removeprefix('detections: ')}") from None
     note = f"{source}: a data set whose annotations have scores, which are read as detections"
-    return dataclasses.replace(dt, source=source, notes=(note, *dt.notes))
+    return dataclasses.replace(dt, source=source, notes=(note, *dt.notes), ids_of_file=True)
 
 
 def _with_named_images(path: str | os.PathLike[str], on_invalid: OnInvalid, *, attributes: bool) -> Detections:
@@ -108,7 +108,7 @@ def _with_named_images(path: str | os.PathLike[str], on_invalid: OnInvalid, *, a
     except DatasetError as error:
         raise DatasetError(f"{source}: {str(error).removeprefix('detections: ')}") from None
     notes = tuple(note.replace("detections:", f"{source}:", 1) for note in dt.notes)
-    return dataclasses.replace(dt, source=source, image_keys=keys, notes=notes)
+    return dataclasses.replace(dt, source=source, image_keys=keys, notes=notes, ids_of_file=True)
 
 
 def read_coco(

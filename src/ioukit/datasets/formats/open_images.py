@@ -48,6 +48,8 @@ _FLAGS = {
 """The columns of flags, and the names of the flags."""
 _MOST_OUTSIDE = 0.001
 """The fraction of an image that a box may reach out of it: pixels are larger."""
+_MOST_OUTSIDE_FOUND = 1.0
+"""The same for detections: boxes that a detector has not cut reach out further than by rounding."""
 
 
 class _Files(NamedTuple):
@@ -169,7 +171,7 @@ def read_open_images_detections(
 
     Args:
         path: A CSV file with the columns ``ImageID``, ``LabelName``, ``Score``, ``XMin``, ``XMax``, ``YMin``, ``YMax``.
-            Boxes may reach out of the image, and may have no area.
+            Boxes may reach out of the image by up to its width or height, and may have no area.
         ground_truth: The data set of the classes: its categories have the attribute ``label_name``, or names like those
             in the file.
         hierarchy: If given, each detection gets a copy for every class above its own, with the same score.
@@ -287,10 +289,11 @@ def _read_corners(
 ) -> npt.NDArray[np.float64]:
     """(N, 4) boxes ``[x, y, width, height]`` in fractions of the image."""
     low_x, high_x, low_y, high_y = (table.numbers(name, good, problems) for name in _CORNERS)
-    if inside:
-        for name, values in zip(_CORNERS, (low_x, high_x, low_y, high_y), strict=True):
-            outside = (values < -_MOST_OUTSIDE) | (values > 1 + _MOST_OUTSIDE)
-            table.refuse(outside, name, "a fraction of the image, within [0, 1]", good, problems)
+    most = _MOST_OUTSIDE if inside else _MOST_OUTSIDE_FOUND
+    within = "[0, 1]" if inside else "[-1, 2]"
+    for name, values in zip(_CORNERS, (low_x, high_x, low_y, high_y), strict=True):
+        outside = (values < -most) | (values > 1 + most)
+        table.refuse(outside, name, f"a fraction of the image, within {within}", good, problems)
     for (low_name, high_name), low, high in ((_CORNERS[:2], low_x, high_x), (_CORNERS[2:], low_y, high_y)):
         table.refuse(high < low, high_name, f"at least {low_name}", good, problems)
     return np.stack([low_x, low_y, high_x - low_x, high_y - low_y], axis=1)
@@ -405,13 +408,18 @@ def write_open_images_detections(
         A note for each kind of loss.
 
     Raises:
-        DatasetError: If there is no ground truth, if it lacks an image or a class, or as for :func:`write_open_images`.
+        DatasetError: If there is no ground truth, if it lacks an image or a class, if a box is so far out of its image
+            that the reader refuses it, or as for :func:`write_open_images`.
     """
     ground_truth = required(ground_truth, detections.source)
     dt, listed = detections.known_to(ground_truth), ground_truth.images
     images, classes = _image_ids(ground_truth), _class_names(ground_truth)
     positions = image_places(dt, listed)
     corners = _fractions(dt, positions, listed)
+    out = np.flatnonzero((corners < -_MOST_OUTSIDE_FOUND).any(axis=1) | (corners > 1 + _MOST_OUTSIDE_FOUND).any(axis=1))
+    if len(out):
+        found = abbreviate(corners[out[0]].tolist())
+        refuse(f"{dt.source}: row {out[0]}", "corners in fractions of the image, within [-1, 2]", found)
     of_image = [images[at] for at in positions.tolist()]
     named = [classes[at] for at in np.searchsorted(ground_truth.categories.ids, dt.category_ids).tolist()]
     rows = zip(of_image, named, dt.scores.tolist(), *corners[:, [0, 2, 1, 3]].T.tolist(), strict=True)

@@ -43,19 +43,28 @@ _FIELDS: Mapping[str, Sequence[str]] = {
     "fractions": ("cx", "cy", "w", "h"),
 }
 _HOLDS = Holds(image_sizes=False)
+_OF_YOLO = ("data.yaml", "classes.txt", "obj.names", "sizes.csv")
+"""The names of files that lie beside the text files of YOLO."""
 
 
 def recognises(path: Path) -> bool:
     """Whether a path is a folder whose first text file with a line has a class and four numbers, perhaps with a score.
 
-    If the class is a number, one of the four numbers must be beyond 1. Otherwise it is YOLO's.
+    If the class is a number, one of the four numbers must be beyond 1, and no list of classes or sizes may lie beside
+    lines without a score. Otherwise it is YOLO's. A score is within [0, 1].
     """
     words = first_words(path)
     try:
         numbers = [float(word.replace(",", ".", 1)) for word in words[1:]]
     except ValueError:
         return False
-    return len(words) in (5, 6) and (not _is_number(words[0]) or max(map(abs, numbers[-4:])) > 1)
+    if len(words) == 6 and not 0 <= numbers[0] <= 1:
+        return False
+    if len(words) not in (5, 6) or not _is_number(words[0]):
+        return len(words) in (5, 6)
+    return max(map(abs, numbers[-4:])) > 1 and (
+        len(words) == 6 or not any((path / name).is_file() for name in _OF_YOLO)
+    )
 
 
 def read_padilla(

@@ -19,14 +19,30 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.image_files import SUFFIXES, image_sizes
-from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.text_files import abbreviate, existing_folder, inside, refuse, shorter
+from ioukit.datasets.formats.text_files import (
+    abbreviate,
+    existing_folder,
+    inside,
+    is_name,
+    names_of,
+    refuse,
+    shorter,
+)
 from ioukit.datasets.formats.written_names import image_file_names
 from ioukit.datasets.formats.written_rows import image_places
-from ioukit.datasets.formats.yolo_layout import SIZES, find_layout, text_files
-from ioukit.datasets.formats.yolo_rows import Task, boxes_in_image, in_pixels, read_rows, region_arguments
+from ioukit.datasets.formats.yolo_layout import SIZES, find_layout, names_near_detections, text_files
+from ioukit.datasets.formats.yolo_rows import (
+    FRACTIONS,
+    Task,
+    boxes_in_image,
+    in_pixels,
+    in_pixels_already,
+    read_rows,
+    region_arguments,
+)
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -130,6 +146,7 @@ def read_yolo_detections(
     *,
     ground_truth: GroundTruth | None = None,
     task: Task | None = None,
+    names: Sequence[str] | None = None,
     on_invalid: OnInvalid = "error",
     threads: int | None = None,
 ) -> Detections:
@@ -141,12 +158,17 @@ def read_yolo_detections(
     Args:
         path: The folder. A text file has the name of its image, but for the suffix; an image without one has no
             detections. Folders inside are searched, too.
-        ground_truth: The data set of the images: it knows their names and sizes. Class 0 is its first category by
-            rising id, class 1 the second, and so on.
+        ground_truth: The data set of the images: it knows their names and sizes, and the classes.
         task: What the lines hold. If ``None``, it is found by the lengths of the lines: ``detect`` if they have 6
             numbers, ``pose`` or ``obb`` if the ground truth has keypoints or rotated boxes and all lengths fit, else
             ``segment``.
-        on_invalid: As for :func:`read_yolo`. A box may reach out of its image, and may have no area.
+        names: The names of the classes in the order of their numbers, which start at 0; or the path of a file with a
+            name per line. If ``None``, they are those of a ``data.yaml``, ``classes.txt`` or ``obj.names`` in the
+            folder or in one of the two above. Without one, class 0 is the first category of the ground truth by rising
+            id, class 1 the second, and so on.
+        on_invalid: As for :func:`read_yolo`, but a box may reach out of its image, and may have no area. A class that
+            the ground truth lacks is a problem, and so is a box whose centre or size is larger than 1.01: it is in
+            pixels.
         threads: How many threads read; all cores if ``None``.
 
     Raises:
@@ -158,11 +180,14 @@ def read_yolo_detections(
     existing_folder(path, "a folder of text files with detections")
     ground_truth = required(ground_truth, path, "sizes of images")
     files, positions = _of_images(path, ground_truth, problems)
+    listed = names_near_detections(Path(path)) if names is None else names_of(names)
+    ids, expected = _class_ids(listed, ground_truth)
     truth = ground_truth.regions
     rows = read_rows(
         files,
         problems,
-        classes=len(ground_truth.categories),
+        classes=len(ids),
+        unknown=expected,
         scores=True,
         task=task,
         likely="obb" if "RotatedBoxes" in truth else "pose" if "keypoints" in truth else None,
@@ -173,7 +198,7 @@ def read_yolo_detections(
     assert rows.scores is not None
     dt = Detections.from_arrays(
         image_ids=ground_truth.images.labels[images],
-        category_ids=ground_truth.categories.ids[rows.classes],
+        category_ids=ids[rows.classes],
         boxes=in_pixels(np.hstack([rows.corners[:, :2], rows.sides]), np.tile(sizes, 2)),
         scores=rows.scores,
         source=os.fspath(path),
@@ -251,6 +276,21 @@ def read_split(
     return dataclasses.replace(gt, images=images_of_names, notes=(*notes, *gt.notes))
 
 
+def _class_ids(names: Sequence[str] | None, gt: GroundTruth) -> tuple[npt.NDArray[np.int64], dict[int, str]]:
+    """The id of the class of each number, and words about the numbers whose class the ground truth lacks."""
+    listed = gt.categories.names
+    if names is None or tuple(names) == tuple(listed):
+        return gt.categories.ids, {}
+    known = ClassIds(gt)
+    lacking = {
+        number: f"class {number} is {abbreviate(name)}, which is not one of the {len(listed):,} classes of the ground "
+        "truth; names=... names the classes of the numbers"
+        for number, name in enumerate(names)
+        if name not in known
+    }
+    return np.array([known.get(name, 0) for name in names], np.int64), lacking
+
+
 def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Problems) -> tuple[list[str], Positions]:
     """The text files that belong to images, and the positions of these images."""
     missing = np.asarray(np.isnan(gt.images.sizes).any(axis=1)).tolist()
@@ -259,7 +299,11 @@ def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Proble
     for position, (name, label) in enumerate(zip(gt.images.names, gt.images.labels.tolist(), strict=True)):
         stem = os.path.splitext((name or str(label)).replace("\\", "/"))[0]
         if not os.path.basename(stem) or missing[position]:
-            raise DatasetError(f"{gt.source}: image {label!r}: expected a file name, a width and a height")
+            raise DatasetError(
+                f"{gt.source}: image {label!r}: expected a file name, a width and a height, which make fractions "
+                "pixels: give the folder of the images to the reader of the ground truth, images=FOLDER (--gt-option "
+                "in a command)"
+            )
         by_path[stem] = position
         by_stem.setdefault(os.path.basename(stem), []).append(position)
     finder: ImageFinder | None = None
@@ -368,6 +412,8 @@ def write_yolo_detections(
 ) -> list[str]:
     """Write a text file for each image with detections, with lines as :func:`read_yolo_detections` reads them.
 
+    The file ``classes.txt`` has the names of the classes, unless a name is no line of a file.
+
     Args:
         detections: What to write.
         path: An empty folder.
@@ -379,7 +425,8 @@ def write_yolo_detections(
         A note for each kind of loss.
 
     Raises:
-        DatasetError: If there is no ground truth, if it lacks an image or a class, or as for :func:`write_yolo`.
+        DatasetError: If there is no ground truth, if it lacks an image or a class, if a box is so far out of its image
+            that the reader refuses it, or as for :func:`write_yolo`.
     """
     _check_digits(digits)
     ground_truth = required(ground_truth, detections.source, "sizes of images")
@@ -392,6 +439,10 @@ def write_yolo_detections(
     corners = np.hstack([dt.boxes[:, :2], dt.boxes[:, :2] + dt.boxes[:, 2:]])
     lines, others = _line_texts(dt, chosen, classes, corners, sizes, dt.scores, digits)
     _write_files(path, names, positions, lines, all_images=False)
+    classes_named = ground_truth.categories.names
+    if classes_named and all(is_name(name) and name == name.strip() and "\n" not in name for name in classes_named):
+        # Else the numbers could be taken for those of a list of names in a folder above.
+        (path / "classes.txt").write_bytes("".join(f"{name}\n" for name in classes_named).encode())
     holds = Holds(regions=frozenset([_KINDS[chosen]] if chosen in _KINDS else []))
     return [*others, *_rounding(dt.boxes, corners, sizes, digits, chosen, cut=False), *left_out_columns(dt, holds)]
 
@@ -475,10 +526,26 @@ def _line_texts(
         if others:
             notes.append(f"masks of {others:,} objects that are not one polygon: their boxes remain")
     if scores is not None:
+        _check_fractions(data, task, numbers)
         numbers = [[*row, score] for row, score in zip(numbers, scores.tolist(), strict=True)]
     written = repr if digits is None else f"{{:.{digits}f}}".format
     rows = zip(classes.tolist(), numbers, strict=True)
     return [" ".join([str(label), *map(written, row)]) for label, row in rows], notes
+
+
+def _check_fractions(data: GroundTruth | Detections, task: Task, numbers: Sequence[Sequence[float]]) -> None:
+    """Refuse detections so far out of their image that the reader takes them for pixels."""
+    plain = np.array([task == "pose" or len(row) == 4 for row in numbers], np.bool_)
+    corners = np.zeros((len(numbers), 4))
+    for at, row in enumerate(numbers):
+        if plain[at]:
+            x, y, width, height = row[:4]
+            corners[at] = x - width / 2, y - height / 2, x + width / 2, y + height / 2
+        else:
+            corners[at] = min(row[::2]), min(row[1::2]), max(row[::2]), max(row[1::2])
+    out = np.flatnonzero(in_pixels_already(corners, plain))
+    if len(out):
+        raise DatasetError(f"{data.source}: row {out[0]}: {FRACTIONS}, got {abbreviate(numbers[out[0]])}")
 
 
 def _centred(corners: Floats, sizes: Floats) -> Floats:

@@ -95,6 +95,17 @@ def find_layout(path: Path, split: str, problems: Problems, *, images: str | os.
     return _of_texts(path, split, problems)
 
 
+def names_near_detections(folder: Path) -> tuple[str, ...] | None:
+    """The names of the classes of a folder of detections, from a file where that of labels would lie; or ``None``.
+
+    Raises:
+        DatasetError: If the file is invalid.
+        OSError: If it cannot be read.
+    """
+    labels = folder / "labels"
+    return _nearby_names(labels if labels.is_dir() else folder)[0]
+
+
 def text_files(folder: str | os.PathLike[str]) -> list[str]:
     """The text files in a folder and in the folders inside it, relative to it, by name.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -27,6 +27,9 @@ Task = Literal["detect", "segment", "pose", "obb"]
 
 MOST_OUTSIDE = 0.01
 """The fraction of an image by which a box may reach out of it, to be cut: Ultralytics takes numbers up to 1.01."""
+
+FRACTIONS = "expected a box whose centre and size are each a fraction of the image, at most 1.01"
+"""What a message says about a detection in pixels."""
 
 _ROUNDED = 1e-5
 """The fraction that is no more than rounding, as numbers of six digits have it: nothing is said about it."""
@@ -101,6 +104,7 @@ def read_rows(
     *,
     classes: int | None,
     scores: bool,
+    unknown: Mapping[int, str] | None = None,
     task: Task | None = None,
     likely: Task | None = None,
     keypoints: tuple[int, int] | None = None,
@@ -115,6 +119,7 @@ def read_rows(
             files of ground truth without lines.
         classes: How many classes there are; any number if ``None``.
         scores: Whether the lines are detections, which end with a score.
+        unknown: Numbers of classes that are no good, and what a message says about each.
         task: What the lines hold; found by their lengths if ``None``.
         likely: What lines of detections hold if all their lengths allow it: ``obb`` or ``pose``.
         keypoints: How many keypoints there are, and of how many numbers each; found by the lengths if ``None``.
@@ -151,11 +156,18 @@ def read_rows(
 
     checks.append(("label out of range", good & ~of_class, other_class))
     good &= of_class
+    if unknown:
+        bad = good & np.isin(labels, list(unknown))
+        checks.append(("unknown class", bad, lambda row, of=unknown: of[int(labels[row])]))
+        good &= ~bad
     with_points = good & (counts > 5) if found in ("segment", "obb") else np.zeros(len(good), np.bool_)
     corners, sides = _boxes(lines, good, with_points, counts)
     if scores:
-        bad = good & ~(sides >= 0).all(axis=1)
-        checks.append(("bad line", bad, lambda row: _negative(lines.text(row))))
+        negative = good & ~(sides >= 0).all(axis=1)
+        checks.append(("bad line", negative, lambda row: _negative(lines.text(row))))
+        pixels = good & ~negative & in_pixels_already(corners, ~with_points)
+        checks.append(("box in pixels", pixels, lambda row: f"{FRACTIONS}, got {_numbers(lines.text(row))}"))
+        bad = negative | pixels
     else:
         beyond = np.maximum(-corners, corners - 1).max(axis=1, initial=0)
         beside = (corners[:, :2] >= 1) | (corners[:, 2:] <= 0)
@@ -287,10 +299,28 @@ def _negative(text: str) -> str:
     return f"expected a width and a height of at least 0, got {shortened(str(text.split()[3:5]))}"
 
 
+def _numbers(text: str) -> str:
+    """The numbers of a line of detections between class and score."""
+    return shortened(str(text.split()[1:-1]))
+
+
 def _outside(text: str, *, apart: bool) -> str:
     why = "has no area in the image" if apart else "reaches out of the image by more than 1 % of it"
     hint = "" if apart else " (clip=True, or --option clip=true, cuts such boxes)"
     return f"box {shortened(str(text.split()[1:]))} {why}{hint}"
+
+
+def in_pixels_already(corners: Floats, plain: Flags) -> Flags:
+    """Whether boxes of detections are too far out to be fractions of the image.
+
+    Args:
+        corners: (N, 4) of boxes, or of those around points.
+        plain: (N,) whether a line has the box itself. Points of a box on its side may lie outside, but not its middle.
+    """
+    centres, sides = (corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]
+    # A number that is good in the file must not fail for the rounding of the corners.
+    limit = 1 + MOST_OUTSIDE + 1e-9
+    return np.asarray((centres > limit).any(axis=1) | (plain & (sides > limit).any(axis=1)))
 
 
 def in_pixels(fractions: Floats, sizes: Floats) -> Floats:
