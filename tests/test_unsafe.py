@@ -1,4 +1,7 @@
-"""Every ``unsafe`` of the Rust code stands in a table with the tests that reach its edge."""
+"""What nobody may do in Rust without a word: ``unsafe``, vectors that abort, and calls that nothing can end.
+
+Every ``unsafe`` stands in a table with the tests that reach its edge.
+"""
 
 from __future__ import annotations
 
@@ -106,3 +109,23 @@ def test_the_tests_of_the_table_exist(path: str) -> None:
         text = (ROOT / file).read_text(encoding="utf-8")
         marked = rf"#\[test\]\n(?:#\[[^\n]*\]\n)*fn {name}\(" if file.endswith(".rs") else rf"^def {name}\("
         assert re.search(marked, text, re.MULTILINE), f"{file} has no test {name}"
+
+
+def code_of(text: str) -> str:
+    return COMMENT_OR_TEXT.sub("", text.partition("#[cfg(test)]")[0])
+
+
+def test_vectors_of_the_core_end_the_call_where_memory_ends() -> None:
+    """A file that forgets to import them gets those of the standard library, which abort the process."""
+    core = {path: code_of(text) for path, text in sources().items() if path.startswith("crates/core/src/")}
+    own = {"crates/core/src/memory.rs"}
+    uses = {path for path, code in core.items() if re.search(r"\bVec\b|\bvec!", code)} - own
+    imports = {path for path, code in core.items() if re.search(r"use crate::memory::[^;]*\b(Vec|vec)\b", code)}
+    assert len(uses) > 50
+    assert uses <= imports
+
+
+def test_all_calls_of_the_core_can_be_ended() -> None:
+    """Only one file lets Python's other threads run: it turns the early ends of calls into exceptions."""
+    found = {path for path, text in sources().items() if re.search(r"\.\s*detach\(", code_of(text))}
+    assert found == {"crates/python/src/detached.rs"}
