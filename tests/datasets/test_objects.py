@@ -259,6 +259,8 @@ def test_two_names_never_meet_one_image() -> None:
     refusal = r"^there: expected names of different images, found 'x/a\.png' and 'a\.jpg', which are both 7$"
     with pytest.raises(DatasetError, match=refusal):
         found.position("x/a.png", "there")
+    exact = ImageFinder(album(np.array([7, 8]), ["a.jpg", "b.jpg"]))
+    assert [exact.position(name, "here") for name in ("7", "a.jpg")] == [0, 0], "an id and the very name of its file"
 
 
 def test_a_path_of_windows_in_a_ground_truth() -> None:

@@ -90,7 +90,7 @@ class ImageFinder:
             raise DatasetError(f"{where}: expected {expected}, found {found}")
         if at < 0:
             raise DatasetError(f"{where}: expected an image of {self.source}, found {_shown(name)}{self.known_as()}")
-        if (other := self._met.setdefault(at, name)) != name:
+        if (other := self._met.setdefault(at, name)) != name and not (self._is_exact(name) and self._is_exact(other)):
             both = f"{_shown(name)} and {_shown(other)}, which are both {self.labels[at].item()!r}"
             raise DatasetError(f"{where}: expected names of different images, found {both}")
         return at
@@ -100,9 +100,15 @@ class ImageFinder:
         found = (self._place(str(label), is_id=False, has_id=isinstance(label, str)) for label in labels)
         places = np.array([-1 if at is None else at for at in found], np.intp)
         # Two names of one image are the names of two images, whose folders or suffixes the ground truth does not have.
+        inexact = np.array([not self._is_exact(str(label)) for label in labels], np.bool_)
         _, where, counts = np.unique(places, return_inverse=True, return_counts=True)
-        places[(counts > 1)[where.reshape(-1)]] = -1
+        where = where.reshape(-1)
+        places[((counts > 1) & (np.bincount(where, inexact, len(counts)) > 0))[where]] = -1
         return places
+
+    def _is_exact(self, name: str) -> bool:
+        """Whether this is an id or the name of a file as the ground truth has it: both may name one image."""
+        return name in self._by_label or name in self._by_name
 
     def known_as(self) -> str:
         """Words about what the images are called, where ids say nothing."""
