@@ -253,6 +253,8 @@ def results(images: list[int | str]) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        ("dt.csv", "filename,category_id,score,x,y,w,h\na.jpg,1,.9,4,6,20,12\nb.jpg,2,.9,4,6,20,12\n"),
+        ("whole.csv", "filename,class,score,x,y,w,h\na.jpg,1,.9,4,6,20,12\n"),
         ("ids.json", json.dumps(results(["a", "b"]))),
         ("names.json", json.dumps(results(["a.jpg", "b.jpg"]))),
         ("set.json", json.dumps({"images": [], "annotations": results(["a", "b"])})),

@@ -252,6 +252,78 @@ def test_detections_find_images_and_classes(tmp_path: Path) -> None:
         read_detections(table(tmp_path, "image_id,category,score,x,y,w,h\n3,cow,0.5,0,0,5,5\n"))
 
 
+def numbered(*names: str) -> GroundTruth:
+    """Two images with the ids 1 and 2."""
+    return GroundTruth.from_arrays(
+        image_ids=[1, 2],
+        category_ids=[1, 1],
+        boxes=[[0, 0, 5, 5]] * 2,
+        images=[1, 2],
+        names=names,
+        categories={1: "cat"},
+    )
+
+
+def cats(place: Path, kind: str, **images: list[Any]) -> Path:
+    """A table with a detection per row, and these columns of images."""
+    rows = len(next(iter(images.values())))
+    columns = {**images, "class": ["cat"] * rows, "score": [0.5] * rows}
+    columns |= {name: [value] * rows for name, value in zip("xywh", (0.0, 0.0, 5.0, 5.0), strict=True)}
+    if kind == "csv":
+        lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+        return table(place, "\n".join((",".join(columns), *lines, "")))
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table(columns), place / "t.parquet")
+    return place / "t.parquet"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_numbers_that_are_names_of_images_are_said(kind: str, tmp_path: Path) -> None:
+    gt = numbered("000008.jpg", "000009.jpg")
+    path = cats(tmp_path, kind, image_id=[9, 8])
+    dt = read_detections(path, ground_truth=gt)
+    assert dt.image_ids.tolist() == [2, 1]
+    assert dt.notes == (f"{path}: image ids are names of images of ground truth: 9 is '000009.jpg'",)
+    assert evaluate(gt, path).notes == dt.notes
+    for columns in ({"image_id": [1, 2]}, {"image_id": [9, 8], "filename": ["000009.jpg", "000008.jpg"]}):
+        assert read_detections(cats(tmp_path, kind, **columns), ground_truth=gt).notes == ()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_ids_and_names_of_other_images_are_refused(kind: str, tmp_path: Path) -> None:
+    gt = numbered("a.jpg", "b.jpg")
+    path = cats(tmp_path, kind, image_id=[1, 2, 1], filename=["a.jpg", "a.jpg", "b.jpg"])
+    where = "line 3" if kind == "csv" else "row 1"
+    expected = r", filename: expected the image 2, as image_id says \('b\.jpg'\), found 'a\.jpg', which is the image 1$"
+    with pytest.raises(DatasetError, match=where + expected):
+        read_detections(path, ground_truth=gt)
+    kept = read_detections(path, ground_truth=gt, on_invalid="drop")
+    assert (kept.image_ids.tolist(), kept.dropped) == ([1], 2)
+    text = GroundTruth.from_arrays(
+        image_ids=["a", "b"],
+        category_ids=[1, 1],
+        boxes=gt.boxes,
+        images=["a", "b"],
+        names=["a.jpg", "b.jpg"],
+        categories={1: "cat"},
+    )
+    with pytest.raises(DatasetError, match=r"expected the image 'a', as image_id says .* which is the image 'b'"):
+        read_detections(cats(tmp_path, kind, image_id=["a", "a"], filename=["a.jpg", "b.jpg"]), ground_truth=text)
+
+
+@pytest.mark.parametrize("ids", [[11, 12], [1, 3], ["x", "y"]])
+def test_names_decide_where_ids_are_unknown(ids: list[int | str], tmp_path: Path) -> None:
+    path = cats(tmp_path, "csv", image_id=ids, filename=["a.jpg", "b.jpg"])
+    dt = read_detections(path, ground_truth=numbered("a.jpg", "b.jpg"))
+    assert (dt.image_ids.tolist(), dt.notes) == ([1, 2], ())
+
+
+def test_ids_count_where_names_are_unknown(tmp_path: Path) -> None:
+    path = cats(tmp_path, "csv", image_id=[1, 2], filename=["2.jpg", "c.jpg"])  # 2 is an id, but no file is called so
+    for names in (("a.jpg", "b.jpg"), ("", "")):
+        assert read_detections(path, ground_truth=numbered(*names)).image_ids.tolist() == [1, 2]
+
+
 VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "depth": st.floats(-5, 5, allow_subnormal=False),
     "track id": st.integers(0, 9),

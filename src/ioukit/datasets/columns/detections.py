@@ -306,7 +306,7 @@ class Detections(Columns):
         images = ground_truth.images
         dt = self if self._has_ids_of(images) else self._named_by(ground_truth, on_invalid)
         if self.ids_of_file and ground_truth.categories.made_up_ids and len(ground_truth.categories) > 1:
-            dt = dt._noted(_note_on_classes(self.source, ground_truth))
+            dt = dt._noted(note_on_classes(self.source, ground_truth))
         if dt.normalized == ground_truth.normalized:
             return dt
         if ground_truth.normalized and len(dt):
@@ -356,8 +356,7 @@ class Detections(Columns):
             )
         dt = placed(self, images, places[rows])
         first = int(found.argmax())
-        name = images.names[places[first]] or images.labels[places[first]].item()
-        note = f"{self.source}: image ids are names of images of {finder.source}: {labels[first].item()!r} is {name!r}"
+        note = note_on_names(self.source, ground_truth, labels[first].item(), int(places[first]))
         return dataclasses.replace(dt._noted(note) if found.any() else dt, ids_of_file=False)
 
     def _noted(self, note: str) -> Detections:
@@ -392,7 +391,14 @@ class Detections(Columns):
         return dataclasses.replace(settled, notes=(*settled.notes, *said))
 
 
-def _note_on_classes(source: str, gt: GroundTruth) -> str:
+def note_on_names(source: str, gt: GroundTruth, label: int | str, place: int) -> str:
+    """The note that image ids were taken as names, with one of them and the position of its image as the example."""
+    name = gt.images.names[place] or gt.images.labels[place].item()
+    return f"{source}: image ids are names of images of {gt.source}: {label!r} is {name!r}"
+
+
+def note_on_classes(source: str, gt: GroundTruth) -> str:
+    """The note that ids of classes are their places in the order of the names, for detections that have ids."""
     listed = list(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
     shown = ", ".join(f"{number} is {name!r}" for number, name in listed[:3])
     more = "" if len(listed) <= 3 else ", and so on"

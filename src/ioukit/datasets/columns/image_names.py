@@ -106,6 +106,11 @@ class ImageFinder:
         places[((counts > 1) & (np.bincount(where, inexact, len(counts)) > 0))[where]] = -1
         return places
 
+    def places_of_files(self, names: Sequence[str]) -> npt.NDArray[np.intp]:
+        """(W,) the same for names of files, each for itself: a number in one is no id."""
+        found = (self._place(name, is_id=False, has_id=False) for name in names)
+        return np.array([-1 if at is None else at for at in found], np.intp)
+
     def _is_exact(self, name: str) -> bool:
         """Whether this is an id or the name of a file as the ground truth has it: both may name one image."""
         return name in self._by_label or name in self._by_name

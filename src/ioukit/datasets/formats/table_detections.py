@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ioukit._columns import positions_in
-from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.detections import Detections, note_on_classes, note_on_names
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.compact_columns import CodedColumn
 from ioukit.datasets.formats.known_names import KnownNames, required
@@ -59,11 +59,16 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     if not len(table):
         keys = CodedColumn((), np.zeros(0, np.int64))
     images: _ImageColumn = keys if isinstance(keys, np.ndarray) else (keys.codes, np.array(keys.values, np.str_))
+    notes: list[str] = []
     if known is not None and len(table):
-        images = _known_images(rows, key, keys, sizes, known)
+        images, named = _known_images(rows, key, keys, sizes, known)
+        if named is not None and isinstance(ground_truth, GroundTruth):  # each batch would have another example
+            notes.append(note_on_names(table.source, ground_truth, *named))
     boxes, present = rows.boxes(sizes)
     scores = rows.numbers(roles["score"], needed=present)
-    ids = _detected_classes(rows, present, known)
+    ids, by_number = _detected_classes(rows, present, known)
+    if by_number and known is not None and len(known.classes) > 1 and known.ground_truth.categories.made_up_ids:
+        notes.append(note_on_classes(table.source, known.ground_truth))
     areas = rows.areas(needed=present) if "area" in roles else None
     kept = present & rows.good
     flags, attributes = rows.further(kept)
@@ -78,7 +83,8 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
         source=table.source,
     )
     dt = dataclasses.replace(dt, image_keys=names, ids_of_file=known is None)
-    return rows.problems.noted_in(dt)
+    dt = rows.problems.noted_in(dt)
+    return dataclasses.replace(dt, notes=(*dt.notes, *notes)) if len(dt) else dt
 
 
 def detections_of_text(
@@ -123,14 +129,15 @@ def _image_rows(images: _ImageColumn, kept: Flags) -> tuple[Ids, npt.NDArray[np.
     return of_names[codes], ascending
 
 
-def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None) -> Ids:
+def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None) -> tuple[Ids, bool]:
+    """(N,) the ids of the classes, and whether the table has them as ids."""
     roles, table = rows.chosen.roles, rows.table
     if known is not None and {"category_id", "category"} <= roles.keys():
         # Names say the same everywhere; the ids may be those of another file.
         texts = table.coded_texts(roles["category"])
         if set(texts.values) <= known.classes.keys() - known.classes.repeated:
             named = np.array([known.classes[text] for text in texts.values], np.int64).reshape(len(texts.values))
-            return np.asarray(named[texts.codes])
+            return np.asarray(named[texts.codes]), False
     name = roles.get("category_id") or roles["category"]
     by_number = rows.reading.classes_are_numbers if "category_id" not in roles else True
     if by_number is None:
@@ -140,7 +147,7 @@ def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None
         if known is not None:
             listed = known.ground_truth.categories.ids
             rows.refuse(present & ~np.isin(numbers, listed), name, f"the id of one of the {len(listed):,} classes")
-        return numbers
+        return numbers, True
     classes = required(known, table.source, "ids of classes").classes
     texts = table.coded_texts(name)
     unknown = np.array([text not in classes for text in texts.values], np.bool_).reshape(len(texts.values))
@@ -148,50 +155,85 @@ def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None
     ids = np.array([classes.get(text, 0) for text in texts.values], np.int64)
     ids = ids.reshape(len(texts.values))
     of_rows: npt.NDArray[np.int64] = ids[texts.codes]
-    return of_rows
+    return of_rows, False
 
 
 def _known_images(
     rows: ChosenRows, key: str, keys: Ids | CodedColumn, sizes: Floats, known: KnownNames
-) -> _ImageColumn:
-    """The images as the ground truth has them; sizes that the table does not have are filled in."""
+) -> tuple[_ImageColumn, tuple[int, int] | None]:
+    """The images as the ground truth has them; sizes that the table does not have are filled in.
+
+    Returns:
+        The images; and the first whole number of the table that was taken as a name, with the position of its image.
+    """
     images = known.ground_truth.images
     roles = rows.chosen.roles
     named = next((roles[role] for role in ("file_name", "image") if role in roles and roles[role] != key), None)
-    if named is not None and (images.keys is not None or images.made_up_ids):
-        # The ids are those of another ground truth, in which the images may have other numbers.
-        key, keys = named, rows.table.coded_texts(named)
-    if isinstance(keys, np.ndarray):
-        found = _places_of_ids(rows, key, keys, known)
+    if named is not None and ("image_id" in roles or images.keys is not None or images.made_up_ids):
+        texts = rows.table.coded_texts(named)
+        found = _agreeing(rows, key, named, texts, _places_of_ids(keys, known), known)
+        key, keys = named, texts
+    elif isinstance(keys, np.ndarray):
+        found = _places_of_ids(keys, known)
     else:
-        found = _places_of_names(rows, key, keys, np.arange(len(keys)), known)
+        found = np.full(len(keys), -1, np.intp)
+    others, example = np.flatnonzero((found < 0) & rows.good), None
+    if isinstance(keys, np.ndarray):
+        found[others] = _places_of_names(rows, key, CodedColumn.of(keys[others].tolist()), others, known)
+        example = next(((int(keys[row]), int(found[row])) for row in others.tolist() if found[row] >= 0), None)
+    else:
+        column = CodedColumn.of_used(keys.values, keys.codes[others])
+        found[others] = _places_of_names(rows, key, column, others, known)
     rows.refuse(found < 0, key, f"an image of {known.ground_truth.source}")
     if rows.reading.normalized:
         lacking = np.isnan(sizes[:, 0]) & (found >= 0)
         sizes[lacking] = images.sizes[found[lacking]]
     found = np.maximum(found, 0)
     if images.keys is not None:
-        return found, images.keys
-    return images.ids[found] if len(images) else np.zeros(len(found), np.int64)
+        return (found, images.keys), example
+    return images.ids[found] if len(images) else np.zeros(len(found), np.int64), example
 
 
-def _places_of_ids(rows: ChosenRows, key: str, keys: npt.NDArray[np.int64], known: KnownNames) -> npt.NDArray[np.intp]:
-    """(N,) the positions of images by id, or by a name that is a number; -1 for none."""
+def _places_of_ids(keys: Ids | CodedColumn, known: KnownNames) -> npt.NDArray[np.intp]:
+    """(N,) the positions of images by id; -1 for none."""
     images = known.ground_truth.images
     found = np.full(len(keys), -1, np.intp)
-    if images.keys is None and len(images) and not images.made_up_ids:
-        first, last = int(images.ids[0]), int(images.ids[-1])
-        if last - first < 4 * len(keys) + len(images):  # a list of all ids between them is small
-            table = np.full(last - first + 2, -1, np.intp)
-            table[images.ids - first] = np.arange(len(images))
-            inside = (keys >= first) & (keys <= last)
-            found = table[np.where(inside, keys - first, last - first + 1)]
-        else:
-            found = positions_in(images.ids, keys)
-    others = np.flatnonzero((found < 0) & rows.good)
-    if len(others):
-        listed = CodedColumn.of(keys[others].tolist())
-        found[others] = _places_of_names(rows, key, listed, others, known)
+    if not len(images) or images.made_up_ids or (images.keys is None) != isinstance(keys, np.ndarray):
+        return found
+    if not isinstance(keys, np.ndarray):
+        places: npt.NDArray[np.intp] = positions_in(images.labels, np.array(keys.values, np.str_))[keys.codes]
+        return places
+    first, last = int(images.ids[0]), int(images.ids[-1])
+    if last - first < 4 * len(keys) + len(images):  # a list of all ids between them is small
+        table = np.full(last - first + 2, -1, np.intp)
+        table[images.ids - first] = np.arange(len(images))
+        inside = (keys >= first) & (keys <= last)
+        return np.asarray(table[np.where(inside, keys - first, last - first + 1)])
+    return positions_in(images.ids, keys)
+
+
+def _agreeing(
+    rows: ChosenRows, key: str, named: str, texts: CodedColumn, found: npt.NDArray[np.intp], known: KnownNames
+) -> npt.NDArray[np.intp]:
+    """(N,) the positions of images by id, or -1 where the name decides: where the ground truth does not know the id.
+
+    A row whose id and name are two images of the ground truth is refused. Each row is settled by itself, so that a file
+    in parts has the rows of the whole.
+    """
+    images = known.ground_truth.images
+    places = known.finder.places_of_files(texts.values)
+    if images.keys is None:  # an image without a name is called by its id
+        places = np.array([at if at >= 0 and images.names[at] else -1 for at in places.tolist()], np.intp)
+    by_name = places[texts.codes]
+    wrong = rows.good & (found >= 0) & (by_name >= 0) & (found != by_name)
+    labels = images.labels
+    for row in np.flatnonzero(wrong).tolist():
+        ours, theirs = labels[found[row]].item(), labels[by_name[row]].item()
+        expected = f"the image {ours!r}, as {key} says ({images.names[found[row]] or ours!r})"
+        value = f"{rows.table.value(named, row)}, which is the image {theirs!r}"
+        message = f"{rows.table.where(row)}, {named}: expected {expected}, found {value}"
+        rows.problems.meet(f"wrong {named}", message)
+    rows.good &= ~wrong
     return found
 
 
