@@ -26,7 +26,7 @@ pub enum Ending {
 pub const EVERY: Duration = Duration::from_millis(100);
 
 /// What threads that work for the same call share: 0, or why it ends.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Call(Arc<AtomicU8>);
 
 const STOPPED: u8 = 1;
@@ -38,7 +38,8 @@ struct Unwinding(u8);
 /// The call that a thread works for.
 #[derive(Clone)]
 struct Place {
-    call: Call,
+    /// Made where the first thread comes to help: a short call, which has none, asks for no memory.
+    call: Option<Call>,
     caller: Option<Caller>,
 }
 
@@ -60,8 +61,7 @@ thread_local! {
 /// Does `work`, which ends early if `wants_to_stop` returns true. It is asked on this thread, ten times a second.
 pub fn endable<R>(wants_to_stop: fn() -> bool, work: impl FnOnce() -> R) -> Result<R, Ending> {
     let caller = Some(Caller { wants_to_stop, next: None });
-    let place = Place { call: Call(Arc::new(AtomicU8::new(0))), caller };
-    caught(|| inside(Some(place), work))
+    caught(|| inside(Some(Place { call: None, caller }), work))
 }
 
 /// Does `work` that nobody may stop, but which may end because of memory or a defect.
@@ -118,7 +118,7 @@ pub fn ask() {
             }
             due.then_some(caller.wants_to_stop)
         });
-        (call.0.load(Ordering::Relaxed), question)
+        (call.as_ref().map_or(0, |call| call.0.load(Ordering::Relaxed)), question)
     });
     if ends != 0 {
         resume_unwind(Box::new(Unwinding(ends)));
@@ -152,8 +152,8 @@ pub(crate) fn out_of_memory() -> ! {
 /// Ends the call on this thread, and at their next question on all others.
 fn end(reason: u8) -> ! {
     PLACE.with_borrow(|place| {
-        if let Some(place) = place {
-            place.call.0.store(reason, Ordering::Relaxed);
+        if let Some(Place { call: Some(call), .. }) = place {
+            call.0.store(reason, Ordering::Relaxed);
         }
     });
     resume_unwind(Box::new(Unwinding(reason)))
@@ -164,13 +164,13 @@ pub(crate) struct Carried(Option<Call>);
 
 impl Carried {
     pub(crate) fn here() -> Self {
-        Self(PLACE.with_borrow(|place| place.as_ref().map(|place| place.call.clone())))
+        Self(PLACE.with_borrow_mut(|place| place.as_mut().map(|place| place.call.get_or_insert_default().clone())))
     }
 
     /// Does `work` on a thread that helps.
     pub(crate) fn inside<R>(&self, work: impl FnOnce() -> R) -> R {
         SHORT.set(false);
-        inside(self.0.clone().map(|call| Place { call, caller: None }), work)
+        inside(self.0.clone().map(|call| Place { call: Some(call), caller: None }), work)
     }
 
     /// Asks the caller, if this is its thread: it waits for threads that help, and tells them by what they share.
