@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from ioukit import Detections, Evaluation, GroundTruth, evaluate
-from ioukit.comparison import ObjectChange, changes, parts
+from ioukit.comparison import ObjectChange, changes, compare_models, parts
 from support.planted_scenes import drawn, real
 
 SETS = ("yolact", "val2014", "crowd", "aerial", "many classes")
@@ -102,3 +102,24 @@ def test_a_harmed_scene_has_the_images_with_the_largest_parts(name: str, harm: s
         assert split.false_positives.sum() == pytest.approx(split.difference, rel=0.05)
         assert split.kinds is not None
         assert split.kinds["background"] == pytest.approx(split.difference, rel=0.05)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_other_scores_of_the_same_boxes_are_scores_alone(name: str) -> None:
+    truth, found, a = data(name)
+    order = np.random.default_rng(2).permutation(len(found))
+    noise = np.random.default_rng(5).normal(0, 0.15, len(found))
+    scores = np.clip(found.scores + noise, 0.01, 1)
+    moved = Detections.from_arrays(
+        image_ids=found.image_ids, category_ids=found.category_ids, boxes=found.boxes, scores=scores
+    )
+    b = evaluate(truth, moved.take(order))
+    split = parts(a, b)
+    assert split.kinds is not None
+    assert split.difference
+    assert split.kinds["score"] == pytest.approx(split.difference)
+    assert not any(part for kind, part in split.kinds.items() if kind != "score")
+    other = compare_models({"a": a, "b": b}, replicates=20, permutations=20, per_class=False)
+    assert "Both have the same boxes: only scores differ." in other.text()
+    c = evaluate(truth, moved[np.arange(len(found)) > 0])
+    assert "same boxes" not in compare_models({"a": a, "c": c}, replicates=20, permutations=20).text()

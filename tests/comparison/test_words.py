@@ -12,6 +12,7 @@ from ioukit.comparison.words import (
     chance,
     change_sentences,
     detectable_sentence,
+    doubt_sentence,
     points,
     ranking_note,
     ranking_sentence,
@@ -19,7 +20,7 @@ from ioukit.comparison.words import (
     verdict,
     verdict_notes,
 )
-from ioukit.statistics import Difference
+from ioukit.statistics import Difference, Interval
 from support.planted_scenes import drawn
 
 NAN = float("nan")
@@ -29,7 +30,7 @@ def difference(**fields: Any) -> Difference:
     known = {
         "key": "AP", "a": 0.412, "b": 0.418, "difference": 0.006, "low": 0.002, "high": 0.010, "level": 0.95,
         "standard_error": 0.002, "p_value": 0.002, "detectable": 0.0056, "power": 0.8, "images_needed": 4_400,
-        "method": "bca", "undefined": 0.0,
+        "method": "t", "undefined": 0.0,
     }  # fmt: skip
     return Difference(**{**known, **fields})
 
@@ -140,17 +141,51 @@ def test_sentences_about_changes() -> None:
     assert same[1].startswith("B has no new false positive; none of A are gone, ")
 
 
-def test_what_letters_mean() -> None:
+def interval(**fields: Any) -> Interval:
+    known = {
+        "key": "AP", "value": 0.4, "low": 0.3, "high": 0.5, "level": 0.95, "standard_error": 0.05, "method": "t",
+        "replicates": 1000, "undefined": 0.0,
+    }  # fmt: skip
+    return Interval(**{**known, **fields})
+
+
+def test_what_intervals_and_letters_mean() -> None:
     said = "Models with a common letter cannot be told apart: permutation tests of all pairs at 5 %"
-    assert ranking_note(0.95, "holm", 3, 1000) == f"{said}, corrected for the number of pairs by Holm."
-    assert ranking_note(0.95, "none", 3, 19) == f"{said}."
-    few = ranking_note(0.95, "benjamini-hochberg", 3, 58)
+    plain = [interval()] * 3
+    assert ranking_note(plain, 0.95, "holm", 1000) == f"{said}, corrected for the number of pairs by Holm."
+    assert ranking_note(plain, 0.95, "none", 19) == f"{said}."
+    few = ranking_note(plain, 0.95, "benjamini-hochberg", 58)
     assert few.endswith("Hochberg. 58 permutations cannot show any difference; at least 59 are needed.")
+    biased = ranking_note(
+        [interval(), interval(bias=0.02), interval(warnings=("there are 8 videos",))], 0.95, "none", 99
+    )
+    assert biased == (
+        f"Intervals are for endlessly many images: AP of this many is too high. {said}. "
+        "Intervals may hold less often than 95 %: there are 8 videos."
+    )
+
+
+def test_whose_limits_are_doubtful() -> None:
+    few, other = ("a few images decide the number",), ("the number is close to 1", "there are 3 images")
+    found = [difference(warnings=few), difference(key="AP50"), difference(key="APs", warnings=few)]
+    assert doubt_sentence(found[1:2], 0.95) == ""
+    assert doubt_sentence([*found, difference(key="AR", warnings=other)], 0.95) == (
+        "Limits that may hold less often than 95 %: AP and APs (a few images decide the number), "
+        "AR (the number is close to 1; there are 3 images)."
+    )
+    assert doubt_sentence([difference(low=NAN, warnings=few)], 0.95) == ""
+
+
+def test_a_corrected_p_value_decides() -> None:
+    known = verdict(difference(p_value=0.02), ("A", "B"), 5000, 1000, p_corrected=0.2)
+    assert known.startswith("5,000 images cannot tell A and B apart, with so many pairs to compare; about ")
+    assert verdict(difference(p_value=0.02), ("A", "B"), 5000, 1000, p_corrected=0.04).startswith("B is better than A")
+    assert "pairs" not in verdict(difference(p_value=0.3), ("A", "B"), 5000, 1000, p_corrected=0.9)
 
 
 def test_what_a_verdict_needs() -> None:
     assert verdict_notes(difference(), 5_000).endswith(
-        "with a probability of 80 %. ± is half the 95 % interval (BCa bootstrap); a point is 0.01."
+        "with a probability of 80 %. ± is half the 95 % interval; a point is 0.01."
     )
     assert verdict_notes(difference(difference=0.0), 5_000) == verdict_notes(difference(difference=NAN), 5_000) == ""
     assert "±" not in verdict_notes(difference(low=NAN), 5_000)

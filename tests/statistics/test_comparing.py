@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ioukit import evaluate
+from ioukit import GroundTruth, evaluate
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import (
     ClassDifference,
@@ -28,6 +28,10 @@ from ioukit.statistics import (
     resampling,
 )
 from ioukit.statistics.copies import interleave
+from ioukit.statistics.correction import stepped_down
+from ioukit.statistics.resampling import image_groups
+from ioukit.statistics.spread import jackknifed
+from ioukit.statistics.student import t_quantile
 from support.two_models import ground_truth, model, pair
 
 FEW: dict[str, Any] = {"replicates": 25, "permutations": 25}
@@ -42,10 +46,10 @@ def exchanged(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @settings(deadline=None, max_examples=15)
-@given(st.integers(0, 10**6), st.sampled_from(["plain", "clusters", "strata"]), st.sampled_from(["bca", "percentile"]))
-def test_exchanging_the_models_changes_the_signs_alone(seed: int, groups: str, method: Any) -> None:
+@given(st.integers(0, 10**6), st.sampled_from(["plain", "clusters", "strata"]))
+def test_exchanging_the_models_changes_the_signs_alone(seed: int, groups: str) -> None:
     a, b = pair(seed, b={"found": 0.9, "shift": 0.02})
-    options: dict[str, Any] = {**FEW, "seed": seed, "method": method, "per_class": ["AP", "AP50"]}
+    options: dict[str, Any] = {**FEW, "seed": seed, "per_class": ["AP", "AP50"]}
     if groups != "plain":
         options[groups] = {number: number // 4 for number in a.matches.image_ids.tolist()}
     one, other = compare(a, b, **options).to_dict(), compare(b, a, **options).to_dict()
@@ -96,16 +100,23 @@ def test_p_values_are_those_of_mixed_data(clusters: list[int] | None) -> None:
 
 @settings(deadline=None, max_examples=10)
 @given(st.integers(0, 10**6))
-def test_limits_and_errors_are_those_of_paired_replicates(seed: int) -> None:
+def test_limits_and_errors_are_those_of_paired_data_sets(seed: int) -> None:
     a, b = pair(seed)
-    weights = bootstrap_weights(a.matches.image_ids, 30, seed=seed)
-    one = compare(a, b, keys="AP50", replicates=30, permutations=1, seed=seed, method="percentile", level=0.5)["AP50"]
-    differences = np.subtract(*(replicate(each.matches, weights, measures=["AP50"]).values[:, 0] for each in (b, a)))
+    ids = a.matches.image_ids
+    one = compare(a, b, keys="AP50", replicates=30, permutations=1, seed=seed, level=0.5)["AP50"]
+    left = image_groups(ids, None, None).left_out(seed)
+    drawn, without = (
+        np.subtract(*(replicate(each.matches, weights, measures=["AP50"]).values[:, 0] for each in (b, a)))
+        for weights in (bootstrap_weights(ids, 30, seed=seed), left.weights(0, 12))
+    )
+    variance, df = jackknifed(without[:, None], left.stratum)
+    error = math.sqrt((np.var(drawn, ddof=1) * 12 / 11 + variance[0]) / 2)
+    degrees = min(max(df[0], 1), 11)
     assert one.difference == b.summary["AP50"] - a.summary["AP50"]
-    assert one.low == pytest.approx(np.quantile(differences, 0.25))
-    assert one.high == pytest.approx(np.quantile(differences, 0.75))
-    assert one.standard_error == pytest.approx(np.std(differences, ddof=1))
-    assert one.detectable == detectable_difference(one.standard_error, level=0.5)
+    assert one.standard_error == pytest.approx(error)
+    assert one.low + one.high == pytest.approx(2 * one.difference)
+    assert one.high - one.low >= 2 * t_quantile(0.75, degrees) * error - 1e-12  # more where classes are absent
+    assert one.detectable == pytest.approx(detectable_difference(error, level=0.5, df=degrees))
 
 
 def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +144,45 @@ def test_p_values_of_classes_are_corrected() -> None:
     alone = compare(a, b, keys=["AP/cat"], replicates=9, permutations=60)["AP/cat"]
     (cat,) = (row for row in comparison.per_class["AP"] if row.category == "cat")
     assert (alone.difference, alone.low, alone.p_value) == (cat.difference, cat.low, cat.p_value)
+
+
+def test_a_class_among_many_that_loses_everything_is_found() -> None:
+    """However many classes there are: the corrected p-value does not grow with their number alone."""
+    names = {number: f"class {number}" for number in range(1, 81)}
+    rng = np.random.default_rng(0)
+    image, category = np.repeat(np.arange(120), 4), rng.integers(1, 81, 480)
+    category[::8] = 1
+    boxes = np.column_stack([rng.uniform(0, 400, (480, 2)), rng.uniform(20, 90, (480, 2))])
+    truth = GroundTruth.from_arrays(
+        image_ids=image, category_ids=category, boxes=boxes, images=np.arange(120), categories=names
+    )
+    found, lost = (model(truth, 3).take(keep) for keep in (slice(None), model(truth, 3).category_ids != 1))
+    one, *others = compare(evaluate(truth, found), evaluate(truth, lost), per_class="AP", replicates=50).per_class["AP"]
+    assert one.difference == -one.a
+    assert one.p_adjusted == one.p_value == 1 / 1001
+    assert not any(other.is_significant for other in others)
+
+
+def test_corrected_p_values_are_those_of_every_step_written_out() -> None:
+    """Westfall and Young: the k-th largest is compared with the largest of it and all smaller ones."""
+    rng = np.random.default_rng(4)
+    drawn = rng.normal(size=(99, 5)) * [1, 1, 3, 0.1, 1]
+    drawn[:, 1] = drawn[:, 0] + 0.1 * rng.normal(size=99)
+    drawn[7, 2] = math.nan
+    observed = np.array([2.2, -2.9, 1.0, 0.25, math.nan])
+    units = np.sqrt(np.nanmean(drawn**2, axis=0))
+    sizes, others = np.abs(observed / units), np.nan_to_num(np.abs(drawn / units), nan=math.inf)
+    order = sorted(range(4), key=lambda at: -sizes[at])
+    expected, highest = np.full(5, np.nan), 0.0
+    for place, at in enumerate(order):
+        rest = order[place:]
+        reached = sum(max(row[other] for other in rest) >= sizes[at] for row in others)
+        highest = max(highest, (1 + reached) / 100)
+        expected[at] = highest
+    np.testing.assert_array_equal(stepped_down(observed, drawn), expected)
+    assert stepped_down([0.5], np.full((9, 1), 0.4)).tolist() == [0.1]
+    assert stepped_down([0.0, 0.0], np.zeros((9, 2))).tolist() == [1, 1]
+    assert stepped_down([], np.zeros((9, 0))).tolist() == []
 
 
 def test_a_large_difference_is_found_and_a_small_one_is_not() -> None:

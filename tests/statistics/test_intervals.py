@@ -1,4 +1,4 @@
-"""Intervals of the numbers of an evaluation: the bootstrap written out in full, same bits for threads and batches."""
+"""Intervals of the numbers of an evaluation: each data set written out in full, same bits for threads and batches."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import COCO, Evaluation, Measure
 from ioukit.statistics import (
     bootstrap_weights,
-    interval_from_replicates,
     intervals,
-    leave_one_out_weights,
     repeat_images,
     resampling,
 )
+from ioukit.statistics.resampling import ImageGroups, image_groups
+from ioukit.statistics.student import t_quantile
 from support.evaluated_scenes import made
 from support.other_protocols import OTHER, evaluated
 from support.two_models import pair
@@ -37,29 +37,114 @@ def by_hand(evaluation: Evaluation, key: str, category: str | None, weights: np.
     return found
 
 
+def of_classes(evaluation: Evaluation, measure: Measure, weights: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """(B, K) the number of each class in every data set, each written out."""
+    rows = []
+    for row in weights:
+        one = Evaluation.from_table(repeat_images(evaluation.matches, row))
+        rows.append([each.summary[measure.key] for each in one.per_class])
+    return np.array(rows)
+
+
+def images_with(evaluation: Evaluation, category: int, area: str) -> set[int]:
+    """The images with objects of a class that count."""
+    table = evaluation.matches
+    counted = ~table.ignores(area) & (table.evaluated_category(table.objects.category) == category)
+    return set(table.objects.image[counted].tolist())
+
+
+def plain_bias(evaluation: Evaluation, key: str, groups: ImageGroups, seed: int) -> tuple[float, float]:
+    """``b`` and its error, in loops over classes and parts."""
+    (measure,) = (one for one in evaluation.protocol.measures if one.key == key)
+    if measure.quantity != "AP":
+        return 0.0, 0.0
+    weights, cuts = groups.parts(seed)
+    drawn, area = of_classes(evaluation, measure, weights), evaluation.protocol.area_of(measure)
+    rises, shapes = [], []
+    for category, one in enumerate(evaluation.per_class):
+        images, rise, shape = images_with(evaluation, category, area), 0.0, 0.0
+        clusters = {int(groups.cluster[image]) for image in images}
+        for cut in (2, 4, 8):
+            if len(clusters) < max(4, cut):
+                continue
+            parts, curve = [], []
+            for row, value in zip(weights[cuts == cut], drawn[cuts == cut, category].tolist(), strict=True):
+                if not math.isnan(value):
+                    parts.append(value)
+                    inside = {int(groups.cluster[image]) for image in images if row[image]}
+                    curve.append((len(inside) + 1) ** -0.7)
+            if parts:
+                rise += sum(parts) / len(parts) - one.summary[key]
+                shape += sum(curve) / len(curve) - (len(clusters) + 1) ** -0.7
+        rises.append(rise)
+        shapes.append(shape)
+    total = sum(shapes)
+    if not total:
+        return 0.0, 0.0
+    factor = sum(rises) / total
+    error = math.sqrt(sum((rise - factor * shape) ** 2 for rise, shape in zip(rises, shapes, strict=True))) / total
+    if sum(shape > 0 for shape in shapes) < 3:
+        factor = max(factor, 0)
+        error = max(error, factor / 2)
+    return factor, math.hypot(error, factor / 4)
+
+
 @settings(deadline=None, max_examples=12)
 @given(st.integers(0, 10**6), st.sampled_from([COCO, OWN]), st.sampled_from(["plain", "clusters", "strata"]))
-def test_an_interval_is_the_bootstrap_written_out(seed: int, protocol: Any, groups: str) -> None:
-    evaluation, _ = pair(seed, protocol)
+def test_an_interval_is_that_of_data_sets_written_out(seed: int, protocol: Any, kind: str) -> None:
+    """The bias from parts, the variance from bootstrap and jackknife, and Student's t, each in plain loops."""
+    evaluation, _ = pair(seed, protocol, images=20)
     ids = evaluation.matches.image_ids
-    label = (np.arange(12) // 3).tolist()
-    options: dict[str, Any] = {} if groups == "plain" else {groups: label}
-    found = evaluation.intervals(["AP", "AP50/cat", "AP/owl"], replicates=20, seed=seed, level=0.8, **options)
-    weights = bootstrap_weights(ids, 20, seed=seed, **options)
-    left = leave_one_out_weights(ids, clusters=options.get("clusters"))
-    parts = [np.arange(3 * k, 3 * k + 3) for k in range(4)] if groups == "strata" else []
-    for key, (name, category) in {"AP": ("AP", None), "AP50/cat": ("AP50", "cat"), "AP/owl": ("AP", "owl")}.items():
-        value = evaluation.summary[name] if category is None else evaluation.per_class[category].summary[name]
-        expected = interval_from_replicates(
-            value,
-            by_hand(evaluation, name, category, weights),
-            key=key,
-            level=0.8,
-            left_out=by_hand(evaluation, name, category, left),
-            groups=parts,
-            vanished=found[key].vanished,
-        )
-        assert repr(found[key].to_dict()) == repr(expected.to_dict())
+    options: dict[str, Any] = {} if kind == "plain" else {kind: (np.arange(20) // 4).tolist()}
+    found = evaluation.intervals(
+        ["AP", "AR2" if protocol is OWN else "AR1"], replicates=20, seed=seed, level=0.8, **options
+    )
+    groups = image_groups(ids, options.get("strata"), options.get("clusters"))
+    drawn, left = bootstrap_weights(ids, 20, seed=seed, **options), groups.left_out(seed)
+    most = groups.num_clusters - len(groups.strata)
+    for key, one in found.items():
+        value = evaluation.summary[key]
+        bootstrap = np.nanvar(by_hand(evaluation, key, None, drawn), ddof=1) * groups.num_clusters / most
+        without = np.array(by_hand(evaluation, key, None, left.weights(0, len(left.stratum))))
+        jackknife = doubt = 0.0
+        for stratum in set(left.stratum.tolist()):
+            part = without[left.stratum == stratum]
+            apart = np.nan_to_num(part - np.nanmean(part)) ** 2
+            share = (len(part) - 1) / len(part)
+            jackknife += share * apart.sum()
+            doubt += share**2 * ((apart**2).sum() - apart.sum() ** 2 / len(part))
+        error = math.sqrt((bootstrap + jackknife) / 2)
+        assert one.standard_error == pytest.approx(error)
+        df = min(max(2 * jackknife**2 / doubt, 1.0), most) if doubt > 0 else most
+        factor, uncertain = plain_bias(evaluation, key, groups, seed)
+        counts = [len({groups.cluster[i] for i in images_with(evaluation, at, "all")}) for at in range(3)]
+        shape = np.mean([(count + 1) ** -0.7 for count in counts if count])
+        once, twice, absent = counts.count(1), counts.count(2), counts.count(0)
+        absent = min(absent, once * (once - 1) / (2 * (twice + 1)))
+        defined = [each.summary[key] for each in evaluation.per_class if not math.isnan(each.summary[key])]
+        gone = 0.0
+        if absent and len(defined) > 1:
+            share = absent / (absent + len(defined))
+            gone = share**2 * np.var(defined, ddof=1) * (1 / absent + 1 / len(defined))
+        bias = min(factor * shape, value)
+        half = t_quantile(0.9, df) * math.sqrt(error**2 + (uncertain * shape) ** 2 + gone)
+        assert one.bias == pytest.approx(bias, abs=1e-12)
+        expected = max(0.0, value - bias - half), min(1.0, value - bias + half)
+        assert (one.low, one.high) == pytest.approx(expected)
+        assert one.low <= one.estimate <= one.high
+        again = math.sqrt(2) * t_quantile(0.9, df) * error
+        assert one.another_set == pytest.approx((max(0.0, value - again), min(1.0, value + again)))
+
+
+def test_a_number_of_a_class_has_the_bias_of_its_images() -> None:
+    evaluation = made(("cat", "dog", "owl"), images=30, seed=5)
+    found = evaluation.intervals(["AP", "AP/cat", "AP/dog", "AP/owl"], replicates=40)
+    factors = [
+        found[f"AP/{name}"].bias * (len(images_with(evaluation, at, "all")) + 1) ** 0.7
+        for at, name in enumerate(("cat", "dog", "owl"))
+    ]
+    assert factors == pytest.approx([factors[0]] * 3)
+    assert found["AP"].bias == pytest.approx(np.mean([found[f"AP/{name}"].bias for name in ("cat", "dog", "owl")]))
 
 
 def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +159,7 @@ def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_every_number_of_a_protocol_has_an_interval() -> None:
     for evaluation in [made(images=8, seed=2), *map(evaluated, OTHER)]:
-        found = evaluation.intervals(replicates=8, method="percentile")
+        found = evaluation.intervals(replicates=8)
         protocol = evaluation.protocol
         assert list(found) == [measure.key for measure in protocol.measures if protocol.defines(measure)]
         for key, one in found.items():
@@ -83,15 +168,6 @@ def test_every_number_of_a_protocol_has_an_interval() -> None:
             assert one.replicates == 8
             assert math.isnan(one.value) or one.low <= one.high
             assert one.half_width == pytest.approx((one.high - one.low) / 2, nan_ok=True)
-
-
-def test_more_replicates_keep_the_first_ones() -> None:
-    evaluation = made(images=15, seed=1)
-    low = [evaluation.interval("AP", replicates=count, method="percentile", level=0.5).low for count in (40, 41)]
-    weights = bootstrap_weights(evaluation.matches.image_ids, 41)
-    expected = np.quantile(by_hand(evaluation, "AP", None, weights), 0.25)
-    assert low[1] == pytest.approx(expected)
-    assert low[0] != low[1]
 
 
 def test_clusters_widen_the_interval() -> None:
@@ -115,7 +191,7 @@ def test_what_vanished_is_told() -> None:
         image_ids=[*range(10), 3], category_ids=[1] * 10 + [2], boxes=boxes, scores=[0.5] * 11
     )
     evaluation = evaluate(truth, found)
-    number = evaluation.interval("AP", replicates=500, method="percentile")
+    number = evaluation.interval("AP", replicates=500)
     expected = 0.9**10
     assert list(number.vanished) == ["owl"]
     assert abs(number.vanished["owl"] - expected) < 5 * math.sqrt(expected * (1 - expected) / 500)
@@ -123,7 +199,7 @@ def test_what_vanished_is_told() -> None:
     of_owl = evaluation.interval("AP/owl", replicates=500)
     assert of_owl.undefined == number.vanished["owl"]
     assert of_owl.vanished == {}
-    assert of_owl.method == "percentile"  # without its only image, the number is undefined
+    assert of_owl.warnings == ("the class is on 1 image", "the number is close to 1")
     assert evaluation.interval("APs", replicates=9).vanished == {}
     assert list(evaluation.interval("APl", replicates=500).vanished) == ["owl"]
 
@@ -147,7 +223,7 @@ def test_what_vanished_is_told_by_groups_of_categories() -> None:
     assert number["APc"].vanished == {"fox": gone["fox"]}
     assert number["APf"].vanished == {}
     assert number["APr"].undefined == gone["owl"]
-    assert repr(number["APf"]).startswith("Interval(APf=1.0000, 95 % from 1.0000 to 1.0000)")
+    assert repr(number["APf"]).startswith("Interval(APf=1.0000, 95 % from 1.0000 to 1.0000; doubtful: ")
 
 
 def test_an_undefined_number_has_an_undefined_interval() -> None:
@@ -166,7 +242,6 @@ def test_an_undefined_number_has_an_undefined_interval() -> None:
         ({"keys": ["?"]}, ValueError, "has no number '\\?'; there are AP, AP50"),
         ({"level": 95}, ValueError, "level must be above 0 and below 1, got 95"),
         ({"level": math.nan}, ValueError, "level must be a number, got nan"),
-        ({"method": "normal"}, ValueError, "unknown method 'normal'; choose from percentile, bca"),
         ({"replicates": 0}, ValueError, "replicates must be at least 1"),
         ({"clusters": [0] * 9}, ValueError, "there is 1 cluster; at least two clusters are needed"),
     ],

@@ -12,7 +12,7 @@ SeedOption: TypeAlias = Annotated[
     int, typer.Option(min=0, metavar="N", help="Seed; the same one gives the same numbers.")
 ]
 ReplicatesOption: TypeAlias = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Replicates of the bootstrap; 0 for no intervals.")
+    int, typer.Option(min=0, metavar="N", help="Data sets that intervals are made of; 0 for no intervals.")
 ]
 PermutationsOption: TypeAlias = Annotated[int, typer.Option(min=1, metavar="N", help="Permutations of the test.")]
 LevelOption: TypeAlias = Annotated[float, typer.Option(metavar="P", help="Probability of the intervals.")]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ioukit._output import aligned, printable
 from ioukit._plain_values import plain_value, plain_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ioukit.evaluation import ClassResult, Evaluation, OperatingPoint, Protocol
+    from ioukit.statistics import Interval
 
 
 Result = TypeVar("Result")
@@ -20,15 +22,26 @@ Result = TypeVar("Result")
 _SHOWN = 5  # of the best and of the worst
 
 
-def evaluation_table(evaluation: Evaluation, analysis: dict[str, Any] | None = None, *, every: bool = False) -> str:
-    """The numbers, those of the classes, and the analysis, if there is one.
+def evaluation_table(
+    evaluation: Evaluation,
+    analysis: dict[str, Any] | None = None,
+    intervals: Mapping[str, Interval] | None = None,
+    *,
+    every: bool = False,
+) -> str:
+    """The numbers, their intervals, those of the classes, and the analysis, if there is one.
 
     Args:
         evaluation: The numbers.
         analysis: What `analyse` found.
+        intervals: The intervals of numbers.
         every: Show all classes; otherwise a few of the best and of the worst.
     """
     tables = [evaluation.table()]
+    if intervals:
+        tables.append(
+            "\n".join(textwrap.fill(one.sentence(), 100, subsequent_indent="  ") for one in intervals.values())
+        )
     if evaluation.per_class:
         tables.append(class_table(evaluation.per_class, evaluation.protocol, every=every))
     if analysis is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
@@ -19,8 +20,7 @@ from ioukit.comparison.ranking_models import Ranking, ranking_of
 from ioukit.comparison.splitting import Parts, parts
 from ioukit.evaluation import Evaluation, Protocol
 from ioukit.statistics import compare, intervals
-from ioukit.statistics.correction import Correction
-from ioukit.statistics.limits import Method
+from ioukit.statistics.comparing import ClassCorrection
 from ioukit.statistics.resampling import Labels
 
 
@@ -146,10 +146,9 @@ def compare_models(
     replicates: int = 1000,
     permutations: int = 1000,
     seed: int = 0,
-    method: Method | None = None,
     strata: Labels | None = None,
     clusters: Labels | None = None,
-    correction: Correction = "holm",
+    correction: ClassCorrection = "westfall-young",
     iou_threshold: float | None = None,
     score_threshold: float | tuple[float, float] | None = None,
     placement: float = 0.05,
@@ -166,11 +165,11 @@ def compare_models(
         replicates: How many replicates of the bootstrap.
         permutations: How many permutations.
         seed: A whole number of at least 0. The same seed gives the same result.
-        method: ``"bca"`` or ``"percentile"``; if ``None``, percentiles for differences and BCa for the numbers of the
-            ranking, as :func:`ioukit.statistics.compare` and :func:`ioukit.statistics.intervals` do.
         strata: The stratum of each image, see :func:`ioukit.statistics.compare`.
         clusters: The cluster of each image, such as its scene or video.
-        correction: How p-values of classes, and those of pairs of models, are corrected for their number.
+        correction: How p-values of classes, and those of pairs of models, are corrected for their number, see
+            :func:`ioukit.statistics.compare`. Pairs have permutations of their own, so Holm's method takes the place of
+            that of Westfall and Young.
         iou_threshold: At which IoU threshold objects are found, as for :func:`changes`.
         score_threshold: Which detections count in what changed, as for :func:`changes`.
         placement: The least change of IoU of an object that is better or worse placed, as for :func:`changes`.
@@ -189,7 +188,6 @@ def compare_models(
         "level": level,
         "replicates": replicates,
         "seed": seed,
-        **({} if method is None else {"method": method}),
         "strata": strata,
         "clusters": clusters,
         "threads": threads,
@@ -207,7 +205,10 @@ def compare_models(
         except ValueError as error:  # the number cannot be split, which the record says
             reason = str(error)
         pairs.append(ModelPair(name_a, name_b, a, b, compared, changed, split, reason))
-    ranking = None if len(models) == 2 else _ranking(models, pairs, main, options, tests)
+    ranking = None
+    if len(models) > 2:
+        ranking = _ranking(models, pairs, main, options, tests)
+        pairs = [dataclasses.replace(pair, p_corrected=ranking.p_value(*pair.names)) for pair in pairs]
     return ModelComparison(tuple(models), tuple(models.values()), tuple(pairs), ranking)
 
 
@@ -223,5 +224,6 @@ def _ranking(
         if (first, second) not in differences:
             differences[first, second] = compare(models[first], models[second], keys=[main], **tests)[main]
     numbers = {name: intervals(one, [main], **options)[main] for name, one in models.items()}
-    chosen = {name: tests[name] for name in ("level", "correction", "permutations")}
-    return ranking_of(models, numbers, differences, **chosen)
+    correction = "holm" if tests["correction"] == "westfall-young" else tests["correction"]
+    chosen = {name: tests[name] for name in ("level", "permutations")}
+    return ranking_of(models, numbers, differences, correction=correction, **chosen)

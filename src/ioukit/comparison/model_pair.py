@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from ioukit._columns import Frozen, record
 from ioukit.comparison.object_changes import Changes
+from ioukit.comparison.sides import same_boxes
 from ioukit.comparison.splitting import Parts
 from ioukit.comparison.words import verdict
 from ioukit.evaluation import Evaluation
@@ -34,6 +36,8 @@ class ModelPair(Frozen):
     """The parts of the main difference; ``None`` if it cannot be split."""
     without_parts: str = ""
     """Why it cannot be split; empty if it is."""
+    p_corrected: float | None = None
+    """The p-value of the main difference, corrected for the number of pairs; ``None`` if there are only two models."""
 
     @property
     def names(self) -> tuple[str, str]:
@@ -45,11 +49,23 @@ class ModelPair(Frozen):
         """The difference of the main number."""
         return self.comparison[self.a.protocol.main_measure.key]
 
+    @cached_property
+    def same_boxes(self) -> bool:
+        """Whether A and B have the same boxes of the same classes, so that only scores differ."""
+        return same_boxes(self.a, self.b)
+
     def verdict(self) -> str:
         """Which model is better, in one or two sentences."""
         compared = self.comparison
         lower = self.a.protocol.main_measure.lower_is_better
-        return verdict(self.difference, self.names, compared.num_images, compared.permutations, lower_is_better=lower)
+        return verdict(
+            self.difference,
+            self.names,
+            compared.num_images,
+            compared.permutations,
+            lower_is_better=lower,
+            p_corrected=self.p_corrected,
+        )
 
     def __repr__(self) -> str:
         key = self.a.protocol.main_measure.key

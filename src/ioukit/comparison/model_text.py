@@ -16,6 +16,7 @@ from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.words import (
     KIND_WORDS,
     change_sentences,
+    doubt_sentence,
     point_of_view,
     signed_points,
     spread_sentence,
@@ -56,12 +57,16 @@ def _of_pair(pair: ModelPair, *, per_class: bool) -> Iterator[str]:
     yield "\n".join(_wrapped(line) for line in (pair.verdict(), verdict_notes(difference, images)) if line)
     rows = number_rows(pair)
     if len(rows) > 1:
-        yield aligned(rows)
-    yield "\n".join(
-        [_wrapped(point_of_view(pair.changes, pair.names)), *_indented(change_sentences(pair.changes, pair.names))]
-    )
+        doubt = doubt_sentence(pair.comparison.differences, difference.level)
+        yield "\n".join([aligned(rows), *([_wrapped(doubt)] if doubt else [])])
+    yield "\n".join([_wrapped(point_of_view(pair.changes, pair.names)), *_indented(_what_changed(pair))])
     yield _parts(pair)
     yield from _classes(pair, every=per_class)
+
+
+def _what_changed(pair: ModelPair) -> list[str]:
+    same = ["Both have the same boxes: only scores differ."] if pair.same_boxes else []
+    return same + change_sentences(pair.changes, pair.names)
 
 
 def _parts(pair: ModelPair) -> str:
@@ -121,7 +126,10 @@ def _markdown_of(pair: ModelPair) -> Iterator[str]:
     rows = number_rows(pair)
     if len(rows) > 1:
         yield _markdown_table(rows)
-    sentences = [point_of_view(pair.changes, pair.names), *change_sentences(pair.changes, pair.names)]
+    doubt = doubt_sentence(pair.comparison.differences, difference.level)
+    if doubt:
+        yield _plain(doubt)
+    sentences = [point_of_view(pair.changes, pair.names), *_what_changed(pair)]
     yield "#### What changed"
     yield _plain(" ".join(sentences))
     lists = part_lists(pair)

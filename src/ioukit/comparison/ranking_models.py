@@ -40,13 +40,17 @@ class Ranking(Frozen):
     permutations: int
     """How many permutations each p-value comes from."""
 
+    def p_value(self, first: str, second: str) -> float:
+        """The corrected p-value of two models."""
+        return float(self.p_values[self.names.index(first), self.names.index(second)])
+
     def verdict(self) -> str:
         """Which model is best, and which others cannot be told apart from it, in a sentence."""
         return ranking_sentence(self.key, self.names, [one.value for one in self.intervals], self.letters)
 
     def note(self) -> str:
         """What the letters mean, in a sentence or two."""
-        return ranking_note(self.level, self.correction, len(self.names), self.permutations)
+        return ranking_note(self.intervals, self.level, self.correction, self.permutations)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""

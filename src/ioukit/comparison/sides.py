@@ -169,3 +169,18 @@ def _alike(side: Side, near: NearPairs) -> npt.NDArray[np.bool_]:
     of_detection = table.evaluated_category(table.detections.category[near.detection])
     same: npt.NDArray[np.bool_] = of_detection == table.evaluated_category(table.objects.category[near.object])
     return same
+
+
+def same_boxes(a: Evaluation, b: Evaluation) -> bool:
+    """Whether two models have the same boxes of the same classes on the same images, and so differ in scores alone.
+
+    It is not known of tables without their data, and of regions other than boxes.
+    """
+    one, other = a.detections, b.detections
+    if one is None or other is None or len(one) != len(other) or a.matches.iou_type != "bbox":
+        return False
+    keys = [each.image_keys for each in (one, other)]
+    if (keys[0] is None) != (keys[1] is None) or not np.array_equal(*(() if key is None else key for key in keys)):
+        return False
+    rows = [np.column_stack([each.image_ids, each.category_ids, each.boxes]) for each in (one, other)]
+    return np.array_equal(*(each[np.lexsort(each.T)] for each in rows))

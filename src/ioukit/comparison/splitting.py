@@ -34,6 +34,7 @@ from ioukit.comparison.sides import (
     miss_kinds,
     near_pairs_of,
     object_sizes,
+    same_boxes,
     size_labels,
     table_with_near_pairs,
 )
@@ -138,7 +139,8 @@ def parts(a: Evaluation, b: Evaluation, key: str | None = None, *, one_scale: bo
     The kind of a false positive is its error kind by TIDE. An object that only one model finds has the kind of error of
     the other model: ``"localisation"`` if a false positive of its class overlaps it by at least 0.1,
     ``"classification"`` if one of another class reaches the IoU threshold, otherwise ``"missed"``. An object that both
-    find with other scores has the kind ``"score"``. All of this is done at each IoU threshold of the number.
+    find with other scores has the kind ``"score"``, and so has everything if both have the same boxes. All of this is
+    done at each IoU threshold of the number.
 
     Args:
         a: One model.
@@ -264,7 +266,9 @@ class _Units:
         self._sizes = len(size_labels(a.matches))
         self._kind = np.zeros((len(self._score), count), np.int64)
         self._object_kind = np.full((len(self._objects), count), _SCORE)
-        if near[0] is not None and near[1] is not None:
+        if self.has_kinds and same_boxes(a, b):
+            self._kind[:] = _SCORE
+        elif near[0] is not None and near[1] is not None:
             pairs = list(zip(sides, (near[0], near[1]), strict=True))
             self._kind = np.concatenate([false_positive_kinds(side, each, area) for side, each in pairs]).astype(int)
             in_a, in_b = (side.finds() for side in sides)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ioukit._checks import pluralize
 from ioukit._words_and_colours import ERROR_WORDS, percent
+from ioukit.statistics.detectable import alarm
 
 if TYPE_CHECKING:
     from ioukit.comparison.object_changes import Changes
     from ioukit.comparison.splitting import Parts
-    from ioukit.statistics import Difference
+    from ioukit.statistics import Difference, Interval
 
 
 KIND_WORDS = {kind: words.plain for kind, words in ERROR_WORDS.items()} | {"score": "order of the scores"}
@@ -23,7 +24,13 @@ _MOST_IMAGES = 10_000_000
 
 
 def verdict(
-    difference: Difference, names: tuple[str, str], num_images: int, permutations: int, *, lower_is_better: bool = False
+    difference: Difference,
+    names: tuple[str, str],
+    num_images: int,
+    permutations: int,
+    *,
+    lower_is_better: bool = False,
+    p_corrected: float | None = None,
 ) -> str:
     """Which model is better, by how much, and how often chance alone would show as much.
 
@@ -33,6 +40,8 @@ def verdict(
         num_images: On how many images they were evaluated.
         permutations: How many permutations the p-value comes from.
         lower_is_better: Whether a lower number is better, as a miss rate is.
+        p_corrected: The p-value corrected for the number of pairs of models, which decides; ``None`` if it is the only
+            pair.
 
     Returns:
         Two sentences; one if the numbers are equal or undefined.
@@ -46,20 +55,21 @@ def verdict(
         return f"{a} and {b} have the same {key}, {difference.a:.3f}."
     amount = f"{_with_error(difference)} of {key}"
     often = f"hance alone would show as much in {chance(difference.p_value, permutations)}."
-    if difference.is_significant:
+    decides = difference.p_value if p_corrected is None else p_corrected
+    if decides <= alarm(difference.level):
         better = "better" if (gain > 0) != lower_is_better else "worse"
         return f"{b} is {better} than {a} by {amount} ({numbers}). C{often}"
     needed = _needed(difference.images_needed)
     would = f"; {needed} would, if this difference is the true one" if needed else ""
     side = "higher" if gain > 0 else "lower"
-    first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{would}."
+    pairs = "" if p_corrected is None or not difference.is_significant else ", with so many pairs to compare"
+    first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{pairs}{would}."
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
 
 
-def interval_note(level: float, method: str) -> str:
+def interval_note(level: float) -> str:
     """What the number behind ± is."""
-    names = {"bca": "BCa", "percentile": "percentile"}
-    return f"± is half the {percent(level)} interval ({names.get(method, method)} bootstrap); a point is 0.01."
+    return f"± is half the {percent(level)} interval; a point is 0.01."
 
 
 def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], letters: Sequence[str]) -> str:
@@ -84,16 +94,20 @@ def ranking_sentence(key: str, names: Sequence[str], values: Sequence[float], le
 
 def corrected_by(correction: str) -> str | None:
     """Whose method corrects p-values for their number; ``None`` if they are not corrected."""
-    return {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}.get(correction)
+    return {
+        "westfall-young": "Westfall and Young",
+        "holm": "Holm",
+        "benjamini-hochberg": "Benjamini and Hochberg",
+    }.get(correction)
 
 
-def ranking_note(level: float, correction: str, models: int, permutations: int) -> str:
-    """What the letters of a ranking mean, and whether there were too few permutations to tell any two models apart.
+def ranking_note(intervals: Sequence[Interval], level: float, correction: str, permutations: int) -> str:
+    """What intervals and letters of a ranking mean, and whether there were too few permutations to tell models apart.
 
     Args:
+        intervals: The number of each model.
         level: 1 minus the probability of a false alarm.
         correction: How the p-values of all pairs are corrected.
-        models: How many models there are.
         permutations: How many permutations each p-value comes from.
     """
     corrected = corrected_by(correction)
@@ -102,11 +116,15 @@ def ranking_note(level: float, correction: str, models: int, permutations: int) 
         f"Models with a common letter cannot be told apart: permutation tests of all pairs at {percent(1 - level)}"
         f"{tests}."
     )
+    models = len(intervals)
+    if any(one.bias for one in intervals):
+        note = f"Intervals are for endlessly many images: {intervals[0].key} of this many is too high. {note}"
     smallest = models * (models - 1) // 2 if corrected else 1  # times 1 / (1 + permutations)
     enough = math.ceil(round(smallest / (1 - level), 6)) - 1
     if permutations < enough:
         note += f" {pluralize(permutations, 'permutation')} cannot show any difference; at least {enough:,} are needed."
-    return note
+    doubtful = sorted({reason for one in intervals for reason in one.warnings})
+    return f"{note} Intervals may hold less often than {percent(level)}: {'; '.join(doubtful)}." if doubtful else note
 
 
 def point_of_view(changes: Changes, names: tuple[str, str]) -> str:
@@ -157,8 +175,18 @@ def verdict_notes(difference: Difference, num_images: int) -> str:
         return ""
     notes = [detectable_sentence(difference, num_images)]
     if math.isfinite(difference.high - difference.low):
-        notes.append(interval_note(difference.level, difference.method))
+        notes.append(interval_note(difference.level))
     return " ".join(filter(None, notes))
+
+
+def doubt_sentence(found: Sequence[Difference | Interval], level: float) -> str:
+    """Whose limits may hold less often than they say, and why; empty if there are none."""
+    doubtful: dict[tuple[str, ...], list[str]] = {}
+    for one in found:
+        if one.warnings and not math.isnan(one.low):
+            doubtful.setdefault(one.warnings, []).append(one.key)
+    parts = [f"{_listed(keys)} ({'; '.join(reasons)})" for reasons, keys in doubtful.items()]
+    return f"Limits that may hold less often than {percent(level)}: {', '.join(parts)}." if parts else ""
 
 
 def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:

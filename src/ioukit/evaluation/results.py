@@ -259,7 +259,6 @@ class Evaluation(Frozen):
         level: float = 0.95,
         replicates: int = 1000,
         seed: int = 0,
-        method: Literal["percentile", "bca"] = "bca",
         strata: Any = None,
         clusters: Any = None,
         threads: int | None = None,
@@ -271,7 +270,6 @@ class Evaluation(Frozen):
             level: The probability with which the interval should hold the true number, within (0, 1).
             replicates: How many replicates of the bootstrap.
             seed: A whole number of at least 0. The same seed gives the same bits.
-            method: ``"bca"`` or ``"percentile"``.
             strata: The stratum of each image: (I,) labels in the order of :attr:`MatchTable.image_ids`, or labels by
                 image id.
             clusters: The cluster of each image, such as its scene or video, in the same way.
@@ -290,7 +288,6 @@ class Evaluation(Frozen):
             level=level,
             replicates=replicates,
             seed=seed,
-            method=method,
             strata=strata,
             clusters=clusters,
             threads=threads,
@@ -303,7 +300,6 @@ class Evaluation(Frozen):
         level: float = 0.95,
         replicates: int = 1000,
         seed: int = 0,
-        method: Literal["percentile", "bca"] = "bca",
         strata: Any = None,
         clusters: Any = None,
         threads: int | None = None,
@@ -318,7 +314,6 @@ class Evaluation(Frozen):
             level=level,
             replicates=replicates,
             seed=seed,
-            method=method,
             strata=strata,
             clusters=clusters,
             threads=threads,

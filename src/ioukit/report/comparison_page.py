@@ -12,7 +12,7 @@ from ioukit._array_types import Positions
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.comparison.sides import table_with_near_pairs
-from ioukit.comparison.words import change_sentences, detectable_sentence
+from ioukit.comparison.words import change_sentences, detectable_sentence, doubt_sentence
 from ioukit.evaluation import score_curves
 from ioukit.report._changes import Thresholds, change_list, pair_marks, side_by_side
 from ioukit.report._curves import SliderCurves, slider
@@ -329,10 +329,10 @@ def _score_words(score: float) -> str:
 def _numbers_words(pair: ModelPair, level: str) -> str:
     statistics = pair.comparison
     return (
-        f"The {level} interval of a difference shows what other images could give: it comes from "
-        f"{statistics.replicates:,} paired bootstrap replicates of the images. The p-value is the share of "
-        f"{statistics.permutations:,} random exchanges of A and B that show a difference as large."
-    )
+        f"The {level} interval of a difference shows what other images could give. The p-value is the share of "
+        f"{statistics.permutations:,} random exchanges of A and B that show a difference as large; where the two "
+        f"disagree, it decides. {doubt_sentence(statistics.differences, statistics.differences[0].level)}"
+    ).rstrip()
 
 
 def _ranking(ranking: Ranking, names: Sequence[str]) -> tuple[RankedModel, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +18,13 @@ from ioukit.slices.match_tables import ObjectPart, tables_of_objects
 from ioukit.slices.parts import Bins, Part, listed_parts
 from ioukit.slices.results import Slice, SliceNumbers
 from ioukit.slices.scene import Scene
-from ioukit.statistics import Interval, bootstrap_weights, interval_from_replicates, repeat_images
+from ioukit.statistics import Interval, repeat_images
+from ioukit.statistics.estimating import interval_of_left_out
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
-from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
-
-Weights: TypeAlias = npt.NDArray[np.uint16]
+from ioukit.statistics.resampling import ImageGroups, Labels, LeftOut, image_groups
 
 _SPLITS = 50
 """How many random sets of images show what chance alone does."""
-
-_EQUAL = np.zeros(2)
-"""Numbers without each cluster that make the acceleration of BCa 0: limits are corrected for bias alone."""
 
 
 def slice_numbers(
@@ -73,16 +69,17 @@ def slice_numbers(
         keys: Keys of the numbers, such as ``"AP50"`` or ``"AP/person"``; the headline numbers of the protocol if
             ``None``.
         level: The probability that an interval holds the true number, within (0, 1).
-        replicates: How many replicates of the bootstrap over images the intervals are made of; 0 for no intervals.
+        replicates: Of how many data sets the intervals are made, each of which lacks a part of the images; 0 for no
+            intervals.
         seed: A whole number of at least 0.
         strata: As for :func:`ioukit.statistics.intervals`.
         clusters: As for :func:`ioukit.statistics.intervals`: images of one video or scene are drawn together.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Returns:
-        The slices, in the order of ``by``. A replicate draws as many images of the whole data set as there are, and has
-        the same images for all slices. Intervals of numbers are percentiles, corrected for bias. A slice whose images
-        form one cluster has no intervals.
+        The slices, in the order of ``by``. Intervals come from leaving out images of the whole data set (the
+        jackknife), the same for all slices, and Student's t distribution. They are about other slices of as many
+        images: AP of few images is higher than AP of many. A slice whose images form one cluster has no intervals.
 
     Raises:
         ValueError: If there is no such column or number, a condition or bins are invalid, ``b`` was made on other data,
@@ -107,15 +104,15 @@ def slice_numbers(
     asked: list[str | Expression] = [by] if isinstance(by, str | Expression) else list(by)
     models = [Scene(one, tables, image_column) for one in (evaluation, b) if one is not None]
     parts = [listed_parts(scene, asked, bins) for scene in models]
-    numbers = named_numbers(evaluation, default_keys(evaluation) if keys is None else chosen_keys(keys, evaluation))
+    numbers = named_numbers(
+        evaluation, evaluation.protocol.headline_keys if keys is None else chosen_keys(keys, evaluation)
+    )
     if not numbers.keys:
         raise ValueError("keys must have at least one number, got none")
     table = evaluation.matches
-    groups = image_groups(table.image_ids, None, clusters)
-    weights = np.zeros((0, len(table.image_ids)), np.uint16)
-    if replicates:
-        weights = bootstrap_weights(table.image_ids, replicates, seed=seed, strata=strata, clusters=clusters)
-    measurement = _Measurement(models[0], numbers, weights, groups, level, seed, threads)
+    groups = image_groups(table.image_ids, strata, clusters)
+    left = groups.left_out(seed, replicates) if replicates else None
+    measurement = _Measurement(models[0], numbers, left, groups, level, seed, threads)
     made = [
         part_tables(scene, of_model, numbers, threads=threads) for scene, of_model in zip(models, parts, strict=True)
     ]
@@ -130,13 +127,6 @@ def slice_numbers(
         notes=tuple(models[0].notes),
         whole_of_b={} if b is None else _by_key(numbers, numbers.observed(b)),
     )
-
-
-def default_keys(evaluation: Evaluation) -> list[str]:
-    """The headline numbers of a protocol."""
-    protocol = evaluation.protocol
-    keys = [one.key for one in protocol.measures if one.headline and protocol.defines(one)]
-    return list(dict.fromkeys([protocol.main_measure.key, *keys]))
 
 
 def _mean_of_defined(replicates: Floats) -> Floats:
@@ -189,12 +179,12 @@ def _choices(part: Part) -> Iterator[ObjectPart]:
 
 @dataclass(frozen=True, eq=False)
 class _Measurement:
-    """How all slices are measured: the numbers, and the replicates, which have the same images for every slice."""
+    """How all slices are measured: the numbers, and the images that are left out, the same for every slice."""
 
     scene: Scene
     numbers: NamedNumbers
-    weights: Weights
-    """(B, I) of the bootstrap."""
+    left_out: LeftOut | None
+    """Which images are left out together; ``None`` for no intervals."""
     groups: ImageGroups
     level: float
     seed: int
@@ -205,19 +195,14 @@ class _Measurement:
         """The numbers of a part, from its tables for each model."""
         first = models[0]
         inside = [self._observed(each.inside) for each in models]
-        drawn = [self._drawn(each.inside, each.images_inside) for each in models]
-        of_rest, drawn_of_rest = self._observed(first.rest), self._drawn(first.rest, first.images_of_rest)
-        # Replicates of one cluster are all equal: they do not show how much another one would differ.
-        if not self._has_clusters(first.images_inside):
-            drawn = [np.full_like(each, np.nan) for each in drawn]
-        if not self._has_clusters(first.images_of_rest):
-            drawn_of_rest = np.full_like(drawn_of_rest, np.nan)
+        left = [self._without(each.inside, each.images_inside) for each in models]
+        of_rest, left_of_rest = self._observed(first.rest), self._without(first.rest, first.images_of_rest)
+        # One cluster does not show how much another one would differ.
+        clusters = self._clusters(first.images_inside)
+        of_both = min(clusters, self._clusters(first.images_of_rest))
         difference = inside[0] - of_rest
-        if part.level == "image" and len(self.weights):
+        if part.level == "image" and self.left_out is not None:
             difference = difference - self._chance_difference(int(part.chosen[self.scene.evaluated].sum()))
-        # AP of a replicate is too high, as it has fewer different images: the mean of differences becomes the value.
-        moved = drawn[0] - drawn_of_rest
-        centred = moved - _mean_of_defined(moved) + difference
         images, objects, share = counts_of(self.scene, part, first.inside)
         return Slice(
             name=part.name,
@@ -228,27 +213,40 @@ class _Measurement:
             objects=objects,
             share=share,
             shares_false_positives=part.shares_false_positives,
-            numbers=self._intervals(inside[0], drawn[0]),
+            numbers=self._intervals(inside[0], left[0], clusters, 0.0),
             rest=_by_key(self.numbers, of_rest),
-            differences=self._intervals(difference, centred),
-            of_b={} if len(models) == 1 else self._intervals(inside[1], drawn[1]),
-            changes={} if len(models) == 1 else self._intervals(inside[1] - inside[0], drawn[1] - drawn[0]),
+            differences=self._intervals(difference, left[0] - left_of_rest, of_both, -1.0),
+            of_b={} if len(models) == 1 else self._intervals(inside[1], left[1], clusters, 0.0),
+            changes={}
+            if len(models) == 1
+            else self._intervals(inside[1] - inside[0], left[1] - left[0], clusters, -1.0),
         )
 
     def _observed(self, table: MatchTable) -> Floats:
         return self.numbers.observed(Evaluation.from_table(table, threads=self.threads))
 
-    def _drawn(self, table: MatchTable, images: npt.NDArray[np.bool_] | slice) -> Floats:
-        return self.numbers.replicated(table, np.ascontiguousarray(self.weights[:, images]), self.threads)
+    def _without(self, table: MatchTable, images: npt.NDArray[np.bool_] | slice) -> Floats:
+        """(G, Q) the numbers without each group of images."""
+        if self.left_out is None:
+            return np.zeros((0, len(self.numbers.keys)))
+        weights = self.left_out.weights(0, len(self.left_out.stratum))
+        return self.numbers.replicated(table, np.ascontiguousarray(weights[:, images]), self.threads)
 
-    def _has_clusters(self, images: npt.NDArray[np.bool_] | slice) -> bool:
-        """Whether some images form at least two clusters."""
-        return len(np.unique(self.groups.cluster[images])) >= 2
+    def _clusters(self, images: npt.NDArray[np.bool_] | slice) -> int:
+        """How many clusters some images form."""
+        return len(np.unique(self.groups.cluster[images]))
 
-    def _intervals(self, observed: Floats, replicates: Floats) -> dict[str, Interval]:
+    def _intervals(self, observed: Floats, left: Floats, clusters: int, lowest: float) -> dict[str, Interval]:
+        stratum = np.zeros(0, np.intp) if self.left_out is None else self.left_out.stratum
         return {
-            key: interval_from_replicates(
-                float(observed[at]), replicates[:, at], key=key, level=self.level, left_out=_EQUAL
+            key: interval_of_left_out(
+                float(observed[at]),
+                left[:, at],
+                stratum,
+                clusters if len(left) else 0,
+                key=key,
+                level=self.level,
+                lowest=lowest,
             )
             for at, key in enumerate(self.numbers.keys)
         }

@@ -28,11 +28,10 @@ from ioukit.slices.parts import SIZE, Bins, Part, as_objects, both, check_bins, 
 from ioukit.slices.results import WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
 from ioukit.slices.trials import Chance, Trial, adjusted, of_random_images, of_recall, of_swapped_models
-from ioukit.statistics import bootstrap_weights, interval_from_replicates
-from ioukit.statistics.estimating import check_level
-from ioukit.statistics.limits import standard_normal
+from ioukit.statistics.estimating import check_level, interval_of_left_out
 from ioukit.statistics.named_numbers import named_numbers
-from ioukit.statistics.resampling import Labels, image_groups
+from ioukit.statistics.resampling import Labels, LeftOut, image_groups
+from ioukit.statistics.student import standard_normal
 
 _CLEARLY = standard_normal.inv_cdf(0.95)
 """In standard errors: how much worse a slice by two columns is than the slices that it is part of."""
@@ -93,7 +92,7 @@ def worst_slices(
         most_shown: How many slices are returned, the worst first.
         permutations: How many random data sets the p-values are made of. The smallest p-value is one over this number
             plus one, and twice that if there are slices of both levels.
-        replicates: How many replicates the limits of differences of images are made of.
+        replicates: Of how many data sets the limits of differences of images are made, as for :func:`slice_numbers`.
         seed: A whole number of at least 0.
         clusters: The cluster of each image, such as its video: (I,) labels, or labels by image id. Columns that differ
             within a cluster make no slices of images then.
@@ -218,13 +217,12 @@ class _Search:
         ]
         # Undefined p-values come last: as keys they would leave all others in disorder.
         shown = sorted(kept, key=lambda at: (np.isnan(alone[at]), together[at], alone[at], trials[at].score))[:most]
-        seed, clusters = self._chance.seed, self._chance.clusters
-        weights = bootstrap_weights(self._table.image_ids, replicates, seed=seed, clusters=clusters)
+        left_out = self._chance.groups.left_out(self._chance.seed, replicates)
         objects = int((~self._table.ignores(self._table.protocol.main_area)).sum())
         for at, made in zip(shown, self._made(shown), strict=True):
             part, trial = found[at].part, trials[at]
             of_recall = part.level == "object" and not self._two
-            low, high = self._limits(trial, made, weights, level, of_recall=of_recall)
+            low, high = self._limits(trial, made, left_out, level, of_recall=of_recall)
             yield WorstSlice(
                 name=part.name,
                 level=part.level,
@@ -258,26 +256,24 @@ class _Search:
         self,
         trial: Trial,
         made: Sequence[PartTables],
-        weights: npt.NDArray[np.uint16],
+        left_out: LeftOut,
         level: float,
         *,
         of_recall: bool,
     ) -> tuple[float, float]:
-        """The limits of the difference: of recall by its standard error, else by the bootstrap."""
-        difference = trial.value - trial.expected
-        if len(np.unique(self._chance.groups.cluster[made[0].images_inside])) < 2:
+        """The limits of the difference: of recall by its standard error, else by leaving images out."""
+        difference, images = trial.value - trial.expected, made[0].images_inside
+        clusters = len(np.unique(self._chance.groups.cluster[images]))
+        if clusters < 2:
             return math.nan, math.nan  # one cluster does not show how much another one would differ
         if of_recall:
             half = standard_normal.inv_cdf((1 + level) / 2) * trial.standard_error
             return difference - half, difference + half
-        drawn = [
-            self._chance.replicated(one.inside, np.ascontiguousarray(weights[:, one.images_inside])) for one in made
-        ]
-        moved = drawn[-1] - (drawn[0] if self._two else 0.0)
-        known = moved[~np.isnan(moved)]
-        centred = moved - (known.mean() if len(known) else 0.0) + difference
-        interval = interval_from_replicates(difference, centred, level=level)
-        return interval.low, interval.high
+        weights = np.ascontiguousarray(left_out.weights(0, len(left_out.stratum))[:, images])
+        values = [self._chance.replicated(one.inside, weights) for one in made]
+        left = values[-1] - (values[0] if self._two else 0.0)
+        found = interval_of_left_out(difference, left, left_out.stratum, clusters, key="", level=level, lowest=-1.0)
+        return found.low, found.high
 
 
 def _is_recall(protocol: Protocol, measure: Measure) -> bool:

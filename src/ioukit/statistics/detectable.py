@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 
 from ioukit.statistics.estimating import check_level
-from ioukit.statistics.limits import standard_normal
+from ioukit.statistics.student import standard_normal, t_quantile
 
 _NO_DIFFERENCE = 1e-12  # what rounding makes of equal numbers stays below it
 _MOST_P = 0.999  # a p-value of 1 would need infinitely many images
 
 
-def detectable_difference(standard_error: float, *, level: float = 0.95, power: float = 0.8) -> float:
+def detectable_difference(
+    standard_error: float, *, level: float = 0.95, power: float = 0.8, df: float = math.inf
+) -> float:
     """The smallest true difference that a test would find with a given probability.
 
-    It is ``(z((1 + level) / 2) + z(power)) * standard_error``, with ``z`` the quantile of the standard normal
-    distribution: 2.8 standard errors at a level of 0.95 and a power of 0.8.
+    It is ``(t((1 + level) / 2) + t(power)) * standard_error``, with ``t`` the quantile of Student's t distribution: 2.8
+    standard errors at a level of 0.95 and a power of 0.8, if the standard error is well known.
 
     Args:
         standard_error: The standard error of the difference.
         level: 1 minus the probability of a false alarm of the two-sided test, within (0, 1).
         power: The probability with which the test should find the difference, within [0.5, 1).
+        df: How well the standard error is known, as degrees of freedom.
 
     Raises:
         ValueError: If a value is out of range.
@@ -31,7 +34,7 @@ def detectable_difference(standard_error: float, *, level: float = 0.95, power: 
 
     Source: Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.
     """
-    return _errors_apart(level, power) * standard_error
+    return _errors_apart(level, power, df) * standard_error
 
 
 def images_needed(
@@ -41,6 +44,7 @@ def images_needed(
     *,
     level: float = 0.95,
     power: float = 0.8,
+    df: float = math.inf,
     p_value: float | None = None,
 ) -> int | None:
     """How many images of the same kind would show a difference, if it is the true one.
@@ -54,6 +58,7 @@ def images_needed(
         num_images: The number of images now.
         level: As for :func:`detectable_difference`.
         power: As for :func:`detectable_difference`.
+        df: As for :func:`detectable_difference`.
         p_value: The p-value of a test of this difference, if there was one. If it is above ``1 - level``, the
             difference counts as at most so many standard errors as belong to that p-value, so that the result is more
             than ``num_images``. A standard error alone can promise too much: the bootstrap cannot see how much a class
@@ -70,7 +75,7 @@ def images_needed(
         >>> images_needed(0.004, 0.002, 5000)
         9812
     """
-    apart = _errors_apart(level, power)
+    apart = _errors_apart(level, power, df)
     if math.isnan(difference) or math.isnan(standard_error) or abs(difference) < _NO_DIFFERENCE:
         return None
     errors = abs(difference) / standard_error if standard_error > 0 else math.inf
@@ -92,7 +97,9 @@ def check_power(power: float) -> None:
         raise ValueError(f"power must be at least 0.5, got {power}")
 
 
-def _errors_apart(level: float, power: float) -> float:
+def _errors_apart(level: float, power: float, df: float) -> float:
     check_level(level)
     check_power(power)
-    return standard_normal.inv_cdf((1 + level) / 2) + standard_normal.inv_cdf(power)
+    if math.isinf(df):
+        return standard_normal.inv_cdf((1 + level) / 2) + standard_normal.inv_cdf(power)
+    return t_quantile((1 + level) / 2, df) + t_quantile(power, df)

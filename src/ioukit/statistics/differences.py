@@ -33,7 +33,7 @@ class Difference(Frozen):
     level: float
     """The probability with which such limits hold the true difference, for example 0.95."""
     standard_error: float
-    """The standard deviation of the difference in the replicates."""
+    """The standard deviation of the difference over sets of as many images."""
     p_value: float
     """The probability of a difference at least as large if the detections of both models were exchanged at random:
     two-sided, by permutation."""
@@ -45,9 +45,11 @@ class Difference(Frozen):
     """How many images of the same kind would show this difference with that probability, if it is the true one; more
     than there are if it is not significant. ``None`` if the difference is 0 or undefined."""
     method: str
-    """How the limits were found: ``"bca"``, or ``"percentile"``, also where BCa was asked for and is undefined."""
+    """How the limits were found: ``"t"``, of Student's t distribution."""
     undefined: float
-    """The share of replicates in which the difference is undefined; the limits are those of the others."""
+    """The share of replicates in which the difference is undefined."""
+    warnings: tuple[str, ...] = ()
+    """See :attr:`Interval.warnings`."""
     vanished: Mapping[str, float] = field(default_factory=dict)
     """For a mean over categories: the share of replicates in which a category had no objects to find, for each category
     that vanished at least once. The mean is then over the others."""
@@ -93,15 +95,17 @@ class ClassDifference(Frozen):
     level: float
     """The probability with which such limits hold the true difference."""
     standard_error: float
-    """The standard deviation of the difference in the replicates."""
+    """The standard deviation of the difference over sets of as many images."""
     p_value: float
     """By permutation, as :attr:`Difference.p_value`."""
     p_adjusted: float
-    """The p-value corrected for the number of categories, see :func:`adjust_p_values`."""
+    """The p-value corrected for the number of categories, see ``correction`` of :func:`compare`."""
     method: str
     """How the limits were found, as :attr:`Difference.method`."""
     undefined: float
     """The share of replicates in which the difference is undefined, because no image with an object was drawn."""
+    warnings: tuple[str, ...] = ()
+    """See :attr:`Interval.warnings`."""
 
     @property
     def is_significant(self) -> bool:

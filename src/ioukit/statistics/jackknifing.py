@@ -9,7 +9,7 @@ import numpy as np
 
 from ioukit._columns import Frozen, record
 from ioukit.evaluation import Evaluation
-from ioukit.statistics.estimating import enough_groups, left_out
+from ioukit.statistics.estimating import enough_groups
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import Labels
 
@@ -72,7 +72,9 @@ def jackknife(
     """
     numbers = named_numbers(evaluation, chosen_keys(keys, evaluation))
     groups = enough_groups(evaluation.matches, None, clusters)
-    without = left_out([evaluation.matches], numbers, groups, threads)[0]
+    table = evaluation.matches
+    batches = numbers.batches(table, groups.num_clusters)
+    without = np.concatenate([numbers.replicated(table, groups.leave_one_out(*each), threads) for each in batches])
     found = {}
     for key, value, column in zip(numbers.keys, numbers.observed(evaluation).tolist(), without.T, strict=True):
         defined = column[~np.isnan(column)]

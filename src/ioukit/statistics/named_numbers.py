@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,11 +14,8 @@ from ioukit._array_types import Floats
 from ioukit._near_names import suggest
 from ioukit.evaluation import Evaluation, MatchTable, Measure
 from ioukit.evaluation.class_results import category_labels
-from ioukit.evaluation.summary import in_group
 from ioukit.statistics.replicates import Replicates, replicate
 from ioukit.statistics.resampling import Weights, batches
-
-_ROWS = 256  # replicates at a time, where one of them needs more memory than its weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +52,29 @@ class NamedNumbers:
             values.append(evaluation.summary[key] if position < 0 else evaluation.per_class[position].summary[key])
         return np.array(values, np.float64)
 
+    def with_classes(self, count: int) -> NamedNumbers:
+        """These, and then those of all classes, for each measure that numbers of classes are asked of."""
+        columns = np.unique(self.columns[self.classes >= 0])
+        return dataclasses.replace(
+            self,
+            columns=np.concatenate([self.columns, np.repeat(columns, count)]),
+            classes=np.concatenate([self.classes, np.tile(np.arange(count), len(columns))]),
+        )
+
     def batches(self, table: MatchTable, count: int, *, replicates: int = 1) -> list[tuple[int, int]]:
         """Cut draws of a table into batches that fit into memory; each draw has this number of replicates."""
         classes = len(table.evaluated) if self.per_class else 1
-        return list(batches(count, replicates * (2 * len(table.image_ids) + 8 * classes * len(self.measures))))
+        return list(batches_of(table, count, classes * len(self.measures), replicates=replicates))
 
     def replicated(self, table: MatchTable, weights: Weights, threads: int | None) -> Floats:
         """(B, Q) the numbers of replicates with these image weights."""
         made = replicate(table, weights, measures=self.measures, per_class=self.per_class, threads=threads)
         return self.of(made)
+
+
+def batches_of(table: MatchTable, count: int, numbers: int, *, replicates: int = 1) -> Iterator[tuple[int, int]]:
+    """The same where each replicate has so many numbers."""
+    return batches(count, replicates * (2 * len(table.image_ids) + 8 * numbers))
 
 
 def chosen_keys(keys: str | Iterable[str] | None, evaluation: Evaluation) -> list[str]:
@@ -105,30 +117,3 @@ def named_numbers(evaluation: Evaluation, keys: Sequence[str]) -> NamedNumbers:
 def labels_of(table: MatchTable) -> list[str]:
     """(E,) a name for each category, as in flat keys: each once."""
     return category_labels(table.evaluated.ids.tolist(), table.evaluated.names)
-
-
-def vanished_categories(
-    table: MatchTable, area_range: str | None, group: str | None, weights: Weights
-) -> npt.NDArray[np.int64]:
-    """(E,) in how many replicates each category has no objects to find, although the data has some.
-
-    Args:
-        table: The matches.
-        area_range: Label of the area range; the protocol's main one if ``None``.
-        group: The categories with this value in :attr:`ioukit.Protocol.category_groups`; all if ``None``.
-        weights: (B, I) image weights.
-    """
-    counts = ~table.ignores(table.protocol.main_area if area_range is None else area_range)
-    counts &= in_group(table.evaluated, table.protocol, group)[table.evaluated_category(table.objects.category)]
-    category = table.evaluated_category(table.objects.category)[counts].astype(np.int64)
-    image = table.objects.image[counts].astype(np.int64)
-    found = np.zeros(len(table.evaluated), np.int64)
-    if not len(category):
-        return found
-    images = len(table.image_ids)
-    pairs = np.unique(category * images + image)
-    present, starts = np.unique(pairs // images, return_index=True)
-    for start in range(0, len(weights), _ROWS):
-        drawn = np.maximum.reduceat(weights[start : start + _ROWS, pairs % images], starts, axis=1)
-        found[present] += (drawn == 0).sum(axis=0)
-    return found

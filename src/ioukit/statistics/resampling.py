@@ -6,7 +6,7 @@ import operator
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,9 @@ Labels: TypeAlias = "Mapping[Any, Hashable] | Sequence[Hashable] | npt.NDArray[A
 Weights: TypeAlias = npt.NDArray[np.uint16]
 
 _BYTES = 1 << 26  # of what one batch of replicates may hold
-_BOOTSTRAP, _PERMUTATION = 0, 1  # streams of random numbers that one seed gives
+_BOOTSTRAP, _PERMUTATION, _LEAVING, _CUTTING = range(4)  # streams of random numbers that one seed gives
+_GROUPS = 400  # for more of them, a variance is hardly known better
+_CUTS, _PARTS = 10, (2, 4, 8)
 
 
 def bootstrap_weights(
@@ -144,12 +146,13 @@ class ImageGroups:
         return np.split(order, ends[:-1]) if len(ends) else []
 
     @cached_property
-    def _each_image(self) -> bool:
+    def each_image(self) -> bool:
+        """Whether every image is a cluster."""
         return len(self.cluster) == self.num_clusters
 
     def _images(self, of_clusters: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """(B, I) values of images, given (B, C) values of clusters."""
-        return of_clusters if self._each_image else np.ascontiguousarray(of_clusters[:, self.cluster])
+        return of_clusters if self.each_image else np.ascontiguousarray(of_clusters[:, self.cluster])
 
     def bootstrap(self, seed: int, start: int, stop: int) -> Weights:
         """(stop - start, I) weights, see :func:`bootstrap_weights`."""
@@ -172,6 +175,46 @@ class ImageGroups:
         """(stop - start, I) weights, see :func:`leave_one_out_weights`."""
         left = np.arange(start, stop)[:, None]
         return np.asarray(self.cluster != left, np.uint16)
+
+    def left_out(self, seed: int, most: int = _GROUPS) -> LeftOut:
+        """Groups of about equal size, hardly more than ``most``, of which one at a time is left out."""
+        size = -(-self.num_clusters // most)
+        stream = _stream(seed, _LEAVING, 0)
+        of_cluster, strata = np.empty(self.num_clusters, np.intp), list[int]()
+        for stratum, clusters in enumerate(self.strata):
+            count = max(2, -(-len(clusters) // size))
+            of_cluster[clusters] = len(strata) + stream.permutation(len(clusters)) % count
+            strata += [stratum] * count
+        return LeftOut(of_cluster[self.cluster], np.array(strata, np.intp))
+
+    def parts(self, seed: int) -> tuple[Weights, npt.NDArray[np.intp]]:
+        """Random halves, quarters and eighths of the data, as (R, I) weights, and (R,) into how many it was cut.
+
+        Each part has a share of every stratum. Fewer than 2 f clusters are not cut into f.
+        """
+        rows, cuts = [], list[int]()
+        for number in range(_CUTS):
+            stream, place = _stream(seed, _CUTTING, number), np.empty(self.num_clusters, np.intp)
+            place[np.concatenate([stream.permutation(clusters) for clusters in self.strata])] = np.arange(len(place))
+            for count in _PARTS:
+                if self.num_clusters >= 2 * count:
+                    rows += [place % count == part for part in range(count)]
+                    cuts += [count] * count
+        weights = np.array(rows, np.uint16).reshape(-1, self.num_clusters)
+        return self._images(weights), np.array(cuts, np.intp)
+
+
+class LeftOut(NamedTuple):
+    """Groups of clusters, of which one at a time is left out."""
+
+    group: npt.NDArray[np.intp]
+    """(I,) the group of each image."""
+    stratum: npt.NDArray[np.intp]
+    """(G,) the stratum of each group."""
+
+    def weights(self, start: int, stop: int) -> Weights:
+        """(stop - start, I) weights that leave out these groups."""
+        return np.asarray(self.group != np.arange(start, stop)[:, None], np.uint16)
 
 
 def image_groups(image_ids: npt.ArrayLike, strata: Labels | None, clusters: Labels | None) -> ImageGroups:

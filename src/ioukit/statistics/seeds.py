@@ -18,7 +18,8 @@ from ioukit.evaluation import Evaluation
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.detectable import alarm, check_power
 from ioukit.statistics.differences import find_difference
-from ioukit.statistics.estimating import check_level, enough_groups, resampled
+from ioukit.statistics.estimating import check_level, enough_groups
+from ioukit.statistics.evidence import Evidence
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import Labels
 from ioukit.statistics.student import t_quantile, t_tail
@@ -181,8 +182,8 @@ def compare_seeds(
     table = runs[0].matches
     numbers = named_numbers(runs[0], chosen_keys(keys, runs[0]))
     groups = enough_groups(table, strata, clusters)
-    drawn = resampled([run.matches for run in runs], numbers, groups, replicates, seed, threads).values
-    observed = np.stack([numbers.observed(run) for run in runs])
+    evidence = Evidence(numbers, runs, groups, replicates, seed, threads)
+    drawn, observed = evidence.drawn, np.stack(evidence.observed)
     cut = len(sides[0])
     differences = []
     for at, key in enumerate(numbers.keys):

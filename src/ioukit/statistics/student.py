@@ -1,8 +1,12 @@
-"""Student's t distribution with any number of degrees of freedom, without SciPy."""
+"""Student's t distribution with any number of degrees of freedom, without SciPy, and the normal one."""
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
+
+standard_normal = NormalDist()
+"""The standard normal distribution."""
 
 _TINY = 1e-300
 _MOST = 1e7

@@ -82,6 +82,12 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
             and (measure.group is None or bool(self.category_groups))
         )
 
+    @property
+    def headline_keys(self) -> list[str]:
+        """The keys of the numbers that short summaries show, the main one first."""
+        keys = [measure.key for measure in self.measures if measure.headline and self.defines(measure)]
+        return list(dict.fromkeys([self.main_measure.key, *keys]))
+
     def area_of(self, measure: Measure) -> str:
         """The label of the area range of a measure."""
         return self.main_area if measure.area_range is None else measure.area_range

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ioukit._near_names import suggest
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.class_results import class_labels
-from ioukit.runs.gate.bounds import Evidence, gathered, replicates_needed
 from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult
 from ioukit.runs.gate.rules import Rule, Rules, default_rules
+from ioukit.statistics.estimating import enough_groups
+from ioukit.statistics.evidence import Estimate, Evidence
+from ioukit.statistics.named_numbers import named_numbers
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
-    from ioukit.runs.gate.bounds import Bounds
 
 
 def check_rules(
@@ -31,9 +32,9 @@ def check_rules(
 ) -> GateResult:
     """Check whether a candidate keeps rules, most of them in comparison with a baseline.
 
-    The bounds of a difference come from the paired bootstrap over images, as those of
-    :func:`ioukit.statistics.compare`. They are one-sided, because a rule forbids one direction: with a certainty of
-    95 %, they are the limits of an interval with a level of 90 %.
+    Bounds of a difference are those of :func:`ioukit.statistics.compare`, and bounds of a number of the candidate those
+    of :func:`ioukit.statistics.intervals`, without the bias of AP. They are one-sided, because a rule forbids one
+    direction: with a certainty of 95 %, they are the limits of an interval with a level of 90 %.
 
     A rule about several classes is broken if the data show it for one of them. The more classes, the likelier is such a
     finding by chance; so for K classes, that bound has a certainty of ``1 - (1 - certainty) / K`` (Bonferroni). The
@@ -55,8 +56,7 @@ def check_rules(
         or a number is undefined.
 
     Raises:
-        ValueError: If there is no such metric or class, a rule needs a baseline and there is none, or the rules need
-            another number of replicates.
+        ValueError: If there is no such metric or class, or a rule needs a baseline and there is none.
 
     Sources: Efron and Tibshirani, An Introduction to the Bootstrap, 1993. Berger, Multiparameter hypothesis testing and
     acceptance sampling, Technometrics 24, 1982 (intersection-union tests).
@@ -80,20 +80,23 @@ def check_rules(
     )
     keys = {rule: _keys(rule, sides, asked.source) for rule in asked.rules}
     estimated = [rule for rule in asked.rules if rule.is_estimated and keys[rule]]
-    evidence, reason = None, ""
-    if estimated:
-        count = _replicates(asked, {rule: len(keys[rule]) for rule in estimated})
-        evaluations = [candidate, *([baseline] if compares and baseline is not None else [])]
-        if len(candidate.matches.image_ids) < 2:
-            reason = "one image does not tell how much the numbers depend on the images"
-        else:
-            needed = list(dict.fromkeys(key for rule in estimated for key in keys[rule]))
-            numbers_too = any(not rule.compares for rule in estimated)
-            evidence = gathered(
-                evaluations, needed, replicates=count, seed=asked.seed, numbers_too=numbers_too, threads=threads
-            )
-    results = tuple(_result(rule, asked, keys[rule], sides, evidence) for rule in asked.rules)
-    images, drawn = len(candidate.matches.image_ids), 0 if evidence is None else len(evidence.replicates[0])
+    replicates, reason = 0, ""
+    estimates: dict[tuple[str, bool], Estimate] = {}
+    if estimated and len(candidate.matches.image_ids) < 2:
+        reason = "one image does not tell how much the numbers depend on the images"
+    elif estimated:
+        replicates = asked.replicates
+        for of_difference in {rule.compares for rule in estimated}:
+            # The candidate's numbers need their bias, which is that of the first evaluation.
+            evaluations = [baseline, candidate] if of_difference and baseline is not None else [candidate]
+            needed = dict.fromkeys(key for rule in estimated if rule.compares == of_difference for key in keys[rule])
+            groups = enough_groups(candidate.matches, None, None)
+            numbers = named_numbers(candidate, list(needed))
+            evidence = Evidence(numbers, evaluations, groups, replicates, asked.seed, threads)
+            found = evidence.differences if of_difference else evidence.estimates
+            estimates.update(((key, of_difference), one) for key, one in zip(needed, found, strict=True))
+    results = tuple(_result(rule, asked, keys[rule], sides, estimates) for rule in asked.rules)
+    images, drawn = len(candidate.matches.image_ids), replicates
     return GateResult(shown[1], shown[0], results, reason, images, drawn, asked.seed)
 
 
@@ -144,19 +147,9 @@ def _check_known(key: str, known: Mapping[str, float], what: str, source: str, *
     raise ValueError(f"{source}: there is no {what} {word!r}{hint}")
 
 
-def _replicates(rules: Rules, counts: Mapping[Rule, int]) -> int:
-    """How many replicates the bounds of all rules need."""
-    errors = {rule: (1 - rules.certainty_of(rule)) / count for rule, count in counts.items()}
-    hardest = min(errors, key=lambda rule: errors[rule])
-    classes = f" for {counts[hardest]:,} classes" if counts[hardest] > 1 else ""
-    why = f"a certainty of {rules.certainty_of(hardest):.6g}{classes}"
-    try:
-        return replicates_needed(errors[hardest], rules.replicates, why)
-    except ValueError as error:
-        raise ValueError(f"{rules.source}: {error}") from None
-
-
-def _result(rule: Rule, rules: Rules, keys: Sequence[str], sides: _Sides, evidence: Evidence | None) -> RuleResult:
+def _result(
+    rule: Rule, rules: Rules, keys: Sequence[str], sides: _Sides, estimates: Mapping[tuple[str, bool], Estimate]
+) -> RuleResult:
     certainty = rules.certainty_of(rule) if rule.is_estimated else None
     checks = []
     for key in keys:
@@ -164,13 +157,14 @@ def _result(rule: Rule, rules: Rules, keys: Sequence[str], sides: _Sides, eviden
         if certainty is None:
             checks.append(RuleCheck(key, *numbers, _exact(rule, *numbers)))
             continue
-        if evidence is None:
+        estimate = estimates.get((key, rule.compares))
+        if estimate is None:
             checks.append(RuleCheck(key, *numbers, "undefined"))
             continue
         of_one, of_many = certainty, 1 - (1 - certainty) / len(keys)
         certainties = (of_one, of_many) if _forbids_low(rule) else (of_many, of_one)
-        bounds = evidence.bounds(key, certainties, difference=rule.compares)
-        checks.append(RuleCheck(key, *numbers, _finding(rule, bounds), bounds.low, bounds.high))
+        bounds = estimate.limits(2 * certainties[0] - 1)[0], estimate.limits(2 * certainties[1] - 1)[1]
+        checks.append(RuleCheck(key, *numbers, _finding(rule, *bounds), *bounds))
     outcome = _outcome(rule, rules, checks)
     return RuleResult(rule, outcome, tuple(checks), certainty, _reason(rule, rules, checks, certainty))
 
@@ -183,14 +177,14 @@ def _limit(rule: Rule) -> float:
     return -rule.limit if rule.bound == "may_fall_by" else rule.limit
 
 
-def _finding(rule: Rule, bounds: Bounds) -> Finding:
+def _finding(rule: Rule, low: float, high: float) -> Finding:
     """What bounds show about a rule."""
     limit = _limit(rule)
-    if any(map(math.isnan, bounds)):
+    if math.isnan(low + high):
         return "undefined"
     if _forbids_low(rule):
-        return "holds" if bounds.low >= limit else "broken" if bounds.high < limit else "in doubt"
-    return "holds" if bounds.high <= limit else "broken" if bounds.low > limit else "in doubt"
+        return "holds" if low >= limit else "broken" if high < limit else "in doubt"
+    return "holds" if high <= limit else "broken" if low > limit else "in doubt"
 
 
 def _exact(rule: Rule, baseline: float, candidate: float) -> Finding:

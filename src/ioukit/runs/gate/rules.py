@@ -134,8 +134,8 @@ class Rules:
     """How certain the data must be, within [0.5, 1), in rules that do not say it themselves."""
     in_doubt: Doubt = "pass"
     """What happens if the data show neither, in rules that do not say it themselves."""
-    replicates: int | None = None
-    """How many replicates of the bootstrap; if ``None``, 1,000, or more if a high certainty or many classes need it."""
+    replicates: int = 1000
+    """How many replicates of the bootstrap."""
     seed: int = 0
     """Of the random numbers; at least 0."""
     source: str = "rules"
@@ -147,8 +147,7 @@ class Rules:
             raise ValueError("there must be at least one rule")
         check_certainty(self.certainty)
         check_choice("in_doubt", self.in_doubt, get_args(Doubt))
-        if self.replicates is not None:
-            check_count(replicates=self.replicates)
+        check_count(replicates=self.replicates)
         if operator.index(self.seed) < 0:
             raise ValueError(f"seed must be at least 0, got {self.seed}")
 

@@ -1,0 +1,117 @@
+"""How far AP of a sample is above that of endlessly many images.
+
+COCO's precision at a recall is the highest one at this recall or any higher. On few images of a class this maximum is
+too high: in random halves of the data AP is higher than in the whole, in quarters and eighths even more. The bias of
+one class is lost in the noise; that of all classes together is not. So the curve over the number of images k has one
+shape for all classes, ``b (k + 1) ** -0.7``, and ``b`` is estimated from all. A free exponent cannot be: it and ``b``
+take each other's place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._array_types import Floats
+from ioukit.evaluation import MatchTable, Measure
+from ioukit.statistics.class_clusters import ClassClusters
+from ioukit.statistics.named_numbers import batches_of
+from ioukit.statistics.replicates import replicate
+from ioukit.statistics.resampling import ImageGroups
+
+_EXPONENT = 0.7
+_FEWEST = 4  # clusters with a class, of which parts tell something
+_FEW_CLASSES = 3
+_DOUBT = 0.25  # the share of the bias by which the shape itself may be wrong
+
+
+def bias_shape(clusters: npt.NDArray[np.int64]) -> Floats:
+    """The bias of AP of a class on so many images or clusters, in relation to other numbers of them."""
+    return (clusters + 1.0) ** -_EXPONENT
+
+
+@dataclass(frozen=True)
+class Bias:
+    """The bias of one measure: times :func:`bias_shape`, it is that of a class."""
+
+    factor: float
+    """``b``."""
+    error: float
+    """Its standard error, with what the shape may be wrong."""
+    classes: int
+    """From how many classes it is estimated."""
+
+
+NO_BIAS = Bias(0.0, 0.0, 0)
+"""Of measures without a highest precision: recall and all counts."""
+
+
+def find_biases(
+    table: MatchTable,
+    measures: Sequence[Measure],
+    on: Mapping[str, ClassClusters],
+    groups: ImageGroups,
+    seed: int,
+    threads: int | None,
+) -> list[Bias]:
+    """The bias of each measure.
+
+    Args:
+        table: The matches.
+        measures: The measures.
+        on: The clusters with each class, by the name of the area range.
+        groups: The clusters and strata of the images.
+        seed: Of the random parts.
+        threads: How many threads; all cores if ``None``.
+    """
+    # The classes of all groups tell of the bias of one group.
+    plain = [dataclasses.replace(measure, group=None) for measure in measures if measure.quantity == "AP"]
+    weights, cuts = groups.parts(seed)
+    if not plain or not len(cuts):
+        return [NO_BIAS] * len(measures)
+    whole = np.ones((1, len(table.image_ids)), np.uint16)
+    values = _of_classes(table, whole, plain, threads)[0]
+    areas = [table.protocol.area_of(measure) for measure in plain]
+    rises, shapes = np.zeros_like(values), np.zeros_like(values)
+    for cut in np.unique(cuts).tolist():
+        rows = weights[cuts == cut]
+        shape = {area: bias_shape(on[area].counts_in(rows)) for area in set(areas)}
+        batches = batches_of(table, len(rows), values.size)
+        found = np.concatenate([_of_classes(table, rows[start:stop], plain, threads) for start, stop in batches])
+        defined = ~np.isnan(found)
+        curve = np.stack([shape[area] for area in areas], axis=-1)
+        totals = [each.sum(axis=0) for each in (defined, np.where(defined, found, 0), np.where(defined, curve, 0))]
+        clusters = np.stack([on[area].counts for area in areas], axis=-1)
+        used = (clusters >= max(_FEWEST, cut)) & (totals[0] > 0) & ~np.isnan(values)
+        count = np.maximum(totals[0], 1)
+        rises[used] += (totals[1] / count - values)[used]
+        shapes[used] += (totals[2] / count - bias_shape(clusters))[used]
+    found_biases = iter([_bias(rise, shape) for rise, shape in zip(rises.T, shapes.T, strict=True)])
+    return [next(found_biases) if measure.quantity == "AP" else NO_BIAS for measure in measures]
+
+
+def _bias(rises: Floats, shapes: Floats) -> Bias:
+    """The bias whose curve rises as AP does from the whole to its parts, over all classes."""
+    total, classes = float(shapes.sum()), int((shapes > 0).sum())
+    if total <= 0:
+        return NO_BIAS
+    factor = float(rises.sum()) / total
+    error = math.sqrt(float(((rises - factor * shapes) ** 2).sum())) / total
+    if classes < _FEW_CLASSES:  # which tell little of how much classes differ
+        factor = max(factor, 0.0)
+        error = max(error, factor / 2)
+    return Bias(factor, math.hypot(error, factor * _DOUBT), classes)
+
+
+def _of_classes(
+    table: MatchTable, weights: npt.NDArray[np.uint16], measures: Sequence[Measure], threads: int | None
+) -> Floats:
+    """(B, K, M) the numbers of each class."""
+    found = replicate(table, weights, measures=measures, per_class=True, threads=threads).per_class
+    assert found is not None
+    return found

@@ -1,0 +1,61 @@
+"""On which images, or clusters of images, each class has objects that count: what a number of a class rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit.evaluation import MatchTable
+from ioukit.statistics.resampling import ImageGroups, Weights
+
+_ROWS = 256  # replicates at a time: one of them needs more memory than its weights
+
+
+@dataclass(frozen=True, eq=False)
+class ClassClusters:
+    """The clusters with objects of each class, in one area range."""
+
+    counts: npt.NDArray[np.intp]
+    """(K,) how many clusters have objects of each class."""
+    _present: npt.NDArray[np.intp]
+    """The classes that have objects, each once."""
+    _images: npt.NDArray[np.intp]
+    """One image of each cluster of each of them, in their order."""
+    _starts: npt.NDArray[np.intp]
+    """Where in this list each class begins."""
+
+    @classmethod
+    def of(cls, table: MatchTable, groups: ImageGroups, area_range: str) -> ClassClusters:
+        """Those of a table; its objects count that no area range or flag leaves out."""
+        counted = ~table.ignores(area_range)
+        category = table.evaluated_category(table.objects.category)[counted].astype(np.int64)
+        cluster = groups.cluster[table.objects.image[counted]]
+        pairs = np.unique(category * groups.num_clusters + cluster)
+        present, starts = np.unique(pairs // groups.num_clusters, return_index=True)
+        _, first_images = np.unique(groups.cluster, return_index=True)
+        counts = np.bincount(pairs // groups.num_clusters, minlength=len(table.evaluated))
+        return cls(counts, present, first_images[pairs % groups.num_clusters], starts)
+
+    def vanished(self, weights: Weights) -> npt.NDArray[np.int64]:
+        """(K,) in how many of the (B, I) replicates each class has no objects, although the data has some."""
+        found = np.zeros(len(self.counts), np.int64)
+        for rows in self._rows(weights):
+            found[self._present] += (np.maximum.reduceat(rows, self._starts, axis=1) == 0).sum(axis=0)
+        return found
+
+    def counts_in(self, weights: Weights) -> npt.NDArray[np.int64]:
+        """(B, K) how many clusters with objects of each class there are in each of the (B, I) replicates."""
+        found = np.zeros((len(weights), len(self.counts)), np.int64)
+        at = 0
+        for rows in self._rows(weights):
+            found[at : at + len(rows), self._present] = np.add.reduceat(rows > 0, self._starts, axis=1, dtype=np.int64)
+            at += len(rows)
+        return found
+
+    def _rows(self, weights: Weights) -> Iterator[Weights]:
+        if len(self._present):
+            for start in range(0, len(weights), _ROWS):
+                yield weights[start : start + _ROWS, self._images]

@@ -1,0 +1,270 @@
+"""What a sample of images says about numbers: where they lie on endlessly many images, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._array_types import Floats
+from ioukit._checks import check_count, pluralize
+from ioukit._words_and_colours import percent
+from ioukit.evaluation import Evaluation, MatchTable
+from ioukit.evaluation.summary import in_group
+from ioukit.statistics.biases import Bias, bias_shape, find_biases
+from ioukit.statistics.class_clusters import ClassClusters
+from ioukit.statistics.named_numbers import NamedNumbers, labels_of
+from ioukit.statistics.replicates import replicate
+from ioukit.statistics.resampling import ImageGroups, LeftOut, check_seed
+from ioukit.statistics.spread import jackknifed, shared, unseen, variances
+from ioukit.statistics.student import t_quantile
+
+_FEW_DF, _FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 5, 10, 4, 3
+_LARGE_BIAS, _MANY_UNSEEN, _NEAR_ONE = 1 / 3, 0.05, 0.9
+
+
+class Estimate(NamedTuple):
+    """One number, or the difference of one."""
+
+    value: float
+    """The number of the data; NaN if undefined."""
+    bias: float
+    """How far it is above that of endlessly many images."""
+    error: float
+    """Its standard deviation over sets of as many images."""
+    doubt: float
+    """What is to be added to it for the number on endlessly many images: the standard error of the bias, and what
+    classes that no image has may change."""
+    df: float
+    """How well the error is known, as degrees of freedom."""
+    warnings: tuple[str, ...]
+    """Why limits may hold less often than they say."""
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """The limits for the number on endlessly many images."""
+        return self._around(self.value - self.bias, math.hypot(self.error, self.doubt), level)
+
+    def limits_of_another_set(self, level: float) -> tuple[float, float]:
+        """The limits for the number on another set of as many images."""
+        return self._around(self.value, math.sqrt(2) * self.error, level)
+
+    def _around(self, centre: float, error: float, level: float) -> tuple[float, float]:
+        if math.isnan(centre + error):
+            return math.nan, math.nan
+        half = t_quantile((1 + level) / 2, self.df) * error
+        return centre - half, centre + half
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Numbers of one or several evaluations of the same images, in many data sets that such images make."""
+
+    numbers: NamedNumbers
+    """(Q,) the numbers."""
+    evaluations: Sequence[Evaluation]
+    """The evaluations."""
+    groups: ImageGroups
+    """The clusters and strata of the images."""
+    replicates: int
+    """B, how many replicates of the bootstrap."""
+    seed: int
+    """Of all random numbers. Replicates are the same for all evaluations."""
+    threads: int | None = None
+    """How many threads; all cores if ``None``."""
+
+    def __post_init__(self) -> None:
+        """Check the counts."""
+        check_count(replicates=self.replicates)
+        check_seed(self.seed)
+
+    @cached_property
+    def observed(self) -> tuple[Floats, ...]:
+        """For each evaluation, (Q,) its numbers."""
+        return tuple(self.numbers.observed(one) for one in self.evaluations)
+
+    @cached_property
+    def drawn(self) -> tuple[Floats, ...]:
+        """For each evaluation, (B, W) the numbers in each replicate of the bootstrap.
+
+        The first Q are the numbers, the others those of all classes with which some of them share a variance.
+        """
+        return self._resampled[0]
+
+    @property
+    def undefined(self) -> Floats:
+        """(Q,) the share of the replicates in which a number is undefined in one of the evaluations."""
+        missing = np.isnan(sum(self.drawn))  # type: ignore[arg-type]
+        return np.asarray(missing[:, : len(self.numbers.keys)].mean(axis=0))
+
+    @cached_property
+    def vanished(self) -> list[Mapping[str, float]]:
+        """For each number that is a mean over classes: in which share of the replicates each class has no objects."""
+        labels, found = labels_of(self._table), []
+        for column, of_class in zip(self.numbers.columns.tolist(), self.numbers.classes.tolist(), strict=True):
+            times = np.where(self._counted(column), self._resampled[1][self._area(column)], 0).tolist()
+            shares = {label: count / self.replicates for label, count in zip(labels, times, strict=True) if count}
+            found.append({} if of_class >= 0 else shares)
+        return found
+
+    @cached_property
+    def biases(self) -> list[Bias]:
+        """(M,) that of each measure in the first evaluation."""
+        numbers = self.numbers
+        return find_biases(self._table, numbers.measures, self._on, self.groups, self.seed, self.threads)
+
+    @cached_property
+    def estimates(self) -> list[Estimate]:
+        """(Q,) the numbers of the first evaluation."""
+        found = []
+        parts = zip(
+            self.numbers.columns.tolist(), self.numbers.classes.tolist(), self.observed[0].tolist(), strict=True
+        )
+        for (column, of_class, value), spread in zip(parts, self._spread(*self._first), strict=True):
+            bias, clusters = self.biases[column], self._on[self._area(column)].counts
+            kept = np.arange(len(clusters)) == of_class if of_class >= 0 else self._counted(column)
+            shape = float(np.mean(bias_shape(clusters[kept & (clusters > 0)]))) if math.isfinite(value) else 0.0
+            expected = bias.factor * shape
+            warnings = self._warnings(column, of_class, spread)
+            if bias.factor and bias.classes < _FEW_CLASSES and bias.classes < np.count_nonzero(clusters):
+                warnings.append(f"the bias is known from {pluralize(bias.classes, 'class')}")
+            if expected > _LARGE_BIAS * value:
+                warnings.append("the bias is more than a third of the number")
+            if value > _NEAR_ONE:
+                warnings.append("the number is close to 1")
+            least = min(expected, value)  # a number is not below 0
+            doubt = math.hypot(bias.error * shape, spread.unseen)
+            found.append(Estimate(value, least, spread.error, doubt, spread.df, tuple(warnings)))
+        return found
+
+    @cached_property
+    def differences(self) -> list[Estimate]:
+        """(Q,) the numbers of the second evaluation minus those of the first: their biases cancel."""
+        values = (self.observed[1] - self.observed[0]).tolist()
+        parts = zip(self.numbers.columns.tolist(), self.numbers.classes.tolist(), values, strict=True)
+        (a, b), (left_a, left_b), (whole_a, whole_b) = self.drawn, self._left, self._whole
+        spreads = self._spread(b - a, left_b - left_a, whole_b - whole_a)
+        return [
+            Estimate(value, 0.0, one.error, one.unseen, one.df, tuple(self._warnings(column, of_class, one)))
+            for (column, of_class, value), one in zip(parts, spreads, strict=True)
+        ]
+
+    def _warnings(self, column: int, of_class: int, spread: _Spread) -> list[str]:
+        warnings, noun = [], "image" if self.groups.each_image else "cluster"
+        if of_class >= 0:
+            on = int(self._on[self._area(column)].counts[of_class])
+            if 0 < on < _FEW_ON:
+                warnings.append(f"the class is on {pluralize(on, noun)}")
+        elif self.groups.num_clusters < _FEW_CLUSTERS:
+            warnings.append(f"there are {pluralize(self.groups.num_clusters, noun)}")
+        elif spread.df < _FEW_DF:
+            warnings.append(f"a few {noun}s decide the number")
+        if spread.share_unseen > _MANY_UNSEEN:
+            warnings.append(f"about {percent(spread.share_unseen, 0)} of the classes are on no {noun}")
+        return warnings
+
+    @property
+    def _first(self) -> tuple[Floats, Floats, Floats]:
+        return self.drawn[0], self._left[0], self._whole[0]
+
+    def _spread(self, drawn: Floats, left: Floats, whole: Floats) -> list[_Spread]:
+        """(Q,) how far numbers, or differences, move with the images."""
+        numbers, asked = self._wide, len(self.numbers.keys)
+        most = self.groups.num_clusters - len(self.groups.strata)
+        jackknife, df = jackknifed(left, self._groups_left_out.stratum)
+        variance, df = (variances(drawn) * self.groups.num_clusters / most + jackknife) / 2, np.clip(df, 1, most)
+        unseen_classes = np.zeros((asked, 2))
+        for column in range(len(numbers.measures)):
+            clusters = self._on[self._area(column)].counts
+            classes = np.flatnonzero((numbers.columns == column) & (numbers.classes >= 0))
+            if len(classes):
+                on = clusters[numbers.classes[classes]]
+                variance[classes], df[classes] = shared(variance[classes], df[classes], on, classes >= asked)
+            counted = self._counted(column)
+            defined = counted & (clusters > 0) & ~np.isnan(whole[:, column])
+            means = (self.numbers.columns == column) & (self.numbers.classes < 0)
+            unseen_classes[means] = unseen(whole[defined, column], clusters[counted])
+        columns = np.sqrt(variance[:asked]), df[:asked], *unseen_classes.T
+        return [_Spread(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+
+    @property
+    def _table(self) -> MatchTable:
+        return self.evaluations[0].matches
+
+    @cached_property
+    def _on(self) -> dict[str, ClassClusters]:
+        """On which clusters each class has objects, by the name of the area range."""
+        areas = {self._area(column) for column in range(len(self.numbers.measures))}
+        return {area: ClassClusters.of(self._table, self.groups, area) for area in sorted(areas)}
+
+    def _area(self, column: int) -> str:
+        return self._table.protocol.area_of(self.numbers.measures[column])
+
+    def _counted(self, column: int) -> npt.NDArray[np.bool_]:
+        return in_group(self._table.evaluated, self._table.protocol, self.numbers.measures[column].group)
+
+    @cached_property
+    def _wide(self) -> NamedNumbers:
+        return self.numbers.with_classes(len(self._table.evaluated))
+
+    @cached_property
+    def _resampled(self) -> tuple[tuple[Floats, ...], dict[str, npt.NDArray[np.int64]]]:
+        gone = {area: np.zeros(len(self._table.evaluated), np.int64) for area in self._on}
+        parts: list[list[Floats]] = [[] for _ in self.evaluations]
+        for start, stop in self._wide.batches(self._table, self.replicates):
+            weights = self.groups.bootstrap(self.seed, start, stop)
+            for part, one in zip(parts, self.evaluations, strict=True):
+                part.append(self._wide.replicated(one.matches, weights, self.threads))
+            for area, count in gone.items():
+                np.add(count, self._on[area].vanished(weights), out=count)
+        return tuple(_joined(part) for part in parts), gone
+
+    @cached_property
+    def _groups_left_out(self) -> LeftOut:
+        return self.groups.left_out(self.seed)
+
+    @cached_property
+    def _left(self) -> tuple[Floats, ...]:
+        """For each evaluation, (G, W) the numbers without each group of clusters."""
+        groups = self._groups_left_out
+        parts: list[list[Floats]] = [[] for _ in self.evaluations]
+        for start, stop in self._wide.batches(self._table, len(groups.stratum)):
+            weights = groups.weights(start, stop)
+            for part, one in zip(parts, self.evaluations, strict=True):
+                part.append(self._wide.replicated(one.matches, weights, self.threads))
+        return tuple(_joined(part) for part in parts)
+
+    @cached_property
+    def _whole(self) -> tuple[Floats, ...]:
+        """For each evaluation, (K, M) the numbers of the classes."""
+        weights = np.ones((1, len(self._table.image_ids)), np.uint16)
+        found = []
+        for one in self.evaluations:
+            made = replicate(
+                one.matches, weights, measures=self.numbers.measures, per_class=True, threads=self.threads
+            ).per_class
+            assert made is not None
+            found.append(made[0])
+        return tuple(found)
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    """The rows of all batches, in the same layout for any number of them: the last bits of a sum depend on it."""
+    return np.ascontiguousarray(np.concatenate(parts))
+
+
+class _Spread(NamedTuple):
+    """How far a number moves with the images."""
+
+    error: float
+    """The standard deviation over samples of this size; NaN if undefined."""
+    df: float
+    """How well it is known, as degrees of freedom."""
+    unseen: float
+    """The standard error that the classes add of which no image has an object."""
+    share_unseen: float
+    """Their share of all classes."""
