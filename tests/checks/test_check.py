@@ -73,7 +73,7 @@ class TestFindings:
         assert "  AP is 0.505 instead of 0.032 if so.\n" in text
         assert text.endswith("--repair 'boxes=xyxy'")
         assert "are read as [x1, y1, x2, y2]" in text
-        assert str(checked).startswith("100 images, 839 annotations, 734 detections: 1 finding, 3 notes\n\nlikely: ")
+        assert str(checked).startswith("100 images, 839 annotations, 734 detections: 1 finding, 4 notes\n\nlikely: ")
 
     def test_some_images_are_named(self, data: Pair) -> None:
         gt, dt = data

@@ -120,12 +120,12 @@ def test_an_interval_is_that_of_data_sets_written_out(seed: int, protocol: Any, 
         counts = [len({groups.cluster[i] for i in images_with(evaluation, at, "all")}) for at in range(3)]
         shape = np.mean([(count + 1) ** -0.7 for count in counts if count])
         once, twice, absent = counts.count(1), counts.count(2), counts.count(0)
-        absent = min(absent, once * (once - 1) / (2 * (twice + 1)))
+        unseen = min(absent, once * (once - 1) / (2 * (twice + 1)))
         defined = [each.summary[key] for each in evaluation.per_class if not math.isnan(each.summary[key])]
         gone = 0.0
-        if absent and len(defined) > 1:
-            share = absent / (absent + len(defined))
-            gone = share**2 * np.var(defined, ddof=1) * (1 / absent + 1 / len(defined))
+        if unseen and len(defined) > 1:
+            share = unseen / (unseen + len(defined))
+            gone = share**2 * np.var(defined, ddof=1) * (1 / unseen + 1 / len(defined))
         bias = min(factor * shape, value)
         half = t_quantile(0.9, df) * math.sqrt(error**2 + (uncertain * shape) ** 2 + gone)
         assert one.bias == pytest.approx(bias, abs=1e-12)

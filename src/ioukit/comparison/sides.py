@@ -179,8 +179,9 @@ def same_boxes(a: Evaluation, b: Evaluation) -> bool:
     one, other = a.detections, b.detections
     if one is None or other is None or len(one) != len(other) or a.matches.iou_type != "bbox":
         return False
-    keys = [each.image_keys for each in (one, other)]
-    if (keys[0] is None) != (keys[1] is None) or not np.array_equal(*(() if key is None else key for key in keys)):
+    keys = [() if each.image_keys is None else each.image_keys.tolist() for each in (one, other)]
+    if keys[0] != keys[1] or (one.image_keys is None) != (other.image_keys is None):
         return False
     rows = [np.column_stack([each.image_ids, each.category_ids, each.boxes]) for each in (one, other)]
-    return np.array_equal(*(each[np.lexsort(each.T)] for each in rows))
+    ours, theirs = (each[np.lexsort(each.T)] for each in rows)
+    return np.array_equal(ours, theirs)

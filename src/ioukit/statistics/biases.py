@@ -32,7 +32,7 @@ _DOUBT = 0.25  # the share of the bias by which the shape itself may be wrong
 
 def bias_shape(clusters: npt.NDArray[np.int64]) -> Floats:
     """The bias of AP of a class on so many images or clusters, in relation to other numbers of them."""
-    return (clusters + 1.0) ** -_EXPONENT
+    return np.asarray((clusters + 1.0) ** -_EXPONENT)
 
 
 @dataclass(frozen=True)

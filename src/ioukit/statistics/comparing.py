@@ -92,12 +92,11 @@ def compare(
     numbers = named_numbers(a, every)
     evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads)
     tests = _tests(evidence, len(listed), permutations)
-    pairs = zip(*(observed.tolist() for observed in evidence.observed), tests.observed.tolist(), strict=True)
+    of_a, of_b = (observed.tolist() for observed in evidence.observed)
+    parts = zip(of_a, of_b, evidence.differences, tests.p_values, evidence.undefined.tolist(), strict=True)
     rows = [
-        _Row(*values, *estimate.limits(level), level, estimate.error, p_value, "t", undefined, estimate.warnings)
-        for values, estimate, p_value, undefined in zip(
-            pairs, evidence.differences, tests.p_values, evidence.undefined.tolist(), strict=True
-        )
+        _Row(of_a, of_b, one.value, *one.limits(level), level, one.error, p_value, "t", undefined, one.warnings)
+        for of_a, of_b, one, p_value, undefined in parts
     ]
     images = len(a.matches.image_ids)
     differences = [
@@ -152,15 +151,15 @@ class _Tests:
     def p_values(self) -> list[float]:
         """(Q,) two-sided p-values; NaN where undefined."""
         p_values = (1 + self.reached) / (1 + len(self.swapped))
-        return np.where(np.isnan(self.observed), np.nan, p_values).tolist()
+        return [float(one) for one in np.where(np.isnan(self.observed), np.nan, p_values)]
 
     def adjusted(self, part: slice, correction: ClassCorrection) -> list[float]:
         """The p-values of some numbers of classes, corrected for their number."""
         if correction != "westfall-young":
-            return adjust_p_values(self.p_values[part], correction).tolist()
+            return [float(one) for one in adjust_p_values(self.p_values[part], correction)]
         shared = len(self.observed) - self.swapped.shape[1]
         drawn = self.swapped[:, part.start - shared : part.stop - shared]
-        return stepped_down(self.observed[part], drawn).tolist()
+        return [float(one) for one in stepped_down(self.observed[part], drawn)]
 
 
 def _tests(evidence: Evidence, summary: int, permutations: int) -> _Tests:

@@ -24,7 +24,7 @@ from ioukit.statistics.resampling import ImageGroups, LeftOut, check_seed
 from ioukit.statistics.spread import jackknifed, shared, unseen, variances
 from ioukit.statistics.student import t_quantile
 
-_FEW_DF, _FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 5, 10, 4, 3
+_FEW_DF, _FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 10, 10, 4, 3
 _LARGE_BIAS, _MANY_UNSEEN, _NEAR_ONE = 1 / 3, 0.05, 0.9
 
 
@@ -98,13 +98,13 @@ class Evidence:
     @property
     def undefined(self) -> Floats:
         """(Q,) the share of the replicates in which a number is undefined in one of the evaluations."""
-        missing = np.isnan(sum(self.drawn))  # type: ignore[arg-type]
+        missing = np.isnan(sum(self.drawn))
         return np.asarray(missing[:, : len(self.numbers.keys)].mean(axis=0))
 
     @cached_property
     def vanished(self) -> list[Mapping[str, float]]:
         """For each number that is a mean over classes: in which share of the replicates each class has no objects."""
-        labels, found = labels_of(self._table), []
+        labels, found = labels_of(self._table), list[Mapping[str, float]]()
         for column, of_class in zip(self.numbers.columns.tolist(), self.numbers.classes.tolist(), strict=True):
             times = np.where(self._counted(column), self._resampled[1][self._area(column)], 0).tolist()
             shares = {label: count / self.replicates for label, count in zip(labels, times, strict=True) if count}

@@ -17,18 +17,47 @@ if TYPE_CHECKING:
 
     from ioukit.checks.repairs.repair import Data, Repair
     from ioukit.datasets import Detections
-    from ioukit.typing import FloatArray
+    from ioukit.typing import BoxFormat, FloatArray
 
 
-FORMATS = ("xyxy", "yxyx", "cxcywh")
+FORMATS = ("xyxy", "yxyx", "cxcywh", "yxhw", "xxyy")
+TURNS = ("hflip", "vflip", "rot90", "rot180", "rot270")
 _SWAPPED = [1, 0, 3, 2]
 
 
 def as_xywh(boxes: FloatArray, fmt: str) -> FloatArray:
-    """(N, 4) xywh of numbers in ``"xyxy"``, ``"yxyx"`` or ``"cxcywh"``. Sides can be negative."""
-    if fmt == "yxyx":
-        return convert(boxes[:, _SWAPPED], "xyxy", "xywh")
-    return convert(boxes, "xyxy" if fmt == "xyxy" else "cxcywh", "xywh")
+    """(N, 4) xywh of numbers in one of `FORMATS`. Sides can be negative."""
+    if fmt in ("yxyx", "yxhw"):
+        boxes = boxes[:, _SWAPPED]
+    elif fmt == "xxyy":
+        boxes = boxes[:, [0, 2, 1, 3]]
+    known: BoxFormat = "cxcywh" if fmt == "cxcywh" else "xywh" if fmt == "yxhw" else "xyxy"
+    return convert(boxes, known, "xywh")
+
+
+def turned(boxes: FloatArray, sizes: FloatArray, how: str) -> FloatArray:
+    """(N, 4) xywh on the image, from boxes on its mirror image, or on the image turned clockwise by so many degrees.
+
+    Args:
+        boxes: (N, 4) xywh.
+        sizes: (N, 2) width and height of the image.
+        how: One of `TURNS`.
+    """
+    (x, y, width, height), (wide, tall) = boxes.T, sizes.T
+    columns = {
+        "hflip": (wide - x - width, y, width, height),
+        "vflip": (x, tall - y - height, width, height),
+        "rot90": (y, tall - x - width, height, width),
+        "rot180": (wide - x - width, tall - y - height, width, height),
+        "rot270": (wide - y - height, x, height, width),
+    }[how]
+    return np.stack(columns, axis=1)
+
+
+def with_sides(boxes: FloatArray, factor: float) -> FloatArray:
+    """(N, 4) xywh with other sides around the same centres."""
+    sides = boxes[:, 2:] * factor
+    return np.concatenate([boxes[:, :2] + (boxes[:, 2:] - sides) / 2, sides], axis=1)
 
 
 def as_pixels(boxes: FloatArray, sizes: FloatArray, unit: str) -> FloatArray:
@@ -56,7 +85,7 @@ def _with_boxes(data: Data, side: GroundTruth | Detections, rows: NDArray[np.boo
 
 
 def read_as(data: Data, repair: Repair) -> Data:
-    """Reads the numbers of boxes as ``xyxy``, ``yxyx`` or ``cxcywh``."""
+    """Reads the numbers of boxes in another format."""
     if repair.value not in FORMATS:
         raise repair.wrong_value()
     side = data.of(repair.side)
@@ -71,6 +100,28 @@ def in_pixels(data: Data, repair: Repair) -> Data:
     rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
     _check_sizes(sizes[rows], repair)
     return _with_boxes(data, side, rows, as_pixels(side.boxes, sizes, repair.value))
+
+
+def turn_back(data: Data, repair: Repair) -> Data:
+    """Puts boxes from the turned or mirrored image on the image."""
+    if repair.value not in TURNS:
+        raise repair.wrong_value()
+    side = data.of(repair.side)
+    rows, sizes = repair.rows(side.image_labels()), sizes_of_rows(data, side)
+    _check_sizes(sizes[rows], repair)
+    return _with_boxes(data, side, rows, turned(side.boxes, sizes, repair.value))
+
+
+def with_other_sides(data: Data, repair: Repair) -> Data:
+    """Multiplies width and height, around the same centres."""
+    try:
+        factor = float(repair.value)
+    except ValueError:
+        raise repair.wrong_value() from None
+    if not (factor > 0 and np.isfinite(factor)):
+        raise repair.wrong_value()
+    side = data.of(repair.side)
+    return _with_boxes(data, side, repair.rows(side.image_labels()), with_sides(side.boxes, factor))
 
 
 def clip(data: Data, repair: Repair) -> Data:

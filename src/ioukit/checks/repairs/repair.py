@@ -208,7 +208,7 @@ _HERE = "ioukit.checks.repairs"
 
 for _kind in (
     RepairKind(
-        "boxes", "xyxy, yxyx or cxcywh", "boxes are read in this format, not as xywh",
+        "boxes", "xyxy, yxyx, cxcywh, yxhw or xxyy", "boxes are read in this format, not as xywh",
         f"{_HERE}.boxes:read_as", _BOTH, by_image=True,
     ),
     RepairKind(
@@ -218,6 +218,14 @@ for _kind in (
     RepairKind(
         "network", "MODE:SIZE, such as letterbox:640, stretch:640x480, longest:640, shortest:800 or factor:0.5",
         "boxes are in the pixels of the network's image", f"{_HERE}.boxes:from_network", by_image=True,
+    ),
+    RepairKind(
+        "turn", "hflip, vflip, rot90, rot180 or rot270", "boxes are on the mirrored or turned image",
+        f"{_HERE}.boxes:turn_back", _BOTH, by_image=True,
+    ),
+    RepairKind(
+        "sides", "a factor, such as 2", "width and height are multiplied, around the same centres",
+        f"{_HERE}.boxes:with_other_sides", _BOTH, by_image=True,
     ),
     RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
     RepairKind(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -44,6 +45,7 @@ FAR_BEYOND = 0.25
 BEYOND_PIXELS = 1.0
 OFTEN_FAR = 0.01
 FEWEST_BEYOND = 5
+ALIKE = 0.5
 
 
 def of_ground_truth(case: Case) -> Iterator[Suspicion]:
@@ -147,6 +149,8 @@ def _suspicion(case: Case, side: Side, reading: Reading, candidate: _Candidate) 
 def beyond_image(case: Case) -> Iterator[Suspicion]:
     """Boxes that reach beyond the image, by more than 2 % of its size or a quarter of their own side."""
     sides: tuple[Side, ...] = ("ground_truth",) if case.data.detections is None else ("ground_truth", "detections")
+    shares: dict[Side, float] = {}
+    found: list[tuple[Suspicion, Side]] = []
     for side in sides:
         data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
         low, high = data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]
@@ -154,15 +158,22 @@ def beyond_image(case: Case) -> Iterator[Suspicion]:
         far = (over > FAR_BEYOND * data.boxes[:, 2:]) & (over > BEYOND_PIXELS)
         beyond = ((over > BEYOND * sizes) | far).any(axis=1)
         count = int(beyond.sum())
+        shares[side] = count / max(len(data), 1)
         if count:
             often = count >= FEWEST_BEYOND and (
                 count > OFTEN_BEYOND * len(data) or far.any(axis=1).sum() > OFTEN_FAR * len(data)
             )
             images = dict.fromkeys(data.image_labels()[beyond].tolist())
-            yield Suspicion(
+            found.append((Suspicion(
                 f"{side}_beyond_image", "likely" if often else "possible",
                 f"{count:,} of {len(data):,} boxes of the {NAMES[side]} reach beyond the image, by more than "
                 f"{percent(BEYOND, 0)} of the image or {percent(FAR_BEYOND, 0)} of their own side",
                 count, len(data), "cut them at the border of the image, if the other side ends there",
                 examples(images), repair=Repair("clip", side=side) if often else None, least_gain=0.002,
-            )  # fmt: skip
+            ), side))  # fmt: skip
+    for suspicion, side in found:
+        # Where both sides reach as far, it is how these boxes are meant.
+        if all(share >= ALIKE * shares[side] for share in shares.values()) and len(shares) > 1:
+            yield dataclasses.replace(suspicion, sure="possible", repair=None)
+        else:
+            yield suspicion

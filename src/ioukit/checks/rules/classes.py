@@ -43,6 +43,7 @@ LEAST_MISSED = 0.2  # share of missed objects that is assumed at least: good det
 FEWEST_SILENT = 3  # classes without detections that may be counted together
 # Longer names are not compared letter by letter, which takes memory in the square of the length; no class has one.
 LONGEST_NAME = 100
+SEVERAL, FEWEST_COLLAPSED, SHARE_COLLAPSED = 5, 3, 0.04
 TIMES_EXPECTED = 2.0  # so many times more silent classes than chance explains, with its standard deviation
 
 
@@ -92,6 +93,7 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
     objects gain it, and none loses it. The mapping has, for each class of detections, the class that at least 60 % of
     its objects have, if these classes are exchanged among each other or otherwise without detections.
     """
+    yield from _collapsed(case)
     hits = _hits(case)
     if len(hits.given) < FEWEST_HITS:
         return
@@ -113,6 +115,34 @@ def other_ids(case: Case) -> Iterator[Suspicion]:
     found = _of_some_images(hits, known)
     if found is not None:
         yield _suspicion(case, hits, *found)
+
+
+def _collapsed(case: Case) -> Iterator[Suspicion]:
+    """Images with objects of several classes, on which all detections have one class: the same on all of them."""
+    gt, dt, listed = case.ground_truth, case.detections, case.places >= 0
+    kinds = np.zeros((2, len(gt.images)), np.int64)
+    for row, (place, category) in enumerate(
+        ((case.object_places, gt.category_ids), (case.places[listed], dt.category_ids[listed]))
+    ):
+        of_image = np.unique(np.stack([place, category]), axis=1)[0]
+        kinds[row] = np.bincount(of_image, minlength=len(gt.images))
+    counts = np.bincount(case.places[listed], minlength=len(gt.images))
+    several = (kinds[0] > 1) & (counts >= SEVERAL)
+    one = np.flatnonzero(several & (kinds[1] == 1))
+    of_one = dt.category_ids[listed][np.isin(case.places[listed], one)]
+    if len(one) < max(FEWEST_COLLAPSED, SHARE_COLLAPSED * several.sum()):
+        return
+    values, times = np.unique(of_one, return_counts=True)
+    if times.max() >= DOMINANT * times.sum():
+        names = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+        number = int(values[times.argmax()])
+        labels = case.labels(one)
+        yield Suspicion(
+            "classes_collapsed", "likely",
+            f"on {len(one):,} of {int(several.sum()):,} images with objects of several classes, all detections have "
+            f"one class, mostly {names.get(number) or number!r}",
+            len(one), int(several.sum()), "write the class of each detection", examples(labels), labels,
+        )  # fmt: skip
 
 
 def _of_some_images(hits: _Hits, known: Ids) -> tuple[str, NDArray[np.bool_], Places] | None:

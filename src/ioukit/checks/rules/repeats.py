@@ -64,11 +64,11 @@ def suppression(case: Case) -> Iterator[Suspicion]:
     if case.iou_type != "bbox" or len(dt) < FEWEST_PAIRS:
         return
     dt = dt[first_of_each(dt)]  # repeated rows have a rule of their own
-    rows, _ = _pairs(dt, CLOSE)
+    rows, _ = close_pairs(dt, CLOSE)
     close = np.unique(rows)
     share = len(close) / len(dt)
     of_objects = gt.take(~gt.crowd)
-    object_rows, object_overlaps = _pairs(of_objects, LOWEST)
+    object_rows, object_overlaps = close_pairs(of_objects, LOWEST)
     among_objects = len(np.unique(object_rows[object_overlaps >= CLOSE])) / max(1, len(of_objects))
     if share >= LEAST_SHARE + 2 * among_objects:
         yield _missing(case, dt, close, share, among_objects)
@@ -76,7 +76,7 @@ def suppression(case: Case) -> Iterator[Suspicion]:
         yield from _too_strict(dt, of_objects, object_rows, object_overlaps)
 
 
-def _pairs(data: GroundTruth | Detections, least: float) -> tuple[NDArray[np.int64], FloatArray]:
+def close_pairs(data: GroundTruth | Detections, least: float) -> tuple[NDArray[np.int64], FloatArray]:
     """For the pairs of rows of one image and class that overlap: the later row, and the IoU."""
     usable = np.flatnonzero((data.boxes[:, 2:] > 0).all(axis=1))
     if not len(usable):
@@ -107,7 +107,7 @@ def _too_strict(
     dt: Detections, objects: GroundTruth, rows: NDArray[np.int64], overlaps: FloatArray
 ) -> Iterator[Suspicion]:
     """NMS with a low threshold: no two detections of a class overlap by more than it, but objects do."""
-    _, of_detections = _pairs(dt, LOWEST)
+    _, of_detections = close_pairs(dt, LOWEST)
     limit = float(of_detections.max()) if len(of_detections) else LOWEST
     lost = np.unique(rows[overlaps > limit])
     share = len(lost) / max(1, len(objects))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._words_and_colours import percent
+from ioukit.checks.case import MATCH
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
 
@@ -20,12 +22,16 @@ if TYPE_CHECKING:
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
 FEWEST = 20
-OFTEN = 0.1
+OFTEN, VERY_OFTEN = 0.1, 0.3
 MOST_VALUES = 12
 MIXED = 2
 FEWEST_FLAT = 2
 ROUNDED = 0.1
 HIGHEST_PERCENT = 100.0
+NOTHING_TO_RANK = 0.99  # AP of data without false positives
+FEWEST_RANKED, NO_ORDER, SOME_ORDER, LESS = 50, 0.58, 0.65, 0.7
+CHANCE = 0.01
+LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out what is below 0.05
 
 
 def scores(case: Case) -> Iterator[Suspicion]:
@@ -34,6 +40,8 @@ def scores(case: Case) -> Iterator[Suspicion]:
     if len(dt) < FEWEST:
         return
     yield from _equal(case)
+    yield from _ranking(case)
+    yield from _lowest_score(case)
     low, high = float(dt.scores.min()), float(dt.scores.max())
     if len(np.unique(dt.scores)) > 1:
         yield Suspicion(
@@ -54,15 +62,18 @@ def _equal(case: Case) -> Iterator[Suspicion]:
     images = dict.fromkeys(labels[scores == values[most]].tolist())
     flat = _flat_images(labels, scores)
     if len(values) == 1:
+        harmless = next(iter(case.summary.values())) > NOTHING_TO_RANK
         yield Suspicion(
-            "scores_all_equal", "sure",
+            "scores_all_equal", "possible" if harmless else "sure",
             f"all {len(scores):,} scores are {values[0]:g}: AP depends on the order of the file",
             len(scores), len(scores), "write the scores of the detector", examples(images),
         )  # fmt: skip
     elif count >= max(FEWEST, OFTEN * len(scores)) and len(values) > MOST_VALUES:
+        # Of scores with few digits, and at their highest value, many are equal.
+        digits = bool(np.isclose(scores, np.round(scores, 3), rtol=0, atol=1e-9).all()) or most == len(values) - 1
         yield Suspicion(
-            "scores_often_equal", "likely", f"{count:,} of {len(scores):,} scores are {values[most]:g}",
-            count, len(scores),
+            "scores_often_equal", "possible" if digits and count < VERY_OFTEN * len(scores) else "likely",
+            f"{count:,} of {len(scores):,} scores are {values[most]:g}", count, len(scores),
             "write the scores of the detector", examples(images),
         )  # fmt: skip
     elif len(flat) >= FEWEST_FLAT and count < len(scores) and len(values) > MOST_VALUES:
@@ -118,3 +129,84 @@ def _unit(case: Case, low: float, high: float) -> Iterator[Suspicion]:
             count, len(dt), "write confidences, for score thresholds and calibration", examples(some.tolist()),
             repair=Repair("scores", how), must_improve=False,
         )  # fmt: skip
+
+
+def _lowest_score(case: Case) -> Iterator[Suspicion]:
+    """A threshold that was left in: no score is low, so that the curve ends early."""
+    dt, lowest = case.detections, float(case.detections.scores.min(initial=np.inf))
+    if len(dt) < FEWEST_OF_ALL or not LOW_SCORE <= lowest < 1:
+        return
+    found = len(np.unique(case.pairs.objects[case.overlaps >= MATCH]))
+    missed = 1 - found / max(len(case.pairs.starts), 1)
+    if missed >= MISSED:
+        yield Suspicion(
+            "threshold_left_in", "possible",
+            f"no score is below {lowest:.3g}, and no detection overlaps {percent(missed, 0)} of the objects by at "
+            f"least {MATCH:g}: AP counts weak detections too, and can lose as much as those would find",
+            len(dt), len(dt), "write all detections down to a score of about 0.001",
+        )  # fmt: skip
+
+
+def near_chance(case: Case) -> Iterator[Suspicion]:
+    """A main number of nearly 0, although there are objects and detections."""
+    if min(len(case.detections), len(case.ground_truth)) < FEWEST:
+        return
+    measure, value = next(iter(case.summary.items()))
+    if value < CHANCE:
+        yield Suspicion(
+            "near_chance", "likely",
+            f"{measure} is {value:.3f}: hardly any detection is right, as if detections and objects did not belong "
+            "together",
+            len(case.detections), len(case.detections),
+            "look at some images (`ioukit view`): other images, other classes or another frame of the boxes can be the "
+            "cause, or a detector that was not trained",
+        )  # fmt: skip
+
+
+def _ranking(case: Case) -> Iterator[Suspicion]:
+    """Scores that are higher for right detections on some image than on others, but not within an image.
+
+    Right are detections that overlap an object of their class by at least 0.5. The chance that a right one has a higher
+    score than a wrong one is 0.5 if scores say nothing.
+    """
+    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
+    rows, place = np.unique(pairs.detections, return_inverse=True)
+    if not len(rows) or len(np.unique(dt.scores)) == 1:
+        return
+    same = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
+    best = np.zeros(len(rows))
+    np.maximum.at(best, place, np.where(same, case.overlaps, 0))
+    right, image, score = best >= MATCH, case.places[rows], dt.scores[rows]
+    if min(right.sum(), (~right).sum()) < FEWEST_RANKED:
+        return
+    over_all = _chance_of_higher(score, right)
+    order = np.argsort(image, kind="stable")
+    of_images = np.split(order, np.flatnonzero(np.diff(image[order])) + 1)
+    both = [each for each in of_images if 0 < right[each].sum() < len(each)]
+    weights = [right[each].sum() * (~right[each]).sum() for each in both]
+    if not both:
+        return
+    within = float(np.average([_chance_of_higher(score[each], right[each]) for each in both], weights=weights))
+    if over_all >= SOME_ORDER and within - 0.5 <= LESS * (over_all - 0.5):
+        yield Suspicion(
+            "scores_not_of_their_boxes", "likely",
+            f"within an image, a right detection has a higher score than a wrong one in {percent(within, 0)} of the "
+            f"pairs, and over all images in {percent(over_all, 0)}: scores may be exchanged within images",
+            len(rows), len(dt), "write each score with its own box",
+        )  # fmt: skip
+    elif max(within, over_all) < NO_ORDER:
+        yield Suspicion(
+            "scores_say_nothing", "possible",
+            f"a right detection has a higher score than a wrong one in {percent(over_all, 0)} of the pairs: the order "
+            "of the scores says nothing",
+            len(rows), len(dt), "check that the scores are confidences of this detector",
+        )  # fmt: skip
+
+
+def _chance_of_higher(score: FloatArray, right: NDArray[np.bool_]) -> float:
+    """The share of the pairs of a right and a wrong detection in which the right one has the higher score."""
+    order = np.argsort(score, kind="stable")
+    _, inverse, times = np.unique(score[order], return_inverse=True, return_counts=True)
+    rank = (np.cumsum(times) - (times - 1) / 2)[inverse]  # mean rank of equal scores, from 1
+    ranks, count = rank[right[order]].sum(), int(right.sum())
+    return float((ranks - count * (count + 1) / 2) / (count * (len(right) - count)))

@@ -1,0 +1,137 @@
+"""Rules about annotations: without size, doubled, cut at one place, one per class and image, copied from detections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit._words_and_colours import percent
+from ioukit.checks.rules.repeats import close_pairs
+from ioukit.checks.suspicion import Suspicion, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ioukit.checks.case import Case
+
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
+FEWEST = 10
+WITHOUT_SIZE = 0.005
+DOUBLED, CLOSE = 0.04, 0.7
+CUT, INSIDE, MARGIN, OVERLAPS, OFTEN_BEYOND = 0.05, 8.0, 0.1, 0.2, 0.2
+COPIED, NEARLY_ALL, EQUAL = 0.03, 0.95, 1e-6
+SEVERAL = 0.12
+HALF_A_PIXEL = 0.501  # some tools round
+
+
+def labels(case: Case) -> Iterator[Suspicion]:
+    """Annotations that cannot be, or that show how they were made."""
+    yield from _without_size(case)
+    yield from _doubled(case)
+    if case.data.detections is not None and len(case.detections) and len(case.pairs.objects):
+        yield from _cut(case)
+        yield from _copied(case)
+        yield from _one_per_class(case)
+
+
+def _without_size(case: Case) -> Iterator[Suspicion]:
+    gt = case.ground_truth
+    flat = (gt.boxes[:, 2:] <= 0).any(axis=1) & ~gt.crowd
+    count = int(flat.sum())
+    if count:
+        yield Suspicion(
+            "annotations_without_size", "likely" if count >= max(3, WITHOUT_SIZE * len(gt)) else "possible",
+            f"{count:,} of {len(gt):,} annotations have no width or no height: no detection can match them",
+            count, len(gt), "write their width and height, or leave them out",
+            examples(dict.fromkeys(gt.image_labels()[flat].tolist())),
+        )  # fmt: skip
+
+
+def _doubled(case: Case) -> Iterator[Suspicion]:
+    """Annotations of one class that overlap more than two objects do."""
+    gt = case.ground_truth
+    one = gt.take(~gt.crowd)
+    rows, overlaps = close_pairs(one, CLOSE)
+    rows = np.unique(rows[overlaps < 1 - EQUAL])  # exact repeats have a rule of their own
+    if len(rows) >= max(FEWEST, DOUBLED * len(one)):
+        yield Suspicion(
+            "annotations_doubled", "likely",
+            f"{len(rows):,} of {len(one):,} annotations overlap an earlier one of their class by at least {CLOSE:g}: "
+            "objects may be annotated twice",
+            len(rows), len(one), "keep one annotation of each object",
+            examples(dict.fromkeys(one.image_labels()[rows].tolist())),
+        )  # fmt: skip
+
+
+def _cut(case: Case) -> Iterator[Suspicion]:
+    """Annotations that end at the same number inside their images, where detections go on."""
+    gt, sizes, pairs = case.ground_truth, case.object_sizes, case.pairs
+    ends = gt.boxes[:, :2] + gt.boxes[:, 2:]
+    of_detections = np.zeros_like(ends)
+    found = (case.detections.boxes[:, :2] + case.detections.boxes[:, 2:])[pairs.detections]
+    close = case.overlaps >= OVERLAPS
+    np.maximum.at(of_detections, pairs.objects[close], found[close])
+    for axis, name in enumerate("xy"):
+        inside = ends[:, axis] < sizes[:, axis] - INSIDE
+        values, times = np.unique(ends[inside, axis], return_counts=True)
+        if not len(values):
+            continue
+        at = int(np.argmax(times))
+        count = int(times[at])
+        cut = inside & (ends[:, axis] == values[at])
+        beyond = of_detections[cut, axis] > values[at] + np.maximum(INSIDE, MARGIN * gt.boxes[cut, 2 + axis])
+        if count >= max(FEWEST, CUT * len(gt)) and beyond.mean() >= OFTEN_BEYOND:
+            yield Suspicion(
+                "annotations_cut", "likely",
+                f"{count:,} of {len(gt):,} annotations end at {name} = {values[at]:g}, inside their images, and "
+                f"detections go on there in {percent(float(beyond.mean()), 0)}: they were cut at the border of another "
+                "image",
+                count, len(gt), "cut annotations at the size of their own image",
+            )  # fmt: skip
+            return
+
+
+def _copied(case: Case) -> Iterator[Suspicion]:
+    """Images of which every annotation has the very numbers of a detection."""
+    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
+    same = np.isclose(gt.boxes[pairs.objects], dt.boxes[pairs.detections], rtol=0, atol=HALF_A_PIXEL).all(axis=1)
+    images, share, counts = pairs.per_image(pairs.best(same.astype(np.float64)))
+    several = counts > 1
+    copied = images[several & (share == 1)]
+    if len(copied) >= max(3, COPIED * several.sum()):
+        every = len(copied) >= NEARLY_ALL * several.sum()
+        yield Suspicion(
+            "annotations_are_detections", "possible" if every else "likely",
+            f"on {len(copied):,} of {int(several.sum()):,} images with several objects, every annotation has the "
+            "numbers of a detection: these were made from detections",
+            len(copied), int(several.sum()),
+            "annotate these images by hand; AP on them says nothing about the detector",
+            examples(case.labels(copied)), case.labels(copied),
+        )  # fmt: skip
+
+
+def _one_per_class(case: Case) -> Iterator[Suspicion]:
+    """No image has two objects of a class, but detections do."""
+    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
+    groups, counts = np.unique(np.stack([gt.image_ids, gt.category_ids]), axis=1, return_counts=True)
+    if counts.max() > 1 or len(counts) < FEWEST:
+        return
+    overlaps = np.zeros(len(dt))
+    np.maximum.at(overlaps, pairs.detections, case.overlaps)
+    level = float(np.median(dt.scores[overlaps >= 0.5])) if (overlaps >= 0.5).any() else np.inf
+    places = gt.images.ids[np.maximum(case.places, 0)]
+    known = {pair: at for at, pair in enumerate(map(tuple, groups.T.tolist()))}
+    more = [
+        known.get(pair, -1)
+        for pair in zip(places.tolist(), dt.category_ids.tolist(), strict=True)
+    ]  # fmt: skip
+    second = (np.array(more) >= 0) & (dt.scores >= level) & (overlaps < 0.1) & (case.places >= 0)
+    count = len(np.unique(np.array(more)[second]))
+    if count >= max(FEWEST, SEVERAL * len(counts)):
+        yield Suspicion(
+            "one_annotation_per_class", "likely",
+            f"no image has two annotations of a class, but in {percent(count / len(counts), 0)} of these cases the "
+            "detector is sure of another object of the class: they may have been overwritten",
+            count, len(counts), "annotate all objects of each class",
+        )  # fmt: skip

@@ -1,0 +1,279 @@
+"""Rules about where boxes lie: on a turned image, too large, moved, or on other images than the objects.
+
+Owns: which places are tried, and the comparison with other images, which tells that detections and objects do not
+belong together whatever the cause. Does not own: other formats and units of the numbers (``boxes.py``), and images
+that were resized for the network (``frames.py``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ioukit.checks.case import elementwise_iou
+from ioukit.checks.repairs.boxes import TURNS, turned, with_sides
+from ioukit.checks.repairs.repair import Repair
+from ioukit.checks.rules.boxes import NAMES
+from ioukit.checks.rules.readings import Reading, best_reading
+from ioukit.checks.suspicion import Suspicion, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ioukit.checks.case import Case
+    from ioukit.checks.repairs.repair import Side
+    from ioukit.typing import FloatArray
+
+    Places = NDArray[np.intp]
+
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
+MISSED, FOUND = 0.3, 0.6  # the best IoU of a box that has no partner, and of one that has
+FEWEST, FEWEST_IMAGES, LEAST_SHARE, TIMES_EXPECTED = 6, 10, 0.03, 3.0
+SAME_CENTRE, SAME_SHAPE, SAME_SIZE = 0.2, 0.15, 0.08
+OTHER_SIZE = 0.1  # of the logarithm of a side
+OFFSET_BIN = 8.0  # pixels
+NO_BETTER = 0.1  # overlap with the own image, above that with another one
+MOST_IMAGES, MOST_BAD, MOST_CANDIDATES = 200, 40, 500
+BELONGS, FEWEST_BOXES, UPPER = 0.5, 2, 0.75
+
+WORDS = {
+    "hflip": "the mirror image (left and right)",
+    "vflip": "the mirror image (top and bottom)",
+    "rot90": "the image turned by 90 degrees",
+    "rot180": "the image turned by 180 degrees",
+    "rot270": "the image turned by 270 degrees",
+}
+
+
+class _Place(NamedTuple):
+    """Other boxes of one side."""
+
+    code: str
+    what: str
+    boxes: FloatArray
+    repair: tuple[str, str] | None
+
+
+def places(case: Case) -> Iterator[Suspicion]:
+    """Boxes of either side that match those of the other side at another place, and detections of other images.
+
+    A place that is right for all images, or for some, is a reading like those of other formats. One that is right for
+    single boxes (as the offset of a tile) counts if it finds partners for many boxes that have none, and much more
+    often than it finds a second partner for boxes that have one.
+    """
+    if case.iou_type != "bbox" or not len(case.fewer_pairs.objects):
+        return
+    for side in NAMES:
+        tried = list(_places(case, side))
+        yield from _of_images(case, side, tried) or _of_rows(case, side, tried)
+    yield from _of_other_images(case)
+
+
+def _places(case: Case, side: Side) -> Iterator[_Place]:
+    boxes = case.data.of(side).boxes
+    sizes = case.sizes if side == "detections" else case.object_sizes
+    if not np.isnan(sizes).any():
+        for how in TURNS:
+            yield _Place(how, f"are taken from {WORDS[how]}", turned(boxes, sizes, how), ("turn", how))
+    for factor in _factors(case, side):
+        what = f"have {factor:g} times their width and height"
+        yield _Place("other_sides", what, with_sides(boxes, factor), ("sides", f"{factor:g}"))
+    for x, y in _offsets(case, side):
+        yield _Place("moved", f"are moved by {x:+.0f}, {y:+.0f} pixels", boxes + np.array([x, y, 0, 0]), None)
+    if side == "ground_truth":  # tools that turn a box about its first corner, or about its centre
+        (x, y, width, height), centre = boxes.T, "are turned by 90 degrees about their"
+        yield _Place("turned", f"{centre} first corner", np.stack([x - height, y, height, width], axis=1), None)
+    crosswise = [boxes[:, :2] + (boxes[:, 2:] - boxes[:, :1:-1]) / 2, boxes[:, :1:-1]]
+    yield _Place("crosswise", "are turned by 90 degrees about their centre", np.concatenate(crosswise, axis=1), None)
+
+
+def _votes(case: Case, side: Side) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(P, 2) how far the centres of all pairs are apart, the logarithm of the ratio of the sides, and the sides.
+
+    Of the other side, in relation to this one.
+    """
+    pairs = case.fewer_pairs
+    ours, theirs = case.detections.boxes[pairs.detections], case.ground_truth.boxes[pairs.objects]
+    if side == "ground_truth":
+        ours, theirs = theirs, ours
+    apart = theirs[:, :2] + theirs[:, 2:] / 2 - ours[:, :2] - ours[:, 2:] / 2
+    with np.errstate(all="ignore"):
+        return apart, np.log(theirs[:, 2:] / ours[:, 2:]), np.maximum(ours[:, 2:], theirs[:, 2:])
+
+
+def _factors(case: Case, side: Side) -> list[float]:
+    """By which factors the sides of boxes differ from those of a box with the same centre, the most frequent first."""
+    apart, ratios, sides = _votes(case, side)
+    with np.errstate(all="ignore"):
+        same = (np.abs(apart) <= SAME_CENTRE * sides).all(axis=1) & (np.abs(np.diff(ratios)[:, 0]) <= SAME_SHAPE)
+    votes = ratios[same].mean(axis=1)
+    counts, edges = np.histogram(votes, bins=np.arange(-1.6, 1.6, 0.05))
+    smooth = np.convolve(counts, np.ones(3), mode="same")
+    smooth[np.abs(edges[:-1] + 0.025) < OTHER_SIZE] = 0
+    at = int(np.argmax(smooth))
+    near = votes[np.abs(votes - edges[at] - 0.025) <= 0.1]
+    return [float(f"{np.exp(np.median(near)):.2g}")] if smooth[at] >= FEWEST else []
+
+
+def _offsets(case: Case, side: Side) -> list[tuple[float, float]]:
+    """By how much boxes without a partner are moved from one of the same size, the most frequent first."""
+    apart, ratios, sides = _votes(case, side)
+    pairs = case.fewer_pairs
+    lonely = np.repeat(pairs.best(_now(case)) < MISSED, np.diff(np.append(pairs.starts, len(pairs.objects))))
+    with np.errstate(all="ignore"):
+        same = (np.abs(ratios) <= SAME_SIZE).all(axis=1) & (np.abs(apart) > sides / 2).any(axis=1) & lonely
+    _, where, times = np.unique(np.round(apart[same] / OFFSET_BIN), axis=0, return_inverse=True, return_counts=True)
+    found = []
+    for at in np.argsort(-times, kind="stable")[:3].tolist():
+        if times[at] >= FEWEST:
+            x, y = np.median(apart[same][where.reshape(-1) == at], axis=0).tolist()
+            found.append((x, y))
+    return found
+
+
+def _now(case: Case) -> FloatArray:
+    return case.overlaps_of(case.detections.boxes, pairs=case.fewer_pairs)
+
+
+def _then(case: Case, side: Side, boxes: FloatArray) -> FloatArray:
+    both = (boxes, None) if side == "detections" else (case.detections.boxes, boxes)
+    return case.overlaps_of(*both, pairs=case.fewer_pairs)
+
+
+def _of_images(case: Case, side: Side, tried: list[_Place]) -> list[Suspicion]:
+    """The best place that is right for all images, or for some."""
+    best: tuple[Reading, _Place] | None = None
+    for place in tried:
+        reading = best_reading(_now(case), _then(case, side, place.boxes), case.fewer_pairs, fewest_objects=FEWEST)
+        if reading is not None and (best is None or reading.gain > best[0].gain):
+            best = reading, place
+    if best is None:
+        return []
+    reading, place = best
+    images = None if reading.images is None else case.labels(reading.images)
+    repair = None if place.repair is None else Repair(*place.repair, side, images)
+    where = "" if images is None else f" of {len(images):,} images"
+    labels = case.data.of(side).image_labels()
+    rows = len(labels) if images is None else int(np.isin(labels, np.array(images, labels.dtype)).sum())
+    return [Suspicion(
+        f"{side}_{place.code}", "likely",
+        f"the boxes of the {NAMES[side]}{where} match if they {place.what}: the objects' mean IoU with their best "
+        f"detection is then {reading.after:.2f} instead of {reading.before:.2f}",
+        rows, len(labels), f"write the boxes of the {NAMES[side]} as they are on the image", examples(images or ()),
+        images or (), repair, least_gain=0.01,
+    )]  # fmt: skip
+
+
+def _of_rows(case: Case, side: Side, tried: list[_Place]) -> list[Suspicion]:
+    """The place that finds partners for most boxes that have none."""
+    pairs, now = case.fewer_pairs, _now(case)
+    best: tuple[int, int, _Place, str] | None = None
+    for place in tried:
+        then = _then(case, side, place.boxes)
+        of_rows = {"objects": (pairs.best(now), pairs.best(then))}
+        if side == "detections":
+            _, row = np.unique(pairs.detections, return_inverse=True)
+            both = np.zeros((2, int(row.max()) + 1))
+            np.maximum.at(both[0], row, now)
+            np.maximum.at(both[1], row, then)
+            of_rows["detections"] = (both[0], both[1])
+        for whose, (before, after) in of_rows.items():
+            lonely, paired = before < MISSED, before >= FOUND
+            count, chance = int((after[lonely] >= FOUND).sum()), (after[paired] >= FOUND).mean() if paired.any() else 0
+            expected = float(chance) * lonely.sum()
+            enough = count >= max(FEWEST, LEAST_SHARE * len(before))
+            if enough and count >= TIMES_EXPECTED * (expected + np.sqrt(expected)) and (
+                best is None or count > best[0]
+            ):  # fmt: skip
+                best = count, len(before), place, whose
+    if best is None:
+        return []
+    count, total, place, whose = best
+    return [Suspicion(
+        f"{side}_partly_{place.code}", "likely",
+        f"{count:,} of {total:,} {whose} overlap no box of the other side, and do by at least {FOUND:g} if the boxes "
+        f"of the {NAMES[side]} {place.what}",
+        count, total, f"find out which boxes of the {NAMES[side]} are at another place, and write where they are",
+    )]  # fmt: skip
+
+
+def _of_other_images(case: Case) -> Iterator[Suspicion]:
+    """Detections that overlap the objects of their own image no more than those of another image do."""
+    gt, dt = case.ground_truth, case.detections
+    objects = {place: gt.boxes[rows] for place, rows in _by_image(case.object_places[~gt.crowd], ~gt.crowd)}
+    best = np.argsort(-dt.scores, kind="stable")
+    found = {place: dt.boxes[best[rows[:50]]] for place, rows in _by_image(case.places[best], case.places[best] >= 0)}
+    both = [place for place in objects if place in found]
+    looked_at = both[:: max(1, len(both) // MOST_IMAGES)]
+    if len(looked_at) < FEWEST_IMAGES:
+        return
+    own = np.array([_overlap(objects[place], found[place]) for place in looked_at])
+    others = np.array([
+        _overlap(objects[place], found[other])
+        for place, other in zip(looked_at, [*looked_at[1:], looked_at[0]], strict=True)
+    ])  # fmt: skip
+    many = np.array([min(len(objects[place]), len(found[place])) >= FEWEST_BOXES for place in looked_at])
+    typical = float(np.quantile(own[many], UPPER)) if many.any() else 0.0
+    apart = np.flatnonzero(many & (own <= min(others.mean() + NO_BETTER / 2, MISSED)))
+    if len(apart) < max(FEWEST // 2, LEAST_SHARE * many.sum()):
+        return
+    whole = own.mean() < MISSED and own.mean() - others.mean() < NO_BETTER
+    bad = [looked_at[at] for at in apart.tolist()][:MOST_BAD]
+    partners = [(place, _partner(objects[place], found, [each for each in both if each != place])) for place in bad]
+    exchanged = [(place, there) for place, there in partners if there is not None]
+    labels, those = gt.images.labels, case.labels(np.array([looked_at[at] for at in apart.tolist()]))
+    if len(exchanged) >= max(FEWEST // 2, len(bad) / 4):
+        pairs = [f"{labels[place].item()} has those of {labels[there].item()}" for place, there in exchanged]
+        yield Suspicion(
+            "detections_of_other_images", "likely",
+            f"on {len(apart):,} of {len(looked_at):,} images that were looked at, detections do not lie on the "
+            f"objects of the image; of {len(bad):,} of these, {len(exchanged):,} have the detections of another image",
+            len(apart), len(looked_at), "write the detections under the ids of their images", examples(pairs), those,
+        )  # fmt: skip
+    elif whole:
+        yield Suspicion(
+            "detections_off_objects", "likely",
+            f"objects overlap the best detection of their own image by {own.mean():.2f} on average, and that of "
+            f"another image by {others.mean():.2f}: detections and objects do not lie together",
+            len(both), len(gt.images),
+            "check that both files are of the same images, in the same order, and that boxes are in the pixels of the "
+            "image: turned, mirrored, cut or resized images, or another file, can be the cause",
+        )  # fmt: skip
+    elif typical >= BELONGS:
+        yield Suspicion(
+            "detections_off_objects", "likely",
+            f"on {len(apart):,} of {len(looked_at):,} images that were looked at, objects overlap detections no more "
+            f"than those of another image do ({own[apart].mean():.2f}; {typical:.2f} is typical): detections and "
+            "objects do not lie together there",
+            len(apart), len(looked_at),
+            "look at these images: turned, mirrored, cut or resized ones, or those of another file",
+            examples(those), those,
+        )  # fmt: skip
+
+
+def _partner(objects: FloatArray, found: dict[int, FloatArray], others: list[int]) -> int | None:
+    """The image whose detections lie on these objects, far better than those of all other images."""
+    overlaps = [_overlap(objects, found[other]) for other in others[:MOST_CANDIDATES]]
+    if len(objects) < FEWEST_BOXES + 1 or len(overlaps) < 2:
+        return None
+    second, first = np.argsort(overlaps)[-2:].tolist()
+    alone = overlaps[first] >= BELONGS and overlaps[first] >= overlaps[second] + 2 * NO_BETTER
+    return others[first] if alone else None
+
+
+def _by_image(image: Places, chosen: NDArray[np.bool_]) -> Iterator[tuple[int, Places]]:
+    """The image of each group of rows, and the rows."""
+    rows = np.flatnonzero(chosen)
+    image = image if len(image) == len(rows) else image[rows]
+    order = np.argsort(image, kind="stable")
+    present, starts = np.unique(image[order], return_index=True)
+    yield from zip(present.tolist(), np.split(rows[order], starts[1:]), strict=True)
+
+
+def _overlap(objects: FloatArray, found: FloatArray) -> float:
+    """The mean IoU of objects with their best detection."""
+    iou = elementwise_iou(np.tile(found, (len(objects), 1)), np.repeat(objects, len(found), axis=0))
+    return float(iou.reshape(len(objects), -1).max(axis=1).mean())

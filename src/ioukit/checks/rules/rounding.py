@@ -1,0 +1,61 @@
+"""A rule about boxes whose numbers were rounded: to hundredths of the image, or to the stride of a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ioukit._words_and_colours import percent
+from ioukit.checks.rules.boxes import NAMES
+from ioukit.checks.suspicion import Suspicion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ioukit.checks.case import Case
+    from ioukit.typing import FloatArray
+
+# Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).
+STEPS = (64.0, 32.0, 16.0, 8.0, 4.0)  # pixels
+DIGITS = (10.0, 100.0)  # parts of the image
+EXACT = 1e-3
+FEWEST, LEAST_SHARE = 20, 0.1
+
+
+def rounded(case: Case) -> Iterator[Suspicion]:
+    """Boxes whose four corners are multiples of a step in pixels, or of a tenth or hundredth of the image.
+
+    Of boxes that were not rounded, one in a hundred or fewer has four such corners by chance.
+    """
+    for side, name in NAMES.items():
+        if side == "detections" and case.data.detections is None:
+            continue
+        data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
+        if not len(data):
+            continue
+        corners = np.concatenate([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]], axis=1)
+        image = np.tile(np.nan_to_num(sizes, nan=1.0), 2)
+        tried = [(f"{step:g} pixels", corners / step, step) for step in STEPS]
+        tried += [
+            (f"{percent(1 / parts)} of the image", corners / image * parts, image.min() / parts) for parts in DIGITS
+        ]
+        for what, steps, size in tried:
+            on_grid = _whole(steps) & ~_at_the_border(corners, image)
+            count = int(on_grid.sum())
+            if size > 2 and count >= max(FEWEST, LEAST_SHARE * len(data)):
+                yield Suspicion(
+                    f"{side}_rounded", "likely",
+                    f"the corners of {count:,} of {len(data):,} boxes of the {name} are multiples of {what}",
+                    count, len(data), "write the numbers with all their digits",
+                )  # fmt: skip
+                break
+
+
+def _whole(steps: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.asarray((np.abs(steps - np.round(steps)) <= EXACT).all(axis=1))
+
+
+def _at_the_border(corners: FloatArray, image: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Boxes with three corners at the border of the image, which may be multiples of anything."""
+    return np.asarray((np.isclose(corners, 0) | np.isclose(corners, image)).sum(axis=1) >= 3)

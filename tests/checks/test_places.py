@@ -1,0 +1,223 @@
+"""Boxes at another place, of other images, rounded, doubled, cut or copied: planted in real data and found."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from ioukit import Detections, GroundTruth
+from ioukit.checks import Checked, check, repaired
+from support.planted_scenes import real
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Boxes = np.ndarray[Any, np.dtype[np.float64]]
+
+TRUTH, FOUND = real()["yolact"]
+RIGHT = check(TRUTH, FOUND).summary["AP"]
+
+
+def sizes_of(data: GroundTruth | Detections) -> Boxes:
+    return TRUTH.images.sizes[TRUTH.images.positions(data.image_ids)]
+
+
+def with_boxes(data: Any, boxes: Boxes, chosen: np.ndarray[Any, Any] | None = None) -> Any:
+    """Other boxes, on some images or on all."""
+    rows = np.ones(len(data), np.bool_) if chosen is None else np.isin(data.image_ids, chosen)
+    return dataclasses.replace(data, boxes=np.where(rows[:, None], boxes, data.boxes))
+
+
+def half_of_the_images() -> np.ndarray[Any, Any]:
+    return TRUTH.images.ids[::2]
+
+
+def codes(found: Checked) -> set[str]:
+    return {finding.code for finding in found if finding.harmful}
+
+
+def hflip(boxes: Boxes, sizes: Boxes) -> Boxes:
+    return np.column_stack([sizes[:, 0] - boxes[:, 0] - boxes[:, 2], boxes[:, 1:]])
+
+
+def vflip(boxes: Boxes, sizes: Boxes) -> Boxes:
+    return np.column_stack([boxes[:, 0], sizes[:, 1] - boxes[:, 1] - boxes[:, 3], boxes[:, 2:]])
+
+
+def clockwise(boxes: Boxes, sizes: Boxes) -> Boxes:
+    """A pixel (x, y) goes to (height - y, x)."""
+    x, y, width, height = boxes.T
+    return np.column_stack([sizes[:, 1] - y - height, x, height, width])
+
+
+def counterclockwise(boxes: Boxes, sizes: Boxes) -> Boxes:
+    """A pixel (x, y) goes to (y, width - x)."""
+    x, y, width, height = boxes.T
+    return np.column_stack([y, sizes[:, 0] - x - width, height, width])
+
+
+@pytest.mark.parametrize(
+    ("code", "repair", "changed"),
+    [
+        ("hflip", "turn=hflip", hflip),
+        ("vflip", "turn=vflip", vflip),
+        ("rot90", "turn=rot90", clockwise),
+        ("rot180", "turn=rot180", lambda boxes, sizes: hflip(vflip(boxes, sizes), sizes)),
+        ("rot270", "turn=rot270", counterclockwise),
+        ("other_sides", "sides=2", lambda boxes, _: np.hstack([boxes[:, :2] + boxes[:, 2:] / 4, boxes[:, 2:] / 2])),
+        ("are_yxhw", "boxes=yxhw", lambda boxes, _: boxes[:, [1, 0, 3, 2]]),
+        ("are_xxyy", "boxes=xxyy", lambda boxes, _: np.column_stack(
+            [boxes[:, 0], boxes[:, 0] + boxes[:, 2], boxes[:, 1], boxes[:, 1] + boxes[:, 3]]
+        )),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("side", ["detections", "ground_truth"])
+@pytest.mark.parametrize("part", ["all", "half"])
+def test_boxes_at_another_place_are_found_and_put_back(
+    code: str, repair: str, changed: Callable[[Boxes, Boxes], Boxes], side: str, part: str
+) -> None:
+    data: Any = FOUND if side == "detections" else TRUTH
+    chosen = None if part == "all" else half_of_the_images()
+    wrong = with_boxes(data, changed(data.boxes, sizes_of(data)), chosen)
+    truth, found = (TRUTH, wrong) if side == "detections" else (wrong, FOUND)
+    result = check(truth, found)
+    # Either side can be the one that is read or placed otherwise.
+    names = {f"{one}_{code}" for one in ("detections", "ground_truth")}
+    finding = next(one for one in result if one.code in names and one.harmful)
+    assert finding.after == pytest.approx(RIGHT, abs=0.02)
+    if part == "all":
+        prefix = "gt:" if side == "ground_truth" else ""
+        put_back = repaired(truth, found, [f"{prefix}{repair}"])
+        assert check(*put_back).summary["AP"] == pytest.approx(RIGHT, abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
+def test_detections_of_other_images_are_found(share: float) -> None:
+    rng = np.random.default_rng(3)
+    ids = TRUTH.images.ids
+    moved = rng.permutation(len(ids))[: int(share * len(ids))]
+    to = ids.copy()
+    to[moved] = ids[np.roll(moved, 1)]
+    where = TRUTH.images.positions(FOUND.image_ids)
+    found = check(TRUTH, dataclasses.replace(FOUND, image_ids=to[where]))
+    assert "detections_of_other_images" in codes(found)
+    (finding,) = (one for one in found if one.code == "detections_of_other_images")
+    named = set(finding.suspicion.images)
+    assert len(named & set(ids[moved].tolist())) >= 0.9 * len(named)
+
+
+def test_the_offset_of_tiles_is_found() -> None:
+    """Tiles of 320 pixels, whose boxes count from the corner of the tile."""
+    corner = 320 * np.floor((FOUND.boxes[:, :2] + FOUND.boxes[:, 2:] / 2) / 320)
+    found = check(TRUTH, with_boxes(FOUND, FOUND.boxes - np.hstack([corner, np.zeros_like(corner)])))
+    assert {code for code in codes(found) if "moved" in code}
+
+
+def test_what_has_nothing_to_do_with_the_objects_is_never_right() -> None:
+    rng = np.random.default_rng(0)
+    boxes = np.column_stack([rng.uniform(0, 400, (len(FOUND), 2)), rng.uniform(10, 120, (len(FOUND), 2))])
+    found = check(TRUTH, with_boxes(FOUND, boxes))
+    assert {"detections_off_objects", "near_chance"} <= codes(found)
+    assert "nothing looks wrong" not in str(found)
+
+
+def test_scores_of_other_boxes_of_the_image_are_found() -> None:
+    rng = np.random.default_rng(1)
+    scores = FOUND.scores.copy()
+    for image in np.unique(FOUND.image_ids)[:70].tolist():
+        rows = np.flatnonzero(FOUND.image_ids == image)
+        scores[rows] = scores[rng.permutation(rows)]
+    assert "scores_not_of_their_boxes" in codes(check(TRUTH, dataclasses.replace(FOUND, scores=scores)))
+
+
+def test_rounded_boxes_are_found() -> None:
+    size = np.tile(sizes_of(TRUTH), 2)
+    corners = np.hstack([TRUTH.boxes[:, :2], TRUTH.boxes[:, :2] + TRUTH.boxes[:, 2:]])
+    hundredths = np.round(corners / size, 2) * size
+    hundredths[:, 2:] -= hundredths[:, :2]
+    result = check(with_boxes(TRUTH, hundredths), FOUND)
+    (finding,) = (one for one in result if one.code == "ground_truth_rounded")
+    assert "multiples of 1 % of the image" in finding.suspicion.message
+    corners = np.hstack([FOUND.boxes[:, :2], FOUND.boxes[:, :2] + FOUND.boxes[:, 2:]])
+    of_stride = 16 * np.round(corners / 16)
+    of_stride[:, 2:] -= of_stride[:, :2]
+    (finding,) = (one for one in check(TRUTH, with_boxes(FOUND, of_stride)) if one.code == "detections_rounded")
+    assert "multiples of 16 pixels" in finding.suspicion.message
+    whole = check(with_boxes(TRUTH, np.round(TRUTH.boxes)), with_boxes(FOUND, np.round(FOUND.boxes)))
+    assert not {code for code in codes(whole) if "rounded" in code}
+
+
+def test_annotations_without_size_are_found() -> None:
+    boxes = TRUTH.boxes.copy()
+    boxes[::20, 2] = 0
+    assert "annotations_without_size" in codes(check(with_boxes(TRUTH, boxes), FOUND))
+    boxes = TRUTH.boxes.copy()
+    boxes[0, 2] = 0
+    assert "annotations_without_size" not in codes(check(with_boxes(TRUTH, boxes), FOUND))
+
+
+def test_doubled_annotations_are_found() -> None:
+    rng = np.random.default_rng(2)
+    again = TRUTH.take(np.flatnonzero(rng.random(len(TRUTH)) < 0.2))
+    moved = again.boxes + 0.03 * rng.normal(size=again.boxes.shape) * np.tile(again.boxes[:, 2:], 2)
+    rows = np.r_[np.arange(len(TRUTH)), np.flatnonzero(np.isin(TRUTH.ids, again.ids))]
+    both = TRUTH.take(rows)
+    doubled = dataclasses.replace(both, ids=np.arange(len(both)), boxes=np.concatenate([TRUTH.boxes, moved]))
+    assert "annotations_doubled" in codes(check(doubled, FOUND))
+
+
+def test_annotations_that_were_cut_at_another_size_are_found() -> None:
+    ends = np.minimum(TRUTH.boxes[:, :2] + TRUTH.boxes[:, 2:], 320)
+    starts = np.minimum(TRUTH.boxes[:, :2], 310)
+    assert "annotations_cut" in codes(check(with_boxes(TRUTH, np.hstack([starts, ends - starts])), FOUND))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6])
+def test_annotations_that_are_detections_are_found(share: float) -> None:
+    rng = np.random.default_rng(0)
+    chosen = rng.choice(TRUTH.images.ids, int(share * len(TRUTH.images)), replace=False)
+    sure = FOUND[np.isin(FOUND.image_ids, chosen) & (FOUND.scores > 0.4)]
+    others = TRUTH.take(~np.isin(TRUTH.image_ids, chosen))
+    truth = GroundTruth.from_arrays(
+        image_ids=[*others.image_ids, *sure.image_ids],
+        category_ids=[*others.category_ids, *sure.category_ids],
+        boxes=np.concatenate([others.boxes, sure.boxes]),
+        images=TRUTH.images.ids,
+        sizes=TRUTH.images.sizes,
+        categories=dict(zip(TRUTH.categories.ids.tolist(), TRUTH.categories.names, strict=True)),
+    )
+    result = check(truth, FOUND)
+    (finding,) = (one for one in result if one.code == "annotations_are_detections")
+    assert finding.harmful
+    assert set(finding.suspicion.images) <= set(chosen.tolist())
+
+
+def test_one_annotation_per_class_and_image_is_found() -> None:
+    _, first = np.unique(np.stack([TRUTH.image_ids, TRUTH.category_ids]), axis=1, return_index=True)
+    assert "one_annotation_per_class" in codes(check(TRUTH.take(np.sort(first)), FOUND))
+
+
+def test_classes_that_collapsed_on_some_images_are_found() -> None:
+    rows = np.isin(FOUND.image_ids, TRUTH.images.ids[::5])
+    one = dataclasses.replace(FOUND, category_ids=np.where(rows, 1, FOUND.category_ids))
+    (finding,) = (each for each in check(TRUTH, one) if each.code == "classes_collapsed")
+    assert finding.harmful
+    assert "mostly 'person'" in finding.suspicion.message
+
+
+def test_a_threshold_that_was_left_in_is_a_note() -> None:
+    result = check(TRUTH, FOUND[FOUND.scores >= 0.3])
+    (finding,) = (one for one in result if one.code == "threshold_left_in")
+    assert not finding.harmful
+    assert finding.suspicion.message.startswith("no score is below 0.3")
+
+
+def test_a_perfect_detector_needs_no_order() -> None:
+    scores = np.ones(len(TRUTH))
+    perfect = Detections.from_arrays(
+        image_ids=TRUTH.image_ids, category_ids=TRUTH.category_ids, boxes=TRUTH.boxes, scores=scores
+    )
+    assert check(TRUTH, perfect).ok
