@@ -1,21 +1,13 @@
-"""How often do intervals hold the true number? Samples of populations whose numbers are known.
+"""How often do intervals hold the true number? Random populations whose numbers are known.
 
-    python docs/build/coverage.py run RESULTS.jsonl [--repetitions 500] [--workers 2]   # hours; can be continued
-    python docs/build/coverage.py summarise RESULTS.jsonl                               # writes docs/data/coverage.json
+    python docs/build/coverage.py true RESULTS.jsonl                          # minutes: the true numbers
+    python docs/build/coverage.py run RESULTS.jsonl [--samples 60] [--workers 2]   # ten minutes; can be continued
+    python docs/build/coverage.py summarise RESULTS.jsonl                     # writes docs/data/coverage.json
 
-A population is a match table of two models. A sample draws images of it with replacement, and gets intervals of its
-numbers and a p-value in three ways: percentile, BCa, and percentile after removing repeated images from each replicate,
-which is a common mistake. The true numbers are those of the population.
-
-Populations:
-
-- ``model``: a random detector on random scenes. 50,000 images; objects of 20 categories, the most frequent one ten
-  times as frequent as the rarest. Images differ in how hard they are, for both models alike; the second model places
-  boxes a little better, and has more false positives.
-- ``coco``: the 100 images of COCO val2017 in ``examples/``, with the detections of YOLACT; the second model has the
-  same detections with shifted boxes and other scores. It is drawn with replacement, so a sample may have any size.
-
-For p-values, the two models are exchanged on each image with probability 1/2. Then neither is better.
+Every sample is drawn anew: images, objects, sizes, detections. Classes differ in how well they are found, in their size,
+in how many objects an image has, and in false positives; images differ in how hard they are, for all of their classes.
+What a class is does not depend on how frequent it is. So the true AP of a class is that of a set of 60,000 images that
+all have the class, without the bias that random halves of it show; that of a population is the mean over its classes.
 """
 
 from __future__ import annotations
@@ -23,227 +15,243 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-from functools import cache
+import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import ioukit
-from ioukit.statistics import bootstrap_weights, interleave, leave_one_out_weights, permutation_swaps, repeat_images
-from ioukit.statistics import replicate as replicated
-from ioukit.statistics.limits import find_limits
+from ioukit.statistics import bootstrap_weights, interval_from_replicates, intervals, replicate
 
-if TYPE_CHECKING:
-    from ioukit import MatchTable
-
-    Floats = np.ndarray[Any, np.dtype[np.float64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "coverage.json"
-KEYS = ("AP", "AP50", "APs")
-WAYS = ("percentile", "bca", "repeats removed")
-SIZES = (200, 1_000, 5_000)
+KEYS = ("AP", "AP50", "APs", "AR100")
+WAYS = ("interval", "percentile")
 REPLICATES = 400
-PERMUTATIONS = 199
 LEVEL = 0.95
-NULL_SIZES = (200, 1_000)  # of samples that have a p-value
+CLASSES = 80
+TRUE_IMAGES = 60_000
+_rng = np.random.default_rng(991)
+QUALITY = _rng.normal(0.1, 0.7, CLASSES)
+FALSE = np.exp(_rng.normal(0.6, 0.6, CLASSES))  # false positives per image with the class
+MORE = _rng.uniform(0.1, 2.2, CLASSES)  # objects beyond the first one
+SIZE = _rng.normal(4.0, 0.5, CLASSES)  # logarithm of a side
+FALSE_SCORE = _rng.normal(-0.9, 0.4, CLASSES)  # its logit
+ORDER = np.random.default_rng(5).permutation(CLASSES)
 
 
-@cache
-def population(name: str) -> tuple[MatchTable, MatchTable]:
-    """The match tables of both models."""
-    if name == "model":
-        truth, found = random_scenes(50_000)
-    else:
-        folder = ROOT / "examples" / "coco_val2017_100"
-        truth, one = ioukit.read_coco(folder / "ground_truth.json", folder / "yolact.json")
-        found = (one, shifted(one))
-    a, b = (ioukit.evaluate(truth, each, threads=1).matches for each in found)
-    return a, b
+class Population(NamedTuple):
+    """What a sample is drawn from."""
+
+    title: str
+    frequency: Floats
+    """(K,) how often an image has each class."""
+    images: tuple[int, ...]
+    samples: float
+    """How many samples, in relation to others."""
+    videos: int = 0
+    """Of how many images a video consists; 0 for images that are independent."""
+
+    @property
+    def classes(self) -> Ints:
+        """(K,) the classes."""
+        return ORDER[: len(self.frequency)]
 
 
-def random_scenes(images: int) -> tuple[ioukit.GroundTruth, tuple[ioukit.Detections, ioukit.Detections]]:
-    """Random objects, and the detections of two models."""
-    rng = np.random.default_rng(20260101)
-    share = 1 / np.linspace(1, 10, 20)
-    image = np.repeat(np.arange(images), rng.poisson(3, images))
-    count = len(image)
-    category = rng.choice(20, count, p=share / share.sum())
-    side = np.exp(rng.normal(3.8, 0.8, (count, 1))) * np.exp(rng.normal(0, 0.25, (count, 2)))
-    boxes = np.concatenate([rng.uniform(0, 500, (count, 2)), side], axis=1)
+def uneven(classes: int) -> Floats:
+    """Frequencies by Zipf's law with an exponent of 0.9; an image has 2.9 classes."""
+    weights = 1 / np.arange(1, classes + 1) ** 0.9
+    return np.asarray(2.9 * weights / weights.sum())
+
+
+POPULATIONS = {
+    "balanced": Population("balanced", np.full(10, 0.25), (100, 400), 3),
+    "uneven": Population("uneven", uneven(40), (200, 1000), 2),
+    "coco": Population("COCO's size", uneven(80), (5000,), 1),
+    "videos": Population("videos", np.full(10, 0.25), (320, 1200), 3, videos=40),
+    "one": Population("one class", np.array([0.6]), (50, 200), 3),
+}
+
+
+def data(
+    image: Ints, label: Ints, hard: Floats, rng: np.random.Generator, classes: Ints, false: tuple[Ints, Ints]
+) -> tuple[ioukit.GroundTruth, ioukit.Detections]:
+    """Objects and detections, apart from each other: of pairs of an image and a class, and of false positives."""
+    count = 1 + rng.poisson(MORE[label] * rng.gamma(1.0, 1.0, len(label)))
+    of, kind = np.repeat(image, count), np.repeat(label, count)
+    number = len(of)
+    sides = np.exp(rng.normal(SIZE[kind], 0.8)[:, None] + rng.normal(0, 0.25, (number, 2)))
+    boxes = np.column_stack([2000.0 * np.arange(number), np.zeros(number), sides])
+    doubt = hard[of] + rng.normal(0, 0.8, number)
+    hits = np.flatnonzero(doubt + rng.normal(0, 0.5, number) < 1.0 + QUALITY[kind])
+    doubles = hits[rng.random(len(hits)) < 0.2]
+    rows, twice = np.concatenate([hits, doubles]), np.arange(len(hits) + len(doubles)) >= len(hits)
+    spread = 0.07 * np.exp(0.4 * doubt[rows] - 0.2 * QUALITY[kind[rows]]) * np.where(twice, 2.0, 1.0)
+    error = spread[:, None] * rng.normal(size=(len(rows), 4))
+    found = np.hstack([boxes[rows, :2] + error[:, :2] * sides[rows], sides[rows] * np.exp(error[:, 2:])])
+    logit = 1 + QUALITY[kind[rows]] - 0.8 * doubt[rows] + rng.normal(0, 0.8, len(rows)) - 1.5 * twice
+    on, wrong = false
+    wrong_sides = np.exp(rng.normal(SIZE[wrong], 0.9)[:, None] + rng.normal(0, 0.25, (len(on), 2)))
+    wrong_boxes = np.column_stack([2000.0 * np.arange(len(on)), np.full(len(on), 5000.0), wrong_sides])
+    wrong_logit = FALSE_SCORE[wrong] + 0.4 * hard[on] + rng.normal(0, 1.1, len(on))
     truth = ioukit.GroundTruth.from_arrays(
-        image_ids=image, category_ids=category, boxes=boxes, images=np.arange(images), categories=np.arange(20)
+        image_ids=of, category_ids=kind, boxes=boxes, images=np.arange(len(hard)), categories=classes
     )
-    hard = rng.normal(0, 0.6, images)[image] + rng.normal(0, 0.8, count)
-
-    def model(quality: float, false_positives: float) -> ioukit.Detections:
-        doubt = hard + rng.normal(0, 0.7, count)
-        rows = np.flatnonzero(doubt < 1.0)
-        noise = 0.05 * quality * np.exp(0.5 * doubt[rows, None]) * rng.normal(size=(len(rows), 4))
-        noise[:, :2] *= boxes[rows, 2:]
-        moved = boxes[rows] + np.concatenate([noise[:, :2], boxes[rows, 2:] * np.expm1(noise[:, 2:])], axis=1)
-        extra = np.repeat(np.arange(images), rng.poisson(false_positives, images))
-        width = np.exp(rng.normal(3.8, 0.9, (len(extra), 2)))
-        wrong = np.concatenate([rng.uniform(0, 500, (len(extra), 2)), width], axis=1)
-        label = np.concatenate([category[rows], rng.choice(20, len(extra), p=share / share.sum())])
-        score = np.concatenate([1.2 - doubt[rows] + rng.normal(0, 0.5, len(rows)), rng.normal(0.2, 0.8, len(extra))])
-        return ioukit.Detections.from_arrays(
-            image_ids=np.concatenate([image[rows], extra]),
-            category_ids=label,
-            boxes=np.concatenate([moved, wrong]),
-            scores=1 / (1 + np.exp(-score)),
-        )
-
-    return truth, (model(1.05, 1.5), model(1.0, 1.8))
-
-
-def shifted(found: ioukit.Detections) -> ioukit.Detections:
-    """Other detections of the same objects: boxes a little off, scores a little different."""
-    rng = np.random.default_rng(3)
-    size = np.tile(found.boxes[:, 2:], 2)
-    boxes = found.boxes + 0.03 * size * rng.normal(size=size.shape)
-    scores = np.clip(found.scores + rng.normal(0, 0.03, len(found)), 0.001, 1)
-    return ioukit.Detections.from_arrays(
-        image_ids=found.image_ids, category_ids=found.category_ids, boxes=boxes, scores=scores
+    detections = ioukit.Detections.from_arrays(
+        image_ids=np.concatenate([of[rows], on]),
+        category_ids=np.concatenate([kind[rows], wrong]),
+        boxes=np.concatenate([found, wrong_boxes]),
+        scores=1 / (1 + np.exp(-np.concatenate([logit, wrong_logit]))),
     )
+    return truth, detections
 
 
-@cache
-def true_numbers(name: str) -> list[float]:
-    """The numbers of the first model and the differences; more copies of the population would not change them."""
-    a, b = population(name)
-    copies = np.full((1, len(a.image_ids)), 1 if name == "model" else 2_000)
-    one, other = (replicated(table, copies, measures=KEYS, threads=1).values[0] for table in (a, b))
-    return [*one.tolist(), *(other - one).tolist()]
+def sample(population: Population, images: int, rng: np.random.Generator) -> tuple[ioukit.Evaluation, Any]:
+    """The evaluation of a sample, and the video of each image."""
+    classes, frequency = population.classes, population.frequency
+    if population.videos:
+        video = np.arange(images) // population.videos
+        count = int(video[-1]) + 1
+        hard = rng.normal(0, 0.5, count)[video] + rng.normal(0, 0.33, images)
+        has = rng.random((count, len(classes))) < 1 - np.exp(-2 * frequency * rng.gamma(2, 0.5, (count, 1)))
+        on, share = has[video] & (rng.random((images, len(classes))) < 0.5), 0.5 * (1 - (1 + frequency) ** -2)
+    else:
+        video, hard = None, rng.normal(0, 0.6, images)
+        on = rng.random((images, len(classes))) < 1 - np.exp(-frequency * rng.gamma(2, 0.5, (images, 1)))
+        share = 1 - (1 + frequency / 2) ** -2
+    image, label = np.nonzero(on)
+    false = np.nonzero(counts := rng.poisson(FALSE[classes] * share, (images, len(classes))))
+    times = counts[false]
+    wrong = np.repeat(false[0], times), classes[np.repeat(false[1], times)]
+    return ioukit.evaluate(*data(image, classes[label], hard, rng, classes, wrong), threads=1), video
 
 
-def numbers(tables: tuple[MatchTable, MatchTable], weights: Any) -> Floats:
-    """(B, 6) the numbers of the first model, and the differences of both."""
-    one, other = (replicated(table, weights, measures=KEYS, threads=1).values for table in tables)
-    return np.concatenate([one, other - one], axis=1)
+def true_of_class(label: int) -> str:
+    """The true numbers of a class."""
+    rng = np.random.default_rng([7, label])
+    images = np.arange(TRUE_IMAGES)
+    on = np.repeat(images, rng.poisson(FALSE[label], TRUE_IMAGES))
+    hard = rng.normal(0, 0.6, TRUE_IMAGES)
+    both = data(images, np.full(TRUE_IMAGES, label), hard, rng, np.array([label]), (on, np.full(len(on), label)))
+    halves = np.array([np.ones(TRUE_IMAGES), images % 2, 1 - images % 2], np.uint16)
+    whole, *parts = replicate(ioukit.evaluate(*both).matches, halves, measures=KEYS).values
+    rise = (np.mean(parts, axis=0) - whole) / (2**0.7 - 1)
+    rise[KEYS.index("AR100")] = 0
+    return json.dumps({"class": label, "true": (whole - rise).tolist()})
 
 
 def repetition(job: tuple[str, int, int]) -> str:
-    """Intervals, and a p-value for each difference, of one sample."""
-    name, size, number = job
-    tables = population(name)
-    rng = np.random.default_rng([number, size])
-    images = len(tables[0].image_ids)
-    counts = np.bincount(rng.integers(0, images, size), minlength=images)
-    sample = (repeat_images(tables[0], counts), repeat_images(tables[1], counts))
-    ids = np.arange(size)
-    value = numbers(sample, np.ones((1, size), np.uint16))[0]
-    weights = bootstrap_weights(ids, REPLICATES, seed=number)
-    drawn, once = numbers(sample, weights), numbers(sample, np.minimum(weights, 1))
-    left = numbers(sample, leave_one_out_weights(ids))
+    """The limits of one sample, in both ways."""
+    name, images, number = job
+    rng = np.random.default_rng([number, images, zlib.crc32(name.encode())])
+    evaluation, video = sample(POPULATIONS[name], images, rng)
+    found = intervals(evaluation, KEYS, replicates=REPLICATES, seed=number, clusters=video, threads=1, level=LEVEL)
+    weights = bootstrap_weights(evaluation.matches.image_ids, REPLICATES, seed=number, clusters=video)
+    drawn = replicate(evaluation.matches, weights, measures=KEYS, threads=1).values
+    plain = [interval_from_replicates(found[key].value, drawn[:, at], level=LEVEL) for at, key in enumerate(KEYS)]
     limits = {
-        "percentile": [find_limits(value[q], drawn[:, q], LEVEL)[:2] for q in range(6)],
-        "bca": [find_limits(value[q], drawn[:, q], LEVEL, left_out=left[:, q])[:2] for q in range(6)],
-        "repeats removed": [find_limits(value[q], once[:, q], LEVEL)[:2] for q in range(6)],
+        "interval": [(one.low, one.high) for one in found.values()],
+        "percentile": [(one.low, one.high) for one in plain],
     }
-    row = {"population": name, "size": size, "number": number, "value": value.tolist(), "limits": limits}
-    row["errors"] = np.nanstd(drawn, axis=0, ddof=1).tolist()
-    if size in NULL_SIZES:
-        row["null"] = null(sample, number, weights)
-    return json.dumps(row)
+    warned = [bool(one.warnings) for one in found.values()]
+    return json.dumps({"population": name, "images": images, "number": number, "limits": limits, "warned": warned})
 
 
-def null(sample: tuple[MatchTable, MatchTable], number: int, weights: Any) -> dict[str, list[float]]:
-    """P-values of the differences of models that are exchanged at random on each image."""
-    both = interleave(*sample)
-    exchanged = np.random.default_rng([number, 1]).random(weights.shape[1]) < 0.5
-    swaps = permutation_swaps(np.arange(weights.shape[1]), PERMUTATIONS, seed=number)
-    rows = np.concatenate([np.zeros((1, len(exchanged)), np.bool_), swaps]) ^ exchanged
-    place = np.stack([~rows, rows], axis=2).reshape(len(rows), -1)
-    found = replicated(both, np.concatenate([place, ~place]).astype(np.uint16), measures=KEYS, threads=1).values
-    apart = np.abs(found[len(rows) :] - found[: len(rows)])
-    return {"p": ((1 + (~(apart[1:] < apart[0])).sum(axis=0)) / (1 + PERMUTATIONS)).tolist()}
-
-
-def run(path: Path, repetitions: int, workers: int, sizes: list[int], populations: list[str]) -> None:
-    """Add repetitions to a file, those that it lacks; all kinds of samples in turns."""
-    done = set()
-    if path.exists():
-        rows = (json.loads(line) for line in path.read_text().splitlines())
-        done = {(row["population"], row["size"], row["number"]) for row in rows}
-    wanted = [(name, size, number) for number in range(repetitions) for name in populations for size in sizes]
-    left = [job for job in wanted if job not in done]
-    with multiprocessing.Pool(workers) as pool, path.open("a") as file:
-        for line in pool.imap_unordered(repetition, left):
+def add(path: Path, jobs: list[Any], of: Any, workers: int) -> None:
+    """Write a line for each job."""
+    with multiprocessing.Pool(workers) as pool, path.open("a", encoding="utf-8") as file:
+        for line in pool.imap_unordered(of, jobs):
             file.write(f"{line}\n")
             file.flush()
 
 
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def run(path: Path, samples: int, workers: int) -> None:
+    """Add the samples that a file lacks, all kinds in turns."""
+    done = {(row["population"], row["images"], row["number"]) for row in lines_of(path) if "population" in row}
+    wanted = [
+        (name, images, number)
+        for number in range(3 * samples)
+        for name, one in POPULATIONS.items()
+        for images in one.images
+        if number < one.samples * samples
+    ]
+    add(path, [job for job in wanted if job not in done], repetition, workers)
+
+
 def summarise(path: Path) -> dict[str, Any]:
-    """What the figures and the page show: counts of samples whose interval holds the true number, and of p-values."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    names = [*KEYS, *(f"difference of {key}" for key in KEYS)]
-    found: dict[str, Any] = {"level": LEVEL, "replicates": REPLICATES, "permutations": PERMUTATIONS, "populations": {}}
-    for name in ("model", "coco"):
-        true = np.array(true_numbers(name))
-        samples: dict[str, Any] = {}
-        for size in SIZES:
-            chosen = [row for row in rows if (row["population"], row["size"]) == (name, size)]
-            if chosen:
-                samples[str(size)] = of_samples(chosen, true, names)
-        found["populations"][name] = {"true": dict(zip(names, true.round(6).tolist(), strict=True)), "samples": samples}
+    """For each population and size: in how many samples the limits hold, lie too high, and how far they are apart."""
+    lines = lines_of(path)
+    true = {row["class"]: row["true"] for row in lines if "class" in row}
+    found: dict[str, Any] = {"level": LEVEL, "replicates": REPLICATES, "populations": {}}
+    for name, population in POPULATIONS.items():
+        numbers = np.mean([true[label] for label in population.classes.tolist()], axis=0)
+        sizes: dict[str, Any] = {}
+        for images in population.images:
+            rows = [row for row in lines if (row.get("population"), row.get("images")) == (name, images)]
+            if rows:
+                sizes[str(images)] = of_samples(rows, numbers)
+        found["populations"][name] = {
+            "title": population.title,
+            "true": dict(zip(KEYS, numbers.round(5).tolist(), strict=True)),
+            "images": sizes,
+        }
     return found
 
 
-def of_samples(rows: list[dict[str, Any]], true: Floats, names: list[str]) -> dict[str, Any]:
-    """The counts of samples of one population and size."""
-    values = np.array([row["value"] for row in rows])
-    spread = np.nanstd(values, axis=0, ddof=1)
-    bias = (np.nanmean(values, axis=0) - true) / spread
-    error = np.nanmean([row["errors"] for row in rows], axis=0) / spread
-    made: dict[str, Any] = {"repetitions": len(rows)}
-    for at, name in enumerate(names):
-        made[name] = {"bias": round(bias[at], 3), "standard error": round(error[at], 3)}  # both in units of the spread
+def of_samples(rows: list[dict[str, Any]], true: Floats) -> dict[str, Any]:
+    """The counts of the samples of one population and size."""
+    made: dict[str, Any] = {"samples": len(rows)}
+    for at, key in enumerate(KEYS):
+        # A sample without small objects has no APs.
+        defined = [row for row in rows if not np.isnan(np.array(row["limits"]["interval"][at], np.float64)).any()]
+        made[key] = {"samples": len(defined), "warned": sum(row["warned"][at] for row in defined)}
         for way in WAYS:
-            low, high = np.array([row["limits"][way][at] for row in rows]).T
-            counts = {
-                "too low": high < true[at],
-                "too high": low > true[at],
-                "holds": (low <= true[at]) & (true[at] <= high),
+            low, high = np.array([row["limits"][way][at] for row in defined], np.float64).T
+            made[key][way] = {
+                "holds": int(((low <= true[at]) & (true[at] <= high)).sum()),
+                "too high": int((low > true[at]).sum()),
+                "length": round(float(np.nanmean(high - low)), 4),
             }
-            made[name][way] = {word: int(count.sum()) for word, count in counts.items()}
-    if "null" in rows[0]:
-        p_values = np.array([row["null"]["p"] for row in rows])
-        edges = np.linspace(0, 1, 21)[1:]
-        made["p-values"] = {
-            key: [int((p_values[:, at] <= edge + 1e-9).sum()) for edge in edges] for at, key in enumerate(KEYS)
-        }
     return made
 
 
 def table(found: dict[str, Any]) -> str:
-    """The table of the page: how often the intervals of ``evaluation.interval`` and of ``compare`` hold, in percent."""
-    names = [*KEYS, *(f"difference of {key}" for key in KEYS)]
-    lines = [f"| population | images | samples | {' | '.join(names)} |", f"| --- |{' ---: |' * (2 + len(names))}"]
-    for population, title in (("model", "random detector"), ("coco", "COCO val2017, YOLACT")):
-        for size, sample in found["populations"][population]["samples"].items():
-            count = sample["repetitions"]
-            ways = ["bca"] * len(KEYS) + ["percentile"] * len(KEYS)
-            shares = [100 * sample[name][way]["holds"] / count for name, way in zip(names, ways, strict=True)]
-            cells = " | ".join(f"{share:.0f}" for share in shares)
-            lines.append(f"| {title} | {int(size):,} | {count:,} | {cells} |")
+    """The table of the page: how often limits hold, in percent, and those of the percentile bootstrap behind a slash."""
+    lines = [f"| population | images | samples | {' | '.join(KEYS)} |", f"| --- |{' ---: |' * (2 + len(KEYS))}"]
+    for population in found["populations"].values():
+        for images, made in population["images"].items():
+            cells = []
+            for key in KEYS:
+                ours, theirs = (100 * made[key][way]["holds"] / made[key]["samples"] for way in WAYS)
+                doubt = " *" if made[key]["warned"] > made[key]["samples"] / 2 else ""
+                cells.append(f"**{ours:.0f}**{doubt} / {theirs:.0f}")
+            lines.append(f"| {population['title']} | {int(images):,} | {made['samples']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["run", "summarise"])
+    parser.add_argument("action", choices=["true", "run", "summarise"])
     parser.add_argument("results", type=Path)
-    parser.add_argument("--repetitions", type=int, default=500)
+    parser.add_argument("--samples", type=int, default=60)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--populations", nargs="*", default=["model", "coco"])
     options = parser.parse_args()
-    if options.action == "run":
-        run(options.results, options.repetitions, options.workers, options.sizes, options.populations)
+    if options.action == "true":
+        add(options.results, list(range(CLASSES)), true_of_class, options.workers)
+    elif options.action == "run":
+        run(options.results, options.samples, options.workers)
     else:
-        DATA.write_text(json.dumps(summarise(options.results), indent=1) + "\n", encoding="utf-8")
+        found = summarise(options.results)
+        DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        print(table(found))
 
 
 if __name__ == "__main__":

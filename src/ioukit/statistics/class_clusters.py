@@ -39,6 +39,11 @@ class ClassClusters:
         counts = np.bincount(pairs // groups.num_clusters, minlength=len(table.evaluated))
         return cls(counts, present, first_images[pairs % groups.num_clusters], starts)
 
+    def carriers(self, classes: npt.NDArray[np.bool_]) -> int:
+        """How many clusters have objects of some of the (K,) classes."""
+        of_pairs = np.repeat(self._present, np.diff(np.append(self._starts, len(self._images))))
+        return len(np.unique(self._images[classes[of_pairs]]))
+
     def vanished(self, weights: Weights) -> npt.NDArray[np.int64]:
         """(K,) in how many of the (B, I) replicates each class has no objects, although the data has some."""
         found = np.zeros(len(self.counts), np.int64)

@@ -161,6 +161,8 @@ class Evidence:
                 warnings.append(f"the class is on {pluralize(on, noun)}")
         elif self.groups.num_clusters < _FEW_CLUSTERS:
             warnings.append(f"there are {pluralize(self.groups.num_clusters, noun)}")
+        elif (on := self._on[self._area(column)].carriers(self._counted(column))) < _FEW_CLUSTERS:
+            warnings.append(f"the objects that count are on {pluralize(on, noun)}")
         elif spread.df < _FEW_DF:
             warnings.append(f"a few {noun}s decide the number")
         if spread.share_unseen > _MANY_UNSEEN:
@@ -177,17 +179,22 @@ class Evidence:
         most = self.groups.num_clusters - len(self.groups.strata)
         jackknife, df = jackknifed(left, self._groups_left_out.stratum)
         variance, df = (variances(drawn) * self.groups.num_clusters / most + jackknife) / 2, np.clip(df, 1, most)
-        unseen_classes = np.zeros((asked, 2))
+        unseen_classes, limits = np.zeros((asked, 2)), np.full(len(df), math.inf)
         for column in range(len(numbers.measures)):
             clusters = self._on[self._area(column)].counts
             classes = np.flatnonzero((numbers.columns == column) & (numbers.classes >= 0))
+            counted = self._counted(column)
+            means = (self.numbers.columns == column) & (self.numbers.classes < 0)
+            limits[:asked][means] = self._on[self._area(column)].carriers(counted) - 1
             if len(classes):
                 on = clusters[numbers.classes[classes]]
-                variance[classes], df[classes] = shared(variance[classes], df[classes], on, classes >= asked)
-            counted = self._counted(column)
+                of_classes = variance[classes], np.minimum(df[classes], on - 1)
+                variance[classes], df[classes] = shared(*of_classes, on, classes >= asked)
             defined = counted & (clusters > 0) & ~np.isnan(whole[:, column])
-            means = (self.numbers.columns == column) & (self.numbers.classes < 0)
             unseen_classes[means] = unseen(whole[defined, column], clusters[counted])
+        df = np.minimum(df, limits)
+        variance[df < 1] = math.nan  # of one cluster with objects, nothing tells how another one would differ
+        df = np.maximum(df, 1)
         columns = np.sqrt(variance[:asked]), df[:asked], *unseen_classes.T
         return [_Spread(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 

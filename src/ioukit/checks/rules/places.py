@@ -19,7 +19,7 @@ from ioukit.checks.rules.readings import Reading, best_reading
 from ioukit.checks.suspicion import Suspicion, examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -254,7 +254,7 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
-def _partner(objects: FloatArray, found: dict[int, FloatArray], others: list[int]) -> int | None:
+def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[int]) -> int | None:
     """The image whose detections lie on these objects, far better than those of all other images."""
     overlaps = [_overlap(objects, found[other]) for other in others[:MOST_CANDIDATES]]
     if len(objects) < FEWEST_BOXES + 1 or len(overlaps) < 2:

@@ -1,0 +1,100 @@
+"""What a comparison says is recomputed: every verdict, number and list of random models is read back from its text."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioukit import evaluate
+from ioukit.comparison import ModelComparison, compare_models
+from ioukit.evaluation import Evaluation
+from support.two_models import ground_truth, model
+
+BETTER = re.compile(
+    r"^(\w+) is (better|worse) than (\w+) by ([\d.]+) ± ([\d.]+) points of AP \(([\d.]+) to ([\d.]+)\)\. "
+    r"Chance alone would show as much in (.*)\.$"
+)
+OPEN = re.compile(r"^(\d+) images cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?(;.*)?\. .*$")
+
+
+def models(seed: int, number: int, spread: float) -> dict[str, Evaluation]:
+    """Models of which each finds a little more than the one before."""
+    truth = ground_truth(seed, images=25)
+    shares = [0.85 - spread * at for at in range(number)]
+    names = "abcde"[:number]
+    return {
+        name: evaluate(truth, model(truth, 100 * seed + at, found=share))
+        for at, (name, share) in enumerate(zip(names, shares, strict=True))
+    }
+
+
+def compared(seed: int, number: int, spread: float) -> ModelComparison:
+    return compare_models(models(seed, number, spread), replicates=30, permutations=99, per_class=False)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.floats(0, 0.3))
+def test_verdicts_are_true(seed: int, number: int, spread: float) -> None:
+    found = compared(seed, number, spread)
+    for pair in found.pairs:
+        one, said = pair.difference, pair.verdict()
+        p_value = one.p_value if found.ranking is None else found.ranking.p_value(*pair.names)
+        if math.isnan(one.difference) or abs(one.difference) < 1e-12:
+            continue
+        parsed = BETTER.match(said)
+        if parsed is None:
+            known = OPEN.match(said)
+            assert known is not None, said
+            assert known[1] == str(pair.comparison.num_images)
+            assert p_value > 0.05
+            assert bool(known[4]) == (one.p_value <= 0.05)
+            continue
+        assert p_value <= 0.05
+        assert (parsed[1], parsed[3]) == (pair.name_b, pair.name_a)
+        assert (parsed[2] == "better") == (one.difference > 0)
+        digits = len(parsed[4].partition(".")[2])
+        assert float(parsed[4]) == round(100 * abs(one.difference), digits)
+        assert float(parsed[5]) == round(50 * (one.high - one.low), digits)
+        assert (float(parsed[6]), float(parsed[7])) == (round(one.a, 3), round(one.b, 3))
+        # The interval lies around the number that stands before it.
+        assert math.isclose(one.low + one.high, 2 * one.difference, abs_tol=1e-12)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(0, 10**6), st.sampled_from([3, 5]), st.sampled_from([0.0, 0.05, 0.2]))
+def test_letters_and_verdicts_agree(seed: int, number: int, spread: float) -> None:
+    """A model is called better than another exactly if they share no letter."""
+    found = compared(seed, number, spread)
+    ranking = found.ranking
+    assert ranking is not None
+    letters = dict(zip(ranking.names, ranking.letters, strict=True))
+    for one, other in itertools.combinations(ranking.names, 2):
+        apart = ranking.p_value(one, other) <= 0.05
+        assert apart == (not set(letters[one]) & set(letters[other]))
+    for pair in found.pairs:
+        apart = not set(letters[pair.name_a]) & set(letters[pair.name_b])
+        assert bool(BETTER.match(pair.verdict())) == apart
+    best = ranking.names[0]
+    assert ranking.verdict().startswith(f"{best} has the best AP, {ranking.intervals[0].value:.3f}")
+    assert ranking.intervals[0].value == max(one.value for one in ranking.intervals)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6))
+def test_the_sentence_of_an_interval_is_true(seed: int) -> None:
+    evaluation = models(seed, 1, 0)["a"]
+    for one in evaluation.intervals(replicates=20, seed=seed).values():
+        said = one.sentence()
+        assert said.startswith(one.key)
+        numbers = [float(number) for number in re.findall(r"(?<![\w.])\d\.\d{3}", said)]
+        if math.isnan(one.value):
+            assert numbers == []
+            continue
+        about = [round(one.estimate, 3)] if one.bias else []
+        assert numbers == [round(one.value, 3), *about, round(one.low, 3), round(one.high, 3)]
+        assert one.low <= one.estimate <= one.high
+        assert ("doubtful" in said) == bool(one.warnings)
