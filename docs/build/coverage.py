@@ -4,10 +4,11 @@
     python docs/build/coverage.py run RESULTS.jsonl [--samples 60] [--workers 2]   # ten minutes; can be continued
     python docs/build/coverage.py summarise RESULTS.jsonl                     # writes docs/data/coverage.json
 
-Every sample is drawn anew: images, objects, sizes, detections. Classes differ in how well they are found, in their size,
-in how many objects an image has, and in false positives; images differ in how hard they are, for all of their classes.
-What a class is does not depend on how frequent it is. So the true AP of a class is that of a set of 60,000 images that
-all have the class, without the bias that random halves of it show; that of a population is the mean over its classes.
+Every sample is drawn anew: images, objects, sizes, detections. Classes differ in how well they are found, in their
+size, in how many objects an image has, and in false positives; images differ in how hard they are, for all of their
+classes. What a class is does not depend on how frequent it is. So the true AP of a class is that of a set of 60,000
+images that all have the class, without the bias that random halves of it show; that of a population is the mean over
+its classes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import sys
 import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,7 +80,7 @@ POPULATIONS = {
 
 
 def data(
-    image: Ints, label: Ints, hard: Floats, rng: np.random.Generator, classes: Ints, false: tuple[Ints, Ints]
+    image: Ints, label: Ints, hard: Floats, rng: np.random.Generator, *, classes: Ints, false: tuple[Ints, Ints]
 ) -> tuple[ioukit.GroundTruth, ioukit.Detections]:
     """Objects and detections, apart from each other: of pairs of an image and a class, and of false positives."""
     count = 1 + rng.poisson(MORE[label] * rng.gamma(1.0, 1.0, len(label)))
@@ -127,7 +129,7 @@ def sample(population: Population, images: int, rng: np.random.Generator) -> tup
     false = np.nonzero(counts := rng.poisson(FALSE[classes] * share, (images, len(classes))))
     times = counts[false]
     wrong = np.repeat(false[0], times), classes[np.repeat(false[1], times)]
-    return ioukit.evaluate(*data(image, classes[label], hard, rng, classes, wrong), threads=1), video
+    return ioukit.evaluate(*data(image, classes[label], hard, rng, classes=classes, false=wrong), threads=1), video
 
 
 def true_of_class(label: int) -> str:
@@ -136,7 +138,8 @@ def true_of_class(label: int) -> str:
     images = np.arange(TRUE_IMAGES)
     on = np.repeat(images, rng.poisson(FALSE[label], TRUE_IMAGES))
     hard = rng.normal(0, 0.6, TRUE_IMAGES)
-    both = data(images, np.full(TRUE_IMAGES, label), hard, rng, np.array([label]), (on, np.full(len(on), label)))
+    labels, false = np.full(TRUE_IMAGES, label), (on, np.full(len(on), label))
+    both = data(images, labels, hard, rng, classes=np.array([label]), false=false)
     halves = np.array([np.ones(TRUE_IMAGES), images % 2, 1 - images % 2], np.uint16)
     whole, *parts = replicate(ioukit.evaluate(*both).matches, halves, measures=KEYS).values
     rise = (np.mean(parts, axis=0) - whole) / (2**0.7 - 1)
@@ -224,7 +227,7 @@ def of_samples(rows: list[dict[str, Any]], true: Floats) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """The table of the page: how often limits hold, in percent, and those of the percentile bootstrap behind a slash."""
+    """The table of the page: how often limits hold, in percent; those of the percentile bootstrap behind a slash."""
     lines = [f"| population | images | samples | {' | '.join(KEYS)} |", f"| --- |{' ---: |' * (2 + len(KEYS))}"]
     for population in found["populations"].values():
         for images, made in population["images"].items():
@@ -251,7 +254,7 @@ def main() -> None:
     else:
         found = summarise(options.results)
         DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        print(table(found))
+        sys.stdout.write(f"{table(found)}\n")
 
 
 if __name__ == "__main__":

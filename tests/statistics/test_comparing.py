@@ -183,10 +183,10 @@ def test_corrected_p_values_are_those_of_every_step_written_out() -> None:
         reached = sum(max(row[other] for other in rest) >= sizes[at] for row in others)
         highest = max(highest, (1 + reached) / 100)
         expected[at] = highest
-    np.testing.assert_array_equal(stepped_down(observed, drawn), expected)
-    assert stepped_down([0.5], np.full((9, 1), 0.4)).tolist() == [0.1]
-    assert stepped_down([0.0, 0.0], np.zeros((9, 2))).tolist() == [1, 1]
-    assert stepped_down([], np.zeros((9, 0))).tolist() == []
+    np.testing.assert_array_equal(stepped_down(observed, drawn, units), expected)
+    assert stepped_down([0.5], np.full((9, 1), 0.4), np.ones(1)).tolist() == [0.1]
+    assert stepped_down([0.0, 0.0], np.zeros((9, 2)), np.zeros(2)).tolist() == [1, 1]
+    assert stepped_down([], np.zeros((9, 0)), np.zeros(0)).tolist() == []
 
 
 def test_a_large_difference_is_found_and_a_small_one_is_not() -> None:

@@ -22,6 +22,7 @@ from ioukit.statistics.estimating import check_level, enough_groups
 from ioukit.statistics.evidence import Evidence
 from ioukit.statistics.named_numbers import chosen_keys, labels_of, named_numbers
 from ioukit.statistics.resampling import Labels, check_seed
+from ioukit.statistics.spread import shared, variances
 
 ClassCorrection: TypeAlias = Literal["westfall-young", "holm", "benjamini-hochberg", "none"]
 
@@ -146,6 +147,8 @@ class _Tests:
     """(Q,) in how many permutations the difference is at least as large."""
     swapped: Floats
     """(P, Q - S) the differences of classes in each permutation."""
+    clusters: npt.NDArray[np.intp]
+    """(Q - S,) on how many clusters these classes are."""
 
     @property
     def p_values(self) -> list[float]:
@@ -157,9 +160,13 @@ class _Tests:
         """The p-values of some numbers of classes, corrected for their number."""
         if correction != "westfall-young":
             return [float(one) for one in adjust_p_values(self.p_values[part], correction)]
-        shared = len(self.observed) - self.swapped.shape[1]
-        drawn = self.swapped[:, part.start - shared : part.stop - shared]
-        return [float(one) for one in stepped_down(self.observed[part], drawn)]
+        first = len(self.observed) - self.swapped.shape[1]
+        of_part = slice(part.start - first, part.stop - first)
+        drawn, clusters = self.swapped[:, of_part], self.clusters[of_part]
+        # The unit is the standard deviation over permutations. A class of which few images differ takes a part of it
+        # from all, or a tiny difference would look large beside it.
+        spread, _ = shared(variances(drawn), np.zeros(len(clusters)), clusters, clusters > 0)
+        return [float(one) for one in stepped_down(self.observed[part], drawn, np.sqrt(np.nan_to_num(spread)))]
 
 
 def _tests(evidence: Evidence, summary: int, permutations: int) -> _Tests:
@@ -178,7 +185,9 @@ def _tests(evidence: Evidence, summary: int, permutations: int) -> _Tests:
         # A permutation whose number is undefined counts as reached, so that it cannot make anything significant.
         reached += (~(np.abs(swapped) < np.abs(observed))).sum(axis=0)
         of_classes.append(swapped[:, summary:])
-    return _Tests(observed, reached, np.concatenate(of_classes))
+    pairs = zip(numbers.columns[summary:].tolist(), numbers.classes[summary:].tolist(), strict=True)
+    clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in pairs], np.intp)
+    return _Tests(observed, reached, np.concatenate(of_classes), clusters)
 
 
 def _difference(key: str, row: _Row, vanished: Mapping[str, float], df: float, power: float, images: int) -> Difference:

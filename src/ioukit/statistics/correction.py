@@ -54,17 +54,20 @@ def adjust_p_values(p_values: npt.ArrayLike, method: Correction = "holm") -> npt
     return adjusted
 
 
-def stepped_down(observed: npt.ArrayLike, permuted: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def stepped_down(
+    observed: npt.ArrayLike, permuted: npt.ArrayLike, units: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """P-values of several tests by the same permutations, corrected for their number.
 
-    A test counts in units of its standard deviation over the permutations. Its p-value is the share of permutations in
-    which the largest of all tests that are not more significant is at least as large. This keeps the chance of even one
-    false alarm below the level, as Holm's method does, but needs no more permutations where there are more tests, and
-    finds more where tests depend on each other.
+    Each test counts in a unit of its own, which must not depend on the order of the permutations. Its p-value is the
+    share of permutations in which the largest of all tests that are not more significant is at least as large. This
+    keeps the chance of even one false alarm below the level, as Holm's method does, but needs no more permutations where
+    there are more tests, and finds more where tests depend on each other.
 
     Args:
         observed: (N,) the statistics, two-sided; NaN where undefined.
         permuted: (B, N) the same in each permutation; NaN counts as larger than any other.
+        units: (N,) the units; 0 counts as 1.
 
     Returns:
         (N,) adjusted p-values; NaN where the statistic is undefined.
@@ -73,8 +76,7 @@ def stepped_down(observed: npt.ArrayLike, permuted: npt.ArrayLike) -> npt.NDArra
     """
     values, drawn = np.abs(np.asarray(observed, np.float64)), np.abs(np.asarray(permuted, np.float64))
     tested = np.flatnonzero(~np.isnan(values))
-    unit = np.sqrt(np.nanmean(drawn[:, tested] ** 2, axis=0)) if len(drawn) and len(tested) else np.ones(len(tested))
-    unit = np.where(unit > 0, unit, 1)
+    unit = np.where(units[tested] > 0, units[tested], 1)
     sizes, highest = values[tested] / unit, np.zeros(len(drawn))
     order = np.argsort(-sizes, kind="stable")
     adjusted = np.full(len(values), np.nan)

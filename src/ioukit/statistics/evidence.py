@@ -117,6 +117,10 @@ class Evidence:
         numbers = self.numbers
         return find_biases(self._table, numbers.measures, self._on, self.groups, self.seed, self.threads)
 
+    def clusters_of(self, column: int) -> npt.NDArray[np.intp]:
+        """(K,) on how many clusters each class has objects that count for a measure."""
+        return self._on[self._area(column)].counts
+
     @cached_property
     def estimates(self) -> list[Estimate]:
         """(Q,) the numbers of the first evaluation."""
