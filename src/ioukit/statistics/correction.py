@@ -61,8 +61,8 @@ def stepped_down(
 
     Each test counts in a unit of its own, which must not depend on the order of the permutations. Its p-value is the
     share of permutations in which the largest of all tests that are not more significant is at least as large. This
-    keeps the chance of even one false alarm below the level, as Holm's method does, but needs no more permutations where
-    there are more tests, and finds more where tests depend on each other.
+    keeps the chance of even one false alarm below the level, as Holm's method does. But it needs no more permutations
+    where there are more tests, and finds more where tests depend on each other.
 
     Args:
         observed: (N,) the statistics, two-sided; NaN where undefined.
