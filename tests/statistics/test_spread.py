@@ -11,6 +11,7 @@ import pytest
 from ioukit.statistics import bootstrap_weights, interval_from_replicates
 from ioukit.statistics.resampling import image_groups
 from ioukit.statistics.spread import jackknifed, shared, unseen, variances
+from ioukit.statistics.student import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,3 +187,10 @@ def test_few_clusters_are_cut_into_few_parts(clusters: int, cuts: list[int]) -> 
     weights, found = image_groups(np.arange(clusters), None, None).parts(0)
     assert sorted(set(found.tolist())) == cuts
     assert weights.shape == (10 * sum(cuts), clusters)
+
+
+@pytest.mark.parametrize("df", [1.0, 7.5, 1e9])
+def test_the_quantile_of_a_level_that_rounds_to_1_ends(df: float) -> None:
+    assert t_quantile((1 + math.nextafter(1, 0)) / 2, df) > 5
+    assert t_quantile(1.0, df) == math.inf
+    assert t_quantile(0.975, 1e9) == pytest.approx(1.959963984540054)

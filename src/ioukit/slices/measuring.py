@@ -19,7 +19,7 @@ from ioukit.slices.parts import Bins, Part, listed_parts
 from ioukit.slices.results import Slice, SliceNumbers
 from ioukit.slices.scene import Scene
 from ioukit.statistics import Interval, repeat_images
-from ioukit.statistics.estimating import interval_of_left_out
+from ioukit.statistics.estimating import check_level, interval_of_left_out
 from ioukit.statistics.named_numbers import NamedNumbers, chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, LeftOut, image_groups
 
@@ -97,6 +97,7 @@ def slice_numbers(
         >>> {one.name: round(one.numbers["AP"].value, 3) for one in found}
         {'weather: rain': 0.0, 'weather: sun': 1.0}
     """
+    check_level(level)
     if replicates:
         check_count(replicates=replicates)
     if b is not None:

@@ -27,7 +27,9 @@ def t_tail(t: float, df: float) -> float:
 
 
 def t_quantile(p: float, df: float) -> float:
-    """The value below which a share ``p`` of the distribution lies, ``p`` within (0, 1)."""
+    """The value below which a share ``p`` of the distribution lies, ``p`` within (0, 1]."""
+    if p >= 1:
+        return math.inf  # 1 minus a tail that rounding loses
     if p == 0.5:
         return 0.0
     if p < 0.5:
