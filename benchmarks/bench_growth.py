@@ -113,7 +113,7 @@ SHAPES = {
         "classes, all of them used: an interval of 10 replicates",
         1_000,
         "found = evaluate(*scene(n, n, n // 2, 10 * n, 20 * n))",
-        "ioukit.statistics.intervals(found, 'AP', replicates=10, method='percentile')",
+        "ioukit.statistics.intervals(found, 'AP', replicates=10)",
     ),
     "one_image": Shape(
         "detections on one image, 1,000 objects: evaluate",

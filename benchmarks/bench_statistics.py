@@ -73,7 +73,7 @@ import json, sys, time
 import numpy as np
 import ioukit
 from ioukit.evaluation import accumulate
-from ioukit.statistics import bootstrap_weights, compare, replicate
+from ioukit.statistics import bootstrap_weights, compare, intervals, replicate
 gt, a, b, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 one, other = (ioukit.evaluate(*ioukit.read_coco(gt, path)) for path in (a, b))
 taken = {}
@@ -95,8 +95,8 @@ def replicates():
 pair()
 measure("accumulate pair", pair)
 measure("replicates", replicates)
-if len(sys.argv) > 5:
-    measure("compare", lambda: compare(one, other, replicates=count, permutations=count, method=sys.argv[5]))
+measure("compare", lambda: compare(one, other, replicates=count, permutations=count))
+measure("intervals", lambda: intervals(one, replicates=count))
 print(json.dumps(taken))
 """
 TIMED = """
@@ -151,7 +151,6 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--drawn", type=int, default=3, help="replicates that the peers evaluate")
-    parser.add_argument("--method", default="percentile", help="of the limits of `compare`")
     options = parser.parse_args()
     peers = [name for name in PEERS if importlib.util.find_spec(name)]
     print(f"{described('ioukit', 'numpy', *(name.replace('_', '-') for name in peers))}\n")
@@ -169,7 +168,7 @@ def measure(options: argparse.Namespace, name: str, peers: list[str]) -> None:
     ours = []
     theirs: dict[str, list[list[float]]] = {peer: [] for peer in peers}
     for _ in range(options.runs):
-        ours.append(json.loads(run_program(OURS, *files, str(count), options.method).output))
+        ours.append(json.loads(run_program(OURS, *files, str(count)).output))
         for peer in peers:
             taken, numbers = json.loads(run_program(PEERS[peer] + TIMED, *files, str(options.drawn)).output)
             theirs[peer].append(taken)

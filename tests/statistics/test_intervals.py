@@ -200,7 +200,11 @@ def test_what_vanished_is_told() -> None:
     of_owl = evaluation.interval("AP/owl", replicates=500)
     assert of_owl.undefined == number.vanished["owl"]
     assert of_owl.vanished == {}
-    assert of_owl.warnings == ("the class is on 1 image", "the number is close to 1")
+    assert of_owl.warnings == (
+        "the class is on 1 image",
+        "the bias is known from 1 class",
+        "the number is close to 1",
+    )
     assert evaluation.interval("APs", replicates=9).vanished == {}
     assert list(evaluation.interval("APl", replicates=500).vanished) == ["owl"]
 
@@ -225,6 +229,16 @@ def test_what_vanished_is_told_by_groups_of_categories() -> None:
     assert number["APf"].vanished == {}
     assert number["APr"].undefined == gone["owl"]
     assert repr(number["APf"]).startswith("Interval(APf=1.0000, 95 % from 1.0000 to 1.0000; doubtful: ")
+
+
+def test_a_bias_that_no_class_tells_is_said() -> None:
+    """Of classes on three images each, parts tell nothing: AP keeps its bias, and the interval says so."""
+    evaluation = made(("cat", "dog", "owl"), images=30, seed=5)
+    few = Evaluation.from_table(repeat_images(evaluation.matches, np.arange(30) < 3))
+    found = few.intervals(["AP", "AR100"], replicates=20)
+    assert found["AP"].bias == 0
+    assert "the bias is known from no class, as all are on few images" in found["AP"].warnings
+    assert not any("bias" in warning for warning in found["AR100"].warnings)
 
 
 def test_an_undefined_number_has_an_undefined_interval() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from ioukit.statistics.biases import Bias, bias_shape, find_biases
 from ioukit.statistics.class_clusters import ClassClusters
 from ioukit.statistics.named_numbers import NamedNumbers, labels_of
 from ioukit.statistics.replicates import replicate
-from ioukit.statistics.resampling import ImageGroups, LeftOut, check_seed
+from ioukit.statistics.resampling import ImageGroups, LeftOut, Weights, check_seed
 from ioukit.statistics.spread import jackknifed, shared, unseen, variances
 from ioukit.statistics.student import t_quantile
 
@@ -128,14 +128,18 @@ class Evidence:
         parts = zip(
             self.numbers.columns.tolist(), self.numbers.classes.tolist(), self.observed[0].tolist(), strict=True
         )
-        for (column, of_class, value), spread in zip(parts, self._spread(*self._first), strict=True):
-            bias, clusters = self.biases[column], self._on[self._area(column)].counts
+        spreads = self._spread(self.drawn[0], self._left[0], self._whole[0])
+        for (column, of_class, value), spread in zip(parts, spreads, strict=True):
+            bias, clusters = self.biases[column], self.clusters_of(column)
             kept = np.arange(len(clusters)) == of_class if of_class >= 0 else self._counted(column)
-            shape = float(np.mean(bias_shape(clusters[kept & (clusters > 0)]))) if math.isfinite(value) else 0.0
+            on = clusters[kept & (clusters > 0)]
+            shape = float(np.mean(bias_shape(on))) if len(on) else 0.0
             expected = bias.factor * shape
             warnings = self._warnings(column, of_class, spread)
-            if bias.factor and bias.classes < _FEW_CLASSES and bias.classes < np.count_nonzero(clusters):
-                warnings.append(f"the bias is known from {pluralize(bias.classes, 'class')}")
+            few = bias.classes < min(_FEW_CLASSES, np.count_nonzero(clusters))
+            if few and self.numbers.measures[column].quantity == "AP":
+                from_where = pluralize(bias.classes, "class") if bias.classes else "no class, as all are on few images"
+                warnings.append(f"the bias is known from {from_where}")
             if expected > _LARGE_BIAS * value:
                 warnings.append("the bias is more than a third of the number")
             if value > _NEAR_ONE:
@@ -160,7 +164,7 @@ class Evidence:
     def _warnings(self, column: int, of_class: int, spread: _Spread) -> list[str]:
         warnings, noun = [], "image" if self.groups.each_image else "cluster"
         if of_class >= 0:
-            on = int(self._on[self._area(column)].counts[of_class])
+            on = int(self.clusters_of(column)[of_class])
             if 0 < on < _FEW_ON:
                 warnings.append(f"the class is on {pluralize(on, noun)}")
         elif self.groups.num_clusters < _FEW_CLUSTERS:
@@ -173,10 +177,6 @@ class Evidence:
             warnings.append(f"about {percent(spread.share_unseen, 0)} of the classes are on no {noun}")
         return warnings
 
-    @property
-    def _first(self) -> tuple[Floats, Floats, Floats]:
-        return self.drawn[0], self._left[0], self._whole[0]
-
     def _spread(self, drawn: Floats, left: Floats, whole: Floats) -> list[_Spread]:
         """(Q,) how far numbers, or differences, move with the images."""
         numbers, asked = self._wide, len(self.numbers.keys)
@@ -185,7 +185,7 @@ class Evidence:
         variance, df = (variances(drawn) * self.groups.num_clusters / most + jackknife) / 2, np.clip(df, 1, most)
         unseen_classes, limits = np.zeros((asked, 2)), np.full(len(df), math.inf)
         for column in range(len(numbers.measures)):
-            clusters = self._on[self._area(column)].counts
+            clusters = self.clusters_of(column)
             classes = np.flatnonzero((numbers.columns == column) & (numbers.classes >= 0))
             counted = self._counted(column)
             means = (self.numbers.columns == column) & (self.numbers.classes < 0)
@@ -225,14 +225,14 @@ class Evidence:
     @cached_property
     def _resampled(self) -> tuple[tuple[Floats, ...], dict[str, npt.NDArray[np.int64]]]:
         gone = {area: np.zeros(len(self._table.evaluated), np.int64) for area in self._on}
-        parts: list[list[Floats]] = [[] for _ in self.evaluations]
-        for start, stop in self._wide.batches(self._table, self.replicates):
+
+        def draw(start: int, stop: int) -> Weights:
             weights = self.groups.bootstrap(self.seed, start, stop)
-            for part, one in zip(parts, self.evaluations, strict=True):
-                part.append(self._wide.replicated(one.matches, weights, self.threads))
             for area, count in gone.items():
                 np.add(count, self._on[area].vanished(weights), out=count)
-        return tuple(_joined(part) for part in parts), gone
+            return weights
+
+        return self._made(self.replicates, draw), gone
 
     @cached_property
     def _groups_left_out(self) -> LeftOut:
@@ -242,12 +242,17 @@ class Evidence:
     def _left(self) -> tuple[Floats, ...]:
         """For each evaluation, (G, W) the numbers without each group of clusters."""
         groups = self._groups_left_out
+        return self._made(len(groups.stratum), groups.weights)
+
+    def _made(self, count: int, weights: Callable[[int, int], Weights]) -> tuple[Floats, ...]:
+        """For each evaluation, (count, W) the numbers of data sets whose weights are asked for in batches."""
         parts: list[list[Floats]] = [[] for _ in self.evaluations]
-        for start, stop in self._wide.batches(self._table, len(groups.stratum)):
-            weights = groups.weights(start, stop)
+        for start, stop in self._wide.batches(self._table, count):
+            of_batch = weights(start, stop)
             for part, one in zip(parts, self.evaluations, strict=True):
-                part.append(self._wide.replicated(one.matches, weights, self.threads))
-        return tuple(_joined(part) for part in parts)
+                part.append(self._wide.replicated(one.matches, of_batch, self.threads))
+        # In the same layout for any number of batches: the last bits of a sum depend on it.
+        return tuple(np.ascontiguousarray(np.concatenate(part)) for part in parts)
 
     @cached_property
     def _whole(self) -> tuple[Floats, ...]:
@@ -261,11 +266,6 @@ class Evidence:
             assert made is not None
             found.append(made[0])
         return tuple(found)
-
-
-def _joined(parts: Sequence[Floats]) -> Floats:
-    """The rows of all batches, in the same layout for any number of them: the last bits of a sum depend on it."""
-    return np.ascontiguousarray(np.concatenate(parts))
 
 
 class _Spread(NamedTuple):

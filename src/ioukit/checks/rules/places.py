@@ -36,7 +36,7 @@ SAME_CENTRE, SAME_SHAPE, SAME_SIZE = 0.2, 0.15, 0.08
 OTHER_SIZE = 0.1  # of the logarithm of a side
 OFFSET_BIN = 8.0  # pixels
 NO_BETTER = 0.1  # overlap with the own image, above that with another one
-MOST_IMAGES, MOST_BAD, MOST_CANDIDATES = 200, 40, 500
+MOST_IMAGES, MOST_BAD, MOST_CANDIDATES, MOST_DETECTIONS = 200, 40, 500, 50
 BELONGS, FEWEST_BOXES, UPPER = 0.5, 2, 0.75
 
 WORDS = {
@@ -57,6 +57,13 @@ class _Place(NamedTuple):
     repair: tuple[str, str] | None
 
 
+class _Tried(NamedTuple):
+    """A place, and the IoU of the pairs there."""
+
+    place: _Place
+    overlaps: FloatArray
+
+
 def places(case: Case) -> Iterator[Suspicion]:
     """Boxes of either side that match those of the other side at another place, and detections of other images.
 
@@ -66,13 +73,14 @@ def places(case: Case) -> Iterator[Suspicion]:
     """
     if case.iou_type != "bbox" or not len(case.fewer_pairs.objects):
         return
+    now = case.overlaps_of(case.detections.boxes, pairs=case.fewer_pairs)
     for side in NAMES:
-        tried = list(_places(case, side))
-        yield from _of_images(case, side, tried) or _of_rows(case, side, tried)
+        tried = [_Tried(place, _overlaps(case, side, place.boxes)) for place in _places(case, side, now)]
+        yield from _of_images(case, side, now, tried) or _of_rows(case, side, now, tried)
     yield from _of_other_images(case)
 
 
-def _places(case: Case, side: Side) -> Iterator[_Place]:
+def _places(case: Case, side: Side, now: FloatArray) -> Iterator[_Place]:
     boxes = case.data.of(side).boxes
     sizes = case.sizes if side == "detections" else case.object_sizes
     if not np.isnan(sizes).any():
@@ -81,7 +89,7 @@ def _places(case: Case, side: Side) -> Iterator[_Place]:
     for factor in _factors(case, side):
         what = f"have {factor:g} times their width and height"
         yield _Place("other_sides", what, with_sides(boxes, factor), ("sides", f"{factor:g}"))
-    for x, y in _offsets(case, side):
+    for x, y in _offsets(case, side, now):
         yield _Place("moved", f"are moved by {x:+.0f}, {y:+.0f} pixels", boxes + np.array([x, y, 0, 0]), None)
     if side == "ground_truth":  # tools that turn a box about its first corner, or about its centre
         (x, y, width, height), centre = boxes.T, "are turned by 90 degrees about their"
@@ -118,11 +126,11 @@ def _factors(case: Case, side: Side) -> list[float]:
     return [float(f"{np.exp(np.median(near)):.2g}")] if smooth[at] >= FEWEST else []
 
 
-def _offsets(case: Case, side: Side) -> list[tuple[float, float]]:
+def _offsets(case: Case, side: Side, now: FloatArray) -> list[tuple[float, float]]:
     """By how much boxes without a partner are moved from one of the same size, the most frequent first."""
     apart, ratios, sides = _votes(case, side)
     pairs = case.fewer_pairs
-    lonely = np.repeat(pairs.best(_now(case)) < MISSED, np.diff(np.append(pairs.starts, len(pairs.objects))))
+    lonely = np.repeat(pairs.best(now) < MISSED, np.diff(np.append(pairs.starts, len(pairs.objects))))
     with np.errstate(all="ignore"):
         same = (np.abs(ratios) <= SAME_SIZE).all(axis=1) & (np.abs(apart) > sides / 2).any(axis=1) & lonely
     _, where, times = np.unique(np.round(apart[same] / OFFSET_BIN), axis=0, return_inverse=True, return_counts=True)
@@ -134,20 +142,17 @@ def _offsets(case: Case, side: Side) -> list[tuple[float, float]]:
     return found
 
 
-def _now(case: Case) -> FloatArray:
-    return case.overlaps_of(case.detections.boxes, pairs=case.fewer_pairs)
-
-
-def _then(case: Case, side: Side, boxes: FloatArray) -> FloatArray:
+def _overlaps(case: Case, side: Side, boxes: FloatArray) -> FloatArray:
+    """(P,) the IoU of the pairs with other boxes of one side."""
     both = (boxes, None) if side == "detections" else (case.detections.boxes, boxes)
     return case.overlaps_of(*both, pairs=case.fewer_pairs)
 
 
-def _of_images(case: Case, side: Side, tried: list[_Place]) -> list[Suspicion]:
+def _of_images(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> list[Suspicion]:
     """The best place that is right for all images, or for some."""
     best: tuple[Reading, _Place] | None = None
-    for place in tried:
-        reading = best_reading(_now(case), _then(case, side, place.boxes), case.fewer_pairs, fewest_objects=FEWEST)
+    for place, then in tried:
+        reading = best_reading(now, then, case.fewer_pairs, fewest_objects=FEWEST)
         if reading is not None and (best is None or reading.gain > best[0].gain):
             best = reading, place
     if best is None:
@@ -167,12 +172,11 @@ def _of_images(case: Case, side: Side, tried: list[_Place]) -> list[Suspicion]:
     )]  # fmt: skip
 
 
-def _of_rows(case: Case, side: Side, tried: list[_Place]) -> list[Suspicion]:
+def _of_rows(case: Case, side: Side, now: FloatArray, tried: list[_Tried]) -> list[Suspicion]:
     """The place that finds partners for most boxes that have none."""
-    pairs, now = case.fewer_pairs, _now(case)
+    pairs = case.fewer_pairs
     best: tuple[int, int, _Place, str] | None = None
-    for place in tried:
-        then = _then(case, side, place.boxes)
+    for place, then in tried:
         of_rows = {"objects": (pairs.best(now), pairs.best(then))}
         if side == "detections":
             _, row = np.unique(pairs.detections, return_inverse=True)
@@ -203,9 +207,10 @@ def _of_rows(case: Case, side: Side, tried: list[_Place]) -> list[Suspicion]:
 def _of_other_images(case: Case) -> Iterator[Suspicion]:
     """Detections that overlap the objects of their own image no more than those of another image do."""
     gt, dt = case.ground_truth, case.detections
-    objects = {place: gt.boxes[rows] for place, rows in _by_image(case.object_places[~gt.crowd], ~gt.crowd)}
+    objects = {place: gt.boxes[rows] for place, rows in _by_image(case.object_places, np.flatnonzero(~gt.crowd))}
     best = np.argsort(-dt.scores, kind="stable")
-    found = {place: dt.boxes[best[rows[:50]]] for place, rows in _by_image(case.places[best], case.places[best] >= 0)}
+    best = best[case.places[best] >= 0]
+    found = {place: dt.boxes[rows[:MOST_DETECTIONS]] for place, rows in _by_image(case.places, best)}
     both = [place for place in objects if place in found]
     looked_at = both[:: max(1, len(both) // MOST_IMAGES)]
     if len(looked_at) < FEWEST_IMAGES:
@@ -264,13 +269,11 @@ def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[
     return others[first] if alone else None
 
 
-def _by_image(image: Places, chosen: NDArray[np.bool_]) -> Iterator[tuple[int, Places]]:
-    """The image of each group of rows, and the rows."""
-    rows = np.flatnonzero(chosen)
-    image = image if len(image) == len(rows) else image[rows]
-    order = np.argsort(image, kind="stable")
-    present, starts = np.unique(image[order], return_index=True)
-    yield from zip(present.tolist(), np.split(rows[order], starts[1:]), strict=True)
+def _by_image(image: Places, rows: Places) -> Iterator[tuple[int, Places]]:
+    """Each image, and which of the rows are on it, in their order; ``image`` is that of every row."""
+    rows = rows[np.argsort(image[rows], kind="stable")]
+    present, starts = np.unique(image[rows], return_index=True)
+    yield from zip(present.tolist(), np.split(rows, starts[1:]), strict=True)
 
 
 def _overlap(objects: FloatArray, found: FloatArray) -> float:
