@@ -148,6 +148,21 @@ def test_corners_show_without_the_size_of_an_image(data: tuple[GroundTruth, Dete
     assert codes(detections, dataclasses.replace(truth, images=half)) == []
 
 
+def test_corners_with_y_first_show_by_sizes_of_images_that_are_no_squares(
+    data: tuple[GroundTruth, Detections],
+) -> None:
+    truth, detections = data
+    wrong = with_boxes(detections, convert(detections.boxes, "xywh", "xyxy")[:, [1, 0, 3, 2]])
+    (finding,) = diagnose_data(wrong, truth)
+    assert finding.code == "looks_like_yxyx"
+    assert "hardly fit [x, y, width, height], and fit [y1, x1, y2, x2]" in finding.message
+    back = re.search(r"Boxes\(boxes(\[.*\]), 'xyxy'\)\.convert\('xywh'\)", finding.hint)
+    assert back is not None
+    assert back[1] == "[:, [1, 0, 3, 2]]"
+    square = dataclasses.replace(truth.images, sizes=np.full((100, 2), 640.0))
+    assert codes(wrong, dataclasses.replace(truth, images=square)) == ["looks_like_xyxy"], "both fit"
+
+
 def test_fractions(data: tuple[GroundTruth, Detections]) -> None:
     truth, detections = data
     wrong = as_fractions(detections, truth)

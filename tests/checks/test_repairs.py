@@ -99,6 +99,14 @@ def test_class_ids(pair: Any, by: int) -> None:
     back = repaired(gt, positions, ["classes=positions0"])[1]
     assert back is not None
     assert back.category_ids.tolist() == dt.category_ids.tolist()
+    # Behind the last of 2, 3, 4, 5, 9 stands 10.
+    late = dataclasses.replace(dt, category_ids=np.array([3, 4, 5, 9, 10])[[0, 1, 2, 3, 4, 4] * 2])
+    back = repaired(gt, late, ["classes=earlier"])[1]
+    assert back is not None
+    assert back.category_ids.tolist() == [2, 3, 4, 5, 9, 9] * 2
+    early = repaired(gt, back, ["classes=later"])[1]
+    assert early is not None
+    assert early.category_ids.tolist() == [3, 4, 5, 9, 9, 9] * 2  # the last class has none after it
     exchanged = repaired(gt, dt, ["classes=2>3,3>2", "classes=3>2,2>3"])[1]
     assert exchanged is not None
     assert exchanged.category_ids.tolist() == dt.category_ids.tolist()

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 import ioukit
 from ioukit import DatasetError, Detections, GroundTruth
+from ioukit.checks import check
 from ioukit.datasets import find_format, read, read_detections, write
 from ioukit.datasets.shapes.writing import make_shapes
 from ioukit.evaluation import evaluate
@@ -336,7 +337,7 @@ def test_detections_of_a_data_set_with_ids_of_its_own(folder: Path, found: Path)
     ("line", "message"),
     [
         ("0 0.5 0.5 0.1 0.1", "expected class cx cy w h score, got '0 0.5 0.5 0.1 0.1'"),
-        ("2 0.5 0.5 0.1 0.1 0.5", "class 2 is not one of 0 to 1"),
+        ("-1 0.5 0.5 0.1 0.1 0.5", "class -1 is not one of 0, 1, 2, ..."),
         ("1 0.5 0.5 -1 0.1 0.5", r"expected a width and a height of at least 0, got \['-1', '0.1'\]"),
         ("1 0.5 0.5 0.1 0.1 inf", 'number 6: expected a finite number, found "inf"'),
     ],
@@ -348,6 +349,31 @@ def test_bad_lines_of_detections_are_refused_or_dropped(folder: Path, found: Pat
         read_detections(found, ground_truth=gt)
     dt = read_detections(found, ground_truth=gt, on_invalid="drop")
     assert (len(dt), dt.dropped) == (2, 1)
+
+
+def test_numbers_of_classes_beyond_the_list_are_refused_by_evaluate_and_explained_by_check(
+    folder: Path, found: Path
+) -> None:
+    gt = read(folder / "data.yaml")
+    (found / "c.txt").write_text("2 0.5 0.5 0.1 0.1 0.5\n3 0.5 0.5 0.1 0.1 0.5\n")
+    dt = read_detections(found, ground_truth=gt)
+    assert sorted(dt.category_ids.tolist())[-2:] == [2, 3]
+    with pytest.raises(DatasetError, match=r"category_id: expected the id of a category of the ground truth, found 2"):
+        evaluate(gt, dt)
+    assert any(finding.code == "classes_only_in_detections" for finding in check(gt, dt).findings)
+    gapped = GroundTruth.from_arrays(
+        image_ids=gt.image_ids,
+        category_ids=gt.category_ids * 4 + 5,
+        boxes=gt.boxes,
+        images=gt.images.ids,
+        sizes=gt.images.sizes,
+        names=gt.images.names,
+        categories={5: "bee", 9: "ant"},
+    )
+    assert sorted(read_detections(found, ground_truth=gapped).category_ids.tolist())[-2:] == [10, 11]
+    dropped = read_detections(found, ground_truth=gt, on_invalid="drop")
+    assert (dropped.dropped, dropped.category_ids.max()) == (2, 1)
+    assert any("class 2 is not one of 0 to 1" in note for note in dropped.notes)
 
 
 def test_detections_that_belong_nowhere(folder: Path, found: Path) -> None:

@@ -7,6 +7,7 @@ classes, and COCO's 80 or 91. Which one fits is decided by those that ask: `iouk
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,8 @@ def conventions(differences: Ids) -> list[str]:
     """
     values, times = np.unique(differences, return_counts=True)
     frequent = values[np.argsort(-times, kind="stable")][:MOST_SHIFTS]
-    return [*(f"{shift:+d}" for shift in frequent.tolist() if shift), "positions0", "positions1", "80to91", "91to80"]
+    shifts = (f"{shift:+d}" for shift in frequent.tolist() if shift)
+    return [*shifts, "positions0", "positions1", "earlier", "later", "80to91", "91to80"]
 
 
 def other_ids(ids: Ids, how: str, known: Ids) -> Ids:
@@ -42,9 +44,9 @@ def other_ids(ids: Ids, how: str, known: Ids) -> Ids:
     Args:
         ids: (N,) the ids of the detections.
         how: ``"+N"`` or ``"-N"``; ``"positions0"`` or ``"positions1"``: positions in the list of classes, counted from
-            0 or 1; ``"80to91"``: 1 to 80 for COCO's 1 to 90; ``"91to80"``: COCO's 1 to 90 for 1 to 80, or for 0 to 79
-            if the ground truth has a class 0. Ids without a counterpart
-            stay.
+            0 or 1; ``"earlier"`` or ``"later"``: the class before or after the one that has the id, where the id above
+            the last one is behind the list; ``"80to91"``: 1 to 80 for COCO's 1 to 90; ``"91to80"``: COCO's 1 to 90 for
+            1 to 80, or for 0 to 79 if the ground truth has a class 0. Ids without a counterpart stay.
         known: (K,) ids of the ground truth's classes, ascending.
 
     Raises:
@@ -53,6 +55,11 @@ def other_ids(ids: Ids, how: str, known: Ids) -> Ids:
     if how in ("positions0", "positions1"):
         first = int(how[-1])
         return mapped(ids, {place + first: number for place, number in enumerate(known.tolist())})
+    if how in ("earlier", "later"):
+        listed = known.tolist()
+        after = dict(itertools.pairwise(listed))
+        before = {new: old for old, new in itertools.pairwise([*listed, *(known[-1:] + 1).tolist()])}
+        return mapped(ids, before if how == "earlier" else after)
     if how == "80to91":
         return mapped(ids, {place + 1: number for place, number in enumerate(COCO_91.tolist())})
     if how == "91to80":
@@ -70,6 +77,8 @@ def in_words(how: str) -> str:
     return {
         "positions0": "the ids are positions in the list of categories, counted from 0",
         "positions1": "the ids are positions in the list of categories, counted from 1",
+        "earlier": "each id stands for the class before it in the list of categories",
+        "later": "each id stands for the class after it in the list of categories",
         "80to91": "the ids 1 to 80 stand for COCO's 1 to 90",
         "91to80": "COCO's ids 1 to 90 stand for the categories in order",
     }[how]

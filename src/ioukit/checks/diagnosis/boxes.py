@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from ioukit.typing import BoxFormat, FloatArray
 
 
-LOOKS_LIKE: dict[BoxFormat, Code] = {
+LOOKS_LIKE: dict[str, Code] = {
     "xyxy": "looks_like_xyxy",
+    "yxyx": "looks_like_yxyx",
     "xywh": "looks_like_xywh",
     "cxcywh": "looks_like_cxcywh",
 }
@@ -181,7 +182,9 @@ def _formats(case: _Case) -> None:
         )  # fmt: skip
 
 
-def other_formats(rows: FloatArray, declared: BoxFormat, image: FloatArray | None) -> tuple[list[BoxFormat], Mask]:
+def other_formats(
+    rows: FloatArray, declared: BoxFormat, image: FloatArray | None, *, axes: bool = False
+) -> tuple[list[str], Mask]:
     """The formats that fit much better than the declared one, by the rules of `diagnose_boxes`, and why.
 
     Args:
@@ -189,11 +192,16 @@ def other_formats(rows: FloatArray, declared: BoxFormat, image: FloatArray | Non
         declared: The declared format.
         image: (2,) width and height of the image of all rows, or (N, 2) of each, NaN where unknown; None if all are
             unknown.
+        axes: Whether ``"yxyx"``, which only images of unequal sides can tell from ``"xyxy"``, is one of the formats.
 
     Returns:
         The formats, several if they fit equally; and (N,) which rows do not fit the declared format.
     """
-    misfits = {fmt: _misfits(rows, fmt, image) for fmt in FORMATS}
+    misfits: dict[str, Mask] = {fmt: _misfits(rows, fmt, image) for fmt in FORMATS}
+    if axes and image is not None:
+        exchanged = _misfits(rows[:, [1, 0, 3, 2]], "xyxy", image)
+        if exchanged.sum() < misfits["xyxy"].sum():
+            misfits["yxyx"] = exchanged
     count = {fmt: int(mask.sum()) for fmt, mask in misfits.items()}
     misfitting = count.pop(declared)
     ordered = image is None and _ordered(rows)

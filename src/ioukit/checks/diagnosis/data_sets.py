@@ -55,8 +55,9 @@ def diagnose_data(
     - ``normalized_not_declared``: no number of a box is beyond 1.5 in magnitude, and one is not an integer, but boxes
       should be in pixels. There is no finding if the largest image, or the largest box of the ground truth, is small as
       well.
-    - ``looks_like_xyxy``, ``looks_like_cxcywh``: the boxes are read as ``[x, y, width, height]``, and fit another
-      format much better. The rule is that of `ioukit.checks.diagnose_boxes`, with the size of each box's image.
+    - ``looks_like_xyxy``, ``looks_like_yxyx``, ``looks_like_cxcywh``: the boxes are read as ``[x, y, width, height]``,
+      and fit another format much better. The rule is that of `ioukit.checks.diagnose_boxes`, with the size of each
+      box's image.
     - ``other_category_ids``: at least 20 of the detections that are looked at overlap an object with an IoU of at least
       0.5, and at most a fifth of these have the category of such an object. At least half of them have it if a constant
       is added to all category ids, if the ids are positions in the list of categories, or if COCO's 80 or 91 ids stand
@@ -154,10 +155,11 @@ def _boxes(found: Collector, boxes: FloatArray, rows: Rows, sizes: FloatArray, *
         says = f"{_looked_at(found, rows)} fit into an image of 1 by 1, and boxes should be in pixels"
         hint = "multiply x and width by the width of the image, y and height by its height"
         found.state("normalized_not_declared", "warning", _mask(total, rows), f"all of {says}", hint)
-    fits, misfits = other_formats(looked, "xywh", image)
+    fits, misfits = other_formats(looked, "xywh", image, axes=True)
     for fmt in fits:
         says = f"{_looked_at(found, rows)} hardly fit [x, y, width, height], and fit {LAYOUTS[fmt]}"
-        hint = f"convert them, if that is their format: Boxes(boxes, {fmt!r}).convert('xywh')"
+        numbers, corners = ("boxes[:, [1, 0, 3, 2]]", "xyxy") if fmt == "yxyx" else ("boxes", fmt)
+        hint = f"convert them, if that is their format: Boxes({numbers}, {corners!r}).convert('xywh')"
         message = f"{int(misfits.sum()):,} of {says}"
         found.state(LOOKS_LIKE[fmt], "warning", _mask(total, rows[misfits]), message, hint)
 

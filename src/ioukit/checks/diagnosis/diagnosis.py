@@ -87,9 +87,9 @@ def diagnose(
       ``mixed_orientation``; the codes of `Boxes` for units and places; ``duplicate``.
     - `Masks` and COCO's records: ``other_size``, ``empty_mask``, ``full_mask``, ``duplicate``; for records also
       ``bad_runs``, exactly those that `Masks.from_rle` refuses.
-    - `GroundTruth` and `Detections`: ``normalized_not_declared``, ``looks_like_xyxy``, ``looks_like_cxcywh``; for
-      detections with their ground truth also ``other_category_ids``, ``images_without_detections`` and
-      ``repeated_images``. In large data sets, 5,000 boxes are checked.
+    - `GroundTruth` and `Detections`: ``normalized_not_declared``, ``looks_like_xyxy``, ``looks_like_yxyx``,
+      ``looks_like_cxcywh``; for detections with their ground truth also ``other_category_ids``,
+      ``images_without_detections`` and ``repeated_images``. In large data sets, 5,000 boxes are checked.
 
     Args:
         regions: A set of regions of any kind; or (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or

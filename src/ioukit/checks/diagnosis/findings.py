@@ -39,6 +39,7 @@ Code: TypeAlias = Literal[
     "radians",
     # The meaning of the numbers differs from the declared one.
     "looks_like_xyxy",
+    "looks_like_yxyx",
     "looks_like_xywh",
     "looks_like_cxcywh",
     "other_sense",

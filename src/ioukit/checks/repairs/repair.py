@@ -229,7 +229,8 @@ for _kind in (
     ),
     RepairKind("clip", "", "boxes are cut at the border of the image", f"{_HERE}.boxes:clip", _BOTH),
     RepairKind(
-        "classes", "+N, -N, positions0, positions1, 91to80, 80to91 or OLD>NEW,OLD>NEW,...", "other ids of classes",
+        "classes", "+N, -N, positions0, positions1, earlier, later, 91to80, 80to91 or OLD>NEW,OLD>NEW,...",
+        "other ids of classes",
         f"{_HERE}.classes:with_other_ids", by_image=True,
     ),
     RepairKind(

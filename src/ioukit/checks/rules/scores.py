@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,14 +180,10 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
     right, image, score = best >= MATCH, case.places[rows], dt.scores[rows]
     if min(right.sum(), (~right).sum()) < FEWEST_RANKED:
         return
-    over_all = _chance_of_higher(score, right)
-    order = np.argsort(image, kind="stable")
-    of_images = np.split(order, np.flatnonzero(np.diff(image[order])) + 1)
-    both = [each for each in of_images if 0 < right[each].sum() < len(each)]
-    weights = [right[each].sum() * (~right[each]).sum() for each in both]
-    if not both:
+    over_all = _chance_of_higher(score, right, np.zeros_like(image))
+    within = _chance_of_higher(score, right, image)
+    if math.isnan(within):
         return
-    within = float(np.average([_chance_of_higher(score[each], right[each]) for each in both], weights=weights))
     if over_all >= SOME_ORDER and within - 0.5 <= LESS * (over_all - 0.5):
         yield Suspicion(
             "scores_not_of_their_boxes", "likely",
@@ -203,10 +200,20 @@ def _ranking(case: Case) -> Iterator[Suspicion]:
         )  # fmt: skip
 
 
-def _chance_of_higher(score: FloatArray, right: NDArray[np.bool_]) -> float:
-    """The share of the pairs of a right and a wrong detection in which the right one has the higher score."""
-    order = np.argsort(score, kind="stable")
-    _, inverse, times = np.unique(score[order], return_inverse=True, return_counts=True)
-    rank = (np.cumsum(times) - (times - 1) / 2)[inverse]  # mean rank of equal scores, from 1
-    ranks, count = rank[right[order]].sum(), int(right.sum())
-    return float((ranks - count * (count + 1) / 2) / (count * (len(right) - count)))
+def _chance_of_higher(score: FloatArray, right: NDArray[np.bool_], group: NDArray[np.intp]) -> float:
+    """The share of the pairs of a right and a wrong detection of one group in which the right one has the higher score.
+
+    NaN if no group has both. It comes from the ranks, as the statistic of Mann and Whitney.
+    """
+    order = np.lexsort((score, group))
+    right, group, score = right[order], group[order], score[order]
+    first = np.flatnonzero(np.append(True, np.diff(group) != 0))
+    of_group = np.repeat(first, np.diff(np.append(first, len(group))))
+    ties = np.flatnonzero(np.append(True, (np.diff(score) != 0) | (np.diff(group) != 0)))
+    times = np.diff(np.append(ties, len(group)))
+    rank = np.repeat(ties + (times + 1) / 2, times) - of_group  # of equal scores the mean, from 1
+    rights = np.add.reduceat(right, first, dtype=np.int64)
+    wrongs = np.diff(np.append(first, len(group))) - rights
+    higher = np.add.reduceat(np.where(right, rank, 0.0), first) - rights * (rights + 1) / 2
+    pairs = rights * wrongs
+    return float(higher[pairs > 0].sum() / pairs.sum()) if pairs.any() else math.nan

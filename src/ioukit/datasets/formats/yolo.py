@@ -166,9 +166,10 @@ def read_yolo_detections(
             name per line. If ``None``, they are those of a ``data.yaml``, ``classes.txt`` or ``obj.names`` in the
             folder or in one of the two above. Without one, class 0 is the first category of the ground truth by rising
             id, class 1 the second, and so on.
-        on_invalid: As for :func:`read_yolo`, but a box may reach out of its image, and may have no area. A class that
-            the ground truth lacks is a problem, and so is a box whose centre or size is larger than 1.01: it is in
-            pixels.
+        on_invalid: As for :func:`read_yolo`, but a box may reach out of its image, and may have no area. A class whose
+            name the ground truth lacks is a problem, and so is a box whose centre or size is larger than 1.01: it is in
+            pixels. A number beyond the list of classes is one for ``"drop"`` alone. Else it becomes an id that the
+            ground truth lacks, which :func:`~ioukit.evaluate` refuses and :func:`~ioukit.checks.check` explains.
         threads: How many threads read; all cores if ``None``.
 
     Raises:
@@ -186,7 +187,7 @@ def read_yolo_detections(
     rows = read_rows(
         files,
         problems,
-        classes=len(ids),
+        classes=None if problems.stop else len(ids),
         unknown=expected,
         scores=True,
         task=task,
@@ -198,7 +199,7 @@ def read_yolo_detections(
     assert rows.scores is not None
     dt = Detections.from_arrays(
         image_ids=ground_truth.images.labels[images],
-        category_ids=ids[rows.classes],
+        category_ids=_with_further(ids, rows.classes),
         boxes=in_pixels(np.hstack([rows.corners[:, :2], rows.sides]), np.tile(sizes, 2)),
         scores=rows.scores,
         source=os.fspath(path),
@@ -289,6 +290,14 @@ def _class_ids(names: Sequence[str] | None, gt: GroundTruth) -> tuple[npt.NDArra
         if name not in known
     }
     return np.array([known.get(name, 0) for name in names], np.int64), lacking
+
+
+def _with_further(ids: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """(N,) the id of each number; numbers beyond the list get ids above those of the list, one by one."""
+    if not len(ids):
+        return numbers
+    further = numbers - len(ids)
+    return np.where(further < 0, ids[np.minimum(numbers, len(ids) - 1)], ids.max() + 1 + further)
 
 
 def _of_images(folder: str | os.PathLike[str], gt: GroundTruth, problems: Problems) -> tuple[list[str], Positions]:

@@ -149,7 +149,7 @@ def read_rows(
     labels[good] = lines.numbers[lines.starts[good]]
     highest = 2**31 if classes is None else classes
     of_class = (labels >= 0) & (labels < highest) & (labels == np.floor(labels))
-    known = f"0 to {highest - 1}" if classes != 0 else "none"
+    known = "0, 1, 2, ..." if classes is None else f"0 to {classes - 1}" if classes else "none"
 
     def other_class(row: int) -> str:
         return f"class {shortened(lines.text(row).split()[0])} is not one of {known}"
