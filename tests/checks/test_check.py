@@ -94,6 +94,15 @@ class TestFindings:
         wrong = check(dataclasses.replace(gt, boxes=in_format(gt.boxes, "xyxy")))
         assert [finding.code for finding in wrong if finding.harmful] == ["ground_truth_looks_like_xyxy"]
 
+    def test_an_empty_side_is_found(self, data: Pair) -> None:
+        gt, dt = data
+        nothing = gt.take(np.zeros(0, np.int64))
+        for truth, found, code in ((gt, dt[:0], "no_detections"), (nothing, dt, "no_objects")):
+            checked = check(truth, found)
+            assert code in [one.code for one in checked if one.harmful and one.suspicion.sure == "sure"]
+            assert not checked.ok
+            assert "classes_without_objects" not in [one.code for one in checked] or code == "no_detections"
+
     def test_fractions_without_sizes(self, data: Pair) -> None:
         """Of both sides, as Open Images has them, they are a note; of one side, nothing can match."""
         gt, dt = data

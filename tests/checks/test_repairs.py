@@ -130,6 +130,10 @@ def test_some_images(tmp_path: Path) -> None:
     back = repaired(gt, dt, [f"classes=+1@{file}"])[1]
     assert back is not None
     assert (back.category_ids - dt.category_ids).tolist() == [1, 0, 1] * 4
+    for text, found in (("3\n\n4\nx\n", "2 of 3 are none, such as '4'"), ("\n", "found no line")):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=f"expected ids of images of the data, one in each line; {found}"):
+            repaired(gt, dt, [f"classes=+1@{file}"])
 
 
 @pytest.mark.parametrize("label", ["val/{}.png", "{:06d}", "{}.txt", "a\\{}.jpg"])

@@ -56,6 +56,27 @@ def test_per_class_shows_every_class(result: ioukit.Evaluation) -> None:
         assert rows[c.name][-2:] == [f"{c.num_ground_truth:,}", f"{c.num_detections:,}"]
 
 
+def test_intervals_are_those_of_python(result: ioukit.Evaluation, tmp_path: Path) -> None:
+    command = run_here("eval", GT, DT, "--intervals", "--json", tmp_path / "numbers.json")
+    assert command.code == 0
+    found = result.intervals(["AP", "AP50", "AP75", "AR100"])
+    told = " ".join(command.out.split("\n\n")[1].split())
+    assert told == " ".join(one.sentence() for one in found.values())
+    assert load(tmp_path / "numbers.json")["intervals"] == {key: one.to_dict() for key, one in found.items()}
+
+
+def test_one_image_has_no_interval(tmp_path: Path) -> None:
+    gt, dt = load(GT), load(DT)
+    image = gt["images"][0]["id"]
+    for file, data in (("gt", {**gt, "images": gt["images"][:1]}), ("dt", dt)):
+        rows = data["annotations"] if file == "gt" else data
+        rows = [row for row in rows if row["image_id"] == image]
+        (tmp_path / f"{file}.json").write_text(json.dumps({**data, "annotations": rows} if file == "gt" else rows))
+    command = run_here("eval", tmp_path / "gt.json", tmp_path / "dt.json", "--intervals")
+    assert (command.code, command.out) == (2, "")
+    assert "there is 1 image; at least two images are needed" in command.err
+
+
 def test_talk_goes_to_stderr_and_quiet_silences_it() -> None:
     loud, quiet = run_here("eval", GT, DT), run_here("eval", GT, DT, "--quiet")
     assert re.search(r"read \S*instances_val2014_100\.json +coco  100 images  839 boxes", loud.err)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from typing import Any
@@ -32,7 +33,7 @@ from ioukit.statistics.correction import stepped_down
 from ioukit.statistics.resampling import image_groups
 from ioukit.statistics.spread import jackknifed
 from ioukit.statistics.student import t_quantile
-from support.two_models import ground_truth, model, pair
+from support.two_models import ground_truth, model, pair, ranked
 
 FEW: dict[str, Any] = {"replicates": 25, "permutations": 25}
 NEGATED = {"difference", "low", "high"}
@@ -78,9 +79,10 @@ def test_equal_models_do_not_differ(seed: int) -> None:
 
 @pytest.mark.parametrize("clusters", [None, [0, 0, 1, 2, 3, 3]])
 def test_p_values_are_those_of_mixed_data(clusters: list[int] | None) -> None:
-    """The mixed data sets are put together and evaluated one by one."""
+    """The mixed data sets are put together and evaluated one by one. Scores of models are compared by their ranks."""
     truth = ground_truth(5, images=6)
     found = [model(truth, seed) for seed in (1, 2)]
+    by_rank = [ranked(one) for one in found]
     a, b = (evaluate(truth, one) for one in found)
     comparison = compare(a, b, keys=["AP", "AR1"], replicates=5, permutations=40, seed=9, clusters=clusters)
     swaps = permutation_swaps(a.matches.image_ids, 40, seed=9, clusters=clusters)
@@ -88,7 +90,7 @@ def test_p_values_are_those_of_mixed_data(clusters: list[int] | None) -> None:
     for row in swaps:
         swapped = set(a.matches.image_ids[row].tolist())
         mixed = []
-        for first, second in (found, found[::-1]):
+        for first, second in (by_rank, by_rank[::-1]):
             one, other = (
                 each.take(np.isin(each.image_ids, list(swapped)) == inside)
                 for each, inside in ((first, False), (second, True))
@@ -98,6 +100,18 @@ def test_p_values_are_those_of_mixed_data(clusters: list[int] | None) -> None:
             reached[key] += abs(mixed[1][key] - mixed[0][key]) >= abs(b.summary[key] - a.summary[key])
     for key, count in reached.items():
         assert comparison[key].p_value == (1 + count) / 41
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 10**6), st.sampled_from([0.001, 0.5, 1000.0]), st.sampled_from([1.0, 3.0]))
+def test_the_scale_of_scores_changes_no_bit(seed: int, factor: float, power: float) -> None:
+    truth = ground_truth(seed)
+    a, found = evaluate(truth, model(truth, 1)), model(truth, 2, found=0.6)
+    rescaled = dataclasses.replace(found, scores=factor * found.scores**power)
+    options: dict[str, Any] = {**FEW, "per_class": "AP", "seed": seed}
+    assert compare(a, evaluate(truth, found), **options).to_dict() == (
+        compare(a, evaluate(truth, rescaled), **options).to_dict()
+    )
 
 
 @settings(deadline=None, max_examples=10)

@@ -23,7 +23,7 @@ from ioukit.statistics.resampling import ImageGroups, image_groups
 from ioukit.statistics.student import t_quantile
 from support.evaluated_scenes import made
 from support.other_protocols import OTHER, evaluated
-from support.two_models import pair
+from support.two_models import ground_truth, model, pair
 
 OWN = COCO.replace(max_dets=[1, 2, 5], area_ranges={"all": (0, 1e10), "low": (0, 2500)})
 
@@ -239,6 +239,15 @@ def test_a_bias_that_no_class_tells_is_said() -> None:
     assert found["AP"].bias == 0
     assert "the bias is known from no class, as all are on few images" in found["AP"].warnings
     assert not any("bias" in warning for warning in found["AR100"].warnings)
+
+
+def test_a_number_that_no_image_changes_says_that_its_error_is_unknown() -> None:
+    truth = ground_truth(3)
+    found = model(truth, 3)
+    nothing = evaluate(truth, found[:0]).interval("AP", replicates=20)
+    assert (nothing.low, nothing.high) == (0, 0)
+    assert "no image changes the number, so its error is unknown" in nothing.warnings
+    assert not any("no image" in warning for warning in evaluate(truth, found).interval("AP", replicates=20).warnings)
 
 
 def test_an_undefined_number_has_an_undefined_interval() -> None:

@@ -135,9 +135,11 @@ def test_protocols_with_rules_of_their_own(name: str) -> None:
 def test_interleaved_tables_swap_image_by_image(seed: int, swapped: st.DataObject) -> None:
     images, others = distinct_scores(seed, 8), distinct_scores(seed + 1, 8)
     others = [(found, target) for (found, _), (_, target) in zip(others, images, strict=True)]
-    total = sum(len(found["scores"]) for found, _ in others)
-    for found, _ in others:  # between the scores of the first set
-        found["scores"] = found["scores"] + 0.3 / max(total, 1)
+    for side in (images, others):  # ranks: the tables are put together by them
+        of_all = [pair for found, _ in side for pair in zip(found["labels"], found["scores"], strict=True)]
+        for found, _ in side:
+            of_image = zip(found["labels"], found["scores"], strict=True)
+            found["scores"] = np.array([-sum(o > s for k, o in of_all if k == label) for label, s in of_image], float)
     first, second = data_of_images(images), data_of_images(others)
     named = Categories(np.arange(4), tuple("abcd"))
     whole = [dataclasses.replace(gt, categories=named) for gt, _ in (first, second)]

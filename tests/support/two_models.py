@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import COCO, Evaluation, Protocol
 
-__all__ = ["ground_truth", "model", "pair"]
+__all__ = ["ground_truth", "model", "pair", "ranked"]
 
 
 def ground_truth(seed: int = 0, *, images: int = 12, categories: int = 3) -> GroundTruth:
@@ -55,3 +56,10 @@ def pair(
     options = (a or {}, b or {})
     one, other = (evaluate(truth, model(truth, 100 * seed + k, **each), protocol) for k, each in enumerate(options))
     return one, other
+
+
+def ranked(found: Detections) -> Detections:
+    """With scores 0, -1, -2, ... for the highest score of a class, the next one, ..."""
+    rows = list(zip(found.category_ids.tolist(), found.scores.tolist(), strict=True))
+    ranks = [-sum(other > score for number, other in rows if number == category) for category, score in rows]
+    return dataclasses.replace(found, scores=np.array(ranks, np.float64))

@@ -119,6 +119,7 @@ def eval_files(
         talk.say(tool.text(kind.name))
     with bad_input(), talk.busy("analysing", long=long):
         analysis = analyse(evaluation, threads=threads) if errors else None
+    with bad_use(), talk.busy("estimating intervals", long=long):
         found = evaluation.intervals(evaluation.protocol.headline_keys, threads=threads) if intervals else {}
     sections = {
         "intervals": {key: one.to_dict() for key, one in found.items()},

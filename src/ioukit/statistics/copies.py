@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Positions
-from ioukit.evaluation import MatchTable
+from ioukit.evaluation import DetectionRows, MatchTable
 
 
 def repeat_images(table: MatchTable, counts: npt.ArrayLike) -> MatchTable:
@@ -75,7 +75,8 @@ def interleave(a: MatchTable, b: MatchTable) -> MatchTable:
     """One table of two tables of the same images: image ``i`` of ``a`` is image ``2 i``, that of ``b`` is ``2 i + 1``.
 
     With the image weights ``(1 - swap, swap)``, it is the data set in which the detections of ``a`` on some images are
-    those of ``b``. Permutation tests need that.
+    those of ``b``. Permutation tests need that. Two models may have scores on different scales, and no measure depends
+    on the scale. So each detection gets its rank among those of its model and class in the place of the score.
 
     Raises:
         ValueError: If the tables have different images, protocols, categories or kinds of region.
@@ -86,7 +87,21 @@ def interleave(a: MatchTable, b: MatchTable) -> MatchTable:
             + (" with other ids" if len(a.image_ids) == len(b.image_ids) else "")
         )
     ids = np.arange(len(a.image_ids)) * 2
-    return MatchTable.merge([dataclasses.replace(a, image_ids=ids), dataclasses.replace(b, image_ids=ids + 1)])
+    ranked = (dataclasses.replace(one, detections=_ranked(one.detections)) for one in (a, b))
+    return MatchTable.merge([dataclasses.replace(one, image_ids=ids + at) for at, one in enumerate(ranked)])
+
+
+def _ranked(rows: DetectionRows) -> DetectionRows:
+    """The rows with ranks as scores: 0 for the highest score of a class, then -1, -2, ...; equal for equal scores."""
+    order = np.lexsort((-rows.score, rows.category))
+    category, score = rows.category[order], rows.score[order]
+    place = np.arange(len(order))
+    other_class = np.append(True, category[1:] != category[:-1])[: len(order)]
+    other_score = other_class | np.append(True, score[1:] != score[:-1])[: len(order)]
+    first, of_score = (np.maximum.accumulate(np.where(starts, place, 0)) for starts in (other_class, other_score))
+    ranks = np.empty_like(rows.score)
+    ranks[order] = first - of_score
+    return dataclasses.replace(rows, score=ranks)
 
 
 class _Rows:

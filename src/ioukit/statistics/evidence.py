@@ -144,6 +144,8 @@ class Evidence:
                 warnings.append("the bias is more than a third of the number")
             if value > _NEAR_ONE:
                 warnings.append("the number is close to 1")
+            if spread.error == 0:
+                warnings.append("no image changes the number, so its error is unknown")
             least = min(expected, value)  # a number is not below 0
             doubt = math.hypot(bias.error * shape, spread.unseen)
             found.append(Estimate(value, least, spread.error, doubt, spread.df, tuple(warnings)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -136,7 +136,7 @@ class Repair:
             raise ValueError(f"repair {name!r} cannot be restricted to images, got {text!r}")
         if bool(value) != bool(kind.values):
             raise ValueError(f"repair {name!r} takes {kind.values or 'no value'}, got {text!r}")
-        images = tuple(Path(file).read_text(encoding="utf-8").splitlines()) if at else None
+        images = tuple(filter(None, Path(file).read_text(encoding="utf-8").splitlines())) if at else None
         return cls(name, value, side, images)
 
     @staticmethod
@@ -188,9 +188,23 @@ def repaired(
     """
     data = Data(ground_truth, detections)
     for given in repairs:
-        data = (Repair.parse(given) if isinstance(given, str) else given)(data)
+        repair = Repair.parse(given) if isinstance(given, str) else given
+        if repair.images is not None:
+            _check_images(data, repair.images, str(given))
+        data = repair(data)
         _check_boxes(data, str(given))
     return data.ground_truth, data.detections
+
+
+def _check_images(data: Data, images: Sequence[int | str], given: str) -> None:
+    """Refuses a repair of images that the data do not have, as it would change nothing and not say so."""
+    known = set(map(str, data.ground_truth.images.labels.tolist()))
+    if data.detections is not None:
+        known.update(map(str, np.unique(data.detections.image_labels()).tolist()))
+    unknown = [image for image in map(str, images) if image not in known]
+    if unknown or not images:
+        found = f"{len(unknown):,} of {len(images):,} are none, such as {unknown[0]!r}" if unknown else "found no line"
+        raise ValueError(f"repair {given!r}: expected ids of images of the data, one in each line; {found}")
 
 
 def _check_boxes(data: Data, given: str) -> None:

@@ -296,7 +296,12 @@ def empty(case: Case) -> Iterator[Suspicion]:
     ids, listed = gt.categories.ids, gt.categories.names
     objects = _times(gt.category_ids[~gt.crowd], ids)
     bare = np.flatnonzero(objects == 0)
-    if len(bare):
+    if not objects.any():
+        yield Suspicion(
+            "no_objects", "sure", "the ground truth has no object that counts, and every number is undefined",
+            len(gt), len(gt), "check that this is the file with the annotations",
+        )  # fmt: skip
+    elif len(bare):
         yield Suspicion(
             "classes_without_objects", "possible",
             f"{len(bare):,} of {len(ids):,} classes have no object, and their AP is undefined", len(bare), len(ids),
@@ -304,9 +309,15 @@ def empty(case: Case) -> Iterator[Suspicion]:
             "the other classes)",
             examples(listed[place] for place in bare.tolist()),
         )  # fmt: skip
-    if case.data.detections is None or not len(case.detections):
+    if case.data.detections is None:
         return
-    yield from _without_detections(case, gt, objects)
+    if len(case.detections):
+        yield from _without_detections(case, gt, objects)
+    else:
+        yield Suspicion(
+            "no_detections", "sure", "there is no detection, and every number is 0 where there are objects", 0, 0,
+            "check that the detector ran, and that this is the file it wrote",
+        )  # fmt: skip
 
 
 def _times(values: Ids, ids: Ids) -> Ids:
