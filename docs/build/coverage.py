@@ -1,14 +1,14 @@
 """How often do intervals hold the true number? Random populations whose numbers are known.
 
     python docs/build/coverage.py true RESULTS.jsonl                          # minutes: the true numbers
-    python docs/build/coverage.py run RESULTS.jsonl [--samples 60] [--workers 2]   # ten minutes; can be continued
+    python docs/build/coverage.py run RESULTS.jsonl [--samples 10] [--workers 2]   # ten minutes; can be continued
     python docs/build/coverage.py summarise RESULTS.jsonl                     # writes docs/data/coverage.json
 
 Every sample is drawn anew: images, objects, sizes, detections. Classes differ in how well they are found, in their
 size, in how many objects an image has, and in false positives; images differ in how hard they are, for all of their
 classes. What a class is does not depend on how frequent it is. So the true AP of a class is that of a set of 60,000
 images that all have the class, without the bias that random halves of it show; that of a population is the mean over
-its classes.
+its classes. A second model finds less of the same objects, with errors of its own, for the difference of two models.
 """
 
 from __future__ import annotations
@@ -18,13 +18,22 @@ import json
 import multiprocessing
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import ioukit
-from ioukit.statistics import bootstrap_weights, interval_from_replicates, intervals, replicate
+from ioukit.statistics import (
+    Difference,
+    Interval,
+    bootstrap_weights,
+    compare,
+    interval_from_replicates,
+    intervals,
+    replicate,
+)
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -32,6 +41,8 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "coverage.json"
 KEYS = ("AP", "AP50", "APs", "AR100")
+DIFFERENCE = "AP"
+COLUMNS = (*KEYS, "AP of B - A")
 WAYS = ("interval", "percentile")
 REPLICATES = 400
 LEVEL = 0.95
@@ -42,6 +53,7 @@ QUALITY = _rng.normal(0.1, 0.7, CLASSES)
 FALSE = np.exp(_rng.normal(0.6, 0.6, CLASSES))  # false positives per image with the class
 MORE = _rng.uniform(0.1, 2.2, CLASSES)  # objects beyond the first one
 SIZE = _rng.normal(4.0, 0.5, CLASSES)  # logarithm of a side
+WORSE = 0.15  # by how much less the second model finds
 FALSE_SCORE = _rng.normal(-0.9, 0.4, CLASSES)  # its logit
 ORDER = np.random.default_rng(5).permutation(CLASSES)
 
@@ -79,41 +91,60 @@ POPULATIONS = {
 }
 
 
-def data(
-    image: Ints, label: Ints, hard: Floats, rng: np.random.Generator, *, classes: Ints, false: tuple[Ints, Ints]
-) -> tuple[ioukit.GroundTruth, ioukit.Detections]:
-    """Objects and detections, apart from each other: of pairs of an image and a class, and of false positives."""
+class Objects(NamedTuple):
+    """The objects of pairs of an image and a class, apart from each other."""
+
+    image: Ints
+    label: Ints
+    boxes: Floats
+    doubt: Floats
+    """(N,) how hard each is to find, for any model."""
+
+
+def objects(image: Ints, label: Ints, hard: Floats, rng: np.random.Generator) -> Objects:
     count = 1 + rng.poisson(MORE[label] * rng.gamma(1.0, 1.0, len(label)))
     of, kind = np.repeat(image, count), np.repeat(label, count)
     number = len(of)
     sides = np.exp(rng.normal(SIZE[kind], 0.8)[:, None] + rng.normal(0, 0.25, (number, 2)))
     boxes = np.column_stack([2000.0 * np.arange(number), np.zeros(number), sides])
-    doubt = hard[of] + rng.normal(0, 0.8, number)
-    hits = np.flatnonzero(doubt + rng.normal(0, 0.5, number) < 1.0 + QUALITY[kind])
+    return Objects(of, kind, boxes, hard[of] + rng.normal(0, 0.8, number))
+
+
+def detections(
+    of: Objects, hard: Floats, false: tuple[Ints, Ints], rng: np.random.Generator, quality: Floats
+) -> ioukit.Detections:
+    """What a model finds: objects, some twice, and false positives on images, of classes."""
+    kind, sides, doubt = of.label, of.boxes[:, 2:], of.doubt
+    hits = np.flatnonzero(doubt + rng.normal(0, 0.5, len(kind)) < 1.0 + quality[kind])
     doubles = hits[rng.random(len(hits)) < 0.2]
     rows, twice = np.concatenate([hits, doubles]), np.arange(len(hits) + len(doubles)) >= len(hits)
-    spread = 0.07 * np.exp(0.4 * doubt[rows] - 0.2 * QUALITY[kind[rows]]) * np.where(twice, 2.0, 1.0)
+    spread = 0.07 * np.exp(0.4 * doubt[rows] - 0.2 * quality[kind[rows]]) * np.where(twice, 2.0, 1.0)
     error = spread[:, None] * rng.normal(size=(len(rows), 4))
-    found = np.hstack([boxes[rows, :2] + error[:, :2] * sides[rows], sides[rows] * np.exp(error[:, 2:])])
-    logit = 1 + QUALITY[kind[rows]] - 0.8 * doubt[rows] + rng.normal(0, 0.8, len(rows)) - 1.5 * twice
+    found = np.hstack([of.boxes[rows, :2] + error[:, :2] * sides[rows], sides[rows] * np.exp(error[:, 2:])])
+    logit = 1 + quality[kind[rows]] - 0.8 * doubt[rows] + rng.normal(0, 0.8, len(rows)) - 1.5 * twice
     on, wrong = false
     wrong_sides = np.exp(rng.normal(SIZE[wrong], 0.9)[:, None] + rng.normal(0, 0.25, (len(on), 2)))
     wrong_boxes = np.column_stack([2000.0 * np.arange(len(on)), np.full(len(on), 5000.0), wrong_sides])
     wrong_logit = FALSE_SCORE[wrong] + 0.4 * hard[on] + rng.normal(0, 1.1, len(on))
-    truth = ioukit.GroundTruth.from_arrays(
-        image_ids=of, category_ids=kind, boxes=boxes, images=np.arange(len(hard)), categories=classes
-    )
-    detections = ioukit.Detections.from_arrays(
-        image_ids=np.concatenate([of[rows], on]),
+    return ioukit.Detections.from_arrays(
+        image_ids=np.concatenate([of.image[rows], on]),
         category_ids=np.concatenate([kind[rows], wrong]),
         boxes=np.concatenate([found, wrong_boxes]),
         scores=1 / (1 + np.exp(-np.concatenate([logit, wrong_logit]))),
     )
-    return truth, detections
 
 
-def sample(population: Population, images: int, rng: np.random.Generator) -> tuple[ioukit.Evaluation, Any]:
-    """The evaluation of a sample, and the video of each image."""
+def evaluated(of: Objects, found: list[ioukit.Detections], images: int, classes: Ints) -> Iterator[ioukit.Evaluation]:
+    truth = ioukit.GroundTruth.from_arrays(
+        image_ids=of.image, category_ids=of.label, boxes=of.boxes, images=np.arange(images), categories=classes
+    )
+    for one in found:
+        yield ioukit.evaluate(truth, one, threads=1)
+
+
+def sample(population: Population, images: int, seed: list[int]) -> tuple[list[ioukit.Evaluation], Any]:
+    """The evaluations of two models on a sample, and the video of each image."""
+    rng = np.random.default_rng(seed)
     classes, frequency = population.classes, population.frequency
     if population.videos:
         video = np.arange(images) // population.videos
@@ -126,42 +157,66 @@ def sample(population: Population, images: int, rng: np.random.Generator) -> tup
         on = rng.random((images, len(classes))) < 1 - np.exp(-frequency * rng.gamma(2, 0.5, (images, 1)))
         share = 1 - (1 + frequency / 2) ** -2
     image, label = np.nonzero(on)
-    false = np.nonzero(counts := rng.poisson(FALSE[classes] * share, (images, len(classes))))
-    times = counts[false]
-    wrong = np.repeat(false[0], times), classes[np.repeat(false[1], times)]
-    return ioukit.evaluate(*data(image, classes[label], hard, rng, classes=classes, false=wrong), threads=1), video
+
+    def false(rng: np.random.Generator) -> tuple[Ints, Ints]:
+        places = np.nonzero(counts := rng.poisson(FALSE[classes] * share, (images, len(classes))))
+        times = counts[places]
+        return np.repeat(places[0], times), classes[np.repeat(places[1], times)]
+
+    wrong = false(rng)
+    of = objects(image, classes[label], hard, rng)
+    other = np.random.default_rng([*seed, 1])
+    found = [
+        detections(of, hard, wrong, rng, QUALITY),
+        detections(of, hard, false(other), other, QUALITY - WORSE),
+    ]
+    return list(evaluated(of, found, images, classes)), video
 
 
 def true_of_class(label: int) -> str:
-    """The true numbers of a class."""
-    rng = np.random.default_rng([7, label])
-    images = np.arange(TRUE_IMAGES)
-    on = np.repeat(images, rng.poisson(FALSE[label], TRUE_IMAGES))
+    """The true numbers of a class, for both models."""
+    rng, images = np.random.default_rng([7, label]), np.arange(TRUE_IMAGES)
     hard = rng.normal(0, 0.6, TRUE_IMAGES)
-    labels, false = np.full(TRUE_IMAGES, label), (on, np.full(len(on), label))
-    both = data(images, labels, hard, rng, classes=np.array([label]), false=false)
+    of = objects(images, np.full(TRUE_IMAGES, label), hard, rng)
+    found = []
+    for quality in (QUALITY, QUALITY - WORSE):
+        on = np.repeat(images, rng.poisson(FALSE[label], TRUE_IMAGES))
+        found.append(detections(of, hard, (on, np.full(len(on), label)), rng, quality))
     halves = np.array([np.ones(TRUE_IMAGES), images % 2, 1 - images % 2], np.uint16)
-    whole, *parts = replicate(ioukit.evaluate(*both).matches, halves, measures=KEYS).values
-    rise = (np.mean(parts, axis=0) - whole) / (2**0.7 - 1)
-    rise[KEYS.index("AR100")] = 0
-    return json.dumps({"class": label, "true": (whole - rise).tolist()})
+    true = []
+    for evaluation in evaluated(of, found, TRUE_IMAGES, np.array([label])):
+        whole, *parts = replicate(evaluation.matches, halves, measures=KEYS).values
+        rise = (np.mean(parts, axis=0) - whole) / (2**0.7 - 1)
+        rise[KEYS.index("AR100")] = 0
+        true.append((whole - rise).tolist())
+    return json.dumps({"class": label, "true": true})
 
 
-def repetition(job: tuple[str, int, int]) -> str:
-    """The limits of one sample, in both ways."""
-    name, images, number = job
-    rng = np.random.default_rng([number, images, zlib.crc32(name.encode())])
-    evaluation, video = sample(POPULATIONS[name], images, rng)
-    found = intervals(evaluation, KEYS, replicates=REPLICATES, seed=number, clusters=video, threads=1, level=LEVEL)
-    weights = bootstrap_weights(evaluation.matches.image_ids, REPLICATES, seed=number, clusters=video)
-    drawn = replicate(evaluation.matches, weights, measures=KEYS, threads=1).values
-    plain = [interval_from_replicates(found[key].value, drawn[:, at], level=LEVEL) for at, key in enumerate(KEYS)]
+def repetition(job: tuple[str, str, int, int]) -> str:
+    """The limits of one sample, in both ways: of numbers of the first model, or of a difference."""
+    kind, name, images, number = job
+    population = POPULATIONS[name]
+    models, video = sample(population, images, [number, images, zlib.crc32(name.encode())])
+    options: dict[str, Any] = {"seed": number, "clusters": video}
+    weights = bootstrap_weights(models[0].matches.image_ids, REPLICATES, **options)
+    options |= {"replicates": REPLICATES, "level": LEVEL, "threads": 1}
+    found: list[Interval | Difference]
+    if kind == "numbers":
+        keys, models = KEYS, models[:1]
+        found = list(intervals(models[0], KEYS, **options).values())
+    else:
+        keys = (DIFFERENCE,)
+        found = list(compare(*models, keys=keys, permutations=1, **options).differences)
+    of_models = [replicate(one.matches, weights, measures=keys, threads=1).values for one in models]
+    drawn = of_models[-1] - of_models[0] if len(models) > 1 else of_models[0]
+    values = [one.value if isinstance(one, Interval) else one.difference for one in found]
+    plain = [interval_from_replicates(value, row, level=LEVEL) for value, row in zip(values, drawn.T, strict=True)]
     limits = {
-        "interval": [(one.low, one.high) for one in found.values()],
+        "interval": [(one.low, one.high) for one in found],
         "percentile": [(one.low, one.high) for one in plain],
     }
-    warned = [bool(one.warnings) for one in found.values()]
-    return json.dumps({"population": name, "images": images, "number": number, "limits": limits, "warned": warned})
+    row = {"kind": kind, "population": name, "images": images, "number": number}
+    return json.dumps({**row, "limits": limits, "warned": [bool(one.warnings) for one in found]})
 
 
 def add(path: Path, jobs: list[Any], of: Any, workers: int) -> None:
@@ -178,12 +233,14 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 def run(path: Path, samples: int, workers: int) -> None:
     """Add the samples that a file lacks, all kinds in turns."""
-    done = {(row["population"], row["images"], row["number"]) for row in lines_of(path) if "population" in row}
+    known = ("kind", "population", "images", "number")
+    done = {tuple(row[name] for name in known) for row in lines_of(path) if "kind" in row}
     wanted = [
-        (name, images, number)
+        (kind, name, images, number)
         for number in range(3 * samples)
         for name, one in POPULATIONS.items()
         for images in one.images
+        for kind in ("numbers", "difference")
         if number < one.samples * samples
     ]
     add(path, [job for job in wanted if job not in done], repetition, workers)
@@ -192,51 +249,63 @@ def run(path: Path, samples: int, workers: int) -> None:
 def summarise(path: Path) -> dict[str, Any]:
     """For each population and size: in how many samples the limits hold, lie too high, and how far they are apart."""
     lines = lines_of(path)
-    true = {row["class"]: row["true"] for row in lines if "class" in row}
+    of_classes = {row["class"]: np.array(row["true"]) for row in lines if "class" in row}
     found: dict[str, Any] = {"level": LEVEL, "replicates": REPLICATES, "populations": {}}
     for name, population in POPULATIONS.items():
-        numbers = np.mean([true[label] for label in population.classes.tolist()], axis=0)
+        first, second = np.mean([of_classes[label] for label in population.classes.tolist()], axis=0)
+        true = dict(zip(KEYS, first.tolist(), strict=True))
+        true[COLUMNS[-1]] = float((second - first)[KEYS.index(DIFFERENCE)])
         sizes: dict[str, Any] = {}
         for images in population.images:
             rows = [row for row in lines if (row.get("population"), row.get("images")) == (name, images)]
-            if rows:
-                sizes[str(images)] = of_samples(rows, numbers)
+            sizes[str(images)] = {
+                column: of_samples([row for row in rows if row["kind"] == kind], at, true[column])
+                for kind, at, column in (
+                    *(("numbers", at, key) for at, key in enumerate(KEYS)),
+                    ("difference", 0, COLUMNS[-1]),
+                )
+            }
         found["populations"][name] = {
             "title": population.title,
-            "true": dict(zip(KEYS, numbers.round(5).tolist(), strict=True)),
+            "true": {key: round(value, 5) for key, value in true.items()},
+            "videos": population.videos,
             "images": sizes,
         }
     return found
 
 
-def of_samples(rows: list[dict[str, Any]], true: Floats) -> dict[str, Any]:
-    """The counts of the samples of one population and size."""
-    made: dict[str, Any] = {"samples": len(rows)}
-    for at, key in enumerate(KEYS):
-        # A sample without small objects has no APs.
-        defined = [row for row in rows if not np.isnan(np.array(row["limits"]["interval"][at], np.float64)).any()]
-        made[key] = {"samples": len(defined), "warned": sum(row["warned"][at] for row in defined)}
-        for way in WAYS:
-            low, high = np.array([row["limits"][way][at] for row in defined], np.float64).T
-            made[key][way] = {
-                "holds": int(((low <= true[at]) & (true[at] <= high)).sum()),
-                "too high": int((low > true[at]).sum()),
-                "length": round(float(np.nanmean(high - low)), 4),
-            }
+def of_samples(rows: list[dict[str, Any]], at: int, true: float) -> dict[str, Any]:
+    """The counts of one number in the samples of one population and size."""
+    # A sample without small objects has no APs.
+    defined = [row for row in rows if not np.isnan(np.array(row["limits"]["interval"][at], np.float64)).any()]
+    warned = np.array([row["warned"][at] for row in defined])
+    made: dict[str, Any] = {"samples": len(defined), "warned": int(warned.sum())}
+    for way in WAYS:
+        low, high = np.array([row["limits"][way][at] for row in defined], np.float64).T
+        holds = (low <= true) & (true <= high)
+        made[way] = {
+            "holds": int(holds.sum()),
+            "holds, warned": int(holds[warned].sum()),
+            "too high": int((low > true).sum()),
+            "length": round(float(np.nanmean(high - low)), 4),
+        }
     return made
 
 
 def table(found: dict[str, Any]) -> str:
     """The table of the page: how often limits hold, in percent; those of the percentile bootstrap behind a slash."""
-    lines = [f"| population | images | samples | {' | '.join(KEYS)} |", f"| --- |{' ---: |' * (2 + len(KEYS))}"]
+    lines = [f"| population | images | samples | {' | '.join(COLUMNS)} |", f"| --- |{' ---: |' * (2 + len(COLUMNS))}"]
     for population in found["populations"].values():
         for images, made in population["images"].items():
             cells = []
-            for key in KEYS:
-                ours, theirs = (100 * made[key][way]["holds"] / made[key]["samples"] for way in WAYS)
-                doubt = " *" if made[key]["warned"] > made[key]["samples"] / 2 else ""
-                cells.append(f"**{ours:.0f}**{doubt} / {theirs:.0f}")
-            lines.append(f"| {population['title']} | {int(images):,} | {made['samples']} | {' | '.join(cells)} |")
+            for column in COLUMNS:
+                one = made[column]
+                ours, theirs = (100 * one[way]["holds"] / one["samples"] for way in WAYS)
+                cells.append(f"**{ours:.0f}** / {theirs:.0f}, {100 * one['warned'] / one['samples']:.0f}")
+            groups = f" ({int(images) // population['videos']})" if population["videos"] else ""
+            lines.append(
+                f"| {population['title']} | {int(images):,}{groups} | {made['AP']['samples']} | {' | '.join(cells)} |"
+            )
     return "\n".join(lines)
 
 
@@ -244,7 +313,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=["true", "run", "summarise"])
     parser.add_argument("results", type=Path)
-    parser.add_argument("--samples", type=int, default=60)
+    parser.add_argument("--samples", type=int, default=10)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     if options.action == "true":

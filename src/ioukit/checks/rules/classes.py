@@ -35,6 +35,7 @@ DOMINANT = 0.6  # share of the objects of a class that agree; a clear majority, 
 CLEARLY = 0.5  # share of the wrong objects of an image that gain: most of them
 FEWEST_IMAGES = 2  # one image may be a coincidence
 FEWEST_GAINED = 3  # objects, on an image where others are right already
+SHARE_GAINED = 5e-3  # of all objects: among many, a few differ by the same id by chance, and AP does not move
 # The chance that all objects of a class are missed; below it, the class was not predicted at all. It was 1e-3 before
 # that benchmark was written, which also brought the four constants below.
 CERTAIN = 1e-2
@@ -151,7 +152,7 @@ def _of_some_images(hits: _Hits, known: Ids) -> tuple[str, NDArray[np.bool_], Pl
     now = hits.given == hits.wanted
     right = np.bincount(where, now)
     best: tuple[str, NDArray[np.bool_], Places] | None = None
-    most = 0
+    most = SHARE_GAINED * len(now)
     for how in conventions((hits.wanted - hits.given)[~now]):
         then = ids_after(hits.given, how, known) == hits.wanted
         gained, lost = np.bincount(where, then & ~now), np.bincount(where, now & ~then)
@@ -162,7 +163,7 @@ def _of_some_images(hits: _Hits, known: Ids) -> tuple[str, NDArray[np.bool_], Pl
         # Objects of one class show a convention only if no class has this id.
         given = np.unique(hits.given[objects])
         if some.sum() >= FEWEST_IMAGES and objects.sum() > most and (len(given) > 1 or not np.isin(given, known).any()):
-            best, most = (how, then, images[some]), int(objects.sum())
+            best, most = (how, then, images[some]), float(objects.sum())
     return best
 
 
