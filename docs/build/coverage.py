@@ -18,7 +18,7 @@ import json
 import multiprocessing
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -142,8 +142,10 @@ def evaluated(of: Objects, found: list[ioukit.Detections], images: int, classes:
         yield ioukit.evaluate(truth, one, threads=1)
 
 
-def sample(population: Population, images: int, seed: list[int]) -> tuple[list[ioukit.Evaluation], Any]:
-    """The evaluations of two models on a sample, and the video of each image."""
+def sample(
+    population: Population, images: int, seed: list[int], others: Sequence[float] = (WORSE,)
+) -> tuple[list[ioukit.Evaluation], Any]:
+    """The evaluations of a model and of others, worse by so much, on a sample; and the video of each image."""
     rng = np.random.default_rng(seed)
     classes, frequency = population.classes, population.frequency
     if population.videos:
@@ -165,11 +167,10 @@ def sample(population: Population, images: int, seed: list[int]) -> tuple[list[i
 
     wrong = false(rng)
     of = objects(image, classes[label], hard, rng)
-    other = np.random.default_rng([*seed, 1])
-    found = [
-        detections(of, hard, wrong, rng, QUALITY),
-        detections(of, hard, false(other), other, QUALITY - WORSE),
-    ]
+    found = [detections(of, hard, wrong, rng, QUALITY)]
+    for at, worse in enumerate(others):
+        other = np.random.default_rng([*seed, 1 + at])
+        found.append(detections(of, hard, false(other), other, QUALITY - worse))
     return list(evaluated(of, found, images, classes)), video
 
 

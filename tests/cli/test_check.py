@@ -33,7 +33,7 @@ def test_nothing_is_found() -> None:
     for arguments in ((GT, DT), (GT,)):
         command = run_here("check", *arguments)
         assert command.code == 0, command.err
-        assert "nothing looks wrong" in command.out
+        assert ": no finding, " in command.out
         assert command.err.startswith(f"read {GT}  coco  839 boxes")
 
 

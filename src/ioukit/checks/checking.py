@@ -48,9 +48,9 @@ class Checked(Findings[VerifiedSuspicion]):
         total = f"{pluralize(self.num_images, 'image')}, {pluralize(self.num_annotations, 'annotation')}"
         if self.num_detections is not None:
             total += f", {pluralize(self.num_detections, 'detection')}"
-        found = "nothing looks wrong" if not harmful else pluralize(harmful, "finding")
-        more = f", {pluralize(notes, 'note')}" if notes else ""
-        return "\n\n".join([f"{total}: {found}{more}", *map(str, self.findings)])
+        found = f"{pluralize(harmful, 'finding') if harmful else 'no finding'}, {pluralize(notes, 'note')}"
+        found = found if notes else pluralize(harmful, "finding") if harmful else "nothing looks wrong"
+        return "\n\n".join([f"{total}: {found}", *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values for JSON."""

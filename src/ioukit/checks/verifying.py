@@ -71,7 +71,9 @@ class VerifiedSuspicion:
             paragraphs.append(f"Such as: {'; '.join(suspicion.examples)}{more}")
         if not math.isnan(self.after):
             others = f" (with {' and '.join(self.together_with)})" if self.together_with else ""
-            paragraphs.append(f"{self.measure} is {self.after:.3f} instead of {self.before:.3f} if so{others}.")
+            now, then = f"{self.before:.3f}", f"{self.after:.3f}"
+            becomes = f"stays {then}" if now == then else f"is {then} instead of {now}"
+            paragraphs.append(f"{self.measure} {becomes} if so{others}.")
         elif suspicion.refused:
             paragraphs.append("`evaluate` refuses the data because of this.")
         paragraphs.append(f"-> {suspicion.hint}")

@@ -13,6 +13,7 @@ from ioukit.evaluation.class_results import class_labels
 from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult
 from ioukit.runs.gate.rules import Rule, Rules, default_rules
 from ioukit.statistics.estimating import enough_groups
+from ioukit.statistics.resampling import Labels
 from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import named_numbers
 
@@ -28,6 +29,7 @@ def check_rules(
     candidate_values: Mapping[str, float] | None = None,
     baseline_values: Mapping[str, float] | None = None,
     names: tuple[str, str] = ("candidate", "baseline"),
+    clusters: Labels | None = None,
     threads: int | None = None,
 ) -> GateResult:
     """Check whether a candidate keeps rules, most of them in comparison with a baseline.
@@ -49,6 +51,8 @@ def check_rules(
         candidate_values: The values of the candidate, such as its latency.
         baseline_values: The values of the baseline.
         names: What messages call the two.
+        clusters: The cluster of each image, such as its video, as for :func:`ioukit.statistics.compare`. Images of one
+            video are alike: without clusters, a gate breaks too often on them.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Returns:
@@ -90,7 +94,7 @@ def check_rules(
             # The candidate's numbers need their bias, which is that of the first evaluation.
             evaluations = [baseline, candidate] if of_difference and baseline is not None else [candidate]
             needed = dict.fromkeys(key for rule in estimated if rule.compares == of_difference for key in keys[rule])
-            groups = enough_groups(candidate.matches, None, None)
+            groups = enough_groups(candidate.matches, None, clusters)
             numbers = named_numbers(candidate, list(needed))
             evidence = Evidence(numbers, evaluations, groups, replicates, asked.seed, threads)
             found = evidence.differences if of_difference else evidence.estimates
