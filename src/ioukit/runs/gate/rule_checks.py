@@ -13,9 +13,9 @@ from ioukit.evaluation.class_results import class_labels
 from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult
 from ioukit.runs.gate.rules import Rule, Rules, default_rules
 from ioukit.statistics.estimating import enough_groups
-from ioukit.statistics.resampling import Labels
 from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import named_numbers
+from ioukit.statistics.resampling import Labels
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
