@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 __all__ = ["STATISTICS"]
 
 DATA = Path(__file__).parents[1] / "data" / "coverage.json"
-NUMBERS = ("AP", "AP50", "APs", "AR100")
+NUMBERS = ("AP", "AP50", "APs", "AR100", "AP of B - A")
 WAYS = {
     "interval": ("interval of ioukit", "#0072B2", "o"),
     "percentile": ("percentile bootstrap", "#D55E00", "s"),
@@ -35,7 +35,7 @@ def coverage() -> Figure:
         for population in found["populations"].values()
         for images, made in population["images"].items()
     ]
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
     for ax, number in zip(figure.subplots(1, len(NUMBERS), sharey=True), NUMBERS, strict=True):
         ax.axvspan(92, 98, color="0.92", lw=0)
         ax.axvline(95, color="0.6", lw=0.8)
