@@ -32,7 +32,8 @@ _OF_DETECTIONS = _sentences(
     rf"(?P<more>{_CLAUSE}), which is more, but (?:it is ignored, and objects that count come first|(?P<taker>{_TAKER}) "
     "matches that object)",
     rf"It matches (?P<one>{_OBJECT}) \((?P<measure>{_MEASURE})\), which does not count: {_RULE}",
-    rf"A better detection matches (?P<one>{_OBJECT}) already, and further ones \((?P<measure>{_MEASURE})\) do not count",
+    rf"A better detection matches (?P<one>{_OBJECT}) already, and further ones \((?P<measure>{_MEASURE})\) do not "
+    "count",
     "It matches no object",
     f"It (?:matches no object, and )?does not count: (?:{_RULE}|(?P<low>{_TOO_LOW}))",
     rf"(?P<taken>{_CLAUSE}), but (?P<taker>{_TAKER}) matches that object",
@@ -54,7 +55,8 @@ _OF_OBJECTS = _sentences(
     f"And it does not count: (?:{_RULE}|(?P<low>{_TOO_LOW}))",
     rf"It matches (?P<elsewhere>{_OBJECT})",
     rf"The best detection of its class \({_FOUND}\) does not count: {_RULE}",
-    rf"The best detection of its class \({_FOUND}\) (?:matches|overlaps most with) (?P<elsewhere>{_OBJECT}): {_MEASURE}",
+    rf"The best detection of its class \({_FOUND}\) (?:matches|overlaps most with) (?P<elsewhere>{_OBJECT}): "
+    rf"{_MEASURE}",
     f"Besides, (?P<low>{_TOO_LOW})",
     f"No detection (?P<alike>of its class )?has (?P<none>{_LEAST})",
 )
@@ -118,7 +120,6 @@ def check_words_of_detection(facts: Facts, row: int, words: str, threshold: floa
     """Every sentence about a detection is true."""
     pairs = {place: fact for (one, place), fact in facts.pairs.items() if one == row and fact.iou >= LEAST}
     alike = {place: fact for place, fact in pairs.items() if fact.alike}
-    others = {place: fact for place, fact in pairs.items() if not fact.alike}
     score, named = float(facts.dt.scores[row]), -1
     for sentence, parts in _parsed(words, _OF_DETECTIONS):
         clause = next((parts[name] for name in ("one", "more", "taken", "lies", "best", "other") if name in parts), "")
@@ -131,34 +132,47 @@ def check_words_of_detection(facts: Facts, row: int, words: str, threshold: floa
             _check_low(parts["low"], score, facts.score)
         if "none" in parts:
             assert not (alike if "alike" in parts else pairs), sentence
-        if "more" in parts:  # an IoU is more than an IoU, a share more than a share
-            match = facts.found.matched[row]
-            assert (pairs[named].area, pairs[named].meets) == (pairs[match].area, True)
-            assert pairs[named].iou > pairs[match].iou
-            assert named in facts.ignored or "ignored" not in sentence
-        if "lies" in parts or "other" in parts:
-            assert named in others
-            close = [fact for fact in others.values() if fact.meets]
-            if pairs[named].area:
-                assert all(fact.area for fact in close), "a crowd is named, and another object is nearer"
-            elif close:
-                assert pairs[named].iou == max(fact.iou for fact in close if not fact.area)
-        if "best" in parts:
-            assert named in alike
-            if pairs[named].area:
-                assert all(fact.area for fact in alike.values())
-            assert pairs[named].iou == max(one.iou for one in alike.values() if one.area == pairs[named].area)
+        if {"more", "lies", "other", "best"} & parts.keys():
+            _check_rank(facts, row, named, sentence, parts)
         if "score" in parts:
             scores = [float(facts.dt.scores[one]) for one in facts.took if facts.took[one] == named]
             assert any(abs(float(parts["score"]) - each) < 1e-3 for each in scores), sentence
         if "taker" in parts:
-            takers = [one for one, place in facts.found.matched.items() if place == named]
-            best = max(takers, key=lambda one: float(facts.dt.scores[one]))
-            said, _, measure = parts["taker"].partition("(")[2].partition(", ")
-            _check_number(said, float(facts.dt.scores[best]))
-            _check_overlap(measure, facts.pairs[best, named], threshold)
-            assert ("same score" in sentence) == (facts.dt.scores[best] == score)
-            assert facts.dt.scores[best] >= score
+            _check_taker(facts, row, named, parts["taker"], threshold)
+
+
+def _check_rank(facts: Facts, row: int, named: int, sentence: str, parts: dict[str, str]) -> None:
+    """An object is the nearest one, or nearer than another, as the sentence says."""
+    pairs = {place: fact for (one, place), fact in facts.pairs.items() if one == row and fact.iou >= LEAST}
+    alike, others = ([fact for fact in pairs.values() if fact.alike == wanted] for wanted in (True, False))
+    if "more" in parts:  # an IoU is more than an IoU, a share more than a share
+        match = facts.found.matched[row]
+        assert (pairs[named].area, pairs[named].meets) == (pairs[match].area, True)
+        assert pairs[named].iou > pairs[match].iou
+        assert named in facts.ignored or "ignored" not in sentence
+    if "lies" in parts or "other" in parts:
+        assert not pairs[named].alike
+        close = [fact for fact in others if fact.meets]
+        if pairs[named].area:
+            assert all(fact.area for fact in close), "a crowd is named, and another object is nearer"
+        elif close:
+            assert pairs[named].iou == max(fact.iou for fact in close if not fact.area)
+    if "best" in parts:
+        assert pairs[named].alike
+        if pairs[named].area:
+            assert all(fact.area for fact in alike)
+        assert pairs[named].iou == max(one.iou for one in alike if one.area == pairs[named].area)
+
+
+def _check_taker(facts: Facts, row: int, place: int, text: str, threshold: float) -> None:
+    """The best detection that takes an object is named, and is better than this one."""
+    takers = [one for one, its in facts.found.matched.items() if its == place]
+    best = max(takers, key=lambda one: float(facts.dt.scores[one]))
+    said, _, measure = text.partition("(")[2].partition(", ")
+    _check_number(said, float(facts.dt.scores[best]))
+    _check_overlap(measure, facts.pairs[best, place], threshold)
+    assert ("same score" in text) == (facts.dt.scores[best] == facts.dt.scores[row])
+    assert facts.dt.scores[best] >= facts.dt.scores[row]
 
 
 def check_words_of_object(facts: Facts, place: int, words: str, row: int, threshold: float) -> None:

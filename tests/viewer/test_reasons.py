@@ -257,6 +257,29 @@ def test_sentences() -> None:
     ]
 
 
+def test_a_crowd_is_named_only_where_no_other_object_is_near() -> None:
+    """A share of a box that lies in a crowd is no IoU: it is nearly 1 in each crowd around the box."""
+    gt = GroundTruth.from_arrays(
+        image_ids=[1] * 3,
+        category_ids=[2, 2, 1],
+        boxes=[[0, 0, 90, 90], [10, 10, 20, 20], [300, 0, 10, 10]],
+        crowd=[1, 0, 0],
+        categories={1: "cat", 2: "dog"},
+    )
+    dt = Detections.from_arrays(
+        image_ids=[1] * 3,
+        category_ids=[1] * 3,
+        boxes=[[10, 10, 20, 21], [50, 50, 40.0000001, 40], [300, 0, 10, 20.0000001]],
+        scores=[0.9, 0.8, 0.7],
+    )
+    assert words_of(gt, dt)[1] == [
+        "It lies on object 2 (dog), of another class: IoU 0.95. No object of its class has IoU 0.10 or more with it.",
+        "It lies on object 1 (dog), of another class: 0.9999 of the detection lies in it. No object of its class has "
+        "IoU 0.10 or more with it.",
+        "It matches no object. The best of its class is object 3: IoU 0.4999, and a match needs at least 0.50.",
+    ]
+
+
 def test_sentences_about_sizes_and_caps() -> None:
     gt = GroundTruth.from_arrays(
         image_ids=[1, 1], category_ids=[1, 1], boxes=[[0, 0, 10, 10], [50, 0, 40, 40]], categories={1: "cat"}

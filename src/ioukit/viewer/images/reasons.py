@@ -331,7 +331,9 @@ def _overlap(value: float, threshold: float) -> str:
     value = 1.0 if value >= NEARLY_ONE else value  # as matching has it
     for digits in range(2, 5):
         rounded = float(f"{value:.{digits}f}")
-        wrong = [limit for limit in (0, threshold, 1) if (rounded < limit, rounded > limit) != (value < limit, value > limit)]
+        wrong = [
+            limit for limit in (0, threshold, 1) if (rounded < limit, rounded > limit) != (value < limit, value > limit)
+        ]
         if not wrong:
             return f"{value:.{digits}f}"
     return str(Decimal(repr(value)).quantize(Decimal("0.0001"), ROUND_FLOOR if value < wrong[0] else ROUND_CEILING))
