@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ioukit import Detections, Evaluation, GroundTruth, evaluate
 from ioukit.runs import GateResult, Rule, Rules, check_rules, gate_junit, gate_markdown
 from ioukit.runs.gate.gate_result import RuleResult
 from ioukit.statistics import compare, intervals
+from support.odd_models import odd_models
+
+if TYPE_CHECKING:
+    from ioukit import Evaluation
 
 NUMBER = r"[-+]?\d[\d.e+-]*|undefined"
 BOUNDS = re.compile(rf"at least ({NUMBER}) \(([\d.]+) %\), at most ({NUMBER}) \(([\d.]+) %\)")
@@ -23,42 +25,13 @@ DOUBT = re.compile(r"in doubt(?: for (\d+) of (\d+) classes)?: the limit lies be
 CODES = {"passed": 0, "broken": 1, "undecided": 2}
 
 
-def two_models(seed: int, images: int, classes: int, kinds: tuple[str, str]) -> list[Evaluation]:
-    """Models of one kind each: all right, none at all, or some right and some wrong; with equal scores often."""
-    rng = np.random.default_rng(seed)
-    count = max(1, images * 2)
-    image, category = rng.integers(0, images, count), rng.integers(0, classes, count)
-    boxes = np.hstack([rng.uniform(0, 300, (count, 2)), rng.uniform(20, 90, (count, 2))])
-    truth = GroundTruth.from_arrays(
-        image_ids=image,
-        category_ids=category,
-        boxes=boxes,
-        images=np.arange(images),
-        categories={at: f"c{at}" for at in range(classes)},
-        crowd=rng.random(count) < 0.1,
-    )
-    found = []
-    for kind in kinds:
-        rows = np.flatnonzero(rng.random(count) < {"right": 1.0, "none": 0.0}.get(kind, 0.7))
-        moved = boxes[rows] * (1 if kind == "right" else 1 + 0.1 * rng.standard_normal((len(rows), 4)))
-        scores = rng.choice([0.5, 0.9], len(rows))
-        found.append(
-            Detections.from_arrays(
-                image_ids=image[rows], category_ids=category[rows], boxes=np.abs(moved), scores=scores
-            )
-        )
-    if kinds == ("same", "same"):
-        found[1] = found[0]
-    return [evaluate(truth, one) for one in found]
-
-
 @st.composite
 def gates(draw: st.DrawFn) -> tuple[GateResult, Evaluation, Evaluation, Rules]:
     kinds = st.sampled_from(
         [("some", "some"), ("same", "same"), ("right", "none"), ("some", "right"), ("none", "none")]
     )
     images, classes = draw(st.sampled_from([1, 2, 3, 12])), draw(st.sampled_from([1, 2, 5]))
-    baseline, candidate = two_models(draw(st.integers(0, 10**6)), images, classes, draw(kinds))
+    baseline, candidate = odd_models(draw(st.integers(0, 10**6)), images, classes, draw(kinds))
     fallen = baseline.summary["AP"] - candidate.summary["AP"]
     latency = draw(st.sampled_from([12.3, 12.8, 12.80000001]))
     doubt, margin = st.sampled_from(["pass", "fail", "undecided"]), st.sampled_from([0.0, 0.02, max(0.0, fallen)])
