@@ -34,7 +34,8 @@ def gates(draw: st.DrawFn) -> tuple[GateResult, Evaluation, Evaluation, Rules]:
     baseline, candidate = odd_models(draw(st.integers(0, 10**6)), images, classes, draw(kinds))
     fallen = baseline.summary["AP"] - candidate.summary["AP"]
     latency = draw(st.sampled_from([12.3, 12.8, 12.80000001]))
-    doubt, margin = st.sampled_from(["pass", "fail", "undecided"]), st.sampled_from([0.0, 0.02, max(0.0, fallen)])
+    doubt: st.SearchStrategy[Any] = st.sampled_from(["pass", "fail", "undecided"])
+    margin = st.sampled_from([0.0, 0.02, max(0.0, fallen)])
     rules = Rules(
         rules=[
             Rule(metric="AP", may_fall_by=draw(margin), in_doubt=draw(doubt)),
@@ -88,6 +89,7 @@ def check_line(
     assert abs(float(second) - expected[1]) < 1e-3
     for side, text, level in (("low", low, expected[0]), ("high", high, expected[1])):
         two_sided = 2 * level / 100 - 1
+        one: Any
         if rule.compares:
             one = compare(*models, keys=[key], level=two_sided, replicates=20, permutations=1).differences[0]
         else:

@@ -95,7 +95,7 @@ def _place(facts: Facts, text: str, row: int) -> int:
     """The object that is named, with its class if it is not the detection's."""
     match = re.search(r"[oO]bject (\d+)(?: \((\w+)\))?", text)
     assert match, text
-    place = facts.gt.ids.tolist().index(int(match[1]))
+    place: int = facts.gt.ids.tolist().index(int(match[1]))
     category = int(facts.gt.category_ids[place])
     names = dict(zip(facts.gt.categories.ids.tolist(), facts.gt.categories.names, strict=True))
     assert match[2] == (None if category == facts.dt.category_ids[row] else names[category])

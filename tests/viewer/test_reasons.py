@@ -269,7 +269,7 @@ def test_a_crowd_is_named_only_where_no_other_object_is_near() -> None:
     dt = Detections.from_arrays(
         image_ids=[1] * 3,
         category_ids=[1] * 3,
-        boxes=[[10, 10, 20, 21], [50, 50, 40.0000001, 40], [300, 0, 10, 20.0000001]],
+        boxes=np.array([[10, 10, 20, 21], [50, 50, 40.0000001, 40], [300, 0, 10, 20.0000001]]),
         scores=[0.9, 0.8, 0.7],
     )
     assert words_of(gt, dt)[1] == [
