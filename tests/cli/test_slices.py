@@ -51,6 +51,8 @@ def test_slices_of_a_table_and_of_conditions_are_printed(folder: Path) -> None:
         "size: small",
         "size: medium",
         "size: large",
+        "intervals: 95 %, for each slice alone",
+        "differences of slices of images: less what random sets of as many images have",
     ]
     assert "wrote" in done.err
     assert (folder / "out.csv").read_text().startswith("name,by,value,level,images,objects,share,")

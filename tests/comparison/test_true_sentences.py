@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 import re
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ioukit import evaluate
+from ioukit import Detections, evaluate
 from ioukit.comparison import ModelComparison, compare_models
 from ioukit.evaluation import Evaluation
+from ioukit.report.comparison_page import comparison_data
 from support.two_models import ground_truth, model
 
+NOW = datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc)
 BETTER = re.compile(
     r"^(\w+) is (better|worse) than (\w+) by ([\d.]+) ± ([\d.]+) points of AP \(([\d.]+) to ([\d.]+)\)\. "
     r"Chance alone would show as much in (.*)\.$"
@@ -98,3 +102,72 @@ def test_the_sentence_of_an_interval_is_true(seed: int) -> None:
         assert numbers == [round(one.value, 3), *about, round(one.low, 3), round(one.high, 3)]
         assert one.low <= one.estimate <= one.high
         assert ("doubtful" in said) == bool(one.warnings)
+
+
+PLUS_MINUS = re.compile(r"by ([\d.]+) ± ([\d.]+) points of AP \(([\d.]+) to ([\d.]+)\)")
+NOTES = re.compile(
+    r"(\d+) images? (?:is|are) enough to detect a true difference of ([\d.]+) points? of AP with a probability of "
+    r"([\d.]+) %\. ± is half the ([\d.]+) % interval; a point is 0\.01\."
+)
+FOUND = re.compile(
+    r"(\w+) finds (no|\d+) objects? that (\w+) misses, and misses (no|\d+) objects? that \w+ finds\. Both find "
+    r"(none|\d+); both miss (none|\d+)\."
+)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(0, 10**6), st.sampled_from(["other", "rescored", "empty"]))
+def test_page_and_terminal_say_the_same_in_the_same_units(seed: int, kind: str) -> None:
+    """± is half of the interval of the page's table, in points; scores alone that differ are told in both places."""
+    truth, rng = ground_truth(seed, images=10), np.random.default_rng(seed)
+    first = model(truth, seed)
+    second = model(truth, seed + 1) if kind == "other" else first
+    if kind == "rescored":
+        second = Detections.from_arrays(
+            image_ids=first.image_ids,
+            category_ids=first.category_ids,
+            boxes=first.boxes,
+            scores=rng.permutation(first.scores),
+        )
+    both = {
+        "a": evaluate(truth, first),
+        "b": evaluate(truth, second.take(np.arange(0 if kind == "empty" else len(second)))),
+    }
+    found = compare_models(both, replicates=30, permutations=99, per_class=False)
+    page, (pair,) = comparison_data(found, images=None, title=None, photographs=0, created=NOW), found.pairs
+    text = " ".join(found.text().split())
+    assert page.lead == pair.verdict()
+    assert page.lead in text
+    assert page.lead_notes in text
+    assert page.changes_lead.replace("A ", "a ").replace("B ", "b ") in text.replace("A ", "a ").replace("B ", "b ")
+    assert ("only scores differ" in page.changes_lead) == (kind == "rescored") == ("only scores differ" in text)
+    difference, parsed = pair.difference, PLUS_MINUS.search(page.lead)
+    if parsed is not None:
+        row = page.numbers[0]
+        low, high = (float(one) for one in row.interval.replace("\N{MINUS SIGN}", "-").split(" to "))
+        assert math.isclose(float(parsed[2]), 50 * (high - low), abs_tol=0.06)
+        assert math.isclose(float(parsed[1]), 100 * abs(float(row.b) - float(row.a)), abs_tol=0.11)
+        notes = NOTES.fullmatch(page.lead_notes)
+        assert notes, page.lead_notes
+        assert (notes[1], notes[4]) == ("10", f"{100 * difference.level:g}")
+        assert math.isclose(float(notes[2]), 100 * difference.detectable, abs_tol=0.06)
+    numbers = FOUND.search(text)
+    assert numbers, text
+    thresholds = pair.changes.score_thresholds
+    right = [
+        {
+            int(one.matches.objects.row[place])
+            for place in one.outcomes(iou_threshold=pair.changes.iou_threshold, score_threshold=least).matched_object
+            if place >= 0 and not one.matches.ignores("all")[place]
+        }
+        for one, least in zip(both.values(), thresholds, strict=True)
+    ]
+    counted = int((~both["a"].matches.ignores("all")).sum())
+    expected = (
+        len(right[1] - right[0]),
+        len(right[0] - right[1]),
+        len(right[0] & right[1]),
+        counted - len(set.union(*right)),
+    )
+    said = [0 if one in ("no", "none") else int(one) for one in (numbers[2], numbers[4], numbers[5], numbers[6])]
+    assert said == [*expected]

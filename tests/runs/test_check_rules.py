@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ioukit import Evaluation, evaluate
+from ioukit import Detections, Evaluation, GroundTruth, evaluate
 from ioukit.evaluation import COCO
 from ioukit.runs import GateResult, Rule, Rules, check_rules
 from ioukit.statistics import compare, intervals
@@ -70,6 +70,22 @@ def test_the_bounds_are_those_of_compare() -> None:
             assert (check.baseline, check.candidate) == (difference.a, difference.b)
             assert (check.low, check.high) == pytest.approx((difference.low, difference.high), abs=1e-15)
         assert (result.replicates, result.seed, result.num_images) == (replicates, 3, IMAGES)
+
+
+def test_nothing_is_shown_by_bounds_without_a_width() -> None:
+    """Equal models did not change, whatever the images; two images that agree do not tell what the next one does."""
+    (equal,) = checked(Rule(metric="AP", classes=["person", "car"], may_fall_by=0.0, in_doubt="fail"), 0.0).results
+    assert (equal.outcome, [check.finding for check in equal.checks]) == ("passed", ["holds", "holds"])
+    assert equal.reason == "it holds: both have the same number, whichever images are drawn"
+    assert all(math.isnan(check.low) for check in equal.checks)
+    for images, finding in ((2, "in doubt"), (60, "broken")):
+        boxes, numbers = [[10, 10, 50, 50]] * images, list(range(images))
+        gt = GroundTruth.from_arrays(image_ids=numbers, category_ids=[1] * images, boxes=boxes)
+        dt = Detections.from_arrays(image_ids=numbers, category_ids=[1] * images, boxes=boxes, scores=[0.9] * images)
+        (check,) = check_rules(evaluate(gt, dt.take([])), evaluate(gt, dt)).results[0].checks
+        assert (check.difference, check.finding, check.low < check.high) == (-1, finding, True)
+        # A sample of n that agrees has a probability of at most 5 % if more than this share disagrees.
+        assert check.high == pytest.approx(-1 + 2 * (1 - 0.05 ** (1 / images)), abs=1e-12)
 
 
 def test_an_exchange_of_the_models_turns_the_rule_around() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ioukit import evaluate
 from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, error_kinds, outcomes
+from ioukit.evaluation.table import OVER_DETECTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,8 @@ def plain_marks(collection: Collection, model: Model, at_iou: float, at_score: f
     for row, place, iou in zip(
         table.near.detection.tolist(), table.near.object.tolist(), table.near.iou.tolist(), strict=True
     ):
-        near_detections[row] = max(near_detections[row], iou)
+        if not table.objects.special[place] & OVER_DETECTION:  # of a crowd it is no IoU
+            near_detections[row] = max(near_detections[row], iou)
         near_objects[place] = max(near_objects[place], iou)
     found: list[Mark] = []
     for place in range(len(table.objects)):

@@ -26,6 +26,8 @@ class Plain(NamedTuple):
     iou: float
     meets: bool
     alike: bool
+    area: bool
+    """Whether the overlap is the share of the detection that lies in the object, as for crowds."""
 
 
 def plain_pairs(gt: GroundTruth, dt: Detections, protocol: Protocol, threshold: float) -> dict[tuple[int, int], Plain]:
@@ -41,11 +43,12 @@ def plain_pairs(gt: GroundTruth, dt: Detections, protocol: Protocol, threshold: 
             if protocol.without_area == "left_out" and gt.areas[place] <= 0:
                 continue
             flagged = [rule for rule in rules if gt.flags[rule.flag][place]]
-            iou = _box_iou(dt, gt, row, place, crowd=any(rule.over_detection for rule in flagged), protocol=protocol)
+            area = any(rule.over_detection for rule in flagged)
+            iou = _box_iou(dt, gt, row, place, crowd=area, protocol=protocol)
             exceed = protocol.threshold == "more_than" or any(rule.more_than for rule in flagged)
             meets = iou > threshold if exceed else iou >= min(threshold, 1 - 1e-10)
             alike = protocol.class_agnostic or gt.category_ids[place] == dt.category_ids[row]
-            found[row, place] = Plain(iou, bool(meets and iou > 0), bool(alike))
+            found[row, place] = Plain(iou, bool(meets and iou > 0), bool(alike), area)
     return found
 
 
@@ -113,6 +116,8 @@ def check_false_positive(facts: Facts, row: int, reason: Reason, place: int, tak
     near = {other: fact for (one, other), fact in facts.pairs.items() if one == row and fact.iou >= LEAST}
     alike = {other: fact.iou for other, fact in near.items() if fact.alike}
     others = {other: fact.iou for other, fact in near.items() if not fact.alike}
+    # A share of the detection that lies in a crowd is no IoU: crowds are named only where nothing else is close.
+    closeness = {other: (fact.meets, not fact.area, fact.iou) for other, fact in near.items()}
     best_free = facts.protocol.choice == "best_free"
     reaching = [other for other in alike if near[other].meets]
     if reason.code == "taken":
@@ -124,10 +129,11 @@ def check_false_positive(facts: Facts, row: int, reason: Reason, place: int, tak
         return
     assert not best_free or not reaching
     if reason.code == "below":
-        assert alike[place] == max(alike.values())
+        assert closeness[place] == max(closeness[other] for other in alike)
     elif reason.code == "other_class":
-        assert others[place] == max(others.values())
+        assert closeness[place] == max(closeness[other] for other in others)
         assert not alike or near[place].meets
+        assert not near[place].area or all(near[other].area for other in alike)
     else:
         assert reason.code == "background"
         assert not near

@@ -20,6 +20,7 @@ from ioukit.viewer.images.neighbours import Neighbours
 from ioukit.viewer.images.reasons import Explainer, Reason
 from support import region_cases
 from viewer.plain_reasons import LEAST, Facts, check_detection, check_object
+from viewer.said_reasons import check_words_of_detection, check_words_of_object
 
 if TYPE_CHECKING:
     from ioukit.evaluation import MatchTable
@@ -49,8 +50,8 @@ def explained(
 
 @st.composite
 def crowded(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
-    """Many boxes of two classes in one place, so that detections compete for objects."""
-    place = st.tuples(*[st.sampled_from([0, 1, 2])] * 2, *[st.sampled_from([6, 8])] * 2)
+    """Many boxes of two classes in one place, so that detections compete for objects, and overlaps near a limit."""
+    place = st.tuples(*[st.sampled_from([0, 1, 2])] * 2, *[st.sampled_from([6, 8, 8 - 1e-7])] * 2)
     classes = st.sampled_from([1, 1, 1, 2])
 
     def columns(count: int) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def crowded(draw: st.DrawFn) -> tuple[GroundTruth, Detections]:
     gt = GroundTruth.from_arrays(
         **columns(objects), flags=flags, images=[1], sizes=[[9, 12]], categories={1: "cat", 2: "dog"}
     )
-    scores = [draw(st.sampled_from([0.2, 0.5, 0.9, 0.95])) for _ in range(found)]
+    scores = [draw(st.sampled_from([0.2, 0.5, 0.9, 0.9 - 2e-8, 0.95])) for _ in range(found)]
     return gt, Detections.from_arrays(**columns(found), scores=scores)
 
 
@@ -91,8 +92,10 @@ def test_reasons_are_true_by_plain_rules(
     assert len(detections) == len(table)
     for at, reason in detections.items():
         check_detection(facts, row_of[at], reason, place_of[reason.object], row_of[reason.detection])
+        check_words_of_detection(facts, row_of[at], reason.words, threshold)
     for at, reason in objects.items():
         check_object(facts, place_of[at], reason, row_of[reason.detection], place_of[reason.object])
+        check_words_of_object(facts, place_of[at], reason.words, row_of[reason.detection], threshold)
 
 
 NAMES = {1: "Car", 2: "Van", 3: "Pedestrian", 4: "dog"}
@@ -165,6 +168,8 @@ def check_outcomes(table: MatchTable, gt: GroundTruth, dt: Detections, **options
             assert reason.iou == became.match_iou[row]
         if reason.code == "taken":
             assert reason.object == became.matched_object[reason.detection]
+            one, taker = table.detections.score[[row, reason.detection]]
+            assert ("better score" in reason.words, "same score" in reason.words) == (taker > one, taker == one)
     for row, reason in objects.items():
         assert reason.code in OF_OBJECTS[Outcome(became.objects[row])], reason
         if reason.code in ("found", "ignored"):
@@ -249,6 +254,29 @@ def test_sentences() -> None:
         "No object has IoU 0.10 or more with it.",
         "It does not count: its score 0.20 is below the score threshold 0.30.",
         "It matches object 6 (1.00 of the detection lies in it), which does not count: it is a crowd.",
+    ]
+
+
+def test_a_crowd_is_named_only_where_no_other_object_is_near() -> None:
+    """A share of a box that lies in a crowd is no IoU: it is nearly 1 in each crowd around the box."""
+    gt = GroundTruth.from_arrays(
+        image_ids=[1] * 3,
+        category_ids=[2, 2, 1],
+        boxes=[[0, 0, 90, 90], [10, 10, 20, 20], [300, 0, 10, 10]],
+        crowd=[1, 0, 0],
+        categories={1: "cat", 2: "dog"},
+    )
+    dt = Detections.from_arrays(
+        image_ids=[1] * 3,
+        category_ids=[1] * 3,
+        boxes=np.array([[10, 10, 20, 21], [50, 50, 40.0000001, 40], [300, 0, 10, 20.0000001]]),
+        scores=[0.9, 0.8, 0.7],
+    )
+    assert words_of(gt, dt)[1] == [
+        "It lies on object 2 (dog), of another class: IoU 0.95. No object of its class has IoU 0.10 or more with it.",
+        "It lies on object 1 (dog), of another class: 0.9999 of the detection lies in it. No object of its class has "
+        "IoU 0.10 or more with it.",
+        "It matches no object. The best of its class is object 3: IoU 0.4999, and a match needs at least 0.50.",
     ]
 
 

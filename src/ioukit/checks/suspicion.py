@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Sure: TypeAlias = Literal["sure", "likely", "possible"]
 SURENESS: tuple[Sure, ...] = ("sure", "likely", "possible")
 
-_SHOWN = 5
+SHOWN = 5
+"""How many examples are printed."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Suspicion:
     hint: str
     """How it can be repaired."""
     examples: tuple[str, ...] = ()
-    """A few of them: images, classes or rows."""
+    """A few of them: images, classes or rows; one more than is printed if there are more."""
     images: tuple[int | str, ...] = ()
     """The ids of the images concerned, if not all of them are."""
     repair: Repair | None = None
@@ -50,5 +51,5 @@ class Suspicion:
 
 
 def examples(values: Iterable[object]) -> tuple[str, ...]:
-    """The first few values as strings."""
-    return tuple(str(value) for value in itertools.islice(values, _SHOWN))
+    """The first few values as strings, and one more to tell that there are more."""
+    return tuple(str(value) for value in itertools.islice(values, SHOWN + 1))

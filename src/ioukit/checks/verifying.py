@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioukit._plain_values import plain_values
 from ioukit.checks.rules.registry import RULES
-from ioukit.checks.suspicion import Suspicion
+from ioukit.checks.suspicion import SHOWN, Suspicion
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -67,14 +67,17 @@ class VerifiedSuspicion:
         suspicion = self.suspicion
         paragraphs = [f"{suspicion.message}."]
         if suspicion.examples:
-            more = ", ..." if suspicion.count > len(suspicion.examples) else ""
-            paragraphs.append(f"Such as: {'; '.join(suspicion.examples)}{more}")
+            more = ", ..." if len(suspicion.examples) > SHOWN else ""
+            paragraphs.append(f"Such as: {'; '.join(suspicion.examples[:SHOWN])}{more}")
+        others = " and ".join(self.together_with)
         if not math.isnan(self.after):
-            others = f" (with {' and '.join(self.together_with)})" if self.together_with else ""
             now, then = f"{self.before:.3f}", f"{self.after:.3f}"
             becomes = f"stays {then}" if now == then else f"is {then} instead of {now}"
-            paragraphs.append(f"{self.measure} {becomes} if so{others}.")
-        elif suspicion.refused:
+            with_others = f" (with {others})" if others else ""
+            paragraphs.append(f"{self.measure} {becomes} if so{with_others}.")
+        elif others:
+            paragraphs.append(f"This is so in the data with {others}.")
+        if suspicion.refused and math.isnan(self.after):
             paragraphs.append("`evaluate` refuses the data because of this.")
         paragraphs.append(f"-> {suspicion.hint}")
         if suspicion.repair is not None and self.harmful:

@@ -59,14 +59,10 @@ def _of_pair(pair: ModelPair, *, per_class: bool) -> Iterator[str]:
     if len(rows) > 1:
         doubt = doubt_sentence(pair.comparison.differences, difference.level)
         yield "\n".join([aligned(rows), *([_wrapped(doubt)] if doubt else [])])
-    yield "\n".join([_wrapped(point_of_view(pair.changes, pair.names)), *_indented(_what_changed(pair))])
+    changed = change_sentences(pair.changes, pair.names, same_boxes=pair.same_boxes)
+    yield "\n".join([_wrapped(point_of_view(pair.changes, pair.names)), *_indented(changed)])
     yield _parts(pair)
     yield from _classes(pair, every=per_class)
-
-
-def _what_changed(pair: ModelPair) -> list[str]:
-    same = ["Both have the same boxes: only scores differ."] if pair.same_boxes else []
-    return same + change_sentences(pair.changes, pair.names)
 
 
 def _parts(pair: ModelPair) -> str:
@@ -129,7 +125,10 @@ def _markdown_of(pair: ModelPair) -> Iterator[str]:
     doubt = doubt_sentence(pair.comparison.differences, difference.level)
     if doubt:
         yield _plain(doubt)
-    sentences = [point_of_view(pair.changes, pair.names), *_what_changed(pair)]
+    sentences = [
+        point_of_view(pair.changes, pair.names),
+        *change_sentences(pair.changes, pair.names, same_boxes=pair.same_boxes),
+    ]
     yield "#### What changed"
     yield _plain(" ".join(sentences))
     lists = part_lists(pair)

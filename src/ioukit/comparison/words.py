@@ -189,14 +189,15 @@ def doubt_sentence(found: Sequence[Difference | Interval], level: float) -> str:
     return f"Limits that may hold less often than {percent(level)}: {', '.join(parts)}." if parts else ""
 
 
-def change_sentences(changes: Changes, names: tuple[str, str]) -> list[str]:
-    """What became of the objects and the false positives."""
+def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bool) -> list[str]:
+    """What became of the objects and the false positives, and whether only scores differ."""
     a, b = names
     count = changes.counts
     found = count["found"] + count["right_class_now"]
     lost = count["lost"] + count["other_class_now"]
     both = count["still_found"] + count["better_placed"] + count["worse_placed"]
-    lines = [
+    lines = ["Both have the same boxes: only scores differ."] if same_boxes else []
+    lines += [
         f"{b} finds {_many(found, 'object')} that {a} misses, and misses {_many(lost, 'object')} that {a} finds."
         + f" Both find {_none(both)}; both miss {_none(count['still_missed'])}."
     ]

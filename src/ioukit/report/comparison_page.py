@@ -12,7 +12,7 @@ from ioukit._array_types import Positions
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.comparison.sides import table_with_near_pairs
-from ioukit.comparison.words import change_sentences, detectable_sentence, doubt_sentence
+from ioukit.comparison.words import change_sentences, doubt_sentence, verdict_notes
 from ioukit.evaluation import score_curves
 from ioukit.report._changes import Thresholds, change_list, pair_marks, side_by_side
 from ioukit.report._curves import SliderCurves, slider
@@ -70,8 +70,8 @@ class ComparisonPage(Page):
     """The ground truth that the models were evaluated against."""
     lead: str
     """Which model is better, and how sure that is."""
-    detectable: str
-    """How large a difference must be for the images to show it; may be empty."""
+    lead_notes: str
+    """How large a difference the images can show, and what ± is; may be empty."""
     protocol: str
     key: str
     """The key of the main number."""
@@ -172,7 +172,7 @@ def comparison_data(
             ("detection of B", "detections of B", pair.b.counts["detections"]),
         ),
         lead=printable(pair.verdict()),
-        detectable=detectable_sentence(pair.difference, pair.comparison.num_images),
+        lead_notes=verdict_notes(pair.difference, pair.comparison.num_images),
         protocol=abbreviate(comparison.protocol.name),
         key=comparison.protocol.main_measure.key,
         numbers=tuple(rows),
@@ -182,7 +182,7 @@ def comparison_data(
         scale=scale,
         ranking=() if ranking is None else _ranking(ranking, comparison.names),
         ranking_words="" if ranking is None else ranking.note(),
-        changes_lead=" ".join(change_sentences(pair.changes, ("A", "B"))),
+        changes_lead=" ".join(change_sentences(pair.changes, ("A", "B"), same_boxes=pair.same_boxes)),
         changes_words=_changes_words(pair, thresholds, drawn),
         images_words=_images_words(drawn),
         iou=iou_text(pair.changes.iou_threshold),

@@ -184,6 +184,11 @@ class SliceNumbers:
             ]
             rows.append([*row, *(number_text(one.numbers[each].value) for each in others)])
         lines = [aligned(rows)]
+        if self.replicates:
+            lines.append(f"intervals: {percent(self.level)}, for each slice alone")
+            if not two and any(one.level == "image" for one in self.slices):
+                # A reader who subtracts the printed numbers gets another difference.
+                lines.append("differences of slices of images: less what random sets of as many images have")
         if any(one.shares_false_positives for one in self.slices):
             lines.append(_SHARED)
         return "\n".join(lines)
@@ -289,6 +294,8 @@ class WorstSlices:
     """The seed of the random numbers."""
     two_models: bool
     """Whether the slices are those on which a second model is worse than the first."""
+    num_found: int
+    """How many slices chance does not explain, those that are not listed included."""
     notes: tuple[str, ...] = ()
     """What was left out, and what a user should know about the data."""
 
@@ -300,14 +307,14 @@ class WorstSlices:
 
     @property
     def found(self) -> tuple[WorstSlice, ...]:
-        """The slices that chance does not explain: their adjusted p-value is at most ``1 - level``."""
+        """The listed slices that chance does not explain: their adjusted p-value is at most ``1 - level``."""
         return tuple(one for one in self.slices if one.adjusted_p_value <= alarm(self.level))
 
     def to_dict(self) -> dict[str, Any]:
         """All fields in plain Python values, ``None`` where a number is undefined."""
         return {
             "looked_at": self.looked_at,
-            "found": len(self.found),
+            "found": self.num_found,
             "level": self.level,
             "least_objects": self.least_objects,
             "permutations": self.permutations,
@@ -335,7 +342,7 @@ class WorstSlices:
             compared = "the detector is worse than elsewhere"
         line = (
             f"{pluralize(self.looked_at, 'slice')} of at least {pluralize(self.least_objects, 'object')}: "
-            f"on {len(self.found):,} of them {compared}, with {percent(self.level)} certainty for the whole search"
+            f"on {self.num_found:,} of them {compared}, with {percent(self.level)} certainty for the whole search"
         )
         names = ("A", "B") if self.two_models else ("expected", "value")
         rows = [["slice", "images", "objects", "number", *names, "difference", "interval", "p", "adjusted p"]]
@@ -358,7 +365,7 @@ class WorstSlices:
         return f"{line}\n{aligned(rows)}" if self.slices else line
 
     def __repr__(self) -> str:
-        return f"WorstSlices({len(self.found)} found of {pluralize(self.looked_at, 'slice')})"
+        return f"WorstSlices({self.num_found} found of {pluralize(self.looked_at, 'slice')})"
 
 
 def _row(one: WorstSlice) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from ioukit.slices.parts import SIZE, Bins, Part, as_objects, both, check_bins, 
 from ioukit.slices.results import WorstSlice, WorstSlices
 from ioukit.slices.scene import Scene
 from ioukit.slices.trials import Chance, Trial, adjusted, of_random_images, of_recall, of_swapped_models
+from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import check_level, interval_of_left_out
 from ioukit.statistics.named_numbers import named_numbers
 from ioukit.statistics.resampling import Labels, LeftOut, image_groups
@@ -137,14 +138,16 @@ def worst_slices(
     )
     trials = search.trials()
     alone, together = search.p_values(trials)
+    worse = search.worse(found, trials)
     return WorstSlices(
-        slices=tuple(search.rows(found, trials, alone, together, most_shown, level, replicates)),
+        slices=tuple(search.rows(found, worse, trials, alone, together, most_shown, level, replicates)),
         looked_at=len(found),
         level=level,
         least_objects=least_objects,
         permutations=permutations,
         seed=seed,
         two_models=b is not None,
+        num_found=int((together[worse] <= alarm(level)).sum()),
         notes=(*scenes[0].notes, *notes),
     )
 
@@ -198,9 +201,18 @@ class _Search:
             together[rows] = np.minimum(of_family * len(families), 1.0)
         return alone, together
 
+    def worse(self, found: Sequence[Candidate], trials: Sequence[Trial]) -> list[int]:
+        """The positions of the slices that are worse than expected, and than the slices that they are part of."""
+        return [
+            at
+            for at, one in enumerate(found)
+            if trials[at].loss > 0 and all(self._exceeds(at, part, trials) for part in one.made_of)
+        ]
+
     def rows(
         self,
         found: Sequence[Candidate],
+        worse: Sequence[int],
         trials: Sequence[Trial],
         alone: Floats,
         together: Floats,
@@ -208,15 +220,10 @@ class _Search:
         level: float,
         replicates: int,
     ) -> Iterator[WorstSlice]:
-        """The worst slices that are worse than expected, with limits of their differences."""
+        """The worst of some slices, with limits of their differences."""
         difference = np.array([one.value - one.expected for one in trials])
-        kept = [
-            at
-            for at, one in enumerate(found)
-            if trials[at].loss > 0 and all(self._exceeds(at, part, trials) for part in one.made_of)
-        ]
         # Undefined p-values come last: as keys they would leave all others in disorder.
-        shown = sorted(kept, key=lambda at: (np.isnan(alone[at]), together[at], alone[at], trials[at].score))[:most]
+        shown = sorted(worse, key=lambda at: (np.isnan(alone[at]), together[at], alone[at], trials[at].score))[:most]
         left_out = self._chance.groups.left_out(self._chance.seed, replicates)
         objects = int((~self._table.ignores(self._table.protocol.main_area)).sum())
         for at, made in zip(shown, self._made(shown), strict=True):

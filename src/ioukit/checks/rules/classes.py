@@ -245,7 +245,7 @@ def names(case: Case) -> Iterator[Suspicion]:
     if unclear:
         yield Suspicion(
             "class_names_similar", "possible",
-            f"{len(unclear):,} pairs of classes have names that differ by one letter",
+            f"the names of {pluralize(len(unclear), 'pair')} of classes differ by one letter",
             len(unclear), len(listed), "make them one class, if they are (`ioukit remap --classes FILE`)",
             examples(unclear),
         )  # fmt: skip

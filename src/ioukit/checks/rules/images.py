@@ -181,7 +181,7 @@ def _without_annotations(case: Case, objects: Places) -> Iterator[Suspicion]:
     many = int(objects.sum())
     if len(of_annotated) < FEWEST_IMAGES or not many:
         return
-    level = float(np.sort(of_annotated)[::-1][min(many, len(of_annotated)) // 2])
+    level = float(f"{np.sort(of_annotated)[::-1][min(many, len(of_annotated)) // 2]:.3g}")  # as it is printed
     confident = np.bincount(places[listed & (dt.scores >= level)], minlength=len(objects))
     lacking = ~annotated & (confident > 0)
     # Images without objects have few confident detections; those that were not annotated have as many as the others.

@@ -32,9 +32,9 @@ class Reading(NamedTuple):
     gain: float
     """The sum over the images of the gain of the mean IoU."""
     before: float
-    """The mean IoU of the objects with their best detection."""
+    """The mean IoU of the objects with their best detection, for the images concerned."""
     after: float
-    """The same after the other reading, for the images concerned."""
+    """The same after the other reading."""
     images: NDArray[np.intp] | None
     """The positions of the images concerned; ``None`` for all."""
 
@@ -67,8 +67,16 @@ def best_reading(
     fits = then[some].mean() >= AS_GOOD * now[~some].mean() if some.any() and not some.all() else some.all()
     mixed = (gain <= -CLEARLY).sum() >= FEWEST_IMAGES and some.any()
     if better and not mixed and (gain < -0.01).mean() <= MOST_WORSE:
-        return Reading(float(gain.sum()), float(now.mean()), float(then.mean()), None)
+        return _reading(gain, now, then, objects, None)
     enough = some.sum() >= max(FEWEST_IMAGES, LEAST_SHARE * len(gain)) and objects[some].sum() >= fewest_objects
     if enough and fits:
-        return Reading(float(gain[some].sum()), float(now[some].mean()), float(then[some].mean()), images[some])
+        return _reading(gain[some], now[some], then[some], objects[some], images[some])
     return None
+
+
+def _reading(
+    gain: FloatArray, now: FloatArray, then: FloatArray, objects: NDArray[np.intp], images: NDArray[np.intp] | None
+) -> Reading:
+    """The reading for the means of some images, which have so many objects."""
+    before, after = (float(np.average(each, weights=objects)) for each in (now, then))
+    return Reading(float(gain.sum()), before, after, images)

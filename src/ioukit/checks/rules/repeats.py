@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +37,10 @@ def duplicates(case: Case) -> Iterator[Suspicion]:
         if not count:
             continue
         images, where = np.unique(data.image_labels(), return_inverse=True)
-        repeated, all_of = np.bincount(where[~first], minlength=len(images)), np.bincount(where)
-        whole = images[(repeated > 0) & (2 * repeated >= all_of)]
+        repeated = np.bincount(where[~first], minlength=len(images))
+        last = first_of_each(data.take(np.arange(len(data))[::-1]))[::-1]
+        alone = np.bincount(where[first & last], minlength=len(images))
+        whole = images[(repeated > 0) & (alone == 0)]
         of_images = f"; {len(whole):,} images have all their {name} at least twice, as a padded sampler leaves them"
         yield Suspicion(
             f"repeated_{name}", "sure",
@@ -97,8 +100,8 @@ def _missing(case: Case, dt: Detections, close: NDArray[np.int64], share: float,
     images = dict.fromkeys(dt.image_labels()[close].tolist())
     return Suspicion(
         "nms_missing", "possible",
-        f"{percent(share, 0)} of the detections overlap another one of their class by at least {CLOSE:g}, and "
-        f"{percent(among_objects, 0)} of the objects do",
+        f"{percent(share, 0)} of the detections overlap an earlier one of their class by at least {CLOSE:g}, and "
+        f"{percent(among_objects, 0)} of the objects do (without repeated detections and crowds)",
         len(close), len(dt), "apply NMS", examples(images), repair=Repair("nms", f"{best:g}"), least_gain=0.004,
     )  # fmt: skip
 
@@ -108,7 +111,8 @@ def _too_strict(
 ) -> Iterator[Suspicion]:
     """NMS with a low threshold: no two detections of a class overlap by more than it, but objects do."""
     _, of_detections = close_pairs(dt, LOWEST)
-    limit = float(of_detections.max()) if len(of_detections) else LOWEST
+    # Rounded up as it is printed, so that no two overlap by more than what is printed.
+    limit = math.ceil(100 * float(of_detections.max())) / 100 if len(of_detections) else LOWEST
     lost = np.unique(rows[overlaps > limit])
     share = len(lost) / max(1, len(objects))
     if limit > STRICT + 0.01 or len(lost) < FEWEST_PAIRS:
@@ -116,7 +120,7 @@ def _too_strict(
     yield Suspicion(
         "nms_too_strict", "likely" if share >= CROWDED else "possible",
         f"no two detections of one class overlap by more than {limit:.2f}, but {len(lost):,} of {len(objects):,} "
-        f"objects ({percent(share, 1)}) overlap another one of their class by more: NMS with a low threshold, or "
+        f"objects ({percent(share, 1)}) overlap an earlier one of their class by more: NMS with a low threshold, or "
         "applied twice, loses them",
         len(lost), len(objects), "write the detections again with a higher IoU threshold of NMS",
         examples(dict.fromkeys(objects.image_labels()[lost].tolist())),

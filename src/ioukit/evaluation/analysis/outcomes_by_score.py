@@ -28,7 +28,7 @@ from ioukit.evaluation.analysis.tide import (
     best_overlaps,
     kinds_of_false_positives,
 )
-from ioukit.evaluation.table import NEARLY_ONE, MatchTable, threshold_bits
+from ioukit.evaluation.table import NEARLY_ONE, OVER_DETECTION, MatchTable, threshold_bits
 
 DETECTED, TRUE, FALSE, MISSED, IGNORED_OBJECT, IGNORED_DETECTION = range(6)
 """The kinds of objects and detections, as the scripts of the pages number them, too."""
@@ -55,9 +55,9 @@ class Overlaps(NamedTuple):
     """Highest IoU with an object of another class; 0 for none."""
     other_object: Places
     of_detection: Singles
-    """(N,) highest IoU with any object, 0 for none."""
+    """(N,) highest IoU with any object, 0 for none. Crowds have none: a share of the detection lies in them."""
     of_object: Singles
-    """(G,) highest IoU with any detection, 0 for none."""
+    """(G,) highest IoU with any detection, or the highest share of a detection that lies in a crowd; 0 for none."""
 
     @classmethod
     def of(cls, table: MatchTable) -> Overlaps:
@@ -67,7 +67,8 @@ class Overlaps(NamedTuple):
         of_object = np.zeros(len(table.objects), np.float32)
         np.maximum.at(of_object, near.object, near.iou.astype(np.float32))
         of_detection = np.zeros(len(table), np.float32)
-        np.maximum.at(of_detection, near.detection, near.iou.astype(np.float32))
+        plain = table.objects.special[near.object] & OVER_DETECTION == 0
+        np.maximum.at(of_detection, near.detection[plain], near.iou[plain].astype(np.float32))
 
         least = min(BACKGROUND_THRESHOLD, *table.protocol.iou_thresholds)
         pairs = np.flatnonzero((~table.ignores(table.protocol.main_area))[near.object] & (near.iou >= least))
@@ -191,7 +192,7 @@ class OutcomesByScore:
 
     @cached_property
     def iou(self) -> Singles:
-        """(N,) IoU with the partner, or else the highest IoU with any object, whether or not it counts."""
+        """(N,) overlap with the partner, or else the highest IoU with any object, whether or not it counts."""
         assert self._overlaps is not None
         iou: Singles = self._overlaps.of_detection.copy()
         iou[self.matched_detection] = self.matched_iou

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from ioukit._plain_values import plain_value, plain_values
+from ioukit._words_and_colours import percent
 from ioukit.runs.gate.rules import Rule
 
 Outcome: TypeAlias = Literal["passed", "broken", "undecided"]
@@ -27,12 +29,13 @@ class RuleCheck:
     candidate: float
     """The number of the candidate; NaN if it is undefined."""
     finding: Finding
-    """``"holds"`` or ``"broken"`` if the data show it, ``"in doubt"`` if they show neither, or ``"undefined"``."""
+    """``"holds"`` or ``"broken"`` if the data show it or numbers are compared as they are, ``"in doubt"`` if the data
+    show neither, or ``"undefined"``."""
     low: float = math.nan
-    """The lower bound of the difference, or of the number if the rule is about the candidate alone; NaN if the number
-    is compared as it is."""
+    """The lower bound of the difference, or of the number if the rule is about the candidate alone. NaN if the number
+    is compared as it is, or is the same in both runs, whichever images are drawn."""
     high: float = math.nan
-    """The upper bound."""
+    """The upper bound. Each of the two is one-sided."""
 
     @property
     def difference(self) -> float:
@@ -55,7 +58,7 @@ class RuleResult:
     checks: tuple[RuleCheck, ...]
     """The numbers: one, or one per class."""
     certainty: float | None
-    """How certain the bounds are; ``None`` if numbers are compared as they are."""
+    """How certain the bounds are, see :func:`certainties_of`; ``None`` if numbers are compared as they are."""
     reason: str
     """Why, in one sentence."""
 
@@ -127,27 +130,57 @@ class GateResult:
             lines.append(f"cannot be decided: {self.reason}")
         for result in self.results:
             lines += ["", f"{result.outcome:9}  {result.title}", f"           {result.reason}"]
-            lines += [f"           {shown_check(check, result.rule)}" for check in result.checks[:_MOST_SHOWN]]
+            lines += [f"           {shown_check(check, result)}" for check in result.checks[:_MOST_SHOWN]]
             if len(result.checks) > _MOST_SHOWN:
                 lines.append(f"           and {len(result.checks) - _MOST_SHOWN:,} more")
         return "\n".join(lines)
 
 
-def shown_check(check: RuleCheck, rule: Rule) -> str:
-    """The numbers of a check: ``AP  0.4120 -> 0.4180  +0.0060, between -0.0010 and +0.0130``."""
-    signed = rule.compares
-    parts = [check.key, shown_number(check.candidate)]
-    if signed:
-        parts[1] = f"{shown_number(check.baseline)} -> {parts[1]}"
-        parts.append(shown_number(check.difference, sign=True))
-    text = "  ".join(parts)
-    if math.isnan(check.low) and math.isnan(check.high):
-        return text
-    return f"{text}, between {shown_number(check.low, sign=signed)} and {shown_number(check.high, sign=signed)}"
+def certainties_of(rule: Rule, certainty: float, count: int) -> tuple[float, float]:
+    """How certain the lower and the upper bound are: the one that can break the rule for one of several classes more.
+
+    Args:
+        rule: The rule.
+        certainty: Its certainty.
+        count: How many numbers it is about.
+    """
+    of_many = 1 - (1 - certainty) / count
+    return (certainty, of_many) if rule.forbids_low else (of_many, certainty)
 
 
-def shown_number(value: float, *, sign: bool = False) -> str:
-    """A number with four decimals, and a plus if it is a difference."""
+def shown_check(check: RuleCheck, result: RuleResult) -> str:
+    """The numbers of a check: ``AP  0.4120 -> 0.4180  +0.0060; at least -0.0010 (95 %), at most +0.0130 (95 %)``."""
+    parts = [check.key, *shown_numbers(check, result.rule)]
+    if result.rule.compares:
+        parts[1:3] = [f"{parts[1]} -> {parts[2]}"]
+    text, bounds = "  ".join(parts), shown_bounds(check, result)
+    return f"{text}; {bounds}" if bounds else text
+
+
+def shown_numbers(check: RuleCheck, rule: Rule) -> list[str]:
+    """The number of the candidate; if the rule compares, that of the baseline before it and the difference after it."""
+    exact = None if not math.isnan(check.low) or check.finding == "undefined" else check.finding == "holds"
+    if not rule.compares:
+        return [_shown(check.candidate, rule, exact)]
+    return [_shown(check.baseline, rule), _shown(check.candidate, rule), _shown(check.difference, rule, exact, "+")]
+
+
+def shown_bounds(check: RuleCheck, result: RuleResult) -> str:
+    """The one-sided bounds, and how certain each is; empty if there are none."""
+    if result.certainty is None or math.isnan(check.low):
+        return ""
+    rule, sign = result.rule, "+" if result.rule.compares else ""
+    low, high = (check.finding == "holds", check.finding != "broken")[:: 1 if rule.forbids_low else -1]
+    certain = [f" ({percent(each)})" for each in certainties_of(rule, result.certainty, len(result.checks))]
+    return (
+        f"at least {_shown(check.low, rule, low, sign)}{certain[0]}, "
+        f"at most {_shown(check.high, rule, high, sign)}{certain[1]}"
+    )
+
+
+def _shown(value: float, rule: Rule, allowed: bool | None = None, sign: str = "") -> str:
+    """A number with four decimals, or with as many as show whether the rule allows it."""
     if math.isnan(value):
         return "undefined"
-    return f"{value:+.4f}" if sign else f"{value:.4f}"
+    texts = (f"{value:{sign}.{digits}f}" for digits in range(4, 10))
+    return next((text for text in texts if allowed in (None, rule.allows(Decimal(text)))), f"{value:{sign}}")

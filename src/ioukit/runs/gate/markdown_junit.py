@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from ioukit._words_and_colours import percent
 from ioukit.report.junit_suite import SuiteCase, suite_xml
 from ioukit.report.markdown import escaped, markdown_table
-from ioukit.runs.gate.gate_result import shown_check, shown_number
+from ioukit.runs.gate.gate_result import shown_bounds, shown_check, shown_numbers
 
 if TYPE_CHECKING:
     import datetime
@@ -38,19 +36,15 @@ def gate_markdown(result: GateResult) -> str:
 
 
 def _numbers(result: GateResult) -> str:
-    head = ("Number", "Baseline", "Candidate", "Difference", "Bounds", "Certainty")
+    head = ("Number", "Baseline", "Candidate", "Difference", "One-sided bounds")
     rows: list[tuple[str, ...]] = []
     for one in result.results:
-        compares, certainty = one.rule.compares, "" if one.certainty is None else percent(one.certainty)
         for check in one.checks[:_MOST_CHECKS]:
-            before, difference = (
-                (shown_number(check.baseline), shown_number(check.difference, sign=True)) if compares else ("", "")
-            )
-            bounds = [shown_number(each, sign=compares) for each in (check.low, check.high) if not math.isnan(each)]
-            cells = before, shown_number(check.candidate), difference, " to ".join(bounds), certainty
-            rows.append((escaped(check.key), *cells))
+            numbers = shown_numbers(check, one.rule)
+            before, after, difference = numbers if one.rule.compares else ("", numbers[0], "")
+            rows.append((escaped(check.key), before, after, difference, shown_bounds(check, one)))
         if len(one.checks) > _MOST_CHECKS:
-            rows.append((f"and {len(one.checks) - _MOST_CHECKS:,} more", "", "", "", "", ""))
+            rows.append((f"and {len(one.checks) - _MOST_CHECKS:,} more", "", "", "", ""))
     return markdown_table(head, rows, numbers=range(1, len(head)))
 
 
@@ -78,7 +72,7 @@ def gate_junit(
 
 
 def _case(result: RuleResult) -> SuiteCase:
-    numbers = "; ".join(shown_check(check, result.rule) for check in result.checks[:_MOST_CHECKS])
+    numbers = "; ".join(shown_check(check, result) for check in result.checks[:_MOST_CHECKS])
     text = f"{result.reason}: {numbers}"
     failure = text if result.outcome == "broken" else ""
     return SuiteCase(result.title, failure, text if result.outcome == "undecided" else "", "gate")

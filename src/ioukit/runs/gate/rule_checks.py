@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._near_names import suggest
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.class_results import class_labels
-from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult
-from ioukit.runs.gate.rules import Rule, Rules, default_rules
+from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult, certainties_of
+from ioukit.runs.gate.rules import Rule, Rules, as_decimal, default_rules
 from ioukit.statistics.estimating import enough_groups
 from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import named_numbers
@@ -19,6 +18,8 @@ from ioukit.statistics.resampling import Labels
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
+
+_ROUNDING = 1e-12  # of sums of numbers within 0 and 1
 
 
 def check_rules(
@@ -42,6 +43,9 @@ def check_rules(
     finding by chance; so for K classes, that bound has a certainty of ``1 - (1 - certainty) / K`` (Bonferroni). The
     data show that the rule holds if they show it for every class. That bound needs no correction, because chance would
     have to help every class (an intersection-union test).
+
+    A number that is the same in both runs, whichever images are drawn, has no bounds: it did not change. Without any
+    spread, a change of n images or clusters leaves room for a share of ``1 - (1 - certainty) ** (1 / n)`` that differ.
 
     Args:
         candidate: The evaluation of the model that may replace the baseline.
@@ -162,47 +166,40 @@ def _result(
             checks.append(RuleCheck(key, *numbers, _exact(rule, *numbers)))
             continue
         estimate = estimates.get((key, rule.compares))
-        if estimate is None:
+        if estimate is None or math.isnan(estimate.error + estimate.value):
             checks.append(RuleCheck(key, *numbers, "undefined"))
             continue
-        of_one, of_many = certainty, 1 - (1 - certainty) / len(keys)
-        certainties = (of_one, of_many) if _forbids_low(rule) else (of_many, of_one)
-        bounds = estimate.limits(2 * certainties[0] - 1)[0], estimate.limits(2 * certainties[1] - 1)[1]
-        checks.append(RuleCheck(key, *numbers, _finding(rule, *bounds), *bounds))
+        bounds = _bounds(rule, estimate, certainties_of(rule, certainty, len(keys)))
+        finding = _exact(rule, *numbers) if math.isnan(bounds[0]) else _finding(rule, *bounds)
+        checks.append(RuleCheck(key, *numbers, finding, *bounds))
     outcome = _outcome(rule, rules, checks)
     return RuleResult(rule, outcome, tuple(checks), certainty, _reason(rule, rules, checks, certainty))
 
 
-def _forbids_low(rule: Rule) -> bool:
-    return rule.bound in ("may_fall_by", "at_least")
-
-
-def _limit(rule: Rule) -> float:
-    return -rule.limit if rule.bound == "may_fall_by" else rule.limit
+def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) -> tuple[float, float]:
+    """One-sided bounds; NaN if the two runs have the same number in every data set that was drawn."""
+    low, high = (estimate.limits(2 * one - 1)[side] for side, one in enumerate(certainties))
+    if high - low > _ROUNDING:
+        return (low, high) if rule.compares else (max(low, 0.0), min(high, 1.0))
+    if rule.compares and abs(low) <= _ROUNDING:
+        return math.nan, math.nan
+    # No spread is no proof: if all n clusters agree, a share of 1 - (1 - certainty)^(1/n) may still differ.
+    shares = [1 - (1 - one) ** (1 / (estimate.df + 1)) for one in certainties]
+    return low - shares[0] * (low + rule.compares), high + shares[1] * (1 - high)
 
 
 def _finding(rule: Rule, low: float, high: float) -> Finding:
     """What bounds show about a rule."""
-    limit = _limit(rule)
-    if math.isnan(low + high):
-        return "undefined"
-    if _forbids_low(rule):
-        return "holds" if low >= limit else "broken" if high < limit else "in doubt"
-    return "holds" if high <= limit else "broken" if low > limit else "in doubt"
+    worst, best = (low, high) if rule.forbids_low else (high, low)
+    return "holds" if rule.allows(as_decimal(worst)) else "in doubt" if rule.allows(as_decimal(best)) else "broken"
 
 
 def _exact(rule: Rule, baseline: float, candidate: float) -> Finding:
     """Whether numbers keep a rule as they are. Differences are those of the decimal numbers: 12.8 - 12.3 is 0.5."""
     if math.isnan(candidate - baseline if rule.compares else candidate):
         return "undefined"
-    value = _decimal(candidate) - (_decimal(baseline) if rule.compares else 0)
-    limit = _decimal(_limit(rule))
-    return "holds" if (value >= limit if _forbids_low(rule) else value <= limit) else "broken"
-
-
-def _decimal(number: float) -> Decimal:
-    """The number with the digits that Python shows; those of NumPy's numbers have their type around them."""
-    return Decimal(repr(float(number)))
+    value = as_decimal(candidate) - (as_decimal(baseline) if rule.compares else 0)
+    return "holds" if rule.allows(value) else "broken"
 
 
 def _outcome(rule: Rule, rules: Rules, checks: Sequence[RuleCheck]) -> Outcome:
@@ -236,7 +233,16 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
     if of["in doubt"]:
         named = f" for {len(of['in doubt']):,} of {len(checks):,} classes" if many else ""
         return f"in doubt{named}: the limit lies between the bounds; in_doubt is {rules.doubt_of(rule)}"
-    return "it holds" if certainty is None else "the data show that it holds"
+    return "it holds" if certainty is None else _why_it_holds(checks)
+
+
+def _why_it_holds(checks: Sequence[RuleCheck]) -> str:
+    """Why a rule holds by bounds, or because nothing differs."""
+    same = sum(math.isnan(check.low) for check in checks)
+    if same == len(checks):
+        return "it holds: both have the same number, whichever images are drawn"
+    also = f"; both have the same number for {same:,} of {len(checks):,} classes" if same else ""
+    return f"the data show that it holds{also}"
 
 
 def _missing_value(rule: Rule, check: RuleCheck) -> str:

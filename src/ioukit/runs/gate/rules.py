@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ioukit._checks import check_choice, check_count
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 Doubt: TypeAlias = Literal["pass", "fail", "undecided"]
 BOUNDS = ("may_fall_by", "may_rise_by", "at_least", "at_most")
 """The fields of a rule of which it has one."""
+
+
+def as_decimal(number: float) -> Decimal:
+    """The number with the digits that Python shows; those of NumPy's numbers have their type around them."""
+    return Decimal(repr(float(number)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +102,16 @@ class Rule:
         """The number of the bound."""
         limit: float = getattr(self, self.bound)
         return limit
+
+    @property
+    def forbids_low(self) -> bool:
+        """Whether it forbids low numbers, and not high ones."""
+        return self.bound in ("may_fall_by", "at_least")
+
+    def allows(self, number: Decimal) -> bool:
+        """Whether a number keeps the rule; of rules that compare, the difference."""
+        limit = as_decimal(self.limit) * (-1 if self.bound == "may_fall_by" else 1)
+        return number >= limit if self.forbids_low else number <= limit
 
     @property
     def compares(self) -> bool:

@@ -192,7 +192,7 @@ class Neighbours:
         assert near is not None
         first, last = np.searchsorted(near.detection, [rows.start, rows.stop]).tolist()
         detection, place, iou = near.detection[first:last], near.object[first:last], near.iou[first:last]
-        order = order_of_preference(self._table.protocol, detection, self._table.objects.row[place], iou)
+        order = order_of_preference(self._table.protocol, detection, place, iou)
         self._of = _Sorted.of(detection[order], rows, place[order], iou[order])
         order = np.lexsort((detection, -iou, place))
         self._to = _Sorted.of(place[order], objects, detection[order], iou[order])

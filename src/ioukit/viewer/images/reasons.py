@@ -7,21 +7,23 @@ was nearest. So a reason agrees with the outcome, whatever the protocol.
 
 Does not own: who overlaps, matches and could match whom (`neighbours.py`), and which rule ignores a mark
 (`evaluation/why_ignored.py`). It is cut here because those stay the same in any other form of words. Numbers have as
-many digits as it takes to show which one is larger: "0.50 is below 0.50" explains nothing.
+many digits as it takes to show which one is larger: "0.50 is below 0.50" explains nothing. Four are enough: of nearer
+numbers, the lower one is rounded down. The share of a detection in a crowd is never compared with an IoU.
 """
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._output import printable
-from ioukit.evaluation.table import LEFT_OUT, NOT_EXHAUSTIVE
+from ioukit.evaluation.table import LEFT_OUT, NEARLY_ONE, NOT_EXHAUSTIVE
 from ioukit.evaluation.why_ignored import cap_words, detection_rule, excuse, left_out_rule, object_rule
 from ioukit.viewer.images.neighbours import Found, Neighbours, Pair, Thing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation import MatchTable
@@ -127,7 +129,7 @@ class Explainer:
         for better in self._all.alike(match.detection):
             if better.iou <= match.iou:
                 break
-            if not self._all.reaches(better):
+            if better.object.is_area != match.object.is_area or not self._all.reaches(better):
                 continue
             if better.object.ignored:
                 why = "it is ignored, and objects that count come first"
@@ -175,20 +177,24 @@ class Explainer:
                 words += " By this protocol, a detection matches its best object or none."
             takers = self._all.takers.get(wanted.object.row)
             return Reason("taken", words, wanted.object.row, takers[0].detection.row if takers else -1, wanted.iou)
-        best = next(self._all.alike(one), None)
-        other = next((pair for pair in self._all.near_of(one) if pair.object.category != one.category), None)
+        best = self._nearest(self._all.alike(one))
+        other = self._nearest(pair for pair in self._all.near_of(one) if pair.object.category != one.category)
         if best is None and other is None:
             return Reason("background", f"No object has {self._overlap} {self._least()} with it.")
-        if other is not None and (best is None or (self._all.reaches(other) and best.iou < other.iou)):
+        if other is not None and (best is None or (self._all.reaches(other) and _closeness(best) < _closeness(other))):
             start = f"It lies on {self._named(other)}, of another class: {self._measured(other)}."
             words = f"{start} {self._best_alike(best)}"
             return Reason("other_class", words, other.object.row, -1, other.iou)
         assert best is not None
         words = f"It matches no object. {self._best_alike(best)}"
         if other is not None and self._all.reaches(other):
-            words += f" {self._clause(other)}, but is of another class."
+            words += f" {self._clause(other)}, but that object is of another class."
         taker = self._counted_taker(best)
         return Reason("below", words, best.object.row, taker.detection.row if taker else -1, best.iou)
+
+    def _nearest(self, pairs: Iterable[Pair]) -> Pair | None:
+        """The object that a detection lies on most; a crowd only if no other object is close enough."""
+        return max(pairs, key=lambda pair: (self._all.reaches(pair), *_closeness(pair)), default=None)
 
     def _best_alike(self, best: Pair | None) -> str:
         """A sentence about the best object of the class of a detection that reaches no object of it."""
@@ -315,15 +321,22 @@ def _short(value: float) -> str:
     return text if abs(float(text) - value) < 1e-9 else f"{value:.6g}"
 
 
+def _closeness(pair: Pair) -> tuple[bool, float]:
+    """Orders the objects around a detection: any IoU comes before a share of the detection that lies in a crowd."""
+    return not pair.object.is_area, pair.iou
+
+
 def _overlap(value: float, threshold: float) -> str:
     """An overlap with two digits, or with as many as show that it differs from a threshold, from 0 and from 1."""
-    for digits in range(2, 17):
+    value = 1.0 if value >= NEARLY_ONE else value  # as matching has it
+    for digits in range(2, 5):
         rounded = float(f"{value:.{digits}f}")
-        if all(
-            (rounded < limit) == (value < limit) and (rounded > limit) == (value > limit) for limit in (0, threshold, 1)
-        ):
+        wrong = [
+            limit for limit in (0, threshold, 1) if (rounded < limit, rounded > limit) != (value < limit, value > limit)
+        ]
+        if not wrong:
             return f"{value:.{digits}f}"
-    return repr(value)
+    return str(Decimal(repr(value)).quantize(Decimal("0.0001"), ROUND_FLOOR if value < wrong[0] else ROUND_CEILING))
 
 
 def _number(value: float) -> str:
@@ -335,8 +348,13 @@ def _number(value: float) -> str:
 
 def _apart(value: float, other: float) -> tuple[str, str]:
     """Two numbers with as many digits as it takes to tell which one is larger."""
-    for digits in range(2, 17):
+    for digits in range(2, 5):
         texts = f"{value:.{digits}f}", f"{other:.{digits}f}"
         if texts[0] != texts[1] or value == other:
             return texts
-    return repr(value), repr(other)
+    roundings = (ROUND_FLOOR, ROUND_CEILING) if value < other else (ROUND_CEILING, ROUND_FLOOR)
+    first, second = (
+        f"{Context(prec=4, rounding=rounding).create_decimal(repr(number)):g}"
+        for number, rounding in zip((value, other), roundings, strict=True)
+    )
+    return first, second

@@ -71,7 +71,9 @@ function storyOf(image, region) {
   }
   const partner = region.partner >= 0 ? regions[region.partner] : null;
   const about = kind === "fp" ? `, ${errorName(region)}` : "";
-  const where = partner ? `; ${iouText(region.iou)} with an object ${name(partner)}` : kind === "fp" ? `; highest ${iouText(region.iou)}` : "";
+  // An ignored partner may be a crowd: a share of the detection lies in it.
+  const measured = kind === "ignored" ? iouText(region.iou).replace("IoU", "overlap") : iouText(region.iou);
+  const where = partner ? `; ${measured} with an object ${name(partner)}` : kind === "fp" ? `; highest ${iouText(region.iou)}` : "";
   return `Detection ${name(region)}, score ${region.score.toFixed(3)}: ${outcomeWords(kind)}${about}${where}.`;
 }
 

@@ -113,7 +113,7 @@ function showDetails(holder, image, marks, k, { go, closer }) {
     const mark = marks[k], other = mark.partner ?? mark.about, object = mark.side === 0;
     const facts = [
       object ? null : ["Score", score(mark.score)],
-      mark.iou === null || (!DATA.models.length) ? null : [mark.partner === null ? "Highest overlap" : `Overlap (${OVERLAP()})`, mark.iou ? fixed(mark.iou) : "none"],
+      mark.iou === null || (!DATA.models.length) ? null : [mark.partner === null ? "Highest overlap" : "Overlap", mark.iou ? fixed(mark.iou) : "none"],
       DATA.drawing.ground ? null : ["Size", `${whole(Math.round(mark.w))} × ${whole(Math.round(mark.h))}`],
       mark.area === null ? null : ["Area", DATA.drawing.ground ? `${fixed(mark.area, 1)} square metres` : `${whole(Math.round(mark.area))} square pixels`],
       mark.id === null ? null : ["Id", String(mark.id)],
