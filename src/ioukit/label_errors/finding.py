@@ -78,9 +78,9 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
     parts = [
         overlooked(evidence),
         badly_drawn(evidence, threads),
-        swapped(evidence, threads),
+        swapped(evidence),
         doubled(evidence, threads),
-        spurious(evidence),
+        spurious(evidence, threads),
     ]
     kind = np.concatenate([np.full(len(part.object), part.kind, np.uint8) for part in parts])
 
