@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit import Detections, GroundTruth, nms, pairwise_iou
+from ioukit import Detections, GroundTruth, nms, overlap_join, pairwise_iou
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def plant(truth: GroundTruth, rates: dict[str, float], seed: int = 0) -> Planted
     """
     rng = np.random.default_rng(seed)
     boxes, classes, ids = truth.boxes.copy(), truth.category_ids.copy(), truth.ids.copy()
-    free = rng.permutation(np.flatnonzero(~truth.crowd & (boxes[:, 2:] > 4).all(axis=1)))
+    free = rng.permutation(np.flatnonzero(~truth.crowd & (boxes[:, 2:] > 4).all(axis=1) & ~_in_crowd(truth)))
     chosen: dict[str, NDArray[np.int64]] = {}
     for kind in KINDS:
         count = round(rates.get(kind, 0.0) * len(truth))
@@ -70,6 +70,19 @@ def plant(truth: GroundTruth, rates: dict[str, float], seed: int = 0) -> Planted
     tail = new_ids[int(kept.sum()) :]
     wrong |= {"doubled": tail[:doubled], "spurious": tail[doubled:]}
     return Planted(made, wrong, truth.take(chosen["overlooked"]), ids[chosen["doubled"]])
+
+
+def _in_crowd(truth: GroundTruth) -> NDArray[np.bool_]:
+    """(G,) whether a crowd of its class covers half of an object: it stays annotated if its own box is missing."""
+    crowds = np.flatnonzero(truth.crowd)
+    images = truth.image_ids * (1 + int(truth.category_ids.max(initial=0))) + truth.category_ids
+    pairs = overlap_join(
+        truth.boxes, truth.boxes[crowds], min_iou=0.5, metric="ioa", of="first", labels1=images, labels2=images[crowds],
+        format="xywh",
+    )  # fmt: skip
+    covered = np.zeros(len(truth), np.bool_)
+    covered[pairs.rows] = True
+    return covered
 
 
 def _changed(kept: NDArray[np.bool_], chosen: dict[str, NDArray[np.int64]], added: int) -> NDArray[np.int64]:

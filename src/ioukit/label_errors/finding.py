@@ -10,14 +10,14 @@ from ioukit._checks import check_threads
 from ioukit.evaluation.results import Evaluation
 from ioukit.label_errors.evidence import gather
 from ioukit.label_errors.judging import badly_drawn, doubled, overlooked, spurious, swapped
-from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SWAPPED
+from ioukit.label_errors.label_error import BADLY_DRAWN, OVERLOOKED, SWAPPED
 from ioukit.label_errors.label_errors import LabelErrors
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-_LEAST_SCORE = 0.001  # suspicions below are not listed
+_LEAST_SCORE = 1e-5  # suspicions below are not listed
 
 
 def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> LabelErrors:
@@ -33,8 +33,7 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
     - **Doubled**: two objects overlap more than two objects usually do. The one with less support is accused.
     - **Spurious**: no detection lies on an object of a class and size that is usually found.
 
-    An object is accused once at most, for the likeliest reason, and a detection speaks for one error at most. Crowds
-    and ignored objects are never accused. Neither are detections on them, nor those of classes that are not annotated
+    An object is accused once at most, for the likeliest reason. Crowds and ignored objects are never accused. Neither are detections on them, nor those of classes that are not annotated
     exhaustively on an image (LVIS).
 
     Args:
@@ -93,7 +92,6 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
     order = np.argsort(-score, kind="stable")
     order = order[score[order] >= _LEAST_SCORE]
     order = order[_first(accused[order])]
-    order = order[_first(np.where(kind[order] == DOUBLED, -1, detection[order]))]
     kind, accused, detection, other = kind[order], accused[order], detection[order], column("other")[order]
     of_object, of_detection = table.objects, table.detections
     suggests = np.isin(kind, (OVERLOOKED, BADLY_DRAWN, SWAPPED))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ioukit._array_types import Floats, Rows
 from ioukit.label_errors.calibration import along, chance, combined, design_of, products, score_features
-from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, largest, matched_among, strongest
+from ioukit.label_errors.evidence import FOUND, FULL, LEAST, RELIABLE, largest, matched_among, strongest
 from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SPURIOUS, SWAPPED
 from ioukit.overlap.join import overlap_join
 
@@ -43,7 +43,7 @@ _STEEPEST = 30.0
 _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
-_FADES = 0.05  # the mean of score times IoU of the best detection on a box around nothing
+_FADES = 0.05  # the mean strength of the strongest detection on a box around nothing
 
 # Of badly drawn boxes.
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
@@ -91,7 +91,7 @@ def swapped(evidence: Evidence) -> Suspicions:
     """
     table, pairs = evidence.table, evidence.pairs
     same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
-    strength = evidence.score[pairs.detection] * pairs.iou
+    strength = evidence.strength
     own, other = (
         strongest(strength, pairs.object, chosen, len(table.objects))
         for chosen in (same, ~same & evidence.free[pairs.detection])
@@ -168,7 +168,7 @@ def spurious(evidence: Evidence, threads: int | None) -> Suspicions:
 
 
 def _touch(evidence: Evidence, rows: Rows, threads: int | None) -> Floats:
-    """(R,) the largest score times IoU of a detection with each of some objects; near pairs lack the least IoUs."""
+    """(R,) the strength of the strongest detection of each of some objects; near pairs lack the least IoUs."""
     touch = evidence.any_support[rows]
     if evidence.object_boxes is None or evidence.detection_boxes is None:
         return touch
@@ -177,7 +177,7 @@ def _touch(evidence: Evidence, rows: Rows, threads: int | None) -> Floats:
         evidence.object_boxes[rows], evidence.detection_boxes, min_iou=1e-6, labels1=image[rows], labels2=of_detection,
         format="xywh", threads=threads,
     )  # fmt: skip
-    weak = evidence.score[found.columns] * np.minimum(found.values, LEAST)
+    weak = evidence.score[found.columns] * np.minimum(found.values, LEAST) / FULL
     return np.maximum(touch, largest(weak, found.rows, slice(None), len(rows)))
 
 
