@@ -26,7 +26,7 @@ LEAST = 0.1
 FOUND = 0.5
 """A detection with at least this IoU is a detection of an object."""
 RELIABLE = 0.3
-"""A detection that is right with this chance, or that is as strong, makes an object a found one."""
+"""A detection that is right with this chance, or whose score times IoU is this much, makes an object a found one."""
 FULL = 0.7
 """A detection with at least this IoU has its full strength, which is its score."""
 _CONFIDENT = 0.2  # of the matches
@@ -67,7 +67,7 @@ class Evidence:
     own_support: Floats
     """(G,) chance that the best detection of its class on each object is right; 0 for none."""
     any_support: Floats
-    """(G,) strength of the strongest detection of any class on each object; 0 for none."""
+    """(G,) the largest score times IoU of a detection of any class with each object; 0 for none."""
     own_found: Floats
     """(G,) chance that an object of this class and size has a reliable detection of its class."""
     any_found: Floats
@@ -140,7 +140,7 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     own = largest(right[pairs.detection], pairs.object, same & (pairs.iou >= FOUND), len(objects))
     score = scores[:, -1]
     strength = score[pairs.detection] * np.minimum(pairs.iou / FULL, 1)
-    seen = largest(strength, pairs.object, slice(None), len(objects))
+    seen = largest(score[pairs.detection] * pairs.iou, pairs.object, slice(None), len(objects))
     size = _sizes(table, None if gt is None else gt.areas[objects.row])
     found = []
     for support in (own, seen):

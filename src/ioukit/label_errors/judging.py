@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit._array_types import Floats, Rows
+from ioukit._array_types import Flags, Floats, Rows
 from ioukit.label_errors.calibration import along, chance, combined, design_of, products, score_features
-from ioukit.label_errors.evidence import FOUND, FULL, LEAST, RELIABLE, largest, matched_among, strongest
+from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, largest, matched_among, strongest
 from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SPURIOUS, SWAPPED
 from ioukit.overlap.join import overlap_join
 
@@ -38,12 +38,13 @@ _ENOUGH = 30  # steps of EM and of Newton's method
 # Of wrong classes.
 _CLEAR = 0.1  # of the objects, those where the own class leads most
 _STEEPEST = 30.0
+_PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
 
 # Of doubles and boxes around nothing.
 _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
-_FADES = 0.05  # the mean strength of the strongest detection on a box around nothing
+_FADES = 0.05  # the mean of score times IoU of the best detection on a box around nothing
 
 # Of badly drawn boxes.
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
@@ -102,17 +103,14 @@ def swapped(evidence: Evidence) -> Suspicions:
     gt = np.flatnonzero(evidence.accusable & (other >= 0))
     own, other = own[gt], other[gt]
     dt, iou = pairs.detection[other], pairs.iou[other]
-    # The model hardly ever errs where it is most confident. So the most confident leads of the other class, as a share
-    # of those of the own class, tell how many labels are wrong. Pairs of classes that the model often confuses count
-    # less.
+    rarity = _rarity(table.objects.category[gt], table.detections.category[dt], lead[gt] < 0)
+    # The model hardly ever errs where it is most confident. So the clearest leads of the other class, as a share of
+    # those of the own class, tell how many labels are wrong.
     clear = max(-float(np.quantile(lead[evidence.accusable], _CLEAR)), 1e-9) if len(gt) else 1.0
-    leads = lead[gt] > 0
-    rarity = np.zeros(len(gt))
-    rarity[leads] = _rarity(table.objects.category[gt[leads]], table.detections.category[dt[leads]])
-    clearly = float(np.minimum(rarity, 1)[lead[gt] >= clear].sum())
-    rate = min((clearly + 0.5) / (float((lead[evidence.accusable] <= -clear).sum()) + 1.0), 0.5)
+    clearest = float(rarity[lead[gt] >= clear].sum())
+    rate = min((clearest + 0.5) / (float((lead[evidence.accusable] <= -clear).sum()) + 1.0), 0.5)
     rival = np.append(table.detections.score[pairs.detection] * pairs.iou, 0.0)[own]
-    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, rate * np.exp(slope * lead[gt]))
+    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, rate * rarity * np.exp(slope * lead[gt]))
 
 
 def _slope(lead: Floats) -> float:
@@ -125,16 +123,19 @@ def _slope(lead: Floats) -> float:
     return float(np.clip(slope, 0, _STEEPEST))
 
 
-def _rarity(labelled: Rows, seen: Rows) -> Floats:
-    """(N,) how much rarer a pair of classes is than if the model confused classes at random.
+def _rarity(labelled: Rows, seen: Rows, counted: Flags) -> Floats:
+    """(N,) how much rarer a pair of classes is, in any order, than the others; 1 at most.
 
-    Of classes that the model often confuses, the model is the likelier one to be wrong. A pair does not count itself.
+    It is measured where the own class leads, so that wrong labels hardly count: where the model sees another class
+    beside the right one, it confuses the two.
     """
     size = int(max(labelled.max(initial=0), seen.max(initial=0))) + 1
-    pair = np.unique(labelled.astype(np.int64) * size + seen, return_inverse=True)[1].reshape(-1)
-    of_label, of_seen = (np.bincount(side, minlength=size)[side] for side in (labelled, seen))
-    rarity: Floats = (of_label * of_seen / max(len(pair), 1) + 1) / np.bincount(pair)[pair]
-    return rarity
+    pair = np.minimum(labelled, seen).astype(np.int64) * size + np.maximum(labelled, seen)
+    pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
+    together = np.bincount(pair, counted)[pair]
+    of_class = sum(np.bincount(side, counted, size) for side in (labelled, seen))
+    by_chance = of_class[labelled] * of_class[seen] / max(2 * int(counted.sum()), 1)
+    return np.minimum((by_chance + _PRIOR_PAIRS) / (together + _PRIOR_PAIRS), 1)
 
 
 def _odds(ratio: Floats, count: int) -> Floats:
@@ -168,7 +169,7 @@ def spurious(evidence: Evidence, threads: int | None) -> Suspicions:
 
 
 def _touch(evidence: Evidence, rows: Rows, threads: int | None) -> Floats:
-    """(R,) the strength of the strongest detection of each of some objects; near pairs lack the least IoUs."""
+    """(R,) the largest score times IoU of a detection with each of some objects; near pairs lack the least IoUs."""
     touch = evidence.any_support[rows]
     if evidence.object_boxes is None or evidence.detection_boxes is None:
         return touch
@@ -177,7 +178,7 @@ def _touch(evidence: Evidence, rows: Rows, threads: int | None) -> Floats:
         evidence.object_boxes[rows], evidence.detection_boxes, min_iou=1e-6, labels1=image[rows], labels2=of_detection,
         format="xywh", threads=threads,
     )  # fmt: skip
-    weak = evidence.score[found.columns] * np.minimum(found.values, LEAST) / FULL
+    weak = evidence.score[found.columns] * np.minimum(found.values, LEAST)
     return np.maximum(touch, largest(weak, found.rows, slice(None), len(rows)))
 
 
