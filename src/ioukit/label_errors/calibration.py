@@ -74,8 +74,8 @@ def fitted_logits(
     beta, offsets = np.zeros(design.shape[1]), np.zeros(size)
     logits = np.zeros(count)
     precision = 1.0  # of the prior of the intercepts of the classes
+    loss = _loss(wanted, logits, beta, offsets, ridge, precision)
     for _ in range(_STEPS):
-        loss = _loss(wanted, logits, beta, offsets, ridge, precision)
         expected = chance(logits)
         weight = expected * (1 - expected) + 1e-9
         missing = wanted - expected
@@ -99,7 +99,9 @@ def fitted_logits(
         beta, offsets, logits = beta + pace * step, offsets + pace * class_step, tried
         if loss - reached < 1e-9 * (1 + abs(loss)):
             break
-        precision = 1 / max(float(np.mean(offsets**2 + 1 / diagonal)), _LEAST_VARIANCE)
+        estimate = 1 / max(float(np.mean(offsets**2 + 1 / diagonal)), _LEAST_VARIANCE)
+        loss = reached + 0.5 * (estimate - precision) * float((offsets**2).sum())
+        precision = estimate
     return np.clip(combined(every, beta) + offsets[every_class], -_FARTHEST, _FARTHEST)
 
 

@@ -33,7 +33,7 @@ _CONFIDENT = 0.2  # of the matches
 _NEVER_ACCUSED = IGNORED | REPEATED | VOID
 _GROUP = 4
 _NO_CAP = 2**31 - 1
-_STEPS = (0.1, 0.2, 0.5, 0.7)  # of the overlaps with other objects and detections
+_STEPS = (0.1, 0.2, 0.5, 0.7)  # of the overlaps with better detections; the first two also of those with objects
 
 
 @dataclass(frozen=True)
@@ -116,20 +116,18 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
 
     same = detections.category[pairs.detection] == objects.category[pairs.object]
     other = match[pairs.detection] != pairs.object
-    around = [
-        largest(pairs.iou, pairs.detection, other & same, len(detections)),
-        largest(pairs.iou, pairs.detection, other & ~same, len(detections)),
-    ]
-    if detection_boxes is not None:
-        around += _better_neighbours(table, detection_boxes, threads)
+    beside = [largest(pairs.iou, pairs.detection, other & chosen, len(detections)) for chosen in (same, ~same)]
     judged = ((free & ~void) | ((match >= 0) & accusable[np.maximum(match, 0)])) if len(objects) else open_
-    apart = judged & (np.maximum(around[0], around[1]) < FOUND)
+    apart = judged & (np.maximum(*beside) < FOUND)
+    around = [_steps(overlap, _STEPS[:2]) for overlap in beside]
+    if detection_boxes is not None:
+        around += [_steps(overlap, _STEPS) for overlap in _better_neighbours(table, detection_boxes, threads)]
     scores = score_features(detections.score)
     category = detections.category.astype(np.int64)
     hit = match >= 0
     logits, alone = (
         np.where(judged | free, fitted_logits(hit, np.concatenate(features, axis=1), category, used), -math.inf)
-        for features, used in (([scores, *map(_steps, around)], apart), ([scores], judged))
+        for features, used in (([scores, *around], apart), ([scores], judged))
     )
 
     # How often confident detections match nothing bounds how often objects were overlooked.
@@ -239,8 +237,8 @@ def strongest(values: Floats, rows: Rows, chosen: Flags, count: int) -> Rows:
     return found
 
 
-def _steps(overlap: Floats) -> Floats:
-    return (overlap[:, None] >= _STEPS).astype(np.float64)
+def _steps(overlap: Floats, steps: tuple[float, ...]) -> Floats:
+    return (overlap[:, None] >= steps).astype(np.float64)
 
 
 def _sizes(table: MatchTable, areas: Floats | None) -> Floats:

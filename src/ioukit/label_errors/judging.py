@@ -44,7 +44,7 @@ _PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
 _DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
 _SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
-_FADES = 0.05  # the mean of score times IoU of the best detection on a box around nothing
+_FADES = 0.02  # score times IoU of the best detection on a box around nothing is seldom more
 
 # Of badly drawn boxes.
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
@@ -162,7 +162,7 @@ def spurious(evidence: Evidence, threads: int | None) -> Suspicions:
     rows = np.flatnonzero(evidence.accusable & (evidence.any_support < RELIABLE))
     miss = np.clip(1 - evidence.any_found[rows], NEVER_SURE / 4, 1)
     # A weak detection lies on many real objects that are not found reliably, and on few boxes around nothing.
-    fade = np.exp(-_touch(evidence, rows, threads) / _FADES)
+    fade = (1 + _touch(evidence, rows, threads) / _FADES) ** -2
     odds = _odds(fade / max(float(fade.mean()), 1e-9) / miss, int(evidence.accusable.sum())) if len(rows) else fade
     none = np.full(len(rows), -1)
     return Suspicions(SPURIOUS, rows, none, none, np.full(len(rows), np.nan), 1 - miss, odds)
