@@ -112,9 +112,7 @@ def design_of(features: Floats, rows: slice | Flags = slice(None)) -> Floats:
     return np.concatenate([np.ones((len(features), 1)), scaled], axis=1)
 
 
-def _loss(
-    wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: Floats, precision: float
-) -> float:
+def _loss(wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: Floats, precision: float) -> float:
     likelihood = np.logaddexp(0, logits).sum() - (wanted * logits).sum()
     prior = 0.5 * ((ridge * beta**2).sum() + precision * (offsets**2).sum())
     return float(likelihood + prior)

@@ -29,7 +29,8 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
 
     - **Overlooked**: a detection matches no object, although detections like it usually match one.
     - **Badly drawn**: the detection of an object overlaps it less than detections like it overlap their objects.
-    - **Swapped**: a detection of another class lies on the object, and no reliable one of its own class.
+    - **Swapped**: a detection of another class overlaps the object, and is stronger than those of its own class. Strength
+      is the score, less if the IoU is below 0.7.
     - **Doubled**: two objects overlap more than two objects usually do. The one with less support is accused.
     - **Spurious**: no detection lies on an object of a class and size that is usually found.
 
@@ -45,8 +46,8 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Returns:
-        The suspicions. Their score estimates the probability that the label is wrong. It assumes that 2 % of the labels
-        are wrong in each way, and estimates from the data how many objects are overlooked.
+        The suspicions. Their score estimates the probability that the label is wrong. How many labels are wrong in each
+        way is estimated from the data. So the scores of a kind add up to the number of wrong labels to expect.
 
     Raises:
         TypeError: If ``evaluation`` is not an :class:`~ioukit.Evaluation`.

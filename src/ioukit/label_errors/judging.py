@@ -109,7 +109,7 @@ def swapped(evidence: Evidence) -> Suspicions:
     clear = max(-float(np.quantile(lead[evidence.accusable], _CLEAR)), 1e-9) if len(gt) else 1.0
     clearest = float(rarity[lead[gt] >= clear].sum())
     rate = min((clearest + 0.5) / (float((lead[evidence.accusable] <= -clear).sum()) + 1.0), 0.5)
-    rival = np.append(table.detections.score[pairs.detection] * pairs.iou, 0.0)[own]
+    rival = np.append(table.detections.score[pairs.detection] * pairs.iou, np.nan)[own]
     return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, rate * rarity * np.exp(slope * lead[gt]))
 
 
