@@ -4,7 +4,7 @@ python benchmarks/planted_label_errors.py --seeds 20 --json rows.json   # ioukit
 python benchmarks/planted_label_errors.py --cleanlab --json rows.json   # with cleanlab, which must be installed
 python benchmarks/planted_label_errors.py --read a.json b.json          # the tables of earlier runs
 python benchmarks/planted_label_errors.py --calibration                 # how often labels with a given score are wrong
-python benchmarks/planted_label_errors.py --numbers                     # how many wrong labels are expected, and how many are
+python benchmarks/planted_label_errors.py --numbers                     # how many wrong labels are expected
 
 The numbers are areas under the precision-recall curve (average precision of the ranking). A missing object is found by
 the best detection of its class with IoU of at least 0.5 with it; further ones are false. A double is found by either of

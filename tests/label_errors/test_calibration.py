@@ -31,7 +31,7 @@ def slow_logits(happened: np.ndarray, features: np.ndarray, classes: np.ndarray)
         beta += np.linalg.solve(curvature, design.T @ (happened - expected) - prior * beta)
         # EM with the variance of each intercept for itself, as if the other coefficients were known.
         variance = 1 / np.diag(curvature)[of_classes]
-        prior[of_classes] = 1 / max(np.mean(beta[of_classes] ** 2 + variance), 0.01)
+        prior[of_classes] = 1 / max(float(np.mean(beta[of_classes] ** 2 + variance)), 0.01)
     return design @ beta
 
 

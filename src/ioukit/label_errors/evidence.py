@@ -147,8 +147,8 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
         estimate[accusable] = chance(fitted_logits(support[accusable] >= RELIABLE, size[accusable], classes))
         found.append(estimate)
     return Evidence(
-        table, pairs, accusable, open_, free, match, match_of, match_iou, size, logits, alone, score, strength, own, seen,
-        found[0], found[1], float(np.clip(annotated, 0.002, 0.25)), detection_boxes, object_boxes,
+        table, pairs, accusable, open_, free, match, match_of, match_iou, size, logits, alone, score, strength,
+        own, seen, found[0], found[1], float(np.clip(annotated, 0.002, 0.25)), detection_boxes, object_boxes,
     )  # fmt: skip
 
 

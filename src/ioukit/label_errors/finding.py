@@ -29,12 +29,13 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
 
     - **Overlooked**: a detection matches no object, although detections like it usually match one.
     - **Badly drawn**: the detection of an object overlaps it less than detections like it overlap their objects.
-    - **Swapped**: a detection of another class overlaps the object, and is stronger than those of its own class. Strength
-      is the score, less if the IoU is below 0.7.
+    - **Swapped**: a detection of another class overlaps the object, and is stronger than those of its own class.
+      Strength is the score, less if the IoU is below 0.7.
     - **Doubled**: two objects overlap more than two objects usually do. The one with less support is accused.
     - **Spurious**: no detection lies on an object of a class and size that is usually found.
 
-    An object is accused once at most, for the likeliest reason. Crowds and ignored objects are never accused. Neither are detections on them, nor those of classes that are not annotated
+    An object is accused once at most, for the likeliest reason. Crowds and ignored objects are never accused. Neither
+    are detections on ignored objects or on crowds of their class, nor those of classes that are not annotated
     exhaustively on an image (LVIS).
 
     Args:

@@ -85,7 +85,7 @@ def overlooked(evidence: Evidence) -> Suspicions:
 
 
 def swapped(evidence: Evidence) -> Suspicions:
-    """Objects on which an unmatched detection of another class lies, and no detection of their own is as strong.
+    """Objects on which an unmatched detection of another class lies, by its lead over those of their own class.
 
     A wrong class exchanges the roles of both classes. So the ratio of the two explanations is that of two frequencies:
     how often the other class leads as far as here, and how often the own class does.
