@@ -277,20 +277,24 @@ def _means(rows: list[Row]) -> list[str]:
             key = row.data, row.rate, row.seed
             engine[key] = max(engine.get(key, 0.0), row.value)
     own = cells.pop("ioukit")
-    found = [f"{np.mean([*own.values()]):.3f}" if own else "-"]
+    found = [f"{_mean(own)[0]:.3f}"]
     for peer in cells.values():
-        settings: dict[Any, list[float]] = {}
-        for key in peer.keys() & own.keys():
-            settings.setdefault(key[:2], []).append(own[key] - peer[key])
-        if not settings:
+        if peer:
+            mean, error = _mean({key: own[key] - value for key, value in peer.items()})
+            found += [f"{_mean(peer)[0]:.3f}", f"{mean:+.3f} ± {error:.3f}"]
+        else:
             found += ["-", "-"]
-            continue
-        # Seeds vary within a set and a rate, which stay as they are.
-        spread = [np.var(values, ddof=1) / len(values) for values in settings.values() if len(values) > 1]
-        error = np.sqrt(np.sum(spread)) / len(settings)
-        mean = np.mean([np.mean(values) for values in settings.values()])
-        found += [f"{np.mean([*peer.values()]):.3f}", f"{mean:+.3f} ± {error:.3f}"]
     return [*found, str(len(own))]
+
+
+def _mean(values: dict[Any, float]) -> tuple[float, float]:
+    """The mean over sets and rates of the means over seeds, and its standard error: sets and rates stay as they are."""
+    settings: dict[Any, list[float]] = {}
+    for key, value in values.items():
+        settings.setdefault(key[:2], []).append(value)
+    spread = [np.var(seeds, ddof=1) / len(seeds) for seeds in settings.values() if len(seeds) > 1]
+    mean = np.mean([np.mean(seeds) for seeds in settings.values()])
+    return float(mean), float(np.sqrt(np.sum(spread)) / len(settings))
 
 
 def expected_numbers(seeds: int) -> str:
