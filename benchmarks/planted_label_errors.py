@@ -277,7 +277,7 @@ def _means(rows: list[Row]) -> list[str]:
             key = row.data, row.rate, row.seed
             engine[key] = max(engine.get(key, 0.0), row.value)
     own = cells.pop("ioukit")
-    found = [f"{_mean(own)[0]:.3f}"]
+    found = [f"{_mean(own)[0]:.3f}" if own else "-"]
     for peer in cells.values():
         if peer:
             mean, error = _mean({key: own[key] - value for key, value in peer.items()})
