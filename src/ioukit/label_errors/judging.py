@@ -103,7 +103,8 @@ def swapped(evidence: Evidence) -> Suspicions:
     gt = np.flatnonzero(evidence.accusable & (other >= 0))
     own, other = own[gt], other[gt]
     dt, iou = pairs.detection[other], pairs.iou[other]
-    rarity = _rarity(table.objects.category[gt], table.detections.category[dt], lead[gt] < 0)
+    labelled, seen = table.objects.category[gt].astype(np.int64), table.detections.category[dt].astype(np.int64)
+    rarity = _rarity(labelled, seen, lead[gt] < 0)
     # The model hardly ever errs where it is most confident. So the clearest leads of the other class, as a share of
     # those of the own class, tell how many labels are wrong.
     clear = max(-float(np.quantile(lead[evidence.accusable], _CLEAR)), 1e-9) if len(gt) else 1.0
@@ -130,10 +131,10 @@ def _rarity(labelled: Rows, seen: Rows, counted: Flags) -> Floats:
     beside the right one, it confuses the two.
     """
     size = int(max(labelled.max(initial=0), seen.max(initial=0))) + 1
-    pair = np.minimum(labelled, seen).astype(np.int64) * size + np.maximum(labelled, seen)
+    pair = np.minimum(labelled, seen) * size + np.maximum(labelled, seen)
     pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
     together = np.bincount(pair, counted)[pair]
-    of_class = sum(np.bincount(side, counted, size) for side in (labelled, seen))
+    of_class = np.bincount(labelled, counted, size) + np.bincount(seen, counted, size)
     by_chance = of_class[labelled] * of_class[seen] / max(2 * int(counted.sum()), 1)
     return np.minimum((by_chance + _PRIOR_PAIRS) / (together + _PRIOR_PAIRS), 1)
 
