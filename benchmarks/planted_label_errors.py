@@ -1,17 +1,22 @@
-"""Plant label errors in correct data, and measure how well they are found: by ioukit, and by cleanlab beside it.
+"""Plant label errors in correct data, and measure how well they are found: by ioukit, by ten lines, and by cleanlab.
 
-python benchmarks/planted_label_errors.py --json rows.json              # ioukit alone
+python benchmarks/planted_label_errors.py --seeds 20 --json rows.json   # ioukit and the ten lines
 python benchmarks/planted_label_errors.py --cleanlab --json rows.json   # with cleanlab, which must be installed
-python benchmarks/planted_label_errors.py --read a.json b.json          # the table of earlier runs
+python benchmarks/planted_label_errors.py --read a.json b.json          # the tables of earlier runs
 python benchmarks/planted_label_errors.py --calibration                 # how often labels with a given score are wrong
+python benchmarks/planted_label_errors.py --numbers                     # how many wrong labels are expected
 
 The numbers are areas under the precision-recall curve (average precision of the ranking). A missing object is found by
 the best detection of its class with IoU of at least 0.5 with it; further ones are false. A double is found by either of
 its two annotations. "objects" ranks all annotations by one score, "images" all images; an image counts if any of its
-labels is wrong. cleanlab (AGPL) has a score per detection for overlooked objects, scores per annotation for badly
-located and swapped ones, and one score per image. For doubled and spurious objects and for "objects", an annotation has
-the worse of its two scores. cleanlab runs with three values of its high_probability_threshold (its default 0.95, 0.5
-and 0.2), and the best of the three is taken for each number.
+labels is wrong. For a kind, ioukit's annotations of this kind come first, and then those with another suspicion.
+
+The ten lines (`ten_lines`) are what one would try first: the score of a detection that overlaps no annotation; the
+largest score times IoU of another class less that of the own class; the IoU of two annotations of a class. cleanlab
+(AGPL) has a score per detection for overlooked objects, scores per annotation for badly located and swapped ones, and
+one score per image. For doubled and spurious objects and for "objects", an annotation has the worse of its two scores.
+cleanlab runs with three values of its high_probability_threshold (its default 0.95, 0.5 and 0.2), and the best of the
+three is taken for each number.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from ioukit import evaluate, pairwise_iou
+from ioukit import evaluate, overlap_join, pairwise_iou
 from ioukit.label_errors import LABEL_ERROR_KINDS, find_label_errors
 from support.planted_labels import KINDS, plant, street
 from support.planted_scenes import drawn, real
@@ -44,6 +49,17 @@ __all__ = ["NUMBERS", "Row", "average_precision", "measure", "table"]
 NUMBERS = (*KINDS, "objects", "images")
 SETTINGS = (None, 0.5, 0.2)
 TITLES = {"objects": "all annotations", "images": "all images"} | {kind.key: kind.title for kind in LABEL_ERROR_KINDS}
+PLANTED = {
+    "overlooked": ("overlooked", {}),
+    "badly_drawn": ("badly_drawn", {}),
+    "swapped": ("swapped", {}),
+    "swapped by a rule": ("swapped", {"by_rule": True}),
+    "doubled": ("doubled", {}),
+    "doubled loosely": ("doubled", {"loosely": True}),
+    "spurious": ("spurious", {}),
+}
+"""What is planted alone: the kind, and how."""
+TITLES |= {"swapped by a rule": "Wrong class, by a rule", "doubled loosely": "Doubled object, drawn anew"}
 _NEVER = -1.0
 
 
@@ -80,13 +96,13 @@ def sets() -> dict[str, tuple[GroundTruth, Detections]]:
     return found | real() | {name: drawn(name) for name in ("aerial", "crowd", "many classes")}
 
 
-def plans() -> Iterable[tuple[str, float, dict[str, float]]]:
+def plans() -> Iterable[tuple[str, float, dict[str, float], dict[str, bool]]]:
     """What is planted: one kind alone at two rates, and all kinds together."""
-    for kind in KINDS:
+    for name, (kind, how) in PLANTED.items():
         for rate in (0.02, 0.1):
-            yield kind, rate, {kind: rate}
+            yield name, rate, {kind: rate}, how
     for rate in (0.02, 0.1):
-        yield "mixed", rate, {kind: rate / len(KINDS) for kind in KINDS}
+        yield "mixed", rate, {kind: rate / len(KINDS) for kind in KINDS}, {}
 
 
 def average_precision(scores: Any, right: Any, total: int) -> float:
@@ -111,8 +127,45 @@ def own_scores(gt: GroundTruth, dt: Detections) -> Scores:
             detections[table.detections.row[errors.detection[rows]]] = errors.score[rows]
             continue
         annotations[kind] = np.full(len(gt), _NEVER)
-        annotations[kind][table.objects.row[errors.object[rows]]] = errors.score[rows]
+        accused = np.flatnonzero(errors.object >= 0)
+        behind = np.where(errors.kind[accused] == place, 0.0, 1.0)
+        annotations[kind][table.objects.row[errors.object[accused]]] = errors.score[accused] - behind
     return Scores(detections, annotations, errors.image_scores())
+
+
+def ten_lines(gt: GroundTruth, dt: Detections) -> Scores:
+    """The scores of the plainest rules."""
+
+    def largest(values: Any, rows: Any, count: int) -> Any:
+        found = np.zeros(count)
+        np.maximum.at(found, rows, values)
+        return found
+
+    near = overlap_join(dt.boxes, gt.boxes, min_iou=1e-9, labels1=dt.image_ids, labels2=gt.image_ids, format="xywh")
+    d, g, iou = near.rows, near.columns, near.values
+    same, strength = dt.category_ids[d] == gt.category_ids[g], dt.scores[d] * iou
+    own, other = (largest(strength[chosen], g[chosen], len(gt)) for chosen in (same, ~same))
+    best = np.zeros(len(gt), np.int64)
+    order = np.argsort(strength)[same[np.argsort(strength)]]
+    best[g[order]] = order  # the pair of the strongest detection of the class
+    drawn = np.where(own > 0, dt.scores[d[best]] * (1 - iou[best]), 0.0) if len(d) else own
+    # A detection on a crowd of its class is as good as matched.
+    crowds = np.flatnonzero(gt.crowd)
+    keys = [side.image_ids * (1 + int(gt.categories.ids.max())) + side.category_ids for side in (gt, dt)]
+    on_crowd = overlap_join(
+        dt.boxes, gt.boxes[crowds], min_iou=0.5, metric="ioa", of="first", labels1=keys[1], labels2=keys[0][crowds],
+        format="xywh",
+    ).rows  # fmt: skip
+    matched = largest(iou, d, len(dt)) >= 0.5
+    matched[on_crowd] = True
+    pairs = overlap_join(gt.boxes, min_iou=1e-9, labels1=keys[0], format="xywh")
+    doubled = np.maximum(*(largest(pairs.values, side, len(gt)) for side in (pairs.rows, pairs.columns)))
+    annotations = {
+        "badly_drawn": drawn, "swapped": other - own, "doubled": doubled, "spurious": 1 - np.maximum(own, other),
+    }  # fmt: skip
+    unmatched = np.where(matched, _NEVER, dt.scores)
+    images = np.searchsorted(gt.images.ids, dt.image_ids)
+    return Scores(unmatched, annotations, largest(np.maximum(unmatched, 0), images, len(gt.images)))
 
 
 def cleanlab_scores(gt: GroundTruth, dt: Detections, settings: Iterable[float | None]) -> list[Scores]:
@@ -198,33 +251,68 @@ def _lent(planted: Planted, scores: Any) -> Any:
 
 
 def table(rows: list[Row]) -> str:
-    """The mean over all data sets, seeds and rates: a line per number, and then a line per data set."""
-    lines = ["| ranked | planted | ioukit | cleanlab | runs | ioukit at least as good |", "|---|---|---|---|---|---|"]
-    for number in NUMBERS:
-        for planted in ("alone", "mixed") if number in KINDS else (*KINDS, "mixed"):
-            wanted = number if planted == "alone" else planted
-            if number == "objects" and planted == "overlooked":
-                continue
-            lines.append(_line([row for row in rows if (row.number, row.planted) == (number, wanted)], number, planted))
-    lines += ["", "| data | ranked, all kinds planted | ioukit | cleanlab | runs | ioukit at least as good |"]
-    lines.append("|---|---|---|---|---|---|")
-    for data in dict.fromkeys(row.data for row in rows):
-        for number in ("objects", "images"):
-            chosen = [row for row in rows if (row.data, row.number, row.planted) == (data, number, "mixed")]
-            lines.append(_line(chosen, data, TITLES[number]))
+    """By what was planted: the means over all sets, rates and seeds; and by set for what was planted alone."""
+    head = "| planted | ranked | ioukit | ten lines | ioukit - ten lines | cleanlab | ioukit - cleanlab | runs |"
+    lines = [head, "|---|---|---|---|---|---|---|---|"]
+    for planted in (*PLANTED, "mixed"):
+        numbers = NUMBERS if planted == "mixed" else (PLANTED[planted][0],)
+        for number in numbers:
+            cells = _means([row for row in rows if (row.planted, row.number) == (planted, number)])
+            lines.append(f"| {TITLES.get(planted, planted)} | {TITLES[number]} | {' | '.join(cells)} |")
+    data = list(dict.fromkeys(row.data for row in rows))
+    lines += ["", "| planted | " + " | ".join(data) + " |", "|---" * (1 + len(data)) + "|"]
+    for planted, (number, _) in PLANTED.items():
+        chosen = [row for row in rows if (row.planted, row.number) == (planted, number)]
+        of_sets = [_means([row for row in chosen if row.data == name]) for name in data]
+        lines.append(f"| {TITLES[planted]} | " + " | ".join(f"{cells[0]}, {cells[2]}" for cells in of_sets) + " |")
     return "\n".join(lines)
 
 
-def _line(rows: list[Row], first: str, second: str) -> str:
-    cells: dict[str, dict[Any, list[float]]] = {}
+def _means(rows: list[Row]) -> list[str]:
+    """The mean of each engine, the mean differences to ioukit with their standard errors, and the number of runs."""
+    cells: dict[str, dict[Any, float]] = {"ioukit": {}, "ten lines": {}, "cleanlab": {}}
     for row in rows:
         if row.total:
-            engine = row.engine.partition(" ")[0]
-            cells.setdefault(engine, {}).setdefault((row.data, row.rate, row.seed), []).append(row.value)
-    own, peer = ({key: max(found) for key, found in cells.get(name, {}).items()} for name in ("ioukit", "cleanlab"))
-    means = [f"{np.mean([*side.values()]):.3f}" if side else "-" for side in (own, peer)]
-    won = f"{sum(own[key] >= peer[key] for key in peer)} of {len(peer)}" if peer else "-"
-    return f"| {TITLES.get(first, first)} | {TITLES.get(second, second)} | {' | '.join(means)} | {len(own)} | {won} |"
+            engine = cells[row.engine.rpartition(" ")[0] if row.engine.startswith("cleanlab") else row.engine]
+            key = row.data, row.rate, row.seed
+            engine[key] = max(engine.get(key, 0.0), row.value)
+    own = cells.pop("ioukit")
+    found = [f"{_mean(own)[0]:.3f}" if own else "-"]
+    for peer in cells.values():
+        if peer:
+            mean, error = _mean({key: own[key] - value for key, value in peer.items()})
+            found += [f"{_mean(peer)[0]:.3f}", f"{mean:+.3f} ± {error:.3f}"]
+        else:
+            found += ["-", "-"]
+    return [*found, str(len(own))]
+
+
+def _mean(values: dict[Any, float]) -> tuple[float, float]:
+    """The mean over sets and rates of the means over seeds, and its standard error: sets and rates stay as they are."""
+    settings: dict[Any, list[float]] = {}
+    for key, value in values.items():
+        settings.setdefault(key[:2], []).append(value)
+    spread = [np.var(seeds, ddof=1) / len(seeds) for seeds in settings.values() if len(seeds) > 1]
+    mean = np.mean([np.mean(seeds) for seeds in settings.values()])
+    return float(mean), float(np.sqrt(np.sum(spread)) / len(settings))
+
+
+def expected_numbers(seeds: int) -> str:
+    """How many wrong labels the scores add up to, and how many were planted, in each way alone."""
+    rates = (0.0, 0.02, 0.1)
+    lines = ["| data | labels | planted | " + " | ".join(TITLES[kind] for kind in KINDS) + " | score of 0.5 or more |"]
+    lines.append("|---" * (len(KINDS) + 4) + "|")
+    for name, (gt, dt) in sets().items():
+        for rate in rates:
+            sums, sure = np.zeros(len(KINDS)), 0.0
+            for place, kind in enumerate(KINDS):
+                for seed in range(seeds):
+                    errors = find_label_errors(evaluate(plant(gt, {kind: rate}, seed).ground_truth, dt))
+                    sums[place] += errors.score[errors.kind == place].sum() / seeds
+                    sure += (errors.score >= 0.5).mean() * len(errors) / len(gt) / seeds / len(KINDS)
+            cells = " | ".join(f"{value:.0f}" for value in sums)
+            lines.append(f"| {name} | {len(gt):,} | {round(rate * len(gt))} | {cells} | {sure:.1%} |")
+    return "\n".join(lines)
 
 
 def calibration(seeds: int) -> str:
@@ -260,10 +348,14 @@ def main() -> None:
     parser.add_argument("--cleanlab", action="store_true", help="run cleanlab, too")
     parser.add_argument("--json", type=Path, help="write all rows to a file")
     parser.add_argument("--read", type=Path, nargs="+", help="print the table of the rows in these files")
+    parser.add_argument("--numbers", action="store_true", help="print how many wrong labels are expected")
     parser.add_argument("--calibration", action="store_true", help="print how often labels with a score are wrong")
     given = parser.parse_args()
     if given.calibration:
         print(calibration(given.seeds))
+        return
+    if given.numbers:
+        print(expected_numbers(given.seeds))
         return
     if given.read:
         print(table([Row(**row) for path in given.read for row in json.loads(path.read_text(encoding="utf-8"))]))
@@ -274,9 +366,9 @@ def main() -> None:
     seconds = {"ioukit": 0.0, "cleanlab": 0.0}
     for name in given.sets.split(",") if given.sets else data:
         gt, dt = data[name]
-        for kind, rate, rates in plans():
+        for kind, rate, rates, how in plans():
             for seed in range(given.seeds):
-                planted = plant(gt, rates, seed)
+                planted = plant(gt, rates, seed, **how)
                 start = time.perf_counter()
                 found = {"ioukit": own_scores(planted.ground_truth, dt)}
                 middle = time.perf_counter()
@@ -285,6 +377,7 @@ def main() -> None:
                     found |= {f"cleanlab {value}": peer for value, peer in zip(SETTINGS, peers, strict=True)}
                 seconds["ioukit"] += middle - start
                 seconds["cleanlab"] += time.perf_counter() - middle
+                found["ten lines"] = ten_lines(planted.ground_truth, dt)
                 for engine, scores in found.items():
                     for number, (value, count) in measure(planted, dt, scores).items():
                         if count:

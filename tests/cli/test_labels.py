@@ -22,14 +22,18 @@ DT = EXAMPLES / "coco_val2017_100" / "yolact.json"
 
 def test_the_text() -> None:
     found = run_here("labels", GT, DT, "--score-threshold", "0.3")
-    errors = find_label_errors(evaluate(*read_coco(GT, DT))).chosen(at_least=0.3)
+    every_error = find_label_errors(evaluate(*read_coco(GT, DT)))
+    errors = every_error.chosen(at_least=0.3)
     assert found.code == 0
     counts, listed = found.out.split("\n\n")
     lines = counts.splitlines()
     assert lines[0].split()[0] == "kind"
     for line, kind in zip(lines[1:], LABEL_ERROR_KINDS, strict=True):
         assert line.startswith(kind.title)
-        assert line.removeprefix(kind.title).split()[0] == str(errors.kinds.count(kind.key))
+        expected, many, sure = line.removeprefix(kind.title).split()[:3]
+        assert expected == f"{every_error.chosen(kinds=[kind.key]).score.sum():.0f}"
+        assert many == str(errors.kinds.count(kind.key))
+        assert sure == str(errors.chosen(kinds=[kind.key], at_least=0.5).kinds.count(kind.key))
     rows = listed.splitlines()
     assert len(rows) == 2 * len(errors)
     first = errors.rows()[0]

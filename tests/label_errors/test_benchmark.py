@@ -42,4 +42,12 @@ def test_the_errors_are_found_far_better_than_by_chance() -> None:
         BENCHMARK.Row("drawn", "mixed", 0.15, 1, number, "ioukit", value, count)
         for number, (value, count) in areas.items()
     ]
-    assert "| Wrong class | mixed |" in BENCHMARK.table(rows)
+    assert "| mixed | Wrong class |" in BENCHMARK.table(rows)
+
+
+def test_the_ten_lines_find_what_is_planted() -> None:
+    truth, found = street(100, seed=8)
+    for kind in KINDS:
+        planted = plant(truth, {kind: 0.03}, 1)
+        areas = BENCHMARK.measure(planted, found, BENCHMARK.ten_lines(planted.ground_truth, found))
+        assert areas[kind][0] > 2 * 0.03, kind

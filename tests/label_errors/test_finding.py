@@ -19,7 +19,7 @@ from ioukit.label_errors import LABEL_ERROR_KINDS, LabelErrors, find_label_error
 from ioukit.label_errors.evidence import gather
 from ioukit.label_errors.judging import _object_pairs
 from support.planted_labels import KINDS, plant, street
-from support.planted_scenes import real
+from support.planted_scenes import drawn, real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,6 +196,35 @@ def test_the_scores_are_probabilities() -> None:
         hit = np.isin(numbers[errors.object], ids)
         expected, wrong = expected + float(errors.score.sum()), wrong + float(hit.sum())
     assert 0.7 < wrong / expected < 1.4
+
+
+@pytest.mark.parametrize("name", ["street", "60 classes", "aerial", "crowd", "yolact"])
+def test_right_labels_are_hardly_ever_likely_wrong(name: str) -> None:
+    """Nothing is planted: a model that confuses classes and misses objects is no reason to blame the labels."""
+    sets = {"street": lambda: street(200, seed=1), "60 classes": lambda: street(200, 60, seed=5)}
+    truth, found = sets[name]() if name in sets else real()[name] if name == "yolact" else drawn(name)
+    errors = find_label_errors(evaluate(truth, found)).chosen(at_least=0.5)
+    assert len(errors) <= 0.01 * len(truth)
+
+
+@pytest.mark.parametrize("kind", ["overlooked", "swapped", "doubled"])
+@pytest.mark.parametrize("rate", [0.02, 0.1])
+def test_the_number_of_wrong_labels_is_estimated(kind: str, rate: float) -> None:
+    """The scores of all labels add up to the number of planted errors, within a factor of two."""
+    truth, found = street(400, seed=6)
+    planted = plant(truth, {kind: rate}, 1)
+    errors = find_label_errors(evaluate(planted.ground_truth, found)).chosen(kinds=[kind])
+    assert 0.5 < errors.score.sum() / len(planted.wrong[kind]) < 2
+
+
+def test_a_class_that_is_always_swapped_for_another_is_found() -> None:
+    """The pair of classes is frequent because of the wrong labels, which must not excuse them."""
+    truth, found = street(300, seed=4)
+    planted = plant(truth, {"swapped": 0.05}, 2, by_rule=True)
+    evaluation = evaluate(planted.ground_truth, found)
+    errors = find_label_errors(evaluation).chosen(kinds=["swapped"], top=len(planted.wrong["swapped"]) // 2)
+    right = np.isin(evaluation.near_matches().objects.id[errors.object], planted.wrong["swapped"])
+    assert right.mean() > 0.7
 
 
 def test_lists_and_copies() -> None:

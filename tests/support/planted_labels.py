@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ioukit import Detections, GroundTruth, nms, pairwise_iou
+from ioukit import Detections, GroundTruth, nms, overlap_join, pairwise_iou
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
@@ -30,28 +30,37 @@ class Planted(NamedTuple):
     """The annotation that each doubled one is a copy of."""
 
 
-def plant(truth: GroundTruth, rates: dict[str, float], seed: int = 0) -> Planted:
+def plant(
+    truth: GroundTruth, rates: dict[str, float], seed: int = 0, *, by_rule: bool = False, loosely: bool = False
+) -> Planted:
     """Plants label errors; each annotation gets one at most, and crowds get none.
 
     Args:
         truth: Correct annotations.
         rates: For each kind, the number of errors as a share of the annotations.
         seed: Of the random choices.
+        by_rule: Whether a class is swapped for the same other one each time, in half of the images; else at random.
+        loosely: Whether doubles are drawn anew, with an IoU from 0.5 to 0.85; else they are copies that hardly differ.
     """
     rng = np.random.default_rng(seed)
     boxes, classes, ids = truth.boxes.copy(), truth.category_ids.copy(), truth.ids.copy()
-    free = rng.permutation(np.flatnonzero(~truth.crowd & (boxes[:, 2:] > 4).all(axis=1)))
+    free = rng.permutation(np.flatnonzero(~truth.crowd & (boxes[:, 2:] > 4).all(axis=1) & ~_in_crowd(truth)))
     chosen: dict[str, NDArray[np.int64]] = {}
     for kind in KINDS:
         count = round(rates.get(kind, 0.0) * len(truth))
         chosen[kind], free = free[:count], free[count:]
     boxes[chosen["badly_drawn"]] = [_moved(box, rng) for box in boxes[chosen["badly_drawn"]]] or np.zeros((0, 4))
-    for row in chosen["swapped"].tolist():
+    if by_rule:
+        chosen["swapped"] = _ruled(truth, classes, len(chosen["swapped"]), rng)
+    for row in [] if by_rule else chosen["swapped"].tolist():
         others = truth.category_ids[truth.category_ids != classes[row]]
         classes[row] = rng.choice(others) if len(others) else classes[row]
     chosen["swapped"] = chosen["swapped"][classes[chosen["swapped"]] != truth.category_ids[chosen["swapped"]]]
     copies = boxes[chosen["doubled"]]
-    copies = copies + rng.normal(0, 0.03, copies.shape) * np.tile(copies[:, 2:], 2)
+    if loosely:
+        copies = np.reshape([_redrawn(box, rng) for box in copies], (-1, 4))
+    else:
+        copies = copies + rng.normal(0, 0.03, copies.shape) * np.tile(copies[:, 2:], 2)
     invented = [_elsewhere(truth, row, rng) for row in chosen["spurious"].tolist()]
     kept = np.ones(len(truth), np.bool_)
     kept[chosen["overlooked"]] = False
@@ -70,6 +79,41 @@ def plant(truth: GroundTruth, rates: dict[str, float], seed: int = 0) -> Planted
     tail = new_ids[int(kept.sum()) :]
     wrong |= {"doubled": tail[:doubled], "spurious": tail[doubled:]}
     return Planted(made, wrong, truth.take(chosen["overlooked"]), ids[chosen["doubled"]])
+
+
+def _ruled(truth: GroundTruth, classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Rows whose class is changed in place: all objects of a class in half of the images, then those of the next."""
+    half = rng.permutation(truth.images.ids)[: len(truth.images) // 2]
+    free = rng.permutation(np.flatnonzero(~truth.crowd & np.isin(truth.image_ids, half)))
+    order = list(dict.fromkeys(truth.category_ids[free].tolist()))
+    found: list[int] = []
+    for label in order if len(order) > 1 else []:
+        rows = free[truth.category_ids[free] == label][: count - len(found)]
+        classes[rows] = rng.choice([other for other in order if other != label])
+        found += rows.tolist()
+    return np.array(found, np.int64)
+
+
+def _redrawn(box: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """A box of the same object as another annotator may draw it."""
+    while True:
+        low, high = rng.normal(0, 0.11, (2, 2)) * box[2:]
+        made = np.concatenate([box[:2] + low, box[2:] - low + high])
+        if (made[2:] > 1).all() and 0.5 <= float(pairwise_iou([box], [made], format="xywh")[0, 0]) <= 0.85:
+            return made
+
+
+def _in_crowd(truth: GroundTruth) -> NDArray[np.bool_]:
+    """(G,) whether a crowd of its class covers half of an object: it stays annotated if its own box is missing."""
+    crowds = np.flatnonzero(truth.crowd)
+    images = truth.image_ids * (1 + int(truth.category_ids.max(initial=0))) + truth.category_ids
+    pairs = overlap_join(
+        truth.boxes, truth.boxes[crowds], min_iou=0.5, metric="ioa", of="first", labels1=images, labels2=images[crowds],
+        format="xywh",
+    )  # fmt: skip
+    covered = np.zeros(len(truth), np.bool_)
+    covered[pairs.rows] = True
+    return covered
 
 
 def _changed(kept: NDArray[np.bool_], chosen: dict[str, NDArray[np.int64]], added: int) -> NDArray[np.int64]:

@@ -81,7 +81,7 @@ def find_labels(
         talk.say(f"wrote {printable(str(csv))}")
     page.write("write_label_errors", errors, errors.evaluation.ground_truth, talk, long=long)
     done = f"done {time.perf_counter() - start:.2f} s in all"
-    answer.give(lambda: _text(errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
+    answer.give(lambda: _text(found, errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
 
 
 def _kinds(words: list[str] | None) -> list[str] | None:
@@ -98,14 +98,15 @@ def _kinds(words: list[str] | None) -> list[str] | None:
     return names
 
 
-def _text(errors: "LabelErrors", most: int) -> str:
-    """How many labels of each kind, and the most suspicious ones in words."""
+def _text(found: "LabelErrors", errors: "LabelErrors", most: int) -> str:
+    """How many labels of each kind are expected to be wrong and are listed, and the most suspicious ones in words."""
     from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
 
-    counts = [["kind", "labels", "score at least 0.5", "what to do"]]
+    counts = [["kind", "expected", "listed", "score at least 0.5", "what to do"]]
     for place, kind in enumerate(LABEL_ERROR_KINDS):
         here = errors.score[errors.kind == place]
-        counts.append([kind.title, f"{len(here):,}", f"{int((here >= 0.5).sum()):,}", kind.change])
+        expected = found.score[found.kind == place].sum()
+        counts.append([kind.title, f"{expected:,.0f}", f"{len(here):,}", f"{int((here >= 0.5).sum()):,}", kind.change])
     blocks = [aligned(counts)]
     titles = {kind.key: kind.title.lower() for kind in LABEL_ERROR_KINDS}
     for row in errors.chosen(top=most).rows():

@@ -5,8 +5,9 @@ the number of threads. Does not own: which rows are fitted and what the outcome 
 
 Cut here because everything before it counts and everything after it judges, and both need the same regression. It is
 not `ioukit.operating.calibrate`: that maps scores to scores, while here sizes and overlaps are features, too, and rare
-classes borrow from the common ones. There may be a thousand classes (LVIS), so their part of the system, which is
-diagonal, is taken out of it. The strengths of the priors are choices; docs/label_errors.md shows what they lead to.
+classes borrow from the common ones. How much they borrow is estimated, too (empirical Bayes): classes that are alike
+share one intercept. There may be a thousand classes (LVIS), so their part of the system, which is diagonal, is taken
+out of it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import numpy.typing as npt
 from ioukit._array_types import Flags, Floats
 
 _STEPS = 25
-_CLASS_PRECISION = 1.0  # of the normal prior of the intercepts of the classes, around 0
+_LEAST_VARIANCE = 0.01  # of the intercepts of the classes
 _RIDGE = 0.1  # of the normal prior of the other coefficients, except the common intercept
 _FARTHEST = 20.0  # logits beyond this differ in no digit that matters
 _LEAST = 1e-4  # scores of 0 and 1 are taken as this far from both ends
 
 
 def score_features(scores: Floats) -> Floats:
-    """(N, 2) log s and -log(1 - s): the features of beta calibration.
+    """(N, 3) log s and -log(1 - s), which are the features of beta calibration, and s itself.
 
     Scores outside of [0, 1] are replaced by their ranks, as shares: only their order counts then.
 
@@ -37,7 +38,7 @@ def score_features(scores: Floats) -> Floats:
     if len(scores) and (scores.min() < 0 or scores.max() > 1):
         scores = (np.searchsorted(np.sort(scores), scores, side="right") - 0.5) / len(scores)
     inside = np.clip(scores, _LEAST, 1 - _LEAST)
-    return np.stack([np.log(inside), -np.log1p(-inside)], axis=1)
+    return np.stack([np.log(inside), -np.log1p(-inside), inside], axis=1)
 
 
 def fitted_logits(
@@ -48,7 +49,8 @@ def fitted_logits(
 ) -> Floats:
     """The logits of a logistic regression at each row.
 
-    Rare classes keep close to the common intercept, because the intercepts of the classes have a normal prior.
+    Rare classes keep close to the common intercept, because the intercepts of the classes have a normal prior. Its
+    variance is estimated by an EM step after each step of Newton's method.
 
     Args:
         happened: (N,) whether the outcome happened.
@@ -71,15 +73,16 @@ def fitted_logits(
     wanted = happened.astype(np.float64)
     beta, offsets = np.zeros(design.shape[1]), np.zeros(size)
     logits = np.zeros(count)
-    loss = _loss(wanted, logits, beta, offsets, ridge)
+    precision = 1.0  # of the prior of the intercepts of the classes
+    loss = _loss(wanted, logits, beta, offsets, ridge, precision)
     for _ in range(_STEPS):
         expected = chance(logits)
         weight = expected * (1 - expected) + 1e-9
         missing = wanted - expected
         # Newton's step. The part of the classes is diagonal, so it is taken out of the system.
         gradient = along(design, missing) - ridge * beta
-        of_class = np.bincount(classes, missing, size) - _CLASS_PRECISION * offsets
-        diagonal = np.bincount(classes, weight, size) + _CLASS_PRECISION
+        of_class = np.bincount(classes, missing, size) - precision * offsets
+        diagonal = np.bincount(classes, weight, size) + precision
         across = np.stack([np.bincount(classes, weight * column, size) for column in design.T])
         inner = products(design, weight) + np.diag(ridge) - np.einsum("fk,gk->fg", across / diagonal, across)
         step = np.linalg.solve(inner, gradient - np.einsum("fk,k->f", across, of_class / diagonal))
@@ -87,7 +90,7 @@ def fitted_logits(
         pace = 1.0
         for _ in range(12):
             tried = combined(design, beta + pace * step) + (offsets + pace * class_step)[classes]
-            reached = _loss(wanted, tried, beta + pace * step, offsets + pace * class_step, ridge)
+            reached = _loss(wanted, tried, beta + pace * step, offsets + pace * class_step, ridge, precision)
             if reached <= loss:
                 break
             pace /= 2
@@ -96,7 +99,9 @@ def fitted_logits(
         beta, offsets, logits = beta + pace * step, offsets + pace * class_step, tried
         if loss - reached < 1e-9 * (1 + abs(loss)):
             break
-        loss = reached
+        estimate = 1 / max(float(np.mean(offsets**2 + 1 / diagonal)), _LEAST_VARIANCE)
+        loss = reached + 0.5 * (estimate - precision) * float((offsets**2).sum())
+        precision = estimate
     return np.clip(combined(every, beta) + offsets[every_class], -_FARTHEST, _FARTHEST)
 
 
@@ -107,9 +112,9 @@ def design_of(features: Floats, rows: slice | Flags = slice(None)) -> Floats:
     return np.concatenate([np.ones((len(features), 1)), scaled], axis=1)
 
 
-def _loss(wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: Floats) -> float:
+def _loss(wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: Floats, precision: float) -> float:
     likelihood = np.logaddexp(0, logits).sum() - (wanted * logits).sum()
-    prior = 0.5 * ((ridge * beta**2).sum() + _CLASS_PRECISION * (offsets**2).sum())
+    prior = 0.5 * ((ridge * beta**2).sum() + precision * (offsets**2).sum())
     return float(likelihood + prior)
 
 

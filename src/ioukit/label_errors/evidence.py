@@ -26,13 +26,14 @@ LEAST = 0.1
 FOUND = 0.5
 """A detection with at least this IoU is a detection of an object."""
 RELIABLE = 0.3
-"""A detection that is right with this chance makes an object a found one."""
-
-_SEEN = 0.3  # an object that a detection overlaps by this much is not around nothing
+"""A detection that is right with this chance, or whose score times IoU is this much, makes an object a found one."""
+FULL = 0.7
+"""A detection with at least this IoU has its full strength, which is its score."""
+_CONFIDENT = 0.2  # of the matches
 _NEVER_ACCUSED = IGNORED | REPEATED | VOID
 _GROUP = 4
 _NO_CAP = 2**31 - 1
-_STEPS = (0.1, 0.3, 0.5, 0.7)  # of the overlaps with other objects and detections
+_STEPS = (0.1, 0.2, 0.5, 0.7)  # of the overlaps with better detections; the first two also of those with objects
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,14 @@ class Evidence:
     """(N,) log odds that a detection like this one matches an object of its class: score, class and overlaps."""
     alone: Floats
     """(N,) the same by score and class alone."""
+    score: Floats
+    """(N,) scores within [0, 1]."""
+    strength: Floats
+    """(Q,) strength of the detection of each near pair: its score, less if the IoU is below 0.7."""
     own_support: Floats
     """(G,) chance that the best detection of its class on each object is right; 0 for none."""
     any_support: Floats
-    """(G,) the same for detections of any class with an IoU of at least 0.3."""
+    """(G,) the largest score times IoU of a detection of any class with each object; 0 for none."""
     own_found: Floats
     """(G,) chance that an object of this class and size has a reliable detection of its class."""
     any_found: Floats
@@ -98,41 +103,42 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     at_match = np.flatnonzero(match[pairs.detection] == pairs.object)
     match_iou[pairs.object[at_match]] = pairs.iou[at_match]
 
-    # Detections on crowds and ignored objects of any class do not show overlooked objects. Those on crowds may still
-    # lie on an object whose label is wrong.
-    on_ignored = pairs.detection[~accusable[pairs.object] & (pairs.iou >= FOUND)]
+    # Detections on ignored objects of any class, or on crowds of their own, do not show overlooked objects. Those on
+    # crowds may still lie on an object whose label is wrong.
     on_single = pairs.detection[
         ~accusable[pairs.object] & (pairs.iou >= FOUND) & (objects.special[pairs.object] & _GROUP == 0)
     ]
     free = taking_part & (match < 0) & ~table.is_not_exhaustive()
     free[on_single] = False
+    on_any = pairs.detection[accusable[pairs.object] & (pairs.iou >= FOUND)]
     open_ = free & ~void
-    open_[on_ignored] = False
+    open_[on_any] = False
 
     same = detections.category[pairs.detection] == objects.category[pairs.object]
     other = match[pairs.detection] != pairs.object
-    around = [
-        _largest(pairs.iou, pairs.detection, other & same, len(detections)),
-        _largest(pairs.iou, pairs.detection, other & ~same, len(detections)),
-    ]
+    beside = [largest(pairs.iou, pairs.detection, other & chosen, len(detections)) for chosen in (same, ~same)]
+    judged = ((free & ~void) | ((match >= 0) & accusable[np.maximum(match, 0)])) if len(objects) else open_
+    apart = judged & (np.maximum(*beside) < FOUND)
+    around = [_steps(overlap, _STEPS[:2]) for overlap in beside]
     if detection_boxes is not None:
-        around += _better_neighbours(table, detection_boxes, threads)
-    judged = (open_ | ((match >= 0) & accusable[np.maximum(match, 0)])) if len(objects) else open_
+        around += [_steps(overlap, _STEPS) for overlap in _better_neighbours(table, detection_boxes, threads)]
     scores = score_features(detections.score)
     category = detections.category.astype(np.int64)
     hit = match >= 0
     logits, alone = (
-        np.where(judged | free, fitted_logits(hit, np.concatenate(features, axis=1), category, judged), -math.inf)
-        for features in ([scores, *map(_steps, around)], [scores])
+        np.where(judged | free, fitted_logits(hit, np.concatenate(features, axis=1), category, used), -math.inf)
+        for features, used in (([scores, *around], apart), ([scores], judged))
     )
 
     # How often confident detections match nothing bounds how often objects were overlooked.
-    confident = logits >= np.quantile(logits[judged & hit], 0.8) if (judged & hit).any() else judged
+    confident = logits >= np.quantile(logits[judged & hit], 1 - _CONFIDENT) if (judged & hit).any() else judged
     annotated = ((confident & open_).sum() + 0.5) / ((confident & judged & hit).sum() + 1.0)
 
     right = chance(alone)
-    own = _largest(right[pairs.detection], pairs.object, same & (pairs.iou >= FOUND), len(objects))
-    seen = _largest(right[pairs.detection], pairs.object, pairs.iou >= _SEEN, len(objects))
+    own = largest(right[pairs.detection], pairs.object, same & (pairs.iou >= FOUND), len(objects))
+    score = scores[:, -1]
+    strength = score[pairs.detection] * np.minimum(pairs.iou / FULL, 1)
+    seen = largest(score[pairs.detection] * pairs.iou, pairs.object, slice(None), len(objects))
     size = _sizes(table, None if gt is None else gt.areas[objects.row])
     found = []
     for support in (own, seen):
@@ -141,8 +147,8 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
         estimate[accusable] = chance(fitted_logits(support[accusable] >= RELIABLE, size[accusable], classes))
         found.append(estimate)
     return Evidence(
-        table, pairs, accusable, open_, free, match, match_of, match_iou, size, logits, alone, own, seen,
-        found[0], found[1], float(np.clip(annotated, 0.002, 0.25)), detection_boxes, object_boxes,
+        table, pairs, accusable, open_, free, match, match_of, match_iou, size, logits, alone, score, strength,
+        own, seen, found[0], found[1], float(np.clip(annotated, 0.002, 0.25)), detection_boxes, object_boxes,
     )  # fmt: skip
 
 
@@ -212,17 +218,27 @@ def _better_neighbours(table: MatchTable, boxes: Floats, threads: int | None) ->
     score = table.detections.score
     worse = np.where(score[one] < score[two], one, two)  # of equal scores the later row
     same = category[one] == category[two]
-    return [_largest(found.values.astype(np.float64), worse, chosen, len(table)) for chosen in (same, ~same)]
+    return [largest(found.values.astype(np.float64), worse, chosen, len(table)) for chosen in (same, ~same)]
 
 
-def _largest(values: Floats, rows: Rows, chosen: Flags, count: int) -> Floats:
+def largest(values: Floats, rows: Rows, chosen: Flags | slice, count: int) -> Floats:
+    """(count,) the largest of the chosen values of each row; 0 for none."""
     found = np.zeros(count)
     np.maximum.at(found, rows[chosen], values[chosen])
     return found
 
 
-def _steps(overlap: Floats) -> Floats:
-    return (overlap[:, None] >= _STEPS).astype(np.float64)
+def strongest(values: Floats, rows: Rows, chosen: Flags, count: int) -> Rows:
+    """(count,) the place of the largest of the chosen values of each row, of equal ones the last; -1 for none."""
+    places = np.flatnonzero(chosen)
+    places = places[np.argsort(values[places], kind="stable")]
+    found = np.full(count, -1)
+    found[rows[places]] = places  # later ones overwrite earlier ones
+    return found
+
+
+def _steps(overlap: Floats, steps: tuple[float, ...]) -> Floats:
+    return (overlap[:, None] >= steps).astype(np.float64)
 
 
 def _sizes(table: MatchTable, areas: Floats | None) -> Floats:

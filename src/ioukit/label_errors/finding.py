@@ -10,14 +10,14 @@ from ioukit._checks import check_threads
 from ioukit.evaluation.results import Evaluation
 from ioukit.label_errors.evidence import gather
 from ioukit.label_errors.judging import badly_drawn, doubled, overlooked, spurious, swapped
-from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SWAPPED
+from ioukit.label_errors.label_error import BADLY_DRAWN, OVERLOOKED, SWAPPED
 from ioukit.label_errors.label_errors import LabelErrors
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-_LEAST_SCORE = 0.001  # suspicions below are not listed
+_LEAST_SCORE = 1e-5  # suspicions below are not listed
 
 
 def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> LabelErrors:
@@ -29,12 +29,13 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
 
     - **Overlooked**: a detection matches no object, although detections like it usually match one.
     - **Badly drawn**: the detection of an object overlaps it less than detections like it overlap their objects.
-    - **Swapped**: a detection of another class lies on the object, and no reliable one of its own class.
+    - **Swapped**: a detection of another class overlaps the object, and is stronger than those of its own class.
+      Strength is the score, less if the IoU is below 0.7.
     - **Doubled**: two objects overlap more than two objects usually do. The one with less support is accused.
     - **Spurious**: no detection lies on an object of a class and size that is usually found.
 
-    An object is accused once at most, for the likeliest reason, and a detection speaks for one error at most. Crowds
-    and ignored objects are never accused. Neither are detections on them, nor those of classes that are not annotated
+    An object is accused once at most, for the likeliest reason. Crowds and ignored objects are never accused. Neither
+    are detections on ignored objects or on crowds of their class, nor those of classes that are not annotated
     exhaustively on an image (LVIS).
 
     Args:
@@ -46,8 +47,8 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Returns:
-        The suspicions. Their score estimates the probability that the label is wrong. It assumes that 2 % of the labels
-        are wrong in each way, and estimates from the data how many objects are overlooked.
+        The suspicions. Their score estimates the probability that the label is wrong. How many labels are wrong in each
+        way is estimated from the data. So the scores of a kind add up to the number of wrong labels to expect.
 
     Raises:
         TypeError: If ``evaluation`` is not an :class:`~ioukit.Evaluation`.
@@ -78,9 +79,9 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
     parts = [
         overlooked(evidence),
         badly_drawn(evidence, threads),
-        swapped(evidence, threads),
+        swapped(evidence),
         doubled(evidence, threads),
-        spurious(evidence),
+        spurious(evidence, threads),
     ]
     kind = np.concatenate([np.full(len(part.object), part.kind, np.uint8) for part in parts])
 
@@ -93,7 +94,6 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
     order = np.argsort(-score, kind="stable")
     order = order[score[order] >= _LEAST_SCORE]
     order = order[_first(accused[order])]
-    order = order[_first(np.where(kind[order] == DOUBLED, -1, detection[order]))]
     kind, accused, detection, other = kind[order], accused[order], detection[order], column("other")[order]
     of_object, of_detection = table.objects, table.detections
     suggests = np.isin(kind, (OVERLOOKED, BADLY_DRAWN, SWAPPED))

@@ -5,10 +5,9 @@ the odds. Does not own: what detections say about objects (`evidence.py`), the r
 suspicion stays if an object has several (`finding.py`).
 
 Cut here because each kind compares two explanations of its own (the label is wrong; the model is), and all read the
-same evidence. The constants are choices, made on data such as that of ``benchmarks/planted_label_errors.py``, where
+same evidence. The share of labels that are wrong in a given way is estimated from the ratios of these explanations
+(`_odds`). The other constants are choices, made on data such as that of ``benchmarks/planted_label_errors.py``, where
 errors are planted in eight data sets; docs/label_errors.md shows how often a label with a given score is wrong there.
-A pair of classes that the model often confuses counts less (`_rarity`): there, the model is the likelier one to be
-wrong.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit._array_types import Floats, Rows
+from ioukit._array_types import Flags, Floats, Rows
 from ioukit.label_errors.calibration import along, chance, combined, design_of, products, score_features
-from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, matched_among
+from ioukit.label_errors.evidence import FOUND, LEAST, RELIABLE, largest, matched_among, strongest
 from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, OVERLOOKED, SPURIOUS, SWAPPED
 from ioukit.overlap.join import overlap_join
 
@@ -28,19 +27,24 @@ if TYPE_CHECKING:
 
 
 RATE = 0.02
-"""The share of labels that is assumed to be wrong in a given way."""
+"""The share of labels that is taken to be wrong in a given way before the data are seen."""
 
 NEVER_SURE = 0.02
 """The least chance that an object with a right label is not found."""
 
-# Of doubles, wrong classes and boxes around nothing.
-_LEAST_DOUBLE = 0.5  # the IoU of two objects that may be one
-# The least density of high overlaps among right labels. A cat fills the bed that it lies on.
-_RARE, _RARE_ACROSS = 1e-3, 2e-2
-_USUAL = 0.6  # neighbours with a lower IoU are two objects
-_PRIOR_PAIRS = 1.0  # keeps the rarity of rare pairs of classes near 1
-_TOUCHED = 0.15  # the share of boxes around nothing on which some detection lies
+_PRIOR_LABELS = 50.0  # RATE counts as much as this many labels
+_ENOUGH = 30  # steps of EM and of Newton's method
+
+# Of wrong classes.
+_CLEAR = 0.1  # of the objects, those where the own class leads most
+_STEEPEST = 30.0
+_PRIOR_PAIRS = 5.0  # keeps the rarity of rare pairs of classes near 1
+
+# Of doubles and boxes around nothing.
+_DOUBLE = 0.5  # the least IoU of two objects that may be one
 _FEW = 5  # neighbours are too few to tell how their overlaps fall off
+_SHARED = 0.8  # a sure detection of its own leaves this much doubt that an object is a double
+_FADES = 0.02  # score times IoU of the best detection on a box around nothing is seldom more
 
 # Of badly drawn boxes.
 _LEAST_SPREAD = 0.1  # of the logit of an IoU
@@ -80,50 +84,103 @@ def overlooked(evidence: Evidence) -> Suspicions:
     return Suspicions(OVERLOOKED, none, rows, none, np.full(len(rows), np.nan), chance(evidence.logits[rows]), odds)
 
 
-def swapped(evidence: Evidence, threads: int | None) -> Suspicions:
-    """Objects on which an unmatched detection of another class lies, and no good one of their own class."""
+def swapped(evidence: Evidence) -> Suspicions:
+    """Objects on which an unmatched detection of another class lies, by its lead over those of their own class.
+
+    A wrong class exchanges the roles of both classes. So the ratio of the two explanations is that of two frequencies:
+    how often the other class leads as far as here, and how often the own class does.
+    """
     table, pairs = evidence.table, evidence.pairs
-    classes, found = table.objects.category, table.detections.category
-    wanted = (
-        evidence.free[pairs.detection]
-        & evidence.accusable[pairs.object]
-        & (classes[pairs.object] != found[pairs.detection])
-        & (pairs.iou >= FOUND)
+    same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
+    strength = evidence.strength
+    own, other = (
+        strongest(strength, pairs.object, chosen, len(table.objects))
+        for chosen in (same, ~same & evidence.free[pairs.detection])
     )
-    gt, dt, iou = matched_among(evidence, wanted, FOUND, class_agnostic=True, threads=threads)
-    support = evidence.own_support[gt]
-    # A right label and no detection of its class are two accidents; a wrong label explains both.
-    miss = np.clip(1 - evidence.own_found[gt], NEVER_SURE, 1)
-    odds = RATE * np.exp(evidence.alone[dt]) * (1 - support) / np.where(support < RELIABLE, miss, 1)
-    odds *= _rarity(classes[gt].astype(np.int64), found[dt].astype(np.int64), chance(evidence.alone[dt]))
-    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, chance(evidence.alone[dt]), odds)
+    strength = np.append(strength, 0.0)  # of none
+    lead = strength[other] - strength[own]
+    slope = _slope(lead[evidence.accusable])
+    gt = np.flatnonzero(evidence.accusable & (other >= 0))
+    own, other = own[gt], other[gt]
+    dt, iou = pairs.detection[other], pairs.iou[other]
+    labelled, seen = table.objects.category[gt].astype(np.int64), table.detections.category[dt].astype(np.int64)
+    rarity = _rarity(labelled, seen, lead[gt] < 0)
+    # The model hardly ever errs where it is most confident. So the clearest leads of the other class, as a share of
+    # those of the own class, tell how many labels are wrong.
+    clear = max(-float(np.quantile(lead[evidence.accusable], _CLEAR)), 1e-9) if len(gt) else 1.0
+    clearest = float(rarity[lead[gt] >= clear].sum())
+    rate = min((clearest + 0.5) / (float((lead[evidence.accusable] <= -clear).sum()) + 1.0), 0.5)
+    rival = np.append(table.detections.score[pairs.detection] * pairs.iou, np.nan)[own]
+    return Suspicions(SWAPPED, gt, dt, np.full(len(gt), -1), iou, rival, rate * rarity * np.exp(slope * lead[gt]))
 
 
-def _rarity(labelled: Rows, seen: Rows, weight: Floats) -> Floats:
-    """(N,) how much rarer a pair of classes is than if the model confused classes at random.
+def _slope(lead: Floats) -> float:
+    """The slope b for which exp(b x) is the ratio of the frequencies of -x and x: a logistic regression of the sign."""
+    slope = 1.0
+    for _ in range(_ENOUGH):
+        exchanged = chance(slope * lead)
+        curvature = float((lead**2 * exchanged * (1 - exchanged)).sum()) + 1e-3
+        slope -= float(np.clip((lead * exchanged).sum() / curvature, -2, 2))
+    return float(np.clip(slope, 0, _STEEPEST))
 
-    Of classes that the model often confuses, the model is the likelier one to be wrong. A pair does not count itself.
+
+def _rarity(labelled: Rows, seen: Rows, counted: Flags) -> Floats:
+    """(N,) how much rarer a pair of classes is, in any order, than the others; 1 at most.
+
+    It is measured where the own class leads, so that wrong labels hardly count: where the model sees another class
+    beside the right one, it confuses the two.
     """
     size = int(max(labelled.max(initial=0), seen.max(initial=0))) + 1
-    pair = np.unique(labelled * size + seen, return_inverse=True)[1].reshape(-1)
-    together = np.bincount(pair, weight)[pair] - weight
-    of_label, of_seen = (np.bincount(side, weight, size)[side] for side in (labelled, seen))
-    by_chance = of_label * of_seen / max(float(weight.sum()), 1e-9)
-    rarity: Floats = (by_chance + _PRIOR_PAIRS) / (together + _PRIOR_PAIRS)
-    return rarity
+    pair = np.minimum(labelled, seen) * size + np.maximum(labelled, seen)
+    pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
+    together = np.bincount(pair, counted)[pair]
+    of_class = np.bincount(labelled, counted, size) + np.bincount(seen, counted, size)
+    by_chance = of_class[labelled] * of_class[seen] / max(2 * int(counted.sum()), 1)
+    return np.minimum((by_chance + _PRIOR_PAIRS) / (together + _PRIOR_PAIRS), 1)
 
 
-def spurious(evidence: Evidence) -> Suspicions:
+def _odds(ratio: Floats, count: int) -> Floats:
+    """The odds that labels are wrong in a given way.
+
+    The share of wrong labels is that with the highest likelihood, times a weak prior around RATE.
+
+    Args:
+        ratio: The likelihood ratios of the suspicious labels.
+        count: How many labels there are; those that are not suspicious have a ratio of 0.
+    """
+    low, high = 1e-6, 0.5
+    prior = RATE * _PRIOR_LABELS, (1 - RATE) * _PRIOR_LABELS + count - len(ratio)
+    for _ in range(_ENOUGH):
+        rate = (low + high) / 2
+        rises = float(((ratio - 1) / (1 + rate * (ratio - 1))).sum()) + prior[0] / rate - prior[1] / (1 - rate)
+        low, high = (rate, high) if rises > 0 else (low, rate)
+    odds: Floats = rate / (1 - rate) * ratio
+    return odds
+
+
+def spurious(evidence: Evidence, threads: int | None) -> Suspicions:
     """Objects that no detection overlaps, of a class and size whose objects are usually found."""
     rows = np.flatnonzero(evidence.accusable & (evidence.any_support < RELIABLE))
     miss = np.clip(1 - evidence.any_found[rows], NEVER_SURE / 4, 1)
     # A weak detection lies on many real objects that are not found reliably, and on few boxes around nothing.
-    weak = evidence.any_support[rows] > 0
-    usual = (weak.sum() + 1) / (len(rows) + 2)
-    touched = np.where(weak, min(_TOUCHED / usual, 1.0), max((1 - _TOUCHED) / (1 - usual), 1.0))
-    odds = RATE * touched * (1 - evidence.any_support[rows]) / miss
+    fade = (1 + _touch(evidence, rows, threads) / _FADES) ** -2
+    odds = _odds(fade / max(float(fade.mean()), 1e-9) / miss, int(evidence.accusable.sum())) if len(rows) else fade
     none = np.full(len(rows), -1)
     return Suspicions(SPURIOUS, rows, none, none, np.full(len(rows), np.nan), 1 - miss, odds)
+
+
+def _touch(evidence: Evidence, rows: Rows, threads: int | None) -> Floats:
+    """(R,) the largest score times IoU of a detection with each of some objects; near pairs lack the least IoUs."""
+    touch = evidence.any_support[rows]
+    if evidence.object_boxes is None or evidence.detection_boxes is None:
+        return touch
+    image, of_detection = (side.image.astype(np.int64) for side in (evidence.table.objects, evidence.table.detections))
+    found = overlap_join(
+        evidence.object_boxes[rows], evidence.detection_boxes, min_iou=1e-6, labels1=image[rows], labels2=of_detection,
+        format="xywh", threads=threads,
+    )  # fmt: skip
+    weak = evidence.score[found.columns] * np.minimum(found.values, LEAST)
+    return np.maximum(touch, largest(weak, found.rows, slice(None), len(rows)))
 
 
 def doubled(evidence: Evidence, threads: int | None) -> Suspicions:
@@ -131,25 +188,26 @@ def doubled(evidence: Evidence, threads: int | None) -> Suspicions:
     first, second, overlap = _object_pairs(evidence, threads)
     classes = evidence.table.objects.category
     same = classes[first] == classes[second]
-    odds = np.zeros(len(first))
+    density = np.zeros(len(first))
     count = max(int(evidence.accusable.sum()), 1)
-    for group, least in ((same, _RARE), (~same, _RARE_ACROSS)):
+    # Objects of two classes may well have one box, as a cat and the bed that it fills; one of a class hardly ever.
+    for group, high in ((same, 0.1), (~same, 1 + float((~same & (overlap >= _DOUBLE)).sum()))):
         # Among right labels, the overlaps of neighbours fall off exponentially.
-        usual = overlap[group & (overlap < _USUAL)]
+        usual = overlap[group & (overlap < _DOUBLE)]
         fall = 1 / max(float((usual - LEAST).mean()) if len(usual) > _FEW else 0.1, 0.02)
-        density = (len(usual) + 1) / count * fall * np.exp(-fall * (overlap[group] - LEAST))
-        # Those of doubles rise towards 1: the density is taken as 10 (2 IoU - 1)^4.
-        odds[group] = RATE * 10 * np.maximum(2 * overlap[group] - 1, 0) ** 4 / np.maximum(density, least)
+        tail = (len(usual) + 1) * fall * np.exp(-fall * (overlap[group] - LEAST))
+        density[group] = (tail + high / (1 - _DOUBLE)) / count
     # The one with less support is accused; of two equal ones the later.
     support = evidence.own_support + 1e-3 * np.nan_to_num(evidence.match_iou)
     support = np.where(evidence.match_of >= 0, support, 0.0)
     accused = np.where(support[first] < support[second], first, second)
     other = first + second - accused
-    odds *= 1 - np.where(evidence.match_of[accused] >= 0, evidence.own_support[accused], 0.0)
-    kept = overlap >= _LEAST_DOUBLE
+    ratio = (1 - _SHARED * np.minimum(support[accused], 1)) / (1 - _DOUBLE) / density
+    kept = overlap >= _DOUBLE
     dt = evidence.match_of[other]
     nothing = np.full(int(kept.sum()), np.nan)
-    return Suspicions(DOUBLED, accused[kept], dt[kept], other[kept], overlap[kept], nothing, odds[kept])
+    odds = _odds(ratio[kept], count)
+    return Suspicions(DOUBLED, accused[kept], dt[kept], other[kept], overlap[kept], nothing, odds)
 
 
 def _object_pairs(evidence: Evidence, threads: int | None) -> tuple[Rows, Rows, Floats]:
@@ -212,7 +270,7 @@ def badly_drawn(evidence: Evidence, threads: int | None) -> Suspicions:
     miss = np.clip(1 - evidence.own_found[gt], NEVER_SURE, 1)
     ratio = np.where(far, np.minimum(ratio, 20) * np.clip(1 / miss, 1, 5) * certain, ratio)
     ratio = certain * ratio + (1 - certain) * 0.2
-    odds = RATE * ratio * (1 - _support(evidence, gt, dt, iou))
+    odds = _odds(ratio * (1 - _support(evidence, gt, dt, iou)), len(gt))
     return Suspicions(BADLY_DRAWN, gt, dt, np.full(len(gt), -1), iou, 1 / (1 + np.exp(-usual)), odds)
 
 

@@ -83,10 +83,10 @@ def reason(row: LabelError, *, other_class: str | None, usual: float, is_bound: 
             f"Such detections usually reach {usual:.2f}."
         )
     if kind == "swapped":
-        return (
-            f"A detection of {suggested} with score {score:.2f} lies on the annotation (IoU {iou:.2f}), "
-            f"and no reliable one of {category}. {_share(usual)} of such detections are right."
-        )
+        rival = f"No detection of {category} overlaps it by 0.10 or more."
+        if not math.isnan(usual):
+            rival = f"Score times IoU of the strongest detection of {category} is {usual:.2f}."
+        return f"A detection of {suggested} with score {score:.2f} overlaps the annotation with IoU {iou:.2f}. {rival}"
     if kind == "doubled":
         least = "at least " if is_bound else ""
         return f"Annotation {row.other_id} of {other_class} overlaps this one with IoU {least}{iou:.2f}."

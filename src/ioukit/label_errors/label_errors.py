@@ -61,8 +61,9 @@ class LabelErrors(Columns):
     overlap: npt.NDArray[np.float64]
     """(N,) IoU of the object with the detection, or with the other object of a double; NaN for none."""
     expected: npt.NDArray[np.float64]
-    """(N,) what is usual. Overlooked and swapped: the share of detections like this one that are right. Badly drawn:
-    the IoU of such a detection with its object. Spurious: the share of objects like this one that a detection
+    """(N,) what is usual, or speaks for the label. Overlooked: the share of detections like this one that match an
+    object. Badly drawn: the IoU of such a detection with its object. Swapped: score times IoU of the strongest
+    detection of the label's class, NaN for none. Spurious: the share of objects like this one that a reliable detection
     overlaps. NaN for doubled objects."""
 
     def __len__(self) -> int:
