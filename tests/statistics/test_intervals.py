@@ -15,6 +15,7 @@ from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import COCO, Evaluation, Measure
 from ioukit.statistics import (
     bootstrap_weights,
+    compare,
     intervals,
     repeat_images,
     resampling,
@@ -247,6 +248,14 @@ def test_a_number_that_no_image_changes_says_that_its_error_is_unknown() -> None
     nothing = evaluate(truth, found[:0]).interval("AP", replicates=20)
     assert (nothing.low, nothing.high) == (0, 0)
     assert "no image changes the number, so its error is unknown" in nothing.warnings
+    perfect = Detections.from_arrays(
+        image_ids=truth.image_ids, category_ids=truth.category_ids, boxes=truth.boxes, scores=np.ones(len(truth))
+    )
+    one = compare(evaluate(truth, perfect), evaluate(truth, found[:0]), keys="AP", replicates=20, permutations=20)["AP"]
+    assert one.difference == -1
+    assert "no image changes the number, so its error is unknown" in one.warnings
+    same = compare(evaluate(truth, found), evaluate(truth, found), keys="AP", replicates=20, permutations=20)["AP"]
+    assert not any("no image" in warning for warning in same.warnings)
     assert not any("no image" in warning for warning in evaluate(truth, found).interval("AP", replicates=20).warnings)
 
 

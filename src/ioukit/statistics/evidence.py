@@ -25,6 +25,7 @@ from ioukit.statistics.spread import jackknifed, shared, unseen, variances
 from ioukit.statistics.student import t_quantile
 
 _FEW_DF, _FEW_CLUSTERS, _FEW_ON, _FEW_CLASSES = 10, 10, 4, 3
+_NO_CHANGE = "no image changes the number, so its error is unknown"
 _LARGE_BIAS, _MANY_UNSEEN, _NEAR_ONE = 1 / 3, 0.05, 0.9
 
 
@@ -145,7 +146,7 @@ class Evidence:
             if value > _NEAR_ONE:
                 warnings.append("the number is close to 1")
             if spread.error == 0:
-                warnings.append("no image changes the number, so its error is unknown")
+                warnings.append(_NO_CHANGE)
             least = min(expected, value)  # a number is not below 0
             doubt = math.hypot(bias.error * shape, spread.unseen)
             found.append(Estimate(value, least, spread.error, doubt, spread.df, tuple(warnings)))
@@ -158,10 +159,13 @@ class Evidence:
         parts = zip(self.numbers.columns.tolist(), self.numbers.classes.tolist(), values, strict=True)
         (a, b), (left_a, left_b), (whole_a, whole_b) = self.drawn, self._left, self._whole
         spreads = self._spread(b - a, left_b - left_a, whole_b - whole_a)
-        return [
-            Estimate(value, 0.0, one.error, one.unseen, one.df, tuple(self._warnings(column, of_class, one)))
-            for (column, of_class, value), one in zip(parts, spreads, strict=True)
-        ]
+        found = []
+        for (column, of_class, value), one in zip(parts, spreads, strict=True):
+            warnings = self._warnings(column, of_class, one)
+            if one.error == 0 and value:
+                warnings.append(_NO_CHANGE)
+            found.append(Estimate(value, 0.0, one.error, one.unseen, one.df, tuple(warnings)))
+        return found
 
     def _warnings(self, column: int, of_class: int, spread: _Spread) -> list[str]:
         warnings, noun = [], "image" if self.groups.each_image else "cluster"
