@@ -275,7 +275,7 @@ def test_help_tells_how_to_begin() -> None:
     page = run_here("nms", "-h")
     assert page.code == 0
     assert "ioukit nms detections.json -o filtered.json\n" in page.out
-    assert re.search(r"nms +Remove, soften or fuse", run_here("--help").out)
+    assert re.search(r"nms +Remove, soften or fuse overlapping detections of files\n", run_here("--help").out)
 
 
 def test_it_runs_as_a_process(file: Path, tmp_path: Path) -> None:

@@ -5,17 +5,33 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+RESULTS, RULES, CHECKS = "Results", "Rules", "Checks for CI jobs"
+RUNS, IMAGES, READING = "Ledger and trackers", "Which images belong together", "How files are read"
+STATISTICS, LARGE = "Intervals and tests", "Large data"
+"""Headings of the help, for options that several commands have; `_help.py` has their order."""
+
 ThreadsOption: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Threads to use; the numbers are the same. [default: all]")
+    int | None,
+    typer.Option(
+        min=1, metavar="N", rich_help_panel=LARGE, help="Threads to use; the numbers are the same. [default: all]"
+    ),
 ]
 SeedOption: TypeAlias = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Seed; the same one gives the same numbers.")
+    int,
+    typer.Option(min=0, metavar="N", rich_help_panel=STATISTICS, help="Seed; the same one gives the same numbers."),
 ]
 ReplicatesOption: TypeAlias = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Data sets that intervals are made of; 0 for no intervals.")
+    int,
+    typer.Option(
+        min=0, metavar="N", rich_help_panel=STATISTICS, help="Data sets that intervals are made of; 0: no intervals."
+    ),
 ]
-PermutationsOption: TypeAlias = Annotated[int, typer.Option(min=1, metavar="N", help="Permutations of the test.")]
-LevelOption: TypeAlias = Annotated[float, typer.Option(metavar="P", help="Probability of the intervals.")]
+PermutationsOption: TypeAlias = Annotated[
+    int, typer.Option(min=1, metavar="N", rich_help_panel=STATISTICS, help="Permutations of the test.")
+]
+LevelOption: TypeAlias = Annotated[
+    float, typer.Option(metavar="P", rich_help_panel=STATISTICS, help="Probability of the intervals.")
+]
 BestAndWorstOption: TypeAlias = Annotated[
     bool, typer.Option("--per-class", help="Show every class, not the best and worst five.")
 ]
@@ -27,9 +43,15 @@ ModelNames: TypeAlias = Annotated[
 ]
 MarkdownOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Also write Markdown; the file of $GITHUB_STEP_SUMMARY is appended to."),
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=RESULTS,
+        help="Also write Markdown; the file of $GITHUB_STEP_SUMMARY is appended to.",
+    ),
 ]
-CsvOption: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the rows as CSV.")]
+CsvOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=RESULTS, help="Also write the rows as CSV.")
+]
 OperatingPointsOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 import typer
 
 from ioukit._output import printable
+from ioukit.cli._arguments import READING
 from ioukit.cli._errors import bad_argument, bad_input, bad_value
 from ioukit.errors import DatasetError
 
@@ -44,18 +45,24 @@ ReaderOptions: TypeAlias = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
+        rich_help_panel=READING,
         help="An argument of the reader of the format: split=train, names=cat,dog or names=@FILE. Can be repeated.",
     ),
 ]
 OnInvalidOption: TypeAlias = Annotated[
     OnInvalid,
-    typer.Option(help="A bad record: stop at it, drop and count it, or do as pycocotools does.", show_choices=True),
+    typer.Option(
+        rich_help_panel=READING,
+        help="A bad record: stop at it, drop and count it, or do as pycocotools does.",
+        show_choices=True,
+    ),
 ]
 RepairOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--repair",
         metavar="[gt:]NAME[=VALUE]",
+        rich_help_panel=READING,
         help="Read the data in another way, as `ioukit check` suggests: boxes=xyxy, gt:boxes=cxcywh, units=fractions, "
         "classes=-1, images=stem, duplicates and others. Can be repeated.",
     ),
@@ -101,6 +108,7 @@ class ReadingOptions(NamedTuple):
         ),
     ] = None
     on_invalid: OnInvalidOption = "error"
+    heading = READING
 
     def sources(self, paths: "Sequence[Path]") -> list[Source]:
         """Ground truth and detections, or the first of them, with what the options say about each."""

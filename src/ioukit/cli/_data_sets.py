@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from ioukit._output import check_output, printable
-from ioukit.cli._arguments import ThreadsOption
+from ioukit.cli._arguments import READING, RESULTS, ThreadsOption
 from ioukit.cli._data_files import (
     OnInvalidOption,
     Opened,
@@ -58,11 +58,14 @@ class WritingOptions(NamedTuple):
         str | None, typer.Option(metavar="FORMAT", help="Format of the input. [default: found by looking]")
     ] = None
     options: ReaderOptions = None
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists and is a file.")] = False
+    force: Annotated[
+        bool, typer.Option("--force", rich_help_panel=RESULTS, help="Replace OUT if it exists and is a file.")
+    ] = False
     on_invalid: OnInvalidOption = "error"
     threads: ThreadsOption = None
     json: SummaryOption = None
     quiet: QuietOption = False
+    heading = READING
 
 
 # Long: reading, changing, writing and reporting share what they know of each other.

@@ -8,6 +8,7 @@ import typer
 
 from ioukit._optional import import_extra
 from ioukit._output import printable
+from ioukit.cli._arguments import RESULTS
 from ioukit.cli._errors import bad_output, bad_value, missing_extra
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 ReportOption: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also write one HTML page to look at: charts, numbers and examples.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=RESULTS,
+        help="Also write one HTML page to look at: charts, numbers and examples.",
+    ),
 ]
 
 
@@ -29,6 +35,7 @@ class ReportOptions(NamedTuple):
     images: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --report: folder of the images, to show examples.")
     ] = None
+    heading = RESULTS
 
     def check(self, inputs: "Sequence[Path]") -> None:
         """Refuses, before the work, a report that could not be written after it.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import typer
 
+from ioukit.cli._arguments import RULES
 from ioukit.cli._errors import bad_value
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
@@ -29,10 +30,14 @@ _KIND = f"What is compared: {', '.join(REGION_KINDS)}."
 _RULES = f"The rules: {', '.join(PROTOCOLS)}, or a TOML file with your own."
 _BY_KIND = "[default: by the kind of region]"
 
-KindOption: TypeAlias = Annotated[str, typer.Option("--iou-type", metavar="KIND", help=_KIND, show_default=True)]
+KindOption: TypeAlias = Annotated[
+    str, typer.Option("--iou-type", metavar="KIND", rich_help_panel=RULES, help=_KIND, show_default=True)
+]
 ChosenClasses: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--classes", metavar="LIST", help="Evaluate only these classes, given by name or id."),
+    typer.Option(
+        "--classes", metavar="LIST", rich_help_panel=RULES, help="Evaluate only these classes, given by name or id."
+    ),
 ]
 
 
@@ -41,6 +46,7 @@ class NamedRules(NamedTuple):
 
     iou_type: KindOption = "bbox"
     protocol: Annotated[str | None, typer.Option(metavar="NAME|FILE", help=f"{_RULES} {_BY_KIND}")] = None
+    heading = RULES
 
     def found(self) -> "tuple[Kind, Protocol]":
         """The kind of region, and the named protocol or the default of the kind.
@@ -79,6 +85,7 @@ class RuleOptions(NamedTuple):
     class_agnostic: Annotated[
         bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
     ] = False
+    heading = RULES
 
     def kind(self) -> "Kind":
         """The kind of region that ``--iou-type`` names; boxes if it is not given."""

@@ -17,6 +17,7 @@ import typer
 
 from ioukit._optional import import_extra
 from ioukit._output import check_output, check_place, printable
+from ioukit.cli._arguments import CHECKS, RESULTS, RUNS
 from ioukit.cli._errors import bad_output, bad_value, end_command, missing_extra
 from ioukit.cli._ledger import LogOptions
 from ioukit.cli._output import STDOUT, write_text
@@ -44,6 +45,7 @@ class TablesOptions(NamedTuple):
     tables_format: Annotated[
         Literal["csv", "parquet"] | None, typer.Option(help="With --tables: the files to write. [default: csv]")
     ] = None
+    heading = RESULTS
 
     def check(self, files: "Sequence[Path | None]") -> None:
         """Refuses, before the work, a folder that could not be written after it.
@@ -91,6 +93,7 @@ class SendingOptions(NamedTuple):
         Path | None,
         typer.Option(
             metavar="FILE",
+            rich_help_panel=RESULTS,
             help="Also write numbers and worst classes as Markdown; - prints it instead of the tables. The file of "
             "$GITHUB_STEP_SUMMARY is appended to.",
         ),
@@ -116,10 +119,12 @@ class SendingOptions(NamedTuple):
         list[str] | None,
         typer.Option(
             metavar="RUN",
+            rich_help_panel=RUNS,
             help="Also send numbers to a tracker: FILE.jsonl for JSON lines, mlflow[:URI] or wandb[:PROJECT] with "
             "figures and report. Can be repeated.",
         ),
     ] = None
+    heading = CHECKS
 
     def requirements(self) -> "list[Requirement]":
         """What the numbers must reach, from texts such as ``AP=0.4`` and ``AP50/person=0.6``, each once.

@@ -43,14 +43,14 @@ def check_gate(
 ) -> None:
     """Check whether a run may replace another one: rules about its numbers and their uncertainty.
 
+    Exit codes: 0 all rules pass, 1 a rule is broken, 2 it cannot be decided: there is no such run, the ground truth or
+    the protocol differs, a number is undefined, or an option is wrong.
+
     Examples:
       ioukit gate --log runs.db --baseline main --candidate B
       ioukit gate --log runs.db --baseline main --candidate B --rules gate.toml
       ioukit gate --log runs.db --baseline main@-2 --candidate main --markdown "$GITHUB_STEP_SUMMARY"
       ioukit gate --log runs.db --baseline main --candidate B --junit gate.xml --json | jq .outcome
-
-    Exit codes: 0 all rules pass, 1 a rule is broken, 2 it cannot be decided: there is no such run,
-    the ground truth or the protocol differs, a number is undefined, or an option is wrong.
     """
     start = time.perf_counter()
     talk = answer.talk()
