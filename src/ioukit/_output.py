@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -12,6 +13,31 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+
+_IN_WORDS = {
+    errno.ENOENT: "there is no such file or folder",
+    errno.EACCES: "this user may not read or write it",
+    errno.EPERM: "this user may not read or write it",
+    errno.EROFS: "it is on a disk that cannot be written",
+    errno.ENOSPC: "the disk is full",
+    errno.EISDIR: "it is a folder, expected a file",
+    errno.ENOTDIR: "a part of the path is a file and no folder",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ELOOP: "it is a link that leads to itself",
+    errno.EMFILE: "too many files are open",
+    errno.EFBIG: "the file would be too large",
+    errno.EIO: "the disk does not answer",
+}
+
+
+def in_words(error: BaseException) -> str:
+    """What an error says; that of the system in plain words, behind the file that it is about."""
+    if not isinstance(error, OSError) or error.errno is None or not error.strerror:
+        return str(error)
+    own = error.strerror != os.strerror(error.errno)  # words that ioukit has put in their place
+    words = error.strerror if own else _IN_WORDS.get(error.errno, error.strerror)
+    return words if error.filename is None else f"{os.fsdecode(error.filename)}: {words}"
 
 
 def printable(text: str) -> str:

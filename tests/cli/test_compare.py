@@ -60,6 +60,35 @@ def test_two_models(models: tuple[Path, Path], tmp_path: Path) -> None:
     assert "Every class, AP of yolact and shifted\n" in files[2].read_text()
 
 
+def test_a_worse_model_fails_in_one_line(models: tuple[Path, Path]) -> None:
+    """By the test that the first sentence is of: of two models, and of each of several."""
+    sure, shifted = models
+    quick = (*FEW, "--classes", "person")
+    worse = run_here("compare", GT, DT, shifted, *quick, "--fail-if-worse")
+    assert worse.out.startswith("shifted is worse than yolact by")
+    assert (worse.code, worse.err.splitlines()[-1]) == (
+        1, "failed  shifted is worse than yolact: their AP differs by more than chance"
+    )  # fmt: skip
+    better = run_here("compare", GT, shifted, DT, *quick, "--fail-if-worse")
+    assert (better.code, better.err.splitlines()[-1]) == (0, "passed  yolact is better than shifted")
+    same = run_here("compare", GT, DT, DT, *quick, "--name=A", "--name=B", "--fail-if-worse", "--json")
+    assert (same.code, same.err.splitlines()[-1]) == (0, "passed  the test does not show that B is worse than A")
+    several = run_here("compare", GT, DT, sure, shifted, *quick, "--permutations", "99", "--fail-if-worse")
+    said = [line.split()[0] for line in several.err.splitlines()[-2:]]
+    verdicts = ["failed" if f"{name} is worse than yolact" in several.out else "passed" for name in ("sure", "shifted")]
+    assert (several.code, said) == (1 if "failed" in verdicts else 0, verdicts)
+
+
+def test_an_undefined_number_decides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "gt.json").write_text(
+        json.dumps({"images": [{"id": 1}, {"id": 2}], "annotations": [], "categories": [{"id": 1, "name": "cat"}]})
+    )
+    (tmp_path / "dt.json").write_text("[]")
+    files = [tmp_path / name for name in ("gt.json", "dt.json", "dt.json")]
+    done = run_here("compare", *files, *FEW, "--name=A", "--name=B", "--fail-if-worse")
+    assert (done.code, done.err.splitlines()[-1]) == (2, "undecided  AP is undefined, so nothing is known of B and A")
+
+
 def test_the_summary_of_a_job_is_appended_to(
     models: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,7 +131,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path: Path, mon
     monkeypatch.setattr("ioukit.cli._output.os.fsync", full)
     command = run_here("eval", GT, DT, "--json", file)
     assert (command.code, command.out) == (2, "")
-    assert "No space left on device" in command.err
+    assert ".json: the disk is full\n" in command.err
     assert file.read_text() == "the old content"
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 

@@ -87,7 +87,7 @@ def test_detections_are_named_as_such() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere.json"], "No such file or directory: 'nowhere.json'"),
+        (["nowhere.json"], "nowhere.json: there is no such file or folder"),
         ([COCO, "--split", "train"], "Invalid value for --split: the reader of coco has no option 'split'; it has"),
         ([COCO, "--format", "cocoo"], "unknown format 'cocoo'; did you mean 'coco'? Else choose from coco, "),
         ([COCO, "--format", "kitti"], "ground_truth.json"),

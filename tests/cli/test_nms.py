@@ -266,7 +266,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(
     out.write_text("the old content")
     command = run_here("nms", file, "-o", out)
     assert command.code == 2
-    assert "No space left on device" in command.err
+    assert ".json: the disk is full\n" in command.err
     assert out.read_text() == "the old content"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dt.json", "out.json"]
 

@@ -67,7 +67,7 @@ def test_classes_and_kinds() -> None:
             ["--start", "coco", "--end", "voc2012:AP"],
             "--end: the protocol VOC2012 has no measure 'AP'; choose from mAP",
         ),
-        (["--start", "coco", "--end", "no.toml"], "No such file or directory: 'no.toml'"),
+        (["--start", "coco", "--end", "no.toml"], "no.toml: there is no such file or folder"),
         (["--iou-type", "boxes"], "--iou-type: unknown iou_type 'boxes'"),
         (["--classes", "persn"], "--classes: "),
         (["--start", "coco", "--end", "lvis"], "the attribute 'neg_category_ids' of the images: expected lists of ids"),

@@ -20,7 +20,7 @@ import typer
 
 import ioukit
 from ioukit._near_names import did_you_mean, near_files
-from ioukit._output import printable
+from ioukit._output import in_words, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,9 +75,9 @@ def bad_input(*others: type[Exception]) -> Iterator[None]:
             yield
     except FileNotFoundError as error:
         near = [] if error.filename is None else near_files(error.filename)
-        end_command(f"{error}{did_you_mean(near)}")
+        end_command(f"{in_words(error)}{did_you_mean(near)}")
     except about_input as error:
-        end_command(str(error))
+        end_command(in_words(error))
 
 
 @contextlib.contextmanager
@@ -90,7 +90,7 @@ def bad_output() -> Iterator[None]:
         with missing_extra():
             yield
     except OSError as error:
-        end_command(str(error))
+        end_command(in_words(error))
 
 
 @contextlib.contextmanager
@@ -116,7 +116,7 @@ def no_answer_about_a_path() -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENAMETOOLONG, errno.EACCES):
             raise
-        typer.echo(f"Error: {one_line(str(error))}", err=True)
+        typer.echo(f"Error: {one_line(in_words(error))}", err=True)
         raise SystemExit(2) from None
 
 

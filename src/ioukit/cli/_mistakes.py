@@ -52,6 +52,7 @@ _OPTIONS = {
     "--per-class": ("classwise", "all-classes", "verbose"),
     "--seed": ("random-state", "random-seed"),
     "--csv": ("table", "save-csv"),
+    "--rule": ("precision", "recall", "f1", "cost", "fppi", "target"),
 }
 """What else people type for an option."""
 
@@ -100,8 +101,9 @@ def explain(error: Any, command: Any, ctx: Any) -> None:
     if kind == "NoSuchOption":
         error.message, error.possibilities = f"{error.message}{_of_option(error.option_name, command, ctx)}", None
     elif kind == "MissingParameter":
-        example = (command.epilog or "").splitlines()[:1]
-        error.message = "".join(f"For example: {line.strip()}" for line in example)
+        lines = map(str.strip, (command.epilog or "").splitlines())
+        example = next((line for line in lines if line.startswith(f"{ctx.command_path} ")), "")
+        error.message = f"For example: {example}" if example else ""
     elif kind == "BadOptionUsage":
         option = next((one for one in command.get_params(ctx) if error.option_name in one.opts), None)
         error.message = error.message.rstrip(".") + (f": {option.make_metavar(ctx)}" if option else "")
@@ -128,8 +130,6 @@ def _of_option(option: str, command: Any, ctx: Any) -> str:
         return did_you_mean(here)
     if word in _PATHS:
         return f"; paths stand alone: {ctx.get_usage().removeprefix('Usage: ')}"
-    if near := near_names(option, known, cutoff=0.7):
-        return did_you_mean(near)
     commands = (
         {}
         if ctx.parent is None
@@ -139,4 +139,6 @@ def _of_option(option: str, command: Any, ctx: Any) -> str:
         have = [name for name, other in commands.items() if any(wanted in one.opts for one in other.params)]
         if have:
             return f"; {wanted} is an option of {', '.join(have[:4])}{_ELSEWHERE.get(wanted, '')}"
+    if near := near_names(word, [name.removeprefix("--") for name in known]):
+        return did_you_mean([f"--{name}" for name in near])
     return f"; {ctx.command_path} --help lists them"

@@ -18,10 +18,17 @@ if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
 
 
+def page_path(text: str) -> Path:
+    """The file of a page: a name without an ending gets ``.html``, without which no browser shows it as a page."""
+    path = Path(text)
+    return path if path.suffix or not path.name or path.is_dir() else path.with_name(f"{path.name}.html")
+
+
 ReportOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
+        parser=page_path,
         rich_help_panel=RESULTS,
         help="Also write one HTML page to look at: charts, numbers and examples.",
     ),

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import ioukit
+from ioukit._checks import pluralize
 from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
 from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_use
@@ -133,7 +134,8 @@ def eval_files(
     settings = {"like": like, "repair": repair, **rules._replace(iou_type=None)._asdict(), **reading._asdict()}
     sending.send(evaluation, talk, seconds=time.perf_counter() - start, threads=threads, settings=settings)
     end = time.perf_counter()
-    talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
+    classes = pluralize(len(evaluation.per_class), "class")
+    talk.say(f"done {classes}  {end - read:.2f} s  {end - start:.2f} s in all")
     answer.print(
         lambda: sending.text(evaluation, evaluation_table(evaluation, analysis, found, every=per_class)),
         lambda: evaluation_json(evaluation, **sections),
