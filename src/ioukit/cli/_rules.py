@@ -41,10 +41,18 @@ ChosenClasses: TypeAlias = Annotated[
 ]
 
 
+FoundKindOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--iou-type", metavar="KIND", help=f"{_KIND} [default: bbox, or what the detections have instead of boxes]"
+    ),
+]
+
+
 class NamedRules(NamedTuple):
     """What is evaluated, and by which rules as they are."""
 
-    iou_type: KindOption = "bbox"
+    iou_type: FoundKindOption = None
     protocol: Annotated[str | None, typer.Option(metavar="NAME|FILE", help=f"{_RULES} {_BY_KIND}")] = None
     heading = RULES
 
@@ -55,17 +63,18 @@ class NamedRules(NamedTuple):
             typer.BadParameter: If one of them is unknown. It names the option.
             OSError: If the file of the protocol cannot be read.
         """
-        kind = kind_of(self.iou_type)
+        kind = kind_of(self.iou_type or "bbox")
         return kind, _named_protocol(self.protocol, kind)
+
+    def of_data(self, gt: "GroundTruth", dt: "Detections", talk: "Talk") -> "tuple[Kind, Protocol]":
+        """The same, with the kind of region found in the data if it is not given."""
+        return _of_data(self.iou_type, lambda kind: _named_protocol(self.protocol, kind), gt, dt, talk)
 
 
 class RuleOptions(NamedTuple):
     """What is evaluated, and by which rules; options may change them."""
 
-    iou_type: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help=f"{_KIND} [default: bbox, or what the detections have instead of boxes]"),
-    ] = None
+    iou_type: FoundKindOption = None
     protocol: Annotated[
         str | None, typer.Option(metavar="NAME|FILE", help=f"{_RULES} The options below change them. {_BY_KIND}")
     ] = None
@@ -122,15 +131,25 @@ class RuleOptions(NamedTuple):
 
         A line says why another kind than boxes was chosen.
         """
-        kind = self.kind()
-        protocol = self.protocol_of(kind, tool)
-        if self.iou_type is not None or not dt.regions:
-            return kind, protocol
-        name, why = chosen_iou_type(gt, dt, protocol)
-        if why:
-            talk.say(why)
-        kind = find_kind(name)
-        return kind, self.protocol_of(kind, tool)
+        return _of_data(self.iou_type, lambda kind: self.protocol_of(kind, tool), gt, dt, talk)
+
+
+def _of_data(
+    iou_type: str | None,
+    protocol_of: "Callable[[Kind], Protocol]",
+    gt: "GroundTruth",
+    dt: "Detections",
+    talk: "Talk",
+) -> "tuple[Kind, Protocol]":
+    kind = kind_of(iou_type or "bbox")
+    protocol = protocol_of(kind)
+    if iou_type is not None or not dt.regions:
+        return kind, protocol
+    name, why = chosen_iou_type(gt, dt, protocol)
+    if why:
+        talk.say(why)
+    kind = find_kind(name)
+    return kind, protocol_of(kind)
 
 
 def kind_of(name: str) -> "Kind":

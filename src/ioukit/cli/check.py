@@ -83,6 +83,8 @@ def check_files(
         of_train = reader.side(Source(sources[-1], words=train_option, words_option="--train-option"), None)
     if repair:
         gt, dt = repaired(gt, dt, repair)
+    if dt is not None:
+        kind, rules = named.of_data(gt, dt, talk)
     from ioukit.checks import check  # noqa: PLC0415 - `ioukit --help` should not load the rules
 
     with bad_input(), talk.busy("checking", long=reader.long):

@@ -65,9 +65,10 @@ def find_labels(
         page.check(sources)
         answer.check(sources, {"--report": page.report, "--csv": csv})
         wanted = _kinds(kinds)
-        kind, rules = named.found()
+        named.found()
     long = size_of(sources) > _LONG_WORK
     gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources), repairs=repair or ())
+    kind, rules = named.of_data(gt, dt, talk)
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
         from ioukit.label_errors import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it

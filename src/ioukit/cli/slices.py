@@ -120,7 +120,7 @@ def slices(
     inputs = [*files, *([than] if than else []), *(table or [])]
     with bad_use():
         answer.check(inputs, {"--csv": csv})
-        kind, rules = named.found()
+        named.found()
         with bad_value("--bins"):
             cut = _bins(bins or ())
         searches = (worst or not by) and not columns
@@ -132,6 +132,7 @@ def slices(
     long = size_of(inputs) > _LONG_WORK
     reader = reading.reader(threads, talk, long=long)
     gt, dt = reader.pair(sources)
+    kind, rules = named.of_data(gt, dt, talk)
     models = [dt]
     if than is not None:
         second: Any = reader.side(sources[1]._replace(path=than), gt)
