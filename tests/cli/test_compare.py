@@ -41,9 +41,9 @@ def test_two_models(models: tuple[Path, Path], tmp_path: Path) -> None:
     _, shifted = models
     compared = compare_models(evaluations(DT, shifted), **QUICK)
     command = run_here("compare", GT, DT, shifted, *FEW)
-    assert (command.code, command.out) == (0, f"{compared.text()}\n")
+    assert (command.code, command.out) == (0, f"{compared.text(width=80)}\n")
     assert command.out.replace("\n", " ").startswith("shifted is worse than yolact by ")
-    assert max(map(len, command.out.splitlines())) <= 100
+    assert max(map(len, command.out.splitlines())) <= 80
     assert command.err.count("ground_truth.json") == 1  # read once
     assert command.err.splitlines()[-1].startswith("done ")
     shown = run_here("compare", GT, DT, shifted, *FEW, "--json", "--quiet", "--threads", "1")
@@ -105,7 +105,7 @@ def test_three_models_are_ranked(models: tuple[Path, Path]) -> None:
     few = ("--replicates", "20", "--permutations", "100")  # with fewer, no p-value of three can be low enough
     compared = compare_models(evaluations(DT, *models), replicates=20, permutations=100)
     command = run_here("compare", GT, DT, *models, *few)
-    assert (command.code, command.out) == (0, f"{compared.text()}\n")
+    assert (command.code, command.out) == (0, f"{compared.text(width=80)}\n")
     assert compared.ranking is not None
     assert command.out.startswith("yolact has the best AP, 0.400; it is better than both others.")
     assert compared.ranking.names[0] == "yolact"
@@ -141,12 +141,12 @@ def test_strata_and_clusters(models: tuple[Path, Path], tmp_path: Path) -> None:
     assert wanted.pairs[0].comparison.num_clusters == 20
     for text in (f"{scenes}", f"{scenes}:scene", f"{by_id}"):
         command = run_here("compare", GT, DT, models[1], *FEW, "-q", "--clusters", text)
-        assert (command.err, command.out) == ("", f"{wanted.text()}\n")
+        assert (command.err, command.out) == ("", f"{wanted.text(width=80)}\n")
     strata = compare_models(
         evaluations(DT, models[1]), **QUICK, strata={number: f"c{k % 2}" for k, number in enumerate(ids)}
     )
     command = run_here("compare", GT, DT, models[1], *FEW, "-q", "--strata", f"{scenes}:camera")
-    assert command.out == f"{strata.text()}\n"
+    assert command.out == f"{strata.text(width=80)}\n"
     command = run_here("compare", GT, DT, models[1], *FEW, "--clusters", f"{scenes}:camera")
     assert "note --clusters: 2 groups of images, such as c0\n" in command.err
 

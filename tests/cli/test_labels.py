@@ -20,7 +20,8 @@ GT = EXAMPLES / "coco_val2017_100" / "ground_truth.json"
 DT = EXAMPLES / "coco_val2017_100" / "yolact.json"
 
 
-def test_the_text() -> None:
+def test_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     found = run_here("labels", GT, DT, "--score-threshold", "0.3")
     errors = find_label_errors(evaluate(*read_coco(GT, DT))).chosen(at_least=0.3)
     assert found.code == 0
@@ -31,7 +32,8 @@ def test_the_text() -> None:
         assert line.startswith(kind.title)
         assert line.removeprefix(kind.title).split()[0] == str(errors.kinds.count(kind.key))
     rows = listed.splitlines()
-    assert len(rows) == 2 * len(errors)
+    assert sum(row[0].isdecimal() for row in rows) == len(errors)
+    assert max(map(len, rows)) <= 100
     first = errors.rows()[0]
     assert rows[0].startswith(f"{first.score:.2f}  ")
     assert rows[0].endswith(f"{first.file_name}  annotation {first.annotation_id} ({first.category})")

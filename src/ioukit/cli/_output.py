@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from ioukit._output import check_output, printable, write_whole
+from ioukit._output import check_output, fitted, printable, terminal_width, write_whole
 from ioukit.cli._arguments import RESULTS
 from ioukit.cli._errors import bad_output, bad_value
 from ioukit.cli._streams import Talk, print_result
@@ -125,12 +125,18 @@ class AnswerOptions(NamedTuple):
         if self.file is not None:
             write_text(self.file, f"{json()}\n", talk)
 
-    def print(self, text: "Callable[[], str] | None", json: "Callable[[], str]") -> None:
-        """Prints the text, if there is one, or the JSON if ``--json`` names no file for it."""
+    def print(self, text: "Callable[[], str] | None", json: "Callable[[], str]", *, fit: bool = True) -> None:
+        """Prints the text, if there is one, or the JSON if ``--json`` names no file for it.
+
+        Args:
+            text: Makes the text.
+            json: Makes the JSON.
+            fit: Whether lines are broken that are wider than the terminal.
+        """
         if self.is_json:
             print_result(json())
         elif text is not None:
-            print_result(text())
+            print_result(fitted(text(), terminal_width()) if fit else text())
 
 
 def check_files(outputs: "Mapping[str, Path | None]", inputs: "Iterable[Path]") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ioukit._output import printable
+from ioukit._output import printable, terminal_width
 from ioukit.cli._arguments import (
     CHECKS,
     RESULTS,
@@ -141,7 +141,8 @@ def compare_files(
     with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
         compared = compare_models(models, **settings)
     page.write("write_comparison", compared, compared.evaluations[0].ground_truth, talk, long=long)
-    text = "\n".join(map(printable, compared.text(per_class=per_class).splitlines()))
+    width = terminal_width() if output is None else 100
+    text = "\n".join(map(printable, compared.text(per_class=per_class, width=width).splitlines()))
     if markdown is not None:
         write_text(markdown, compared.to_markdown(), talk)
     if output is not None:

@@ -12,7 +12,7 @@ from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptio
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._in_parts import PartsOptions, with_hint
 from ioukit.cli._ledger import LogOptions
-from ioukit.cli._output import AnswerOptions
+from ioukit.cli._output import STDOUT, AnswerOptions
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import RuleOptions, chosen_classes, chosen_tool
 from ioukit.cli._sending import Sending, SendingOptions, TablesOptions
@@ -139,5 +139,6 @@ def eval_files(
     answer.print(
         lambda: sending.text(evaluation, evaluation_table(evaluation, analysis, found, every=per_class)),
         lambda: evaluation_json(evaluation, **sections),
+        fit=send.markdown != STDOUT,
     )
     sending.exit(talk, printed=not answer.is_json)

@@ -189,6 +189,7 @@ def _choice_text(choice: "ThresholdChoice") -> str:
         _row,
         undefined=lambda one: math.isnan(value(one)),
         every=choice.per_class,
+        drop=(5, 1, 4, 3),
     )
     lines = [head, table, "* on images that the choice did not see", *_intervals(choice, f), *_notes(choice)]
     return "\n".join(lines)

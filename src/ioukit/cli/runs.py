@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ioukit._output import aligned, printable
+from ioukit._output import aligned, printable, terminal_width
 from ioukit.cli._errors import bad_output, bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs, ledger_and_runs, number_text, pairs_text, parse_tags
 from ioukit.cli._output import AnswerOptions
@@ -117,7 +117,7 @@ def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
         [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), pairs_text(run.tags)]
         for run in runs
     ]
-    return aligned([head, *rows], left=(0, 2, -1))
+    return aligned([head, *rows], left=(0, 2, -1), width=terminal_width(), drop=[2, *range(len(head) - 2, 3, -1)])
 
 
 def _numbers(run: Run, keys: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import ioukit
-from ioukit._output import aligned, printable
+from ioukit._output import aligned, printable, terminal_width
 from ioukit.cli._arguments import (
     CsvOption,
     LevelOption,
@@ -164,7 +164,12 @@ def slices(
         talk.say(f"note {printable(note)}")
     if csv is not None:
         write_text(csv, found.to_csv(), talk)
-    answer.give(found.table, found.to_json, talk, done=f"done {time.perf_counter() - start:.2f} s")
+    answer.give(
+        lambda: found.table(width=terminal_width()),
+        found.to_json,
+        talk,
+        done=f"done {time.perf_counter() - start:.2f} s",
+    )
 
 
 def _bins(words: "Sequence[str]") -> dict[str, Any]:
