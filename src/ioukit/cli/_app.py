@@ -12,6 +12,7 @@ during the imports made no difference that could be measured.
 """
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
@@ -23,7 +24,7 @@ from typer.models import CommandInfo
 
 import ioukit
 from ioukit._register import Register
-from ioukit.cli._command import Command
+from ioukit.cli._command import COMPLETE, Command
 from ioukit.cli._errors import no_answer_about_a_path, one_line
 from ioukit.cli._streams import standard_error, standard_output, stopped_by_signals
 
@@ -189,6 +190,10 @@ def run(words: Sequence[str]) -> NoReturn:
     """Runs the command of a command line and exits. Without a command, and for `help`, it prints the help."""
     if not words or words[0] == "help":
         words = [*words[1:2], "--help"]
+    if COMPLETE in os.environ:
+        from typer.completion import completion_init  # noqa: PLC0415 - for a shell
+
+        completion_init()
     with stopped_by_signals(), standard_error(), standard_output(), no_answer_about_a_path():
         app_of()(words, prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself

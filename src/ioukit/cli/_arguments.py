@@ -1,4 +1,8 @@
-"""Options that several commands have in the same words, each on its own; groups are beside what they do."""
+"""Options that several commands have in the same words, each on its own; groups are beside what they do.
+
+Also the headings of the help, and what a shell completes a value with: names of registers, which are imported when
+somebody asks.
+"""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -60,3 +64,38 @@ OperatingPointsOption: TypeAlias = Annotated[
         "the file has a calibration.",
     ),
 ]
+
+
+def complete_kind() -> list[str]:
+    """The kinds of regions."""
+    from ioukit.evaluation.kinds import REGION_KINDS  # noqa: PLC0415 - for a shell
+
+    return [*REGION_KINDS]
+
+
+def complete_protocol() -> list[str]:
+    """The protocols; files are completed where none of them begins as the word does."""
+    from ioukit.evaluation.protocols import PROTOCOLS  # noqa: PLC0415 - for a shell
+
+    return [*PROTOCOLS]
+
+
+def complete_tool() -> list[str]:
+    """The tools whose rules are known."""
+    from ioukit.evaluation import TOOLS  # noqa: PLC0415 - for a shell
+
+    return [name for name, tool in TOOLS.items() if tool.is_known]
+
+
+def complete_format() -> list[str]:
+    """The formats of data."""
+    from ioukit.datasets import FORMATS  # noqa: PLC0415 - for a shell
+
+    return [*FORMATS]
+
+
+def complete_label_kind() -> list[str]:
+    """The kinds of wrong labels."""
+    from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - for a shell
+
+    return [kind.key for kind in LABEL_ERROR_KINDS]

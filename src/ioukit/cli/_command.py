@@ -15,6 +15,8 @@ from typer.core import TyperCommand
 from ioukit.cli._output import JSON, STDOUT, is_answer
 
 ALL = "--help-all"
+COMPLETE = "_IOUKIT_COMPLETE"
+"""The variable by which a shell asks for what completes its line; Typer makes its name of that of the program."""
 
 
 class Command(TyperCommand):

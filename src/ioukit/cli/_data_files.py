@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 import typer
 
 from ioukit._output import printable
-from ioukit.cli._arguments import READING
+from ioukit.cli._arguments import READING, complete_format
 from ioukit.cli._errors import bad_argument, bad_input, bad_value
 from ioukit.errors import DatasetError
 
@@ -87,10 +87,14 @@ class ReadingOptions(NamedTuple):
     """How ground truth and detections are read."""
 
     gt_format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the ground truth. [default: found]")
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=complete_format, help="Format of the ground truth. [default: found]"
+        ),
     ] = None
     dt_format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the detections. [default: found]")
+        str | None,
+        typer.Option(metavar="NAME", autocompletion=complete_format, help="Format of the detections. [default: found]"),
     ] = None
     gt_option: Annotated[
         list[str] | None,

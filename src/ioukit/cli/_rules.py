@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import typer
 
-from ioukit.cli._arguments import RULES
+from ioukit.cli._arguments import RULES, complete_kind, complete_protocol
 from ioukit.cli._errors import bad_value
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
@@ -31,7 +31,15 @@ _RULES = f"The rules: {', '.join(PROTOCOLS)}, or a TOML file with your own."
 _BY_KIND = "[default: by the kind of region]"
 
 KindOption: TypeAlias = Annotated[
-    str, typer.Option("--iou-type", metavar="KIND", rich_help_panel=RULES, help=_KIND, show_default=True)
+    str,
+    typer.Option(
+        "--iou-type",
+        metavar="KIND",
+        autocompletion=complete_kind,
+        rich_help_panel=RULES,
+        help=_KIND,
+        show_default=True,
+    ),
 ]
 ChosenClasses: TypeAlias = Annotated[
     list[str] | None,
@@ -44,7 +52,10 @@ ChosenClasses: TypeAlias = Annotated[
 FoundKindOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--iou-type", metavar="KIND", help=f"{_KIND} [default: bbox, or what the detections have instead of boxes]"
+        "--iou-type",
+        metavar="KIND",
+        autocompletion=complete_kind,
+        help=f"{_KIND} [default: bbox, or what the detections have instead of boxes]",
     ),
 ]
 
@@ -53,7 +64,9 @@ class NamedRules(NamedTuple):
     """What is evaluated, and by which rules as they are."""
 
     iou_type: FoundKindOption = None
-    protocol: Annotated[str | None, typer.Option(metavar="NAME|FILE", help=f"{_RULES} {_BY_KIND}")] = None
+    protocol: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE", autocompletion=complete_protocol, help=f"{_RULES} {_BY_KIND}")
+    ] = None
     heading = RULES
 
     def found(self) -> "tuple[Kind, Protocol]":
@@ -76,7 +89,12 @@ class RuleOptions(NamedTuple):
 
     iou_type: FoundKindOption = None
     protocol: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help=f"{_RULES} The options below change them. {_BY_KIND}")
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            autocompletion=complete_protocol,
+            help=f"{_RULES} The options below change them. {_BY_KIND}",
+        ),
     ] = None
     iou_thresholds: Annotated[
         list[str] | None,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 from typer.completion import get_completion_script
 
+from ioukit.cli._command import COMPLETE
 from ioukit.cli._streams import print_result
 
 
@@ -21,4 +22,4 @@ def completion(
       eval "$(ioukit completion zsh)"
       ioukit completion fish | source
     """
-    print_result(get_completion_script(prog_name="ioukit", complete_var="_IOUKIT_COMPLETE", shell=shell))
+    print_result(get_completion_script(prog_name="ioukit", complete_var=COMPLETE, shell=shell))

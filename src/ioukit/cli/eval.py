@@ -7,7 +7,7 @@ import typer
 
 import ioukit
 from ioukit._checks import pluralize
-from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
+from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption, complete_tool
 from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._in_parts import PartsOptions, with_hint
@@ -47,6 +47,7 @@ def eval_files(
         str | None,
         typer.Option(
             metavar="TOOL",
+            autocompletion=complete_tool,
             help="The rules of another tool, such as pycocotools, torchmetrics, supervision, voc_eval, lvis or tidecv; "
             "prints on stderr what they are.",
         ),
