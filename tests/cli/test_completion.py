@@ -65,7 +65,8 @@ def test_bash_completes_with_it(tmp_path: Path) -> None:
     program.chmod(0o755)
     script = (
         f'PATH="{tmp_path}:$PATH"\neval "$(ioukit completion bash)"\ncomplete -p ioukit\n'
-        'COMP_WORDS=(ioukit eval gt dt --protocol voc2)\nCOMP_CWORD=5\n_ioukit_completion ioukit\necho "${COMPREPLY[@]}"'
+        "COMP_WORDS=(ioukit eval gt dt --protocol voc2)\nCOMP_CWORD=5\n_ioukit_completion ioukit\n"
+        'echo "${COMPREPLY[@]}"'
     )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "complete -o default -F _ioukit_completion ioukit\nvoc2007 voc2012\n"

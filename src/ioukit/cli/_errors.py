@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -24,6 +25,7 @@ from ioukit._output import in_words, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _LONGEST = 2_000
 """Characters of a message that are shown: several times the longest that ioukit words itself."""
@@ -36,6 +38,17 @@ def bad_value(option: str | None) -> Iterator[None]:
         yield
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+def check_folder(option: str, folder: Path | None) -> None:
+    """Refuses a folder that does not exist, with names of those that do.
+
+    Raises:
+        typer.BadParameter: If there is none. It names the option.
+    """
+    if folder is not None and not folder.is_dir():
+        near = did_you_mean([path for path in near_files(folder) if os.path.isdir(path)])
+        raise typer.BadParameter(f"expected a folder, got {str(folder)!r}{near}", param_hint=option)
 
 
 @contextlib.contextmanager

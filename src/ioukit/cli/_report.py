@@ -9,7 +9,7 @@ import typer
 from ioukit._optional import import_extra
 from ioukit._output import printable
 from ioukit.cli._arguments import RESULTS
-from ioukit.cli._errors import bad_output, bad_value, missing_extra
+from ioukit.cli._errors import bad_output, bad_value, check_folder, missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,7 @@ class ReportOptions(NamedTuple):
         if self.images is not None:
             if self.report is None:
                 raise typer.BadParameter("--images needs --report: only the report shows images")
-            if not self.images.is_dir():
-                raise typer.BadParameter(f"expected a folder, got {str(self.images)!r}", param_hint="--images")
+            check_folder("--images", self.images)
         if self.report is None:
             return
         with bad_value("--report"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import typer
 
+from ioukit._near_names import suggest
 from ioukit.cli._arguments import RULES, complete_kind, complete_protocol
 from ioukit.cli._errors import bad_value
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
@@ -209,7 +210,10 @@ def named_number(text: str, kind: "Kind") -> "tuple[Protocol, str | None]":
 
     if not any(name.lower().replace("-", "_") == tool.replace("-", "_") for tool in TOOLS):
         tools = ", ".join(name for name, tool in TOOLS.items() if tool.is_known)
-        raise ValueError(f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}, a TOML file, or {tools}")
+        raise ValueError(
+            f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}, a TOML file, or {tools}"
+            f"{suggest(name, [*PROTOCOLS, *TOOLS], most=2)}"
+        )
     return find_tool(name).protocol(kind.name), key or None
 
 
