@@ -26,7 +26,7 @@ def shown(*words: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("columns", [80, 100, 300])
+@pytest.mark.parametrize("columns", [80, 300])
 def test_a_command_is_explained_within_the_terminal(
     command: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from typer.models import CommandInfo
 
 import ioukit
 from ioukit._register import Register
+from ioukit.cli._arguments import HEADINGS
 from ioukit.cli._command import COMPLETE, Command
 from ioukit.cli._errors import no_answer_about_a_path, one_line
 from ioukit.cli._streams import standard_error, standard_output, stopped_by_signals
@@ -153,9 +154,9 @@ def _expand_groups(command: Callable[..., None]) -> Callable[..., None]:
         group = parameter.annotation
         if hasattr(group, "_fields"):
             groups[parameter.name] = group
-            for option in inspect.signature(group, eval_str=True).parameters.values():
+            for option in inspect.signature(group).parameters.values():
                 about = option.annotation.__metadata__[0]
-                about.rich_help_panel = about.rich_help_panel or group.heading
+                about.rich_help_panel = about.rich_help_panel or HEADINGS[group.__name__]
                 parameters.append(option.replace(kind=inspect.Parameter.KEYWORD_ONLY))
         else:
             parameters.append(parameter)

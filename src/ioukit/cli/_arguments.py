@@ -13,6 +13,12 @@ RESULTS, RULES, CHECKS = "Results", "Rules", "Checks for CI jobs"
 RUNS, IMAGES, READING = "Ledger and trackers", "Which images belong together", "How files are read"
 STATISTICS, LARGE = "Intervals and tests", "Large data"
 """Headings of the help, for options that several commands have; `_help.py` has their order."""
+HEADINGS = {
+    "AnswerOptions": RESULTS, "ReportOptions": RESULTS, "TablesOptions": RESULTS, "RuleOptions": RULES,
+    "NamedRules": RULES, "SendingOptions": CHECKS, "LogOptions": RUNS, "LabelOptions": IMAGES,
+    "ReadingOptions": READING, "WritingOptions": READING, "PartsOptions": LARGE,
+}  # fmt: skip
+"""The headings of groups of options, for those of their options that name none."""
 
 ThreadsOption: TypeAlias = Annotated[
     int | None,

@@ -13,7 +13,6 @@ import typer
 
 import ioukit
 from ioukit._output import printable
-from ioukit.cli._arguments import IMAGES
 from ioukit.cli._data_files import Reader, ReadingOptions, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._rules import RuleOptions, chosen_classes
@@ -44,7 +43,6 @@ class LabelOptions(NamedTuple):
         str | None,
         typer.Option(metavar="CSV|NAME", help="In the same way: images of one scene or video, drawn together."),
     ] = None
-    heading = IMAGES
 
     def of(self, gt: "GroundTruth") -> Labels:
         """The labels of the images, by the names of the options that are given."""

@@ -112,7 +112,6 @@ class ReadingOptions(NamedTuple):
         ),
     ] = None
     on_invalid: OnInvalidOption = "error"
-    heading = READING
 
     def sources(self, paths: "Sequence[Path]") -> list[Source]:
         """Ground truth and detections, or the first of them, with what the options say about each."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from ioukit._output import check_output, printable
-from ioukit.cli._arguments import READING, RESULTS, ThreadsOption, complete_format
+from ioukit.cli._arguments import RESULTS, ThreadsOption, complete_format
 from ioukit.cli._data_files import (
     OnInvalidOption,
     Opened,
@@ -41,10 +41,7 @@ OutputPath: TypeAlias = Annotated[
 ToOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--to",
-        metavar="FORMAT",
-        autocompletion=complete_format,
-        help="Format to write. [default: that of the input]",
+        "--to", metavar="FORMAT", autocompletion=complete_format, help="Format to write. [default: that of the input]"
     ),
 ]
 TruthOption: TypeAlias = Annotated[
@@ -63,9 +60,7 @@ class WritingOptions(NamedTuple):
     format: Annotated[
         str | None,
         typer.Option(
-            metavar="FORMAT",
-            autocompletion=complete_format,
-            help="Format of the input. [default: found by looking]",
+            metavar="FORMAT", autocompletion=complete_format, help="Format of the input. [default: found by looking]"
         ),
     ] = None
     options: ReaderOptions = None
@@ -76,7 +71,6 @@ class WritingOptions(NamedTuple):
     threads: ThreadsOption = None
     json: SummaryOption = None
     quiet: QuietOption = False
-    heading = READING
 
 
 # Long: reading, changing, writing and reporting share what they know of each other.

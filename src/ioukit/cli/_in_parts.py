@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from ioukit._output import printable
-from ioukit.cli._arguments import LARGE
 from ioukit.cli._data_files import Reader, Source
 from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
 from ioukit.cli._rules import chosen_classes
@@ -67,7 +66,6 @@ class PartsOptions(NamedTuple):
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0, help="End a run on Ray with an error after this time.")
     ] = None
-    heading = LARGE
 
     @property
     def given(self) -> bool:

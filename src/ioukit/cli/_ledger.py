@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from ioukit._output import printable
-from ioukit.cli._arguments import RUNS
 from ioukit.cli._data_files import STANDARD_INPUT
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 
@@ -67,7 +66,6 @@ class LogOptions(NamedTuple):
         list[str] | None,
         typer.Option(metavar="NAME=NUMBER", help="With --log: a number of your own: latency=12.3. Can be repeated."),
     ] = None
-    heading = RUNS
 
     def prepared(self) -> "RunLog | None":
         """The run before its evaluation; ``None`` if no option is given.

@@ -79,7 +79,6 @@ class AnswerOptions(NamedTuple):
         json_option("Print one JSON object instead of the text; with FILE, write it there and print the text."),
     ] = None
     quiet: QuietOption = False
-    heading = RESULTS
 
     @property
     def file(self) -> Path | None:

@@ -42,7 +42,6 @@ class ReportOptions(NamedTuple):
     images: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --report: folder of the images, to show examples.")
     ] = None
-    heading = RESULTS
 
     def check(self, inputs: "Sequence[Path]") -> None:
         """Refuses, before the work, a report that could not be written after it.

@@ -34,12 +34,7 @@ _BY_KIND = "[default: by the kind of region]"
 KindOption: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--iou-type",
-        metavar="KIND",
-        autocompletion=complete_kind,
-        rich_help_panel=RULES,
-        help=_KIND,
-        show_default=True,
+        "--iou-type", metavar="KIND", autocompletion=complete_kind, rich_help_panel=RULES, help=_KIND, show_default=True
     ),
 ]
 ChosenClasses: TypeAlias = Annotated[
@@ -68,7 +63,6 @@ class NamedRules(NamedTuple):
     protocol: Annotated[
         str | None, typer.Option(metavar="NAME|FILE", autocompletion=complete_protocol, help=f"{_RULES} {_BY_KIND}")
     ] = None
-    heading = RULES
 
     def found(self) -> "tuple[Kind, Protocol]":
         """The kind of region, and the named protocol or the default of the kind.
@@ -113,7 +107,6 @@ class RuleOptions(NamedTuple):
     class_agnostic: Annotated[
         bool, typer.Option("--class-agnostic", help="Let a detection match an object of any class.")
     ] = False
-    heading = RULES
 
     def kind(self) -> "Kind":
         """The kind of region that ``--iou-type`` names; boxes if it is not given."""

@@ -17,7 +17,7 @@ import typer
 
 from ioukit._optional import import_extra
 from ioukit._output import check_output, check_place, printable
-from ioukit.cli._arguments import CHECKS, RESULTS, RUNS
+from ioukit.cli._arguments import RESULTS, RUNS
 from ioukit.cli._errors import bad_output, bad_value, end_command, missing_extra
 from ioukit.cli._ledger import LogOptions
 from ioukit.cli._output import STDOUT, write_text
@@ -45,7 +45,6 @@ class TablesOptions(NamedTuple):
     tables_format: Annotated[
         Literal["csv", "parquet"] | None, typer.Option(help="With --tables: the files to write. [default: csv]")
     ] = None
-    heading = RESULTS
 
     def check(self, files: "Sequence[Path | None]") -> None:
         """Refuses, before the work, a folder that could not be written after it.
@@ -124,7 +123,6 @@ class SendingOptions(NamedTuple):
             "figures and report. Can be repeated.",
         ),
     ] = None
-    heading = CHECKS
 
     def requirements(self) -> "list[Requirement]":
         """What the numbers must reach, from texts such as ``AP=0.4`` and ``AP50/person=0.6``, each once.

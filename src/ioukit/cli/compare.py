@@ -57,11 +57,7 @@ def compare_files(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            rich_help_panel=RESULTS,
-            help="Write the text to a file; print nothing.",
+            "--output", "-o", metavar="FILE", rich_help_panel=RESULTS, help="Write the text to a file; print nothing."
         ),
     ] = None,
     per_class: Annotated[

@@ -35,9 +35,7 @@ def inspect_data(
     format: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            autocompletion=complete_format,
-            help="The format of the data. [default: found by looking]",
+            metavar="NAME", autocompletion=complete_format, help="The format of the data. [default: found by looking]"
         ),
     ] = None,
     split: Annotated[
