@@ -41,6 +41,7 @@ ANSWERED: list[tuple[str, str]] = [
     ("inspect dt.json", "detections, not ground truth: ioukit eval GT dt.json"),
     ("show B", "expected a ledger and a run of it, got 'B'"),
     ("runs", "name the ledger"),
+    ("compare runs.db B B@1", "expected different runs, got B@1, B@1"),
     ("eval gt.json dt.json --report page.html --images phtos", "did you mean 'photos'?"),
     ("view gt.json --images phtos", "did you mean 'photos'?"),
     ("slices gt.json dt.json --table scenes.cvs", "did you mean 'scenes.csv'"),

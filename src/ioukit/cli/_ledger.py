@@ -29,6 +29,15 @@ LedgerOption: TypeAlias = Annotated[
 ]
 
 
+def is_ledger(path: Path) -> bool:
+    """Whether a file is a data base, which no data set is."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(15) == b"SQLite format 3"
+    except OSError:
+        return path.suffix.lower() in (".db", ".sqlite")
+
+
 def ledger_and_runs(log: Path | None, words: "Sequence[str]", least: int = 0, most: int = 0) -> tuple[Path, list[str]]:
     """The ledger that ``--log`` or the first word names, and the words that name runs.
 

@@ -11,6 +11,7 @@ from ioukit._output import printable, terminal_width
 from ioukit.cli._arguments import (
     CHECKS,
     RESULTS,
+    RUNS,
     STATISTICS,
     LevelOption,
     MarkdownOption,
@@ -22,6 +23,7 @@ from ioukit.cli._arguments import (
 from ioukit.cli._compared_models import LabelOptions, labelled_files, models_of_files, models_of_runs
 from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of
 from ioukit.cli._errors import bad_use
+from ioukit.cli._ledger import is_ledger
 from ioukit.cli._output import AnswerOptions, write_text
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import RuleOptions
@@ -47,8 +49,9 @@ def compare_files(
         Path | None,
         typer.Option(
             metavar="FILE",
+            rich_help_panel=RUNS,
             help="Compare runs of this ledger, without files of data: the arguments are then two or more runs, such as "
-            "main, B@2 or @7.",
+            "main, B@2 or @7. It may also be the first path.",
         ),
     ] = None,
     name: ModelNames = None,
@@ -111,11 +114,13 @@ def compare_files(
       ioukit compare gt.json a.json b.json --strata cameras.csv:camera --replicates 10000
       ioukit compare gt.json a.json b.json --json | jq '.pairs[0].parts.images[:20]'
       ioukit compare gt.json a.json b.json c.json --name baseline --name wider --name longer
-      ioukit compare --log runs.db main B
+      ioukit compare runs.db main B
     """
     clock = time.perf_counter()
     talk = answer.talk()
     words = [ground_truth, first, *(others or [])]
+    if log is None and is_ledger(ground_truth):
+        log = words.pop(0)
     sources = input_files(*words) if log is None else [log]
     with bad_use():
         page.check(sources)

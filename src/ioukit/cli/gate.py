@@ -16,7 +16,7 @@ from ioukit.cli._arguments import RESULTS, MarkdownOption, ThreadsOption
 from ioukit.cli._compared_models import models_of_files
 from ioukit.cli._data_files import Reader, ReadingOptions, input_files
 from ioukit.cli._errors import bad_use
-from ioukit.cli._ledger import LedgerOption, about_runs, ledger_and_runs
+from ioukit.cli._ledger import LedgerOption, about_runs, is_ledger, ledger_and_runs
 from ioukit.cli._output import AnswerOptions, write_text
 from ioukit.cli._rules import RuleOptions
 from ioukit.runs import Ledger, check_rules, default_rules, gate_junit, gate_markdown, read_rules
@@ -86,7 +86,7 @@ def check_gate(
     start = time.perf_counter()
     talk = answer.talk()
     words = list(paths or [])
-    if log is None and (not words or _is_ledger(words[0])):
+    if log is None and (not words or is_ledger(words[0])):
         log, words = ledger_and_runs(None, list(map(str, words)), most=2)[0], words[1:]
     files = input_files(*words) if log is None else [log]
     with bad_use():
@@ -124,15 +124,6 @@ def check_gate(
         done=f"done {seconds:.2f} s",
     )
     raise typer.Exit(result.exit_code)
-
-
-def _is_ledger(path: Path) -> bool:
-    """Whether a file is a data base, which no data set is."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(15) == b"SQLite format 3"
-    except OSError:
-        return path.suffix.lower() in (".db", ".sqlite")
 
 
 def _of_files(
