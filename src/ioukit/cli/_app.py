@@ -18,7 +18,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.exceptions
-from typer.core import CompletionItem, TyperGroup
+from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined] # it comes from Typer's copy of Click
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
@@ -192,7 +192,7 @@ def run(words: Sequence[str]) -> NoReturn:
     if not words or words[0] == "help":
         words = [*words[1:2], "--help"]
     if COMPLETE in os.environ:
-        from typer.completion import completion_init  # noqa: PLC0415 - for a shell
+        from typer.completion import completion_init  # type: ignore[attr-defined] # noqa: PLC0415 - for a shell
 
         completion_init()
     with stopped_by_signals(), standard_error(), standard_output(), no_answer_about_a_path():

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import typer
-from typer.completion import get_completion_script
+from typer.completion import get_completion_script  # type: ignore[attr-defined] # as in `_app.py`
 
 from ioukit.cli._command import COMPLETE
 from ioukit.cli._streams import print_result
