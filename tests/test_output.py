@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from ioukit._output import spreadsheet_text, whole_file, whole_folder, write_whole
+from ioukit._output import (
+    aligned,
+    fitted,
+    in_words,
+    spreadsheet_text,
+    terminal_width,
+    whole_file,
+    whole_folder,
+    write_whole,
+)
 
 posix = pytest.mark.skipif(os.name == "nt", reason="permissions, pipes and devices are those of POSIX")
 
@@ -194,3 +203,36 @@ def test_what_a_spreadsheet_would_run_gets_an_apostrophe(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "a", "a=1", "1-2", "1", ".", '"', ","])
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert spreadsheet_text(text) == text
+
+
+class TestWidth:
+    ROWS = (("class", "objects", "AP", "interval"), ("person", "221", "0.352", "0.30 to 0.40"))
+
+    def test_columns_go_in_the_order_that_is_asked_for(self) -> None:
+        whole = aligned(self.ROWS)
+        assert aligned(self.ROWS, width=len(whole.splitlines()[1]), drop=(1, 3)) == whole
+        head, row, note = aligned(self.ROWS, width=33, drop=(1, 3)).splitlines()
+        assert (head.split(), len(row)) == (["class", "AP", "interval"], 27)
+        assert note == "left out to fit 33 columns: objects"
+        assert aligned(self.ROWS, width=13, drop=(1, -1)).splitlines() == [
+            "class      AP", "person  0.352", "left out to fit 13 columns: objects, interval"
+        ]  # fmt: skip
+
+    def test_lines_go_on_below_their_last_column(self) -> None:
+        assert fitted("size   of the box\n\n  a bc def", 13) == "size   of the\n       box\n\n  a bc def"
+        assert fitted("  kitti: it needs an attribute", 20) == "  kitti: it needs an\n    attribute"
+        assert fitted("      one two three", 14) == "      one two\n      three"
+        assert fitted("run  " + "a" * 20, 16) == "run\n" + "a" * 20, "a word that is too long is left whole"
+
+    @pytest.mark.parametrize(("columns", "width"), [("80", 80), ("300", 100), ("100", 100), ("5", 40), ("", 80)])
+    def test_the_width(self, columns: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setattr(os, "get_terminal_size", lambda *_: (_ for _ in ()).throw(OSError))
+        assert terminal_width() == width
+
+
+def test_errors_of_the_system_are_in_plain_words() -> None:
+    assert in_words(FileNotFoundError(2, os.strerror(2), "a")) == "a: there is no such file or folder"
+    assert in_words(OSError(28, os.strerror(28))) == "the disk is full"
+    assert in_words(OSError(2, "there is no such ledger", "a.db")) == "a.db: there is no such ledger"
+    assert in_words(OSError("own words")) == "own words"

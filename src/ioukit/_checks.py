@@ -33,7 +33,10 @@ def pluralize(number: int, noun: str) -> str:
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     """Raises `ValueError` if the value is not one of the choices."""
     if value not in choices:
-        raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
+        from ioukit._near_names import suggest  # noqa: PLC0415 - only for a message
+
+        near = suggest(value, choices, most=1) if isinstance(value, str) else ""
+        raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}{near}")
 
 
 def check_format(fmt: str) -> None:

@@ -9,8 +9,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+_MEANT = {
+    "box": ("bbox",), "boxes": ("bbox",), "bboxes": ("bbox",), "detection": ("bbox",), "rect": ("bbox",),
+    "mask": ("segm",), "masks": ("segm",), "seg": ("segm",), "segmentation": ("segm",), "instance": ("segm",),
+    "pose": ("keypoints",), "kpts": ("keypoints",), "oks": ("keypoints",), "joints": ("keypoints",),
+    "obb": ("rotated",), "rbox": ("rotated",), "quad": ("polygon",), "poly": ("polygon",),
+    "3d": ("box3d", "bev"), "cuboid": ("box3d",), "birds-eye": ("bev",),
+    "pascal": ("voc2012", "voc2007", "voc"), "pascal-voc": ("voc2012", "voc2007", "voc"),
+    "pascalvoc": ("voc2012", "voc2007", "voc"), "voc": ("voc2012", "voc2007"), "oid": ("open-images", "openimages"),
+    "yolov5": ("ultralytics", "yolo"), "yolov8": ("ultralytics", "yolo"), "yolo": ("ultralytics",),
+    "yolo11": ("ultralytics", "yolo"), "darknet": ("yolo",), "dota": ("dota-task1",), "json": ("coco",),
+    "cocojson": ("coco",), "coco-json": ("coco",), "coco": ("pycocotools",), "mscoco": ("coco",),
+    "xml": ("voc",), "txt": ("yolo",),
+    "map": ("AP",), "map50": ("AP50",), "map@50": ("AP50",), "map@0.5": ("AP50",), "ap@50": ("AP50",),
+    "ap@0.5": ("AP50",), "ap@50:5:95": ("AP",), "map50-95": ("AP",), "map75": ("AP75",), "mar": ("AR100",),
+    "skip": ("drop", "skip"), "ignore": ("drop", "skip"),
+}  # fmt: skip
+"""What people call things: a name that is unknown here, and what it is here, if a list of names has it."""
+
+
 def near_names(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0.6) -> list[str]:
-    """The known names that are similar, the most similar first. Upper and lower case are equal, and so are - and _.
+    """The known names that are meant or similar, the best first. Upper and lower case are equal, and so are - and _.
 
     Args:
         name: The unknown name.
@@ -23,8 +42,10 @@ def near_names(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0
     alike: dict[str, list[str]] = {}
     for one in known:
         alike.setdefault(one.casefold().replace("_", "-"), []).append(one)
-    close = difflib.get_close_matches(name.casefold().replace("_", "-"), alike, n=most, cutoff=cutoff)
-    return [one for key in close for one in alike[key]][:most]
+    asked = name.casefold().replace("_", "-")
+    meant = [one.casefold() for one in _MEANT.get(asked, ())]
+    close = difflib.get_close_matches(asked, alike, n=most, cutoff=cutoff)
+    return [one for key in ([key for key in meant if key in alike] or close) for one in alike[key]][:most]
 
 
 def did_you_mean(names: Sequence[str]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import shutil
 import stat
 import time
@@ -12,6 +14,31 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+
+_IN_WORDS = {
+    errno.ENOENT: "there is no such file or folder",
+    errno.EACCES: "this user may not read or write it",
+    errno.EPERM: "this user may not read or write it",
+    errno.EROFS: "it is on a disk that cannot be written",
+    errno.ENOSPC: "the disk is full",
+    errno.EISDIR: "it is a folder, expected a file",
+    errno.ENOTDIR: "a part of the path is a file and no folder",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ELOOP: "it is a link that leads to itself",
+    errno.EMFILE: "too many files are open",
+    errno.EFBIG: "the file would be too large",
+    errno.EIO: "the disk does not answer",
+}
+
+
+def in_words(error: BaseException) -> str:
+    """What an error says; that of the system in plain words, behind the file that it is about."""
+    if not isinstance(error, OSError) or error.errno is None or not error.strerror:
+        return str(error)
+    own = error.strerror != os.strerror(error.errno)  # words that ioukit has put in their place
+    words = error.strerror if own else _IN_WORDS.get(error.errno, error.strerror)
+    return words if error.filename is None else f"{os.fsdecode(error.filename)}: {words}"
 
 
 def printable(text: str) -> str:
@@ -31,17 +58,61 @@ def spreadsheet_text(text: str) -> str:
     return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith("'") else text
 
 
-def aligned(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> str:
-    """The rows as lines: the columns at `left` to the left, all others to the right. All rows have the same columns."""
+def terminal_width() -> int:
+    """The columns of the terminal, at most 100: longer lines are hard to read; 80 for what is no terminal.
+
+    The variable COLUMNS says another number, as for other programs.
+    """
+    return max(min(shutil.get_terminal_size((80, 24)).columns, 100), 40)
+
+
+def aligned(
+    rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), width: int | None = None, drop: Sequence[int] = ()
+) -> str:
+    """The rows as lines: the columns at `left` to the left, all others to the right. All rows have the same columns.
+
+    Args:
+        rows: The cells; the first row is the head.
+        left: The places of columns of text; -1 is the last column.
+        width: How long lines may be; as long as they are if ``None``.
+        drop: The places of columns that are left out until the lines fit, the first one first. A last line names them.
+    """
+    if not rows:
+        return ""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    texts = {range(len(widths))[at] for at in left} if rows else ()
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at in texts else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
+    places = range(len(widths))
+    kept, out = list(places), list[int]()
+    for place in drop:
+        if width is None or sum(widths[at] + 2 for at in kept) - 2 <= width:
+            break
+        kept.remove(places[place])
+        out.append(places[place])
+    texts = {places[at] for at in left}
+    lines = [
+        "  ".join(row[at].ljust(widths[at]) if at in texts else row[at].rjust(widths[at]) for at in kept).rstrip()
         for row in rows
-    )
+    ]
+    if out:
+        lines.append(f"left out to fit {width} columns: {', '.join(rows[0][at] for at in sorted(out))}")
+    return "\n".join(lines)
+
+
+def fitted(text: str, width: int) -> str:
+    """The text with lines that are too long broken between words; they go on below the last column of the line."""
+    import textwrap  # noqa: PLC0415 - for text that does not fit
+
+    lines = []
+    for line in text.split("\n"):
+        if len(line) > width:
+            most = min(int(width * 0.6), width - max(map(len, line.split())))
+            gaps = [match.end() for match in re.finditer(r"(?<=\S) {2,}(?=\S)", line) if match.end() <= most]
+            indent = len(line) - len(line.lstrip())
+            hang = gaps[-1] if gaps else indent + 2 if indent and line.split()[0].endswith(":") else indent
+            line = textwrap.fill(  # noqa: PLW2901
+                line, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
+            )
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def check_output(path: Path, inputs: Iterable[Path]) -> None:

@@ -41,9 +41,9 @@ def test_two_models(models: tuple[Path, Path], tmp_path: Path) -> None:
     _, shifted = models
     compared = compare_models(evaluations(DT, shifted), **QUICK)
     command = run_here("compare", GT, DT, shifted, *FEW)
-    assert (command.code, command.out) == (0, f"{compared.text()}\n")
+    assert (command.code, command.out) == (0, f"{compared.text(width=80)}\n")
     assert command.out.replace("\n", " ").startswith("shifted is worse than yolact by ")
-    assert max(map(len, command.out.splitlines())) <= 100
+    assert max(map(len, command.out.splitlines())) <= 80
     assert command.err.count("ground_truth.json") == 1  # read once
     assert command.err.splitlines()[-1].startswith("done ")
     shown = run_here("compare", GT, DT, shifted, *FEW, "--json", "--quiet", "--threads", "1")
@@ -58,6 +58,35 @@ def test_two_models(models: tuple[Path, Path], tmp_path: Path) -> None:
     assert files[1].read_text() == compared.to_markdown()
     assert files[2].read_text() == f"{compared.text(per_class=True)}\n"
     assert "Every class, AP of yolact and shifted\n" in files[2].read_text()
+
+
+def test_a_worse_model_fails_in_one_line(models: tuple[Path, Path]) -> None:
+    """By the test that the first sentence is of: of two models, and of each of several."""
+    sure, shifted = models
+    quick = (*FEW, "--classes", "person")
+    worse = run_here("compare", GT, DT, shifted, *quick, "--fail-if-worse")
+    assert worse.out.startswith("shifted is worse than yolact by")
+    assert (worse.code, worse.err.splitlines()[-1]) == (
+        1, "failed  shifted is worse than yolact: their AP differs by more than chance"
+    )  # fmt: skip
+    better = run_here("compare", GT, shifted, DT, *quick, "--fail-if-worse")
+    assert (better.code, better.err.splitlines()[-1]) == (0, "passed  yolact is better than shifted")
+    same = run_here("compare", GT, DT, DT, *quick, "--name=A", "--name=B", "--fail-if-worse", "--json")
+    assert (same.code, same.err.splitlines()[-1]) == (0, "passed  the test does not show that B is worse than A")
+    several = run_here("compare", GT, DT, sure, shifted, *quick, "--permutations", "99", "--fail-if-worse")
+    said = [line.split()[0] for line in several.err.splitlines()[-2:]]
+    verdicts = ["failed" if f"{name} is worse than yolact" in several.out else "passed" for name in ("sure", "shifted")]
+    assert (several.code, said) == (1 if "failed" in verdicts else 0, verdicts)
+
+
+def test_an_undefined_number_decides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "gt.json").write_text(
+        json.dumps({"images": [{"id": 1}, {"id": 2}], "annotations": [], "categories": [{"id": 1, "name": "cat"}]})
+    )
+    (tmp_path / "dt.json").write_text("[]")
+    files = [tmp_path / name for name in ("gt.json", "dt.json", "dt.json")]
+    done = run_here("compare", *files, *FEW, "--name=A", "--name=B", "--fail-if-worse")
+    assert (done.code, done.err.splitlines()[-1]) == (2, "undecided  AP is undefined, so nothing is known of B and A")
 
 
 def test_the_summary_of_a_job_is_appended_to(
@@ -76,7 +105,7 @@ def test_three_models_are_ranked(models: tuple[Path, Path]) -> None:
     few = ("--replicates", "20", "--permutations", "100")  # with fewer, no p-value of three can be low enough
     compared = compare_models(evaluations(DT, *models), replicates=20, permutations=100)
     command = run_here("compare", GT, DT, *models, *few)
-    assert (command.code, command.out) == (0, f"{compared.text()}\n")
+    assert (command.code, command.out) == (0, f"{compared.text(width=80)}\n")
     assert compared.ranking is not None
     assert command.out.startswith("yolact has the best AP, 0.400; it is better than both others.")
     assert compared.ranking.names[0] == "yolact"
@@ -112,12 +141,12 @@ def test_strata_and_clusters(models: tuple[Path, Path], tmp_path: Path) -> None:
     assert wanted.pairs[0].comparison.num_clusters == 20
     for text in (f"{scenes}", f"{scenes}:scene", f"{by_id}"):
         command = run_here("compare", GT, DT, models[1], *FEW, "-q", "--clusters", text)
-        assert (command.err, command.out) == ("", f"{wanted.text()}\n")
+        assert (command.err, command.out) == ("", f"{wanted.text(width=80)}\n")
     strata = compare_models(
         evaluations(DT, models[1]), **QUICK, strata={number: f"c{k % 2}" for k, number in enumerate(ids)}
     )
     command = run_here("compare", GT, DT, models[1], *FEW, "-q", "--strata", f"{scenes}:camera")
-    assert command.out == f"{strata.text()}\n"
+    assert command.out == f"{strata.text(width=80)}\n"
     command = run_here("compare", GT, DT, models[1], *FEW, "--clusters", f"{scenes}:camera")
     assert "note --clusters: 2 groups of images, such as c0\n" in command.err
 

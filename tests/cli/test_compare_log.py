@@ -46,7 +46,7 @@ def test_numbers_are_those_of_the_files(models: dict[str, ioukit.Evaluation]) ->
     tables = {name: ioukit.Evaluation.from_table(one.near_matches()) for name, one in models.items()}
     expected = compare_models({name: tables[name] for name in ("A@1", "B@1")}, replicates=20, permutations=20)
     done = compared("A", "B", *FEW)
-    assert (done.code, done.out) == (0, f"{expected.text()}\n")
+    assert (done.code, done.out) == (0, f"{expected.text(width=80)}\n")
     found = json.loads(compared("A@1", "@2", *FEW, "--json").out)
     assert found == expected.to_dict()
     whole = compare_models({name: models[name] for name in ("A@1", "B@1")}, replicates=20, permutations=20)

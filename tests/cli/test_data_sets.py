@@ -158,7 +158,7 @@ def test_an_output_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
         (("convert", GT, "OUT", "--to", "coco", "--format", "yolo"), "Error"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box"), "--option: expected NAME=VALUE, got 'box'"),
         (("convert", GT, "OUT", "--to", "coco", "--option", "box=vbox"), "the reader of coco has no option 'box'"),
-        (("convert", "none.json", "OUT", "--to", "coco"), "No such file or directory: 'none.json'"),
+        (("convert", "none.json", "OUT", "--to", "coco"), "none.json: there is no such file or folder"),
         (
             ("convert", DT, "OUT", "--to", "coco"),
             "expected ground truth, found detections: name their ground truth with --ground-truth",

@@ -152,7 +152,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path: Path, mon
     monkeypatch.setattr("ioukit.cli._output.os.fsync", full)
     command = run_here("eval", GT, DT, "--json", file)
     assert (command.code, command.out) == (2, "")
-    assert "No space left on device" in command.err
+    assert ".json: the disk is full\n" in command.err
     assert file.read_text() == "the old content"
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
@@ -240,9 +240,9 @@ def test_on_invalid(tmp_path: Path) -> None:
     [
         (["eval"], "Missing argument 'GT'"),
         (["eval", GT], "Missing argument 'DT'"),
-        (["eval", GT, DT, "out.json"], "unexpected extra argument(s) (out.json)"),
-        (["eval", "--json", GT, DT, "out.json"], "unexpected extra argument(s) (out.json)"),
-        (["eval", GT, DT, "--json", "a.json", "b.json"], "unexpected extra argument(s) (b.json)"),
+        (["eval", GT, DT, "out.json"], "expected GT DT, got out.json, too; ioukit compare GT A B"),
+        (["eval", "--json", GT, DT, "out.json"], "expected GT DT, got out.json, too"),
+        (["eval", GT, DT, "--json", "a.json", "b.json"], "expected GT DT, got b.json, too"),
         (["eval", GT, DT, "--json="], "Invalid value for --json: expected a file, or - for standard output"),
         (["eval", GT, DT, "--bogus"], "--bogus"),
         (["evaluate", GT, DT], "evaluate"),
@@ -279,7 +279,7 @@ def test_bad_use(arguments: list[str | Path], message: str) -> None:
 def test_help_tells_a_newcomer_how_to_begin() -> None:
     top, page = run_here("--help"), run_here("eval", "-h")
     assert (top.code, page.code) == (0, 0)
-    assert re.search(r"eval +Evaluate detections", top.out)
+    assert re.search(r"eval +AP and the other numbers", top.out)
     assert "ioukit eval instances_val2017.json detections.json\n" in page.out
     for option in (
         "--json [FILE]",

@@ -255,7 +255,7 @@ def test_convert_takes_values_of_all_kinds(tmp_path: Path) -> None:
         ),
         (
             ["--dt-format", "padilla", "--dt-option", "names=@none.txt"],
-            "[Errno 2] No such file or directory: 'none.txt'",
+            "none.txt: there is no such file or folder",
         ),
         (
             ["--dt-format", "csv", "--dt-option", "columns=box"],

@@ -122,4 +122,4 @@ def test_a_folder_of_tables_hints_at_memory(parquet: Path, tmp_path: Path) -> No
     assert run_here("eval", GT, folder, "--memory", "400MB").code == 0
     done = run_here("eval", tmp_path / "nothing.json", folder, "--memory", "400MB")
     assert done.code == 2
-    assert f"the ground truth is not there: '{tmp_path / 'nothing.json'}'" in done.err
+    assert f"Error: {tmp_path / 'nothing.json'}: the ground truth is not there" in done.err

@@ -71,7 +71,7 @@ def test_checks_are_in_the_json(result: ioukit.Evaluation) -> None:
         (["--markdown", "no/such.md"], "--markdown: no/such.md: there is no folder no"),
         (["--markdown", str(GT)], "is an input and would be overwritten"),
         (["--markdown", "a", "--junit", "a", "--at-least", "AP=0"], "--junit: a is the file of --markdown, too"),
-        (["--markdown", "a", "--report", "a"], "--markdown: a is the file of --report, too"),
+        (["--markdown", "a.html", "--report", "a"], "--markdown: a.html is the file of --report, too"),
         (["--log-to", "no/runs.jsonl"], "--log-to: no/runs.jsonl: there is no folder no"),
         (["--log-to", "runs.txt"], "--log-to: expected a file that ends with .jsonl, or mlflow[:ADDRESS]"),
         (["--log-to", "tensorboard:runs"], "in Python, evaluation.log_to takes the runs of other trackers, too"),

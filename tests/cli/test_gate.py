@@ -11,6 +11,7 @@ import pytest
 from ioukit.runs import Ledger
 from runs.two_models import pair
 from support.command import Outcome, run_here
+from support.paths import EXAMPLES
 
 RULES = """
 [[rules]]
@@ -124,3 +125,41 @@ def test_rules_about_the_candidate_need_no_baseline(log: Path) -> None:
     assert gate("--candidate", "same", "--rules", str(rules)).code == 1
     rules.write_text('[[rules]]\nvalue = "memory"\nat_most = 20')
     assert gate("--candidate", "main", "--rules", str(rules)).code == 2
+
+
+def test_files_need_no_ledger(tmp_path: Path) -> None:
+    """The same outcome as that of the same evaluations in a ledger."""
+    examples = EXAMPLES / "coco_val2017_100"
+    gt, main = examples / "ground_truth.json", examples / "yolact.json"
+    new = tmp_path / "new.json"
+    new.write_text(json.dumps(json.loads(main.read_text())[::2]))
+    log = tmp_path / "runs.db"
+    for path in (main, new):
+        assert run_here("eval", gt, path, "--log", log, "--name", path.stem, "-q").code == 0
+    files = run_here("gate", gt, main, new, "--json", "-q")
+    runs = run_here("gate", log, "--baseline", "yolact", "--candidate", "new", "--json", "-q")
+    assert files.code == runs.code == 1
+    assert files.out == runs.out.replace("yolact@1", "yolact").replace("new@1", "new")
+    assert run_here("gate", log, "yolact", "new", "--json", "-q") == runs
+    assert run_here("gate", gt, new, main, "-q").code == 0
+    (tmp_path / "alone.toml").write_text("[[rules]]\nmetric = 'AP'\nat_least = 0.9\n")
+    alone = run_here("gate", gt, new, "--rules", tmp_path / "alone.toml", "-q")
+    assert (alone.code, alone.out.splitlines()[0]) == (1, "broken: new, 100 images")
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "--log: name the ledger"),
+        (["gt.json"], "expected GT BASELINE CANDIDATE, got 1 path"),
+        (["gt.json", "a.json", "b.json", "--candidate", "B"], "--candidate: names a run of a ledger"),
+        (["runs.db"], "--candidate: name the run"),
+        (["runs.db", "main", "same", "worse"], "expected a ledger and at most 2 runs of it"),
+        (["gt.json", "a.json"], "gt.json: there is no such file"),
+    ],
+)
+def test_what_files_or_runs_are_missing(words: list[str], message: str) -> None:
+    done = run_here("gate", *words)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err

@@ -166,3 +166,25 @@ def test_the_first_record_decides_as_in_pycocotools(tmp_path: Path) -> None:
 
 def test_help_says_the_default() -> None:
     assert "[default: bbox, or what the" in " ".join(run_fresh("eval", "--help").out.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["eval"],
+        ["compare", "{dt}", "--replicates=2", "--permutations=1", "--name=A", "--name=B"],
+        ["check"],
+        ["labels"],
+        ["slices", "--by=size", "--replicates=2"],
+        ["operate", "--replicates=2"],
+        ["gate", "{dt}"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_all_commands_choose_alike(words: list[str], tmp_path: Path) -> None:
+    """What has masks and no boxes is compared by masks, whichever command reads it; a given kind is taken."""
+    gt, dt = files(tmp_path, "segm", ["segmentation"])
+    command, *others = [word.format(dt=dt) for word in words]
+    done = run_here(command, gt, dt, *others)
+    assert said(done) == ["iou type: segm (the detections have masks and no boxes)"], done.err
+    assert said(run_here(command, gt, dt, *others, "--iou-type", "bbox")) == []

@@ -10,8 +10,9 @@ from typing import Annotated
 import pytest
 import typer
 
+from ioukit.cli._command import Command
 from ioukit.cli._data_files import input_files
-from ioukit.cli._output import STDOUT, AnswerOptions, JsonCommand, json_option
+from ioukit.cli._output import STDOUT, AnswerOptions, json_option
 from ioukit.cli._streams import Talk
 
 OPTION = json_option("Print JSON.")
@@ -22,7 +23,7 @@ def parsed(command: str, *words: str) -> dict[str, object]:
     seen: dict[str, object] = {}
     app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
-    @app.command("two", cls=JsonCommand)
+    @app.command("two", cls=Command)
     def two(
         gt: Path,
         dt: Path,
@@ -31,11 +32,11 @@ def parsed(command: str, *words: str) -> dict[str, object]:
     ) -> None:
         seen.update(gt=str(gt), dt=str(dt), other=other, json=json)
 
-    @app.command("many", cls=JsonCommand)
+    @app.command("many", cls=Command)
     def many(network: Path, images: list[Path], json: Annotated[Path | None, OPTION] = None) -> None:
         seen.update(network=str(network), images=[*map(str, images)], json=json)
 
-    @app.command("none", cls=JsonCommand)
+    @app.command("none", cls=Command)
     def none(json: Annotated[Path | None, OPTION] = None) -> None:
         seen.update(json=json)
 
@@ -67,6 +68,8 @@ TWO = {"gt": "g", "dt": "d", "other": None}
         ("--json -- g d", {**TWO, "json": STDOUT}),
         ("-- g --json", {"gt": "g", "dt": "--json", "other": None, "json": None}),
         ("g d --json --json out", {**TWO, "json": Path("out")}),
+        ("--json out g d", {**TWO, "json": Path("out")}),
+        ("--json out g -o x d", {**TWO, "json": Path("out"), "other": "x"}),
     ],
 )
 def test_what_a_word_means(words: str, expected: dict[str, object]) -> None:
@@ -76,7 +79,7 @@ def test_what_a_word_means(words: str, expected: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--json out g d", "Error: Got unexpected extra argument(s) (d)"),
+        ("g d x --json", "Error: expected gt dt, got x, too"),
         ("g d --json=", "Error: Invalid value for --json: expected a file, or - for standard output"),
         ("g --json", "Error: Missing argument 'dt'."),
     ],
@@ -91,6 +94,20 @@ def test_many_arguments() -> None:
     assert parsed("many", "n", "a", "b", "--json", "out") == {"network": "n", "images": ["a", "b"], "json": file}
     assert parsed("many", "n", "--json", "a", "b") == {"network": "n", "images": ["a", "b"], "json": STDOUT}
     assert parsed("many", "n", "--json=out", "a", "b") == {"network": "n", "images": ["a", "b"], "json": file}
+
+
+def test_what_may_be_read_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind `--json` and before the paths: a file that is there is written only if it holds an answer."""
+    monkeypatch.chdir(tmp_path)
+    Path("gt.json").write_text('{"images": []}')
+    Path("old.json").write_text('{\n  "summary": {"AP": 0.4}}')
+    assert parsed("two", "--json", "old.json", "g", "d") == {**TWO, "json": Path("old.json")}
+    assert parsed("two", "--json", "gt.json", "g", "d") == {"error": "Error: expected gt dt, got d, too"}
+    many = {"network": "n", "images": ["a"]}
+    assert parsed("many", "--json", "new.json", "n", "a") == {**many, "json": Path("new.json")}
+    assert parsed("many", "--json", "old.json", "n", "a") == {**many, "json": Path("old.json")}
+    read = parsed("many", "--json", "gt.json", "n", "a")
+    assert read == {"network": "gt.json", "images": ["n", "a"], "json": STDOUT}
 
 
 def test_no_arguments() -> None:

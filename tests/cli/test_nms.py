@@ -266,7 +266,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(
     out.write_text("the old content")
     command = run_here("nms", file, "-o", out)
     assert command.code == 2
-    assert "No space left on device" in command.err
+    assert ".json: the disk is full\n" in command.err
     assert out.read_text() == "the old content"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dt.json", "out.json"]
 
@@ -275,7 +275,7 @@ def test_help_tells_how_to_begin() -> None:
     page = run_here("nms", "-h")
     assert page.code == 0
     assert "ioukit nms detections.json -o filtered.json\n" in page.out
-    assert re.search(r"nms +Remove, soften or fuse", run_here("--help").out)
+    assert re.search(r"nms +Remove, soften or fuse overlapping detections of files\n", run_here("--help").out)
 
 
 def test_it_runs_as_a_process(file: Path, tmp_path: Path) -> None:

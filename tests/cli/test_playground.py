@@ -25,6 +25,10 @@ def test_it_writes_the_page_where_it_is_told(tmp_path: Path) -> None:
     assert outcome.err == f"wrote {path}: open it in a browser\n"
     assert path.read_text(encoding="utf-8") == playground_page()
     assert list(tmp_path.iterdir()) == [path]
+    path.unlink()
+    assert run_here("playground", path).err == outcome.err
+    twice = run_here("playground", path, "-o", tmp_path / "other.html")
+    assert (twice.code, "the file is given already" in twice.err) == (2, True)
 
 
 def test_it_has_a_name_for_the_page(tmp_path: Path) -> None:

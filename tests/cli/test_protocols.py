@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ioukit
+from ioukit._output import fitted
 from ioukit.evaluation import compare_protocols, explain_difference, find_tool
 from support.command import run_here
 from support.paths import DATA
@@ -22,7 +23,7 @@ GT, DT = VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fa
 def test_the_table_of_all_protocols() -> None:
     comparison = compare_protocols(*ioukit.read_coco(GT, DT))
     command = run_here("protocols", GT, DT)
-    assert (command.code, command.out) == (0, f"{comparison.table()}\n")
+    assert (command.code, command.out) == (0, f"{fitted(comparison.table(), 80)}\n")
     assert command.err.splitlines()[-1].startswith("done ")
     shown = run_here("protocols", GT, DT, "--json", "--quiet", "--threads", "1")
     assert (shown.err, json.loads(shown.out)) == ("", comparison.to_dict())
@@ -31,11 +32,11 @@ def test_the_table_of_all_protocols() -> None:
 def test_a_walk(tmp_path: Path) -> None:
     walk = explain_difference(*ioukit.read_coco(GT, DT), "coco", "voc2012", start_key="AP50")
     ends = ("--start", "coco:AP50", "--end", "voc2012")
-    assert run_here("protocols", GT, DT, *ends).out == f"{walk.table()}\n"
+    assert run_here("protocols", GT, DT, *ends).out == f"{fitted(walk.table(), 80)}\n"
     short = run_here("protocols", GT, DT, *ends, "--only-changes", "--top", "1")
-    assert short.out == f"{walk.table(zeros=False, most=1)}\n"
+    assert short.out == f"{fitted(walk.table(zeros=False, most=1), 80)}\n"
     both = run_here("protocols", GT, DT, *ends, "--json", tmp_path / "walk.json")
-    assert both.out == f"{walk.table()}\n"
+    assert both.out == f"{fitted(walk.table(), 80)}\n"
     assert json.loads((tmp_path / "walk.json").read_text()) == walk.to_dict(most=3)
 
 
@@ -51,7 +52,7 @@ def test_ends_can_be_files_and_tools(tmp_path: Path) -> None:
 def test_classes_and_kinds() -> None:
     gt, dt = ioukit.read_coco(GT, DT)
     wanted = compare_protocols(gt, dt, categories=["person"]).table()
-    assert run_here("protocols", GT, DT, "--classes", "person").out == f"{wanted}\n"
+    assert run_here("protocols", GT, DT, "--classes", "person").out == f"{fitted(wanted, 80)}\n"
     refused = run_here("protocols", GT, DT, "--iou-type", "segm")
     assert refused.code == 2
     assert "no protocol applies: " in refused.err
@@ -67,7 +68,7 @@ def test_classes_and_kinds() -> None:
             ["--start", "coco", "--end", "voc2012:AP"],
             "--end: the protocol VOC2012 has no measure 'AP'; choose from mAP",
         ),
-        (["--start", "coco", "--end", "no.toml"], "No such file or directory: 'no.toml'"),
+        (["--start", "coco", "--end", "no.toml"], "no.toml: there is no such file or folder"),
         (["--iou-type", "boxes"], "--iou-type: unknown iou_type 'boxes'"),
         (["--classes", "persn"], "--classes: "),
         (["--start", "coco", "--end", "lvis"], "the attribute 'neg_category_ids' of the images: expected lists of ids"),

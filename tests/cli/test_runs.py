@@ -91,7 +91,11 @@ def test_wrong_options_are_refused_before_the_work(
     assert not list(tmp_path.iterdir())
 
 
-def test_runs_are_listed(log: Path) -> None:
+def test_runs_are_listed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = run_here("runs", log).out.splitlines()
+    assert narrow[0].split() == ["run", "id", "AP", "AP50", "AP75", "latency", "tags"]
+    assert narrow[-1] == "left out to fit 80 columns: created"
+    monkeypatch.setenv("COLUMNS", "100")
     done = run_here("runs", "--log", log)
     head, *rows = done.out.splitlines()
     assert head.split() == ["run", "id", "created", "AP", "AP50", "AP75", "latency", "tags"]

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import typer
 
 from ioukit.cli import _app
 from support.command import Outcome, run_here
@@ -175,8 +174,7 @@ def _remove(path: Path) -> None:
 
 def options_of(command: str) -> Iterator[tuple[str, bool]]:
     """The options of a command that take a value, and whether it is something that is written."""
-    group: Any = typer.main.get_command(_app.app_of([command]))
-    for option in group.commands[command].params:
+    for option in _app.built(command).params:
         if option.param_type_name == "option" and not option.is_flag and "--help" not in option.opts:
             yield max(option.opts, key=len), option.metavar in ("FILE", "DIR", "OUT", "[FILE]")
 

@@ -235,10 +235,12 @@ def test_the_same_seed_gives_the_same_result_for_any_number_of_threads() -> None
 
 def test_columns_are_chosen_and_small_slices_left_out() -> None:
     data, gt, _, table = _data(2)
-    table = {**table, "file": [f"{one}.png" for one in gt.images.ids], "rare": gt.images.ids == 1}
+    names = {"file": [f"{one}.png" for one in gt.images.ids], "scene": [f"scene {one // 2}" for one in gt.images.ids]}
+    table = {**table, **names, "rare": gt.images.ids == 1}
     found = worst_slices(data, tables=table, permutations=10, replicates=1, most_shown=3)
     assert len(found) == 3
-    assert any(note.startswith("file is left out: column 'file' has 150 values") for note in found.notes)
+    assert any(note.startswith("scene is left out: column 'scene' has 76 values") for note in found.notes)
+    assert not any(note.startswith("file") for note in found.notes), "it names each image, and makes no slices"
     every = worst_slices(data, ["rare"], tables=table, permutations=10, replicates=1)
     assert (every.looked_at, len(every)) == (0, 0)
     assert every.table().startswith("no slice was compared: none has at least 50 objects inside and outside")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ioukit.cli._app import app_of
+from ioukit.cli._command import ALL
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -29,5 +30,6 @@ def _help() -> str:
     for name in names:
         command = group.get_command(parent, name)
         context = command.make_context(name, [], parent, resilient_parsing=True, terminal_width=100)
+        context.meta[ALL] = True
         sections.append(f"## ioukit {name}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(sections)

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioukit._output import terminal_width
 from ioukit._plain_values import plain_values
 from ioukit.checks.rules.registry import RULES
 from ioukit.checks.suspicion import SHOWN, Suspicion
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _NAN = float("nan")
 MOST_CAUSES = 4
-WIDTH = 118
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,12 @@ def _wrapped(paragraph: str) -> str:
     import textwrap  # noqa: PLC0415 - only to print
 
     return textwrap.fill(
-        paragraph, WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        paragraph,
+        terminal_width(),
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 

@@ -1,82 +1,128 @@
 """The register of commands, and how a function with groups of options becomes a command.
 
-Owns: which commands there are, and `_expand_groups`, which gives Typer a parameter for every field of a group. Does not
-own: what an option means (its group does), ``--json`` (`_output.py`), nor what runs before NumPy is imported
-(`_start.py`).
+Owns: which commands there are and what the help says of each, and `_expand_groups`, which gives Typer a parameter for
+every field of a group. Does not own: what an option means (its group does), how the words of a command are read and
+its help is written (`_command.py`), nor what runs before NumPy is imported (`_start.py`).
 
 An option has one long name, that of its parameter or field, in the plural where it takes a list. There are no aliases.
 A group is a `NamedTuple` whose fields are annotated options. Typer knows no groups: it reads the signature of a
 function, so the function that it gets has one parameter per option, and hands the groups on as values. A command is
-imported when it is asked for. Tried and removed: to stop Python's collector during the imports made no difference that
-could be measured.
+imported when it is asked for: the help of all commands imports none. Tried and removed: to stop Python's collector
+during the imports made no difference that could be measured.
 """
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.exceptions
-from typer.core import TyperGroup
+from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined] # it comes from Typer's copy of Click
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
 import ioukit
 from ioukit._register import Register
+from ioukit.cli._arguments import HEADINGS
+from ioukit.cli._command import COMPLETE, Command
 from ioukit.cli._errors import no_answer_about_a_path, one_line
-from ioukit.cli._output import JsonCommand
 from ioukit.cli._streams import standard_error, standard_output, stopped_by_signals
+
+# The texts fit into a line of 80 columns with the names before them.
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Evaluate": {
+        "eval": ("eval:eval_files", "AP and the other numbers of COCO, or of another protocol"),
+        "slices": ("slices:slices", "Where the detector is bad: in rain, on small objects, ..."),
+        "protocols": ("protocols:compare_rules", "The number of each protocol, and why two of them differ"),
+        "panoptic": ("panoptic:panoptic", "Panoptic quality of COCO panoptic files"),
+    },
+    "Decide": {
+        "compare": ("compare:compare_files", "Is B better than A, and what changed?"),
+        "gate": ("gate:check_gate", "May a model replace another one? For CI jobs"),
+        "operate": ("operate:operate", "Score thresholds for a rule, and calibrated scores"),
+        "runs": ("runs:list_runs", "The evaluations that a ledger keeps"),
+        "show": ("show:show_run", "One evaluation of a ledger"),
+    },
+    "Data": {
+        "check": ("check:check_files", "Find data that can be read and are probably wrong"),
+        "inspect": ("inspect:inspect_data", "What a data set holds: classes, sizes, positions, ..."),
+        "labels": ("labels:find_labels", "Find objects whose labels are likely wrong"),
+        "convert": ("convert:convert", "Write a data set in another format"),
+        "merge": ("merge:merge", "Make one data set of several"),
+        "subset": ("subset:subset", "Write some classes, images or sizes of a data set"),
+        "remap": ("remap:remap", "Rename and join classes"),
+    },
+    "Look": {
+        "view": ("view:view", "Look through images, objects and detections in the browser"),
+        "playground": ("playground:playground", "A page with two boxes to drag, their overlaps, and NMS"),
+    },
+    "Train": {
+        "make-shapes": ("make_shapes:make_shapes", "Draw a data set of shapes and digits to train on"),
+        "train": ("train:train", "Train a small YOLO"),
+        "val": ("val:val", "Evaluate a trained network"),
+        "predict": ("predict:predict", "Find objects in images"),
+    },
+    "More": {
+        "nms": ("nms:filter_files", "Remove, soften or fuse overlapping detections of files"),
+        "doctor": ("doctor:doctor", "Versions and libraries of this machine, and a self-test"),
+        "completion": ("completion:completion", "Let the shell complete commands, options and their values"),
+    },
+}
+"""The commands by what they are for: where the function of each is, and what the help says of it."""
 
 COMMANDS: Register[Callable[..., None]] = Register("command")
 """The function of each command, in the order of the help."""
 
-for _name, _home in {
-    "eval": "eval:eval_files",
-    "compare": "compare:compare_files",
-    "check": "check:check_files",
-    "nms": "nms:filter_files",
-    "operate": "operate:operate",
-    "doctor": "doctor:doctor",
-    "inspect": "inspect:inspect_data",
-    "labels": "labels:find_labels",
-    "make-shapes": "make_shapes:make_shapes",
-    "panoptic": "panoptic:panoptic",
-    "playground": "playground:playground",
-    "predict": "predict:predict",
-    "protocols": "protocols:compare_rules",
-    "convert": "convert:convert",
-    "merge": "merge:merge",
-    "slices": "slices:slices",
-    "subset": "subset:subset",
-    "remap": "remap:remap",
-    "runs": "runs:list_runs",
-    "show": "show:show_run",
-    "gate": "gate:check_gate",
-    "train": "train:train",
-    "val": "val:val",
-    "view": "view:view",
-}.items():
-    COMMANDS.add(_name, f"ioukit.cli.{_home}")
+for _commands in GROUPS.values():
+    for _name, (_home, _) in _commands.items():
+        COMMANDS.add(_name, f"ioukit.cli.{_home}")
 
 
 class _Commands(TyperGroup):
-    """All commands. What Typer itself says of a wrong word is one line for a terminal, as other errors are."""
+    """All commands, each built when it is asked for: a command waits only for its own options.
 
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # as `JsonCommand.parse_args`
+    What Typer itself says of a wrong word is one line for a terminal, as other errors are.
+    """
+
+    def list_commands(self, _: typer.Context) -> list[str]:  # type: ignore[override] # as `Command.parse_args`
+        return [*COMMANDS]
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override] # as above
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.add_command(built(cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override] # as above
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            from ioukit.cli._mistakes import no_command  # noqa: PLC0415 - for a mistake
+
+            ctx.fail(no_command(args, COMMANDS))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # as above
         try:
             return super().invoke(ctx)
         except typer.exceptions.TyperException as error:
             error.message = one_line(error.message)
             raise
 
+    def format_help(self, _: typer.Context, formatter: Any) -> None:  # type: ignore[override] # as above
+        from ioukit.cli._help import write_commands  # noqa: PLC0415 - for those who ask
 
-def app_of(words: Sequence[str] = ()) -> typer.Typer:
-    """The app for a command line: with the command that it names, or with all commands if it names none of them.
+        groups = {title: {name: text for name, (_, text) in group.items()} for title, group in GROUPS.items()}
+        write_commands(formatter, groups)
 
-    A command waits only for its own options: to build those of all commands takes as long as a small evaluation.
-    """
+    def shell_complete(self, _: typer.Context, incomplete: str) -> Any:  # type: ignore[override] # as above
+        texts = {name: text for group in GROUPS.values() for name, (_, text) in group.items()}
+        return [CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(incomplete)]
+
+
+def app_of() -> typer.Typer:
+    """The app with all commands; none of them is imported."""
     app = typer.Typer(
         name="ioukit",
         cls=_Commands,
-        no_args_is_help=True,
         add_completion=False,
         # Without colours, help and errors look the same in a terminal, a log and a pipe. Importing Rich takes longer
         # than evaluating a small data set.
@@ -86,25 +132,32 @@ def app_of(words: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_ioukit)
-    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
-        command = _expand_groups(COMMANDS[name])
-        takes_json = "json" in command.__annotations__
-        text, _, examples = (inspect.getdoc(command) or "").partition("\n\nExamples:\n")
-        epilog = f"\b\nExamples:\n{examples}" if examples else None  # \b: keep the line breaks
-        app.command(name, cls=JsonCommand if takes_json else None, help=text, epilog=epilog)(command)
     return app
 
 
+def built(name: str) -> Any:
+    """A command by its name."""
+    function = _expand_groups(COMMANDS[name])
+    text, _, examples = (inspect.getdoc(function) or "").partition("\n\nExamples:\n")
+    info = CommandInfo(name, cls=Command, help=text, epilog=examples or None, callback=function)
+    return get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
+
+
 def _expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as Typer needs it: an argument that is a `NamedTuple` becomes an option for each of its fields."""
+    """The command as Typer needs it: an argument that is a `NamedTuple` becomes an option for each of its fields.
+
+    An option that names no heading of the help gets that of its group.
+    """
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         group = parameter.annotation
         if hasattr(group, "_fields"):
             groups[parameter.name] = group
-            options = inspect.signature(group).parameters.values()
-            parameters += [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+            for option in inspect.signature(group).parameters.values():
+                about = option.annotation.__metadata__[0]
+                about.rich_help_panel = about.rich_help_panel or HEADINGS[group.__name__]
+                parameters.append(option.replace(kind=inspect.Parameter.KEYWORD_ONLY))
         else:
             parameters.append(parameter)
     if not groups:
@@ -131,14 +184,17 @@ def _ioukit(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Measure how good an object detector is.
-
-    Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong use or bad input.
-    """
+    """Measure how good an object detector is."""
 
 
 def run(words: Sequence[str]) -> NoReturn:
-    """Runs the command of a command line and exits."""
+    """Runs the command of a command line and exits. Without a command, and for `help`, it prints the help."""
+    if not words or words[0] == "help":
+        words = [*words[1:2], "--help"]
+    if COMPLETE in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined] # noqa: PLC0415 - for a shell
+
+        completion_init()
     with stopped_by_signals(), standard_error(), standard_output(), no_answer_about_a_path():
-        app_of(words)(words, prog_name="ioukit")
+        app_of()(words, prog_name="ioukit")
     raise SystemExit(0)  # unreachable: a Typer app exits by itself

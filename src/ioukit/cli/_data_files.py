@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 import typer
 
 from ioukit._output import printable
+from ioukit.cli._arguments import READING, complete_format
 from ioukit.cli._errors import bad_argument, bad_input, bad_value
 from ioukit.errors import DatasetError
 
@@ -44,18 +45,24 @@ ReaderOptions: TypeAlias = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
+        rich_help_panel=READING,
         help="An argument of the reader of the format: split=train, names=cat,dog or names=@FILE. Can be repeated.",
     ),
 ]
 OnInvalidOption: TypeAlias = Annotated[
     OnInvalid,
-    typer.Option(help="A bad record: stop at it, drop and count it, or do as pycocotools does.", show_choices=True),
+    typer.Option(
+        rich_help_panel=READING,
+        help="A bad record: stop at it, drop and count it, or do as pycocotools does.",
+        show_choices=True,
+    ),
 ]
 RepairOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--repair",
         metavar="[gt:]NAME[=VALUE]",
+        rich_help_panel=READING,
         help="Read the data in another way, as `ioukit check` suggests: boxes=xyxy, gt:boxes=cxcywh, units=fractions, "
         "classes=-1, images=stem, duplicates and others. Can be repeated.",
     ),
@@ -80,10 +87,14 @@ class ReadingOptions(NamedTuple):
     """How ground truth and detections are read."""
 
     gt_format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the ground truth. [default: found]")
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=complete_format, help="Format of the ground truth. [default: found]"
+        ),
     ] = None
     dt_format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the detections. [default: found]")
+        str | None,
+        typer.Option(metavar="NAME", autocompletion=complete_format, help="Format of the detections. [default: found]"),
     ] = None
     gt_option: Annotated[
         list[str] | None,

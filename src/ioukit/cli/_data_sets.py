@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from ioukit._output import check_output, printable
-from ioukit.cli._arguments import ThreadsOption
+from ioukit.cli._arguments import RESULTS, ThreadsOption, complete_format
 from ioukit.cli._data_files import (
     OnInvalidOption,
     Opened,
@@ -39,7 +39,10 @@ OutputPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="OUT", help="The file or the folder to write. It appears complete or not at all.")
 ]
 ToOption: TypeAlias = Annotated[
-    str | None, typer.Option("--to", metavar="FORMAT", help="Format to write. [default: that of the input]")
+    str | None,
+    typer.Option(
+        "--to", metavar="FORMAT", autocompletion=complete_format, help="Format to write. [default: that of the input]"
+    ),
 ]
 TruthOption: TypeAlias = Annotated[
     Path | None,
@@ -55,10 +58,15 @@ class WritingOptions(NamedTuple):
     """How the inputs are read, and the output is written."""
 
     format: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="Format of the input. [default: found by looking]")
+        str | None,
+        typer.Option(
+            metavar="FORMAT", autocompletion=complete_format, help="Format of the input. [default: found by looking]"
+        ),
     ] = None
     options: ReaderOptions = None
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists and is a file.")] = False
+    force: Annotated[
+        bool, typer.Option("--force", rich_help_panel=RESULTS, help="Replace OUT if it exists and is a file.")
+    ] = False
     on_invalid: OnInvalidOption = "error"
     threads: ThreadsOption = None
     json: SummaryOption = None

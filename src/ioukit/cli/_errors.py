@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 import ioukit
 from ioukit._near_names import did_you_mean, near_files
-from ioukit._output import printable
+from ioukit._output import in_words, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _LONGEST = 2_000
 """Characters of a message that are shown: several times the longest that ioukit words itself."""
@@ -36,6 +38,17 @@ def bad_value(option: str | None) -> Iterator[None]:
         yield
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+def check_folder(option: str, folder: Path | None) -> None:
+    """Refuses a folder that does not exist, with names of those that do.
+
+    Raises:
+        typer.BadParameter: If there is none. It names the option.
+    """
+    if folder is not None and not folder.is_dir():
+        near = did_you_mean([path for path in near_files(folder) if os.path.isdir(path)])
+        raise typer.BadParameter(f"expected a folder, got {str(folder)!r}{near}", param_hint=option)
 
 
 @contextlib.contextmanager
@@ -75,9 +88,9 @@ def bad_input(*others: type[Exception]) -> Iterator[None]:
             yield
     except FileNotFoundError as error:
         near = [] if error.filename is None else near_files(error.filename)
-        end_command(f"{error}{did_you_mean(near)}")
+        end_command(f"{in_words(error)}{did_you_mean(near)}")
     except about_input as error:
-        end_command(str(error))
+        end_command(in_words(error))
 
 
 @contextlib.contextmanager
@@ -90,7 +103,7 @@ def bad_output() -> Iterator[None]:
         with missing_extra():
             yield
     except OSError as error:
-        end_command(str(error))
+        end_command(in_words(error))
 
 
 @contextlib.contextmanager
@@ -116,7 +129,7 @@ def no_answer_about_a_path() -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENAMETOOLONG, errno.EACCES):
             raise
-        typer.echo(f"Error: {one_line(str(error))}", err=True)
+        typer.echo(f"Error: {one_line(in_words(error))}", err=True)
         raise SystemExit(2) from None
 
 

@@ -24,8 +24,39 @@ if TYPE_CHECKING:
 
 
 LedgerOption: TypeAlias = Annotated[
-    Path, typer.Option("--log", metavar="FILE", help="The ledger, made by `ioukit eval --log`.")
+    Path | None,
+    typer.Option("--log", metavar="FILE", help="The ledger, made by `ioukit eval --log`, if it is not the first path."),
 ]
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file is a data base, which no data set is."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(15) == b"SQLite format 3"
+    except OSError:
+        return path.suffix.lower() in (".db", ".sqlite")
+
+
+def ledger_and_runs(log: Path | None, words: "Sequence[str]", least: int = 0, most: int = 0) -> tuple[Path, list[str]]:
+    """The ledger that ``--log`` or the first word names, and the words that name runs.
+
+    Args:
+        log: What ``--log`` says.
+        words: The arguments.
+        least: How many runs are named at least.
+        most: How many at most.
+
+    Raises:
+        typer.BadParameter: If no ledger is named, or more or fewer runs.
+    """
+    ledger, *runs = ([] if log is None else [str(log)]) + list(words) or [""]
+    if not ledger:
+        raise typer.BadParameter("name the ledger, which `ioukit eval --log` has made", param_hint="--log")
+    if not least <= len(runs) <= most:
+        wanted = "a run of it" if least else f"at most {most} runs of it" if most else "no run"
+        raise typer.BadParameter(f"expected a ledger and {wanted}, got {' '.join([ledger, *runs])!r}")
+    return Path(ledger), runs
 
 
 class LogOptions(NamedTuple):

@@ -10,7 +10,7 @@ A command uses `AnswerOptions` in three places::
         answer.check(inputs, {"--csv": csv})  # before the work
         answer.give(found.table, found.to_json, talk, done="done")  # after the work
 
-Typer has no options with optional values, so `JsonCommand` completes ``--json`` before the words are parsed.
+Typer has no options with optional values, so `_command.Command` completes ``--json`` before the words are parsed.
 """
 
 import os
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
-from typer.core import TyperCommand
 
-from ioukit._output import check_output, printable, write_whole
+from ioukit._output import check_output, fitted, printable, terminal_width, write_whole
+from ioukit.cli._arguments import RESULTS
 from ioukit.cli._errors import bad_output, bad_value
 from ioukit.cli._streams import Talk, print_result
 
@@ -28,28 +28,47 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
-_OPTION = "--json"
+JSON = "--json"
 STDOUT = Path("-")
 """The file that stands for standard output."""
 
-QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors on stderr.")]
+QuietOption: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", rich_help_panel=RESULTS, help="Print only errors on stderr.")
+]
 
 
 def _parse_file(text: str) -> Path:
     if not text:
-        raise typer.BadParameter("expected a file, or - for standard output", param_hint=_OPTION)
+        raise typer.BadParameter("expected a file, or - for standard output", param_hint=JSON)
     return Path(text)
 
 
 def json_option(help: str) -> Any:
-    """The option of a command with ``cls=JsonCommand``: a file, `STDOUT`, or ``None`` if it is not given."""
-    return typer.Option(_OPTION, metavar="[FILE]", parser=_parse_file, help=help)
+    """The option of a command: a file, `STDOUT`, or ``None`` if it is not given."""
+    return typer.Option(JSON, metavar="[FILE]", parser=_parse_file, rich_help_panel=RESULTS, help=help)
 
 
 SummaryOption: TypeAlias = Annotated[
     Path | None, json_option("Print a summary as one JSON object; with FILE, write it there.")
 ]
 """For commands that print nothing else on stdout."""
+
+
+_FIRST = (
+    "choice", "counts", "iou_type", "ioukit", "keys", "looked_at", "models", "ok", "outcome", "output", "run", "runs",
+    "source", "summary",
+)  # fmt: skip
+"""What the JSON of a command begins with, a command or two per word; no data set begins so."""
+
+
+def is_answer(path: str) -> bool:
+    """Whether a file holds the JSON of a command."""
+    try:
+        with open(path, "rb") as file:
+            start = b"".join(file.read(99).split())
+    except OSError:
+        return False
+    return start.startswith(tuple(f'{{"{word}":'.encode() for word in _FIRST))
 
 
 class AnswerOptions(NamedTuple):
@@ -82,7 +101,7 @@ class AnswerOptions(NamedTuple):
             inputs: The files that the command reads.
             others: The files that the command writes besides that of ``--json``, by their options.
         """
-        check_files({_OPTION: self.file, **(others or {})}, inputs)
+        check_files({JSON: self.file, **(others or {})}, inputs)
 
     def give(
         self, text: "Callable[[], str] | None", json: "Callable[[], str]", talk: Talk, *, done: str | None = None
@@ -105,12 +124,18 @@ class AnswerOptions(NamedTuple):
         if self.file is not None:
             write_text(self.file, f"{json()}\n", talk)
 
-    def print(self, text: "Callable[[], str] | None", json: "Callable[[], str]") -> None:
-        """Prints the text, if there is one, or the JSON if ``--json`` names no file for it."""
+    def print(self, text: "Callable[[], str] | None", json: "Callable[[], str]", *, fit: bool = True) -> None:
+        """Prints the text, if there is one, or the JSON if ``--json`` names no file for it.
+
+        Args:
+            text: Makes the text.
+            json: Makes the JSON.
+            fit: Whether lines are broken that are wider than the terminal.
+        """
         if self.is_json:
             print_result(json())
         elif text is not None:
-            print_result(text())
+            print_result(fitted(text(), terminal_width()) if fit else text())
 
 
 def check_files(outputs: "Mapping[str, Path | None]", inputs: "Iterable[Path]") -> None:
@@ -147,43 +172,3 @@ def write_text(path: Path, text: str, talk: Talk) -> None:
         else:
             write_whole(path, text)
     talk.say(f"wrote {printable(str(path))}")
-
-
-class JsonCommand(TyperCommand):
-    """A command whose ``--json`` has an optional value.
-
-    - ``--json=FILE`` writes the file, ``--json=-`` and ``--json`` alone write to standard output.
-    - ``--json FILE`` writes the file if all required arguments come before it. Otherwise the next word is an argument,
-      so that ``ioukit eval --json gt.json dt.json`` never overwrites ``gt.json``.
-    """
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        words: list[str] = []
-        left = list(args)
-        while left:
-            word = left.pop(0)
-            if word == "--":
-                words += [word, *left]
-                break
-            if word == _OPTION:
-                takes_next = left and _is_value(left[0]) and self._has_arguments(ctx, words)
-                word = f"{_OPTION}={left.pop(0) if takes_next else STDOUT}"
-            words.append(word)
-        return super().parse_args(ctx, words)
-
-    def _has_arguments(self, ctx: typer.Context, words: list[str]) -> bool:
-        """Whether the words give every required argument a value, and every list at least one."""
-        resilient, ctx.resilient_parsing = ctx.resilient_parsing, True  # required words may be missing
-        try:
-            values, _, _ = self.make_parser(ctx).parse_args(list(words))
-        finally:
-            ctx.resilient_parsing = resilient
-        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
-        # A list without values is an empty tuple.
-        # Without this, the first of several optional files would be overwritten. Names of runs are no files.
-        needed = [param for param in arguments if param.required or (param.nargs == -1 and not values.get("log"))]
-        return all(values.get(param.name or "") not in (None, ()) for param in needed)
-
-
-def _is_value(word: str) -> bool:
-    return word == "-" or not word.startswith("-")

@@ -8,7 +8,8 @@ import typer
 
 from ioukit._optional import import_extra
 from ioukit._output import printable
-from ioukit.cli._errors import bad_output, bad_value, missing_extra
+from ioukit.cli._arguments import RESULTS
+from ioukit.cli._errors import bad_output, bad_value, check_folder, missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +18,20 @@ if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
 
 
+def page_path(text: str) -> Path:
+    """The file of a page: a name without an ending gets ``.html``, without which no browser shows it as a page."""
+    path = Path(text)
+    return path if path.suffix or not path.name or path.is_dir() else path.with_name(f"{path.name}.html")
+
+
 ReportOption: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also write one HTML page to look at: charts, numbers and examples.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        parser=page_path,
+        rich_help_panel=RESULTS,
+        help="Also write one HTML page to look at: charts, numbers and examples.",
+    ),
 ]
 
 
@@ -40,8 +53,7 @@ class ReportOptions(NamedTuple):
         if self.images is not None:
             if self.report is None:
                 raise typer.BadParameter("--images needs --report: only the report shows images")
-            if not self.images.is_dir():
-                raise typer.BadParameter(f"expected a folder, got {str(self.images)!r}", param_hint="--images")
+            check_folder("--images", self.images)
         if self.report is None:
             return
         with bad_value("--report"):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import typer
 
+from ioukit._near_names import suggest
+from ioukit.cli._arguments import RULES, complete_kind, complete_protocol
 from ioukit.cli._errors import bad_value
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
@@ -29,18 +31,38 @@ _KIND = f"What is compared: {', '.join(REGION_KINDS)}."
 _RULES = f"The rules: {', '.join(PROTOCOLS)}, or a TOML file with your own."
 _BY_KIND = "[default: by the kind of region]"
 
-KindOption: TypeAlias = Annotated[str, typer.Option("--iou-type", metavar="KIND", help=_KIND, show_default=True)]
+KindOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--iou-type", metavar="KIND", autocompletion=complete_kind, rich_help_panel=RULES, help=_KIND, show_default=True
+    ),
+]
 ChosenClasses: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--classes", metavar="LIST", help="Evaluate only these classes, given by name or id."),
+    typer.Option(
+        "--classes", metavar="LIST", rich_help_panel=RULES, help="Evaluate only these classes, given by name or id."
+    ),
+]
+
+
+FoundKindOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--iou-type",
+        metavar="KIND",
+        autocompletion=complete_kind,
+        help=f"{_KIND} [default: bbox, or what the detections have instead of boxes]",
+    ),
 ]
 
 
 class NamedRules(NamedTuple):
     """What is evaluated, and by which rules as they are."""
 
-    iou_type: KindOption = "bbox"
-    protocol: Annotated[str | None, typer.Option(metavar="NAME|FILE", help=f"{_RULES} {_BY_KIND}")] = None
+    iou_type: FoundKindOption = None
+    protocol: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE", autocompletion=complete_protocol, help=f"{_RULES} {_BY_KIND}")
+    ] = None
 
     def found(self) -> "tuple[Kind, Protocol]":
         """The kind of region, and the named protocol or the default of the kind.
@@ -49,19 +71,25 @@ class NamedRules(NamedTuple):
             typer.BadParameter: If one of them is unknown. It names the option.
             OSError: If the file of the protocol cannot be read.
         """
-        kind = kind_of(self.iou_type)
+        kind = kind_of(self.iou_type or "bbox")
         return kind, _named_protocol(self.protocol, kind)
+
+    def of_data(self, gt: "GroundTruth", dt: "Detections", talk: "Talk") -> "tuple[Kind, Protocol]":
+        """The same, with the kind of region found in the data if it is not given."""
+        return _of_data(self.iou_type, lambda kind: _named_protocol(self.protocol, kind), gt, dt, talk)
 
 
 class RuleOptions(NamedTuple):
     """What is evaluated, and by which rules; options may change them."""
 
-    iou_type: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help=f"{_KIND} [default: bbox, or what the detections have instead of boxes]"),
-    ] = None
+    iou_type: FoundKindOption = None
     protocol: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help=f"{_RULES} The options below change them. {_BY_KIND}")
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            autocompletion=complete_protocol,
+            help=f"{_RULES} The options below change them. {_BY_KIND}",
+        ),
     ] = None
     iou_thresholds: Annotated[
         list[str] | None,
@@ -115,15 +143,25 @@ class RuleOptions(NamedTuple):
 
         A line says why another kind than boxes was chosen.
         """
-        kind = self.kind()
-        protocol = self.protocol_of(kind, tool)
-        if self.iou_type is not None or not dt.regions:
-            return kind, protocol
-        name, why = chosen_iou_type(gt, dt, protocol)
-        if why:
-            talk.say(why)
-        kind = find_kind(name)
-        return kind, self.protocol_of(kind, tool)
+        return _of_data(self.iou_type, lambda kind: self.protocol_of(kind, tool), gt, dt, talk)
+
+
+def _of_data(
+    iou_type: str | None,
+    protocol_of: "Callable[[Kind], Protocol]",
+    gt: "GroundTruth",
+    dt: "Detections",
+    talk: "Talk",
+) -> "tuple[Kind, Protocol]":
+    kind = kind_of(iou_type or "bbox")
+    protocol = protocol_of(kind)
+    if iou_type is not None or not dt.regions:
+        return kind, protocol
+    name, why = chosen_iou_type(gt, dt, protocol)
+    if why:
+        talk.say(why)
+    kind = find_kind(name)
+    return kind, protocol_of(kind)
 
 
 def kind_of(name: str) -> "Kind":
@@ -165,7 +203,10 @@ def named_number(text: str, kind: "Kind") -> "tuple[Protocol, str | None]":
 
     if not any(name.lower().replace("-", "_") == tool.replace("-", "_") for tool in TOOLS):
         tools = ", ".join(name for name, tool in TOOLS.items() if tool.is_known)
-        raise ValueError(f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}, a TOML file, or {tools}")
+        raise ValueError(
+            f"unknown protocol {name!r}; choose from {', '.join(PROTOCOLS)}, a TOML file, or {tools}"
+            f"{suggest(name, [*PROTOCOLS, *TOOLS], most=2)}"
+        )
     return find_tool(name).protocol(kind.name), key or None
 
 

@@ -17,6 +17,7 @@ import typer
 
 from ioukit._optional import import_extra
 from ioukit._output import check_output, check_place, printable
+from ioukit.cli._arguments import RESULTS, RUNS
 from ioukit.cli._errors import bad_output, bad_value, end_command, missing_extra
 from ioukit.cli._ledger import LogOptions
 from ioukit.cli._output import STDOUT, write_text
@@ -91,6 +92,7 @@ class SendingOptions(NamedTuple):
         Path | None,
         typer.Option(
             metavar="FILE",
+            rich_help_panel=RESULTS,
             help="Also write numbers and worst classes as Markdown; - prints it instead of the tables. The file of "
             "$GITHUB_STEP_SUMMARY is appended to.",
         ),
@@ -116,6 +118,7 @@ class SendingOptions(NamedTuple):
         list[str] | None,
         typer.Option(
             metavar="RUN",
+            rich_help_panel=RUNS,
             help="Also send numbers to a tracker: FILE.jsonl for JSON lines, mlflow[:URI] or wandb[:PROJECT] with "
             "figures and report. Can be repeated.",
         ),

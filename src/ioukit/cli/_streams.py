@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from ioukit._output import in_words
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
@@ -101,7 +103,7 @@ def standard_output() -> Iterator[None]:
 def _end(error: BaseException | None) -> NoReturn:
     if isinstance(error, OSError) and error.errno == errno.EPIPE:
         raise SystemExit(128 + _SIGPIPE) from None
-    reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is closed"
+    reason = in_words(error) if isinstance(error, OSError) else "it is closed"
     typer.echo(f"Error: standard output cannot be written: {reason}", err=True)
     raise SystemExit(2) from None
 

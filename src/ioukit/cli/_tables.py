@@ -7,7 +7,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ioukit._output import aligned, printable
+from ioukit._output import aligned, printable, terminal_width
 from ioukit._plain_values import plain_value, plain_values
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ def evaluation_table(
     tables = [evaluation.table()]
     if intervals:
         tables.append(
-            "\n".join(textwrap.fill(one.sentence(), 100, subsequent_indent="  ") for one in intervals.values())
+            "\n".join(
+                textwrap.fill(one.sentence(), terminal_width(), subsequent_indent="  ") for one in intervals.values()
+            )
         )
     if evaluation.per_class:
         tables.append(class_table(evaluation.per_class, evaluation.protocol, every=every))
@@ -71,7 +73,14 @@ def class_table(classes: Sequence[ClassResult], protocol: Protocol, *, every: bo
         return [printable(c.name), *numbers, f"{c.num_ground_truth:,}", f"{c.num_detections:,}"]
 
     head = ["class", *metrics, "objects", "detections"]
-    return ranked_table([head], ranked, cells, undefined=lambda c: math.isnan(c.summary[main]), every=every)
+    return ranked_table(
+        [head],
+        ranked,
+        cells,
+        undefined=lambda c: math.isnan(c.summary[main]),
+        every=every,
+        drop=range(len(metrics), 1, -1),
+    )
 
 
 def ranked_table(
@@ -81,6 +90,7 @@ def ranked_table(
     *,
     undefined: Callable[[Result], bool] = lambda _: False,
     every: bool,
+    drop: Sequence[int] = (),
 ) -> str:
     """A table of results, best first.
 
@@ -90,12 +100,14 @@ def ranked_table(
         cells: Makes the row of a result.
         undefined: Whether a result has no value to rank by.
         every: Show all results; otherwise a few of the best and of the worst, without undefined ones.
+        drop: The columns that a narrow terminal does without, the first to go first.
     """
     shown: list[Result | None] = [one for one in ranked if every or not undefined(one)]
     if not every and len(shown) > 2 * _SHOWN + 1:
         shown[_SHOWN:-_SHOWN] = [None]
     gap = ["...", *[""] * (len(head[0]) - 1)]
-    return aligned([*head, *(gap if one is None else cells(one) for one in shown)])
+    rows = [*head, *(gap if one is None else cells(one) for one in shown)]
+    return aligned(rows, width=terminal_width(), drop=drop)
 
 
 def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import typer
 from ioukit._output import printable
 from ioukit.cli._arguments import ThreadsOption
 from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, RepairOption, Source, input_files, repaired, size_of
-from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._errors import bad_input, bad_use, check_folder
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import NamedRules
 
@@ -83,6 +83,8 @@ def check_files(
         of_train = reader.side(Source(sources[-1], words=train_option, words_option="--train-option"), None)
     if repair:
         gt, dt = repaired(gt, dt, repair)
+    if dt is not None:
+        kind, rules = named.of_data(gt, dt, talk)
     from ioukit.checks import check  # noqa: PLC0415 - `ioukit --help` should not load the rules
 
     with bad_input(), talk.busy("checking", long=reader.long):
@@ -127,5 +129,4 @@ def _check_folders(train: Path | None, images: Path | None, train_images: Path |
             continue
         if train is None or images is None or train_images is None:
             raise typer.BadParameter("needs --train, --images and --train-images", param_hint=option)
-        if not folder.is_dir():
-            raise typer.BadParameter(f"{folder}: expected a folder", param_hint=option)
+        check_folder(option, folder)

@@ -1,19 +1,36 @@
 """`ioukit compare`: is one model better than another, and what changed?"""
 
+import math
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ioukit._output import printable
-from ioukit.cli._arguments import LevelOption, MarkdownOption, ModelNames, PermutationsOption, SeedOption, ThreadsOption
+from ioukit._output import printable, terminal_width
+from ioukit.cli._arguments import (
+    CHECKS,
+    RESULTS,
+    RUNS,
+    STATISTICS,
+    LevelOption,
+    MarkdownOption,
+    ModelNames,
+    PermutationsOption,
+    SeedOption,
+    ThreadsOption,
+)
 from ioukit.cli._compared_models import LabelOptions, labelled_files, models_of_files, models_of_runs
 from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of
 from ioukit.cli._errors import bad_use
+from ioukit.cli._ledger import is_ledger
 from ioukit.cli._output import AnswerOptions, write_text
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import RuleOptions
+
+if TYPE_CHECKING:
+    from ioukit.cli._streams import Talk
+    from ioukit.comparison import ModelComparison
 
 # A spinner for a tenth of a second would only flicker.
 _LONG_WORK = 1_000_000  # bytes of input, which are evaluated thousands of times
@@ -32,22 +49,38 @@ def compare_files(
         Path | None,
         typer.Option(
             metavar="FILE",
+            rich_help_panel=RUNS,
             help="Compare runs of this ledger, without files of data: the arguments are then two or more runs, such as "
-            "main, B@2 or @7.",
+            "main, B@2 or @7. It may also be the first path.",
         ),
     ] = None,
     name: ModelNames = None,
     page: ReportOptions,
     markdown: MarkdownOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the text to a file; print nothing.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", rich_help_panel=RESULTS, help="Write the text to a file; print nothing."
+        ),
     ] = None,
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Show every class, not only those that differ significantly.")
     ] = False,
+    fail_if_worse: Annotated[
+        bool,
+        typer.Option(
+            "--fail-if-worse",
+            rich_help_panel=CHECKS,
+            help="Exit with 1 if the test shows that B is worse than A, with 2 if it cannot say, as its number is "
+            "undefined.",
+        ),
+    ] = False,
     level: LevelOption = 0.95,
     replicates: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Replicates of the bootstrap.", show_default=True)
+        int,
+        typer.Option(
+            min=2, metavar="N", rich_help_panel=STATISTICS, help="Replicates of the bootstrap.", show_default=True
+        ),
     ] = 1000,
     permutations: PermutationsOption = 1000,
     seed: SeedOption = 0,
@@ -74,17 +107,20 @@ def compare_files(
 
     Examples:
       ioukit compare gt.json a.json b.json
+      ioukit compare gt.json main.json new.json --fail-if-worse
       ioukit compare gt.json a.json b.json --per-class --markdown "$GITHUB_STEP_SUMMARY"
       ioukit compare gt.json a.json b.json --report compared.html --images val2017/
       ioukit compare gt.json a.json b.json --clusters scenes.csv
       ioukit compare gt.json a.json b.json --strata cameras.csv:camera --replicates 10000
       ioukit compare gt.json a.json b.json --json | jq '.pairs[0].parts.images[:20]'
       ioukit compare gt.json a.json b.json c.json --name baseline --name wider --name longer
-      ioukit compare --log runs.db main B
+      ioukit compare runs.db main B
     """
     clock = time.perf_counter()
     talk = answer.talk()
     words = [ground_truth, first, *(others or [])]
+    if log is None and is_ledger(ground_truth):
+        log = words.pop(0)
     sources = input_files(*words) if log is None else [log]
     with bad_use():
         page.check(sources)
@@ -106,10 +142,32 @@ def compare_files(
     with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
         compared = compare_models(models, **settings)
     page.write("write_comparison", compared, compared.evaluations[0].ground_truth, talk, long=long)
-    text = "\n".join(map(printable, compared.text(per_class=per_class).splitlines()))
+    width = terminal_width() if output is None else 100
+    text = "\n".join(map(printable, compared.text(per_class=per_class, width=width).splitlines()))
     if markdown is not None:
         write_text(markdown, compared.to_markdown(), talk)
     if output is not None:
         write_text(output, f"{text}\n", talk)
     done = f"done {time.perf_counter() - clock:.2f} s"
     answer.give((lambda: text) if output is None else None, compared.to_json, talk, done=done)
+    if fail_if_worse:
+        _fail_if_worse(compared, talk)
+
+
+def _fail_if_worse(compared: "ModelComparison", talk: "Talk") -> None:
+    """Says what was decided, and ends with exit code 1 if a model is worse than the first; 2 if that is undefined."""
+    code = 0
+    for pair in compared.pairs:
+        a, b = map(printable, pair.names)
+        key = pair.difference.key
+        if math.isnan(pair.difference.difference):
+            talk.say(f"undecided  {key} is undefined, so nothing is known of {b} and {a}")
+            code = code or 2
+        elif pair.outcome == "worse":
+            talk.say(f"failed  {b} is worse than {a}: their {key} differs by more than chance")
+            code = 1
+        else:
+            shown = f"{b} is better than {a}" if pair.outcome else f"the test does not show that {b} is worse than {a}"
+            talk.say(f"passed  {shown}")
+    if code:
+        raise typer.Exit(code)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioukit.cli._arguments import complete_format
 from ioukit.cli._data_files import OnInvalid, RepairOption, repaired
 from ioukit.cli._data_sets import DetectionsOption, InputPath, OutputPath, TruthOption, WritingOptions, convert_data
 
@@ -16,7 +17,7 @@ def convert(
     source: InputPath,
     output: OutputPath,
     *,
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", autocompletion=complete_format, help="Format to write.")],
     ground_truth: TruthOption = None,
     detections: DetectionsOption = False,
     repair: RepairOption = None,

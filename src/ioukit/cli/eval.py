@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 import ioukit
-from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
+from ioukit._checks import pluralize
+from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption, complete_tool
 from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._in_parts import PartsOptions, with_hint
 from ioukit.cli._ledger import LogOptions
-from ioukit.cli._output import AnswerOptions
+from ioukit.cli._output import STDOUT, AnswerOptions
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import RuleOptions, chosen_classes, chosen_tool
 from ioukit.cli._sending import Sending, SendingOptions, TablesOptions
@@ -46,6 +47,7 @@ def eval_files(
         str | None,
         typer.Option(
             metavar="TOOL",
+            autocompletion=complete_tool,
             help="The rules of another tool, such as pycocotools, torchmetrics, supervision, voc_eval, lvis or tidecv; "
             "prints on stderr what they are.",
         ),
@@ -55,8 +57,8 @@ def eval_files(
     repair: RepairOption = None,
     page: ReportOptions,
     tables: TablesOptions,
-    send: SendingOptions,
     log: LogOptions,
+    send: SendingOptions,
     parts: PartsOptions,
     threads: ThreadsOption = None,
     answer: AnswerOptions,
@@ -134,9 +136,11 @@ def eval_files(
     settings = {"like": like, "repair": repair, **rules._replace(iou_type=None)._asdict(), **reading._asdict()}
     sending.send(evaluation, talk, seconds=time.perf_counter() - start, threads=threads, settings=settings)
     end = time.perf_counter()
-    talk.say(f"done {len(evaluation.per_class):,} classes  {end - read:.2f} s  {end - start:.2f} s in all")
+    classes = pluralize(len(evaluation.per_class), "class")
+    talk.say(f"done {classes}  {end - read:.2f} s  {end - start:.2f} s in all")
     answer.print(
         lambda: sending.text(evaluation, evaluation_table(evaluation, analysis, found, every=per_class)),
         lambda: evaluation_json(evaluation, **sections),
+        fit=send.markdown != STDOUT,
     )
     sending.exit(talk, printed=not answer.is_json)

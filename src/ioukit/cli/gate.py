@@ -1,82 +1,115 @@
-"""`ioukit gate`: may a run of a ledger replace another one?"""
+"""`ioukit gate`: may a model replace another one?"""
 
 import contextlib
 import json
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from ioukit._checks import pluralize
 from ioukit._output import printable
-from ioukit.cli._arguments import MarkdownOption, ThreadsOption
+from ioukit.cli._arguments import RESULTS, MarkdownOption, ThreadsOption
+from ioukit.cli._compared_models import models_of_files
+from ioukit.cli._data_files import Reader, ReadingOptions, input_files
 from ioukit.cli._errors import bad_use
-from ioukit.cli._ledger import LedgerOption, about_runs
+from ioukit.cli._ledger import LedgerOption, about_runs, is_ledger, ledger_and_runs
 from ioukit.cli._output import AnswerOptions, write_text
+from ioukit.cli._rules import RuleOptions
 from ioukit.runs import Ledger, check_rules, default_rules, gate_junit, gate_markdown, read_rules
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
+
+class _Side(NamedTuple):
+    """A model of the comparison."""
+
+    name: str
+    evaluation: Any
+    """Its `Evaluation`; ``None`` for a baseline that is not given."""
+    values: "Mapping[str, float]"
+    """What its run keeps besides its numbers, such as a latency; files have none."""
+
+
+# Long: its signature is the command line, a line or more per option.
 def check_gate(
-    *,
-    log: LedgerOption,
-    candidate: Annotated[
-        str, typer.Option(metavar="RUN", help="The run that may replace the baseline: B, or B@2, or an id such as @7.")
-    ],
-    baseline: Annotated[
-        str | None,
-        typer.Option(metavar="RUN", help="The run to compare with. Rules about the candidate alone need none."),
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[GT BASELINE CANDIDATE]",
+            help="Ground truth and the detections of both models; or a ledger and its two runs.",
+        ),
     ] = None,
+    *,
     rules: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Rules in TOML. [default: the main number may not fall, with a certainty of 95 %]"
         ),
     ] = None,
+    log: LedgerOption = None,
+    candidate: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="The run that may replace the baseline: B, or B@2, or an id such as @7."),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="The run to compare with. Rules about the candidate alone need none."),
+    ] = None,
     markdown: MarkdownOption = None,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write each rule as a test, in JUnit's XML.")
+        Path | None,
+        typer.Option(metavar="FILE", rich_help_panel=RESULTS, help="Also write each rule as a test, in JUnit's XML."),
     ] = None,
+    evaluated: RuleOptions,
+    reading: ReadingOptions,
     threads: ThreadsOption = None,
     answer: AnswerOptions,
 ) -> None:
-    """Check whether a run may replace another one: rules about its numbers and their uncertainty.
+    """Check whether a model may replace another one: rules about its numbers and their uncertainty.
+
+    Exit codes: 0 all rules pass, 1 a rule is broken, 2 it cannot be decided: there is no such run, the ground truth or
+    the protocol differs, a number is undefined, or an option is wrong.
 
     Examples:
-      ioukit gate --log runs.db --baseline main --candidate B
+      ioukit gate gt.json main.json new.json
+      ioukit gate gt.json main.json new.json --rules gate.toml --junit gate.xml
+      ioukit gate runs.db --baseline main --candidate B
       ioukit gate --log runs.db --baseline main --candidate B --rules gate.toml
-      ioukit gate --log runs.db --baseline main@-2 --candidate main --markdown "$GITHUB_STEP_SUMMARY"
-      ioukit gate --log runs.db --baseline main --candidate B --junit gate.xml --json | jq .outcome
-
-    Exit codes: 0 all rules pass, 1 a rule is broken, 2 it cannot be decided: there is no such run,
-    the ground truth or the protocol differs, a number is undefined, or an option is wrong.
+      ioukit gate runs.db --baseline main@-2 --candidate main --markdown "$GITHUB_STEP_SUMMARY"
+      ioukit gate runs.db main B --json | jq .outcome
     """
     start = time.perf_counter()
     talk = answer.talk()
-    ledger = Ledger(log)
+    words = list(paths or [])
+    if log is None and (not words or is_ledger(words[0])):
+        log, words = ledger_and_runs(None, list(map(str, words)), most=2)[0], words[1:]
+    files = input_files(*words) if log is None else [log]
     with bad_use():
-        answer.check([log, *([] if rules is None else [rules])], {"--markdown": markdown, "--junit": junit})
+        answer.check([*files, *([] if rules is None else [rules])], {"--markdown": markdown, "--junit": junit})
         asked = None if rules is None else read_rules(rules)
     with _defects_are_undecided():
-        with about_runs():
-            of_candidate = ledger.run(candidate)
-            of_baseline = None if baseline is None else ledger.run(baseline)
-            first = ledger.evaluation(of_candidate, threads=threads)
-            second = None if of_baseline is None else ledger.evaluation(of_baseline, threads=threads)
-        asked = default_rules(first.protocol) if asked is None else asked
+        if log is None:
+            runs = {"--candidate": candidate, "--baseline": baseline}
+            sides = _of_files(files, runs, evaluated, reading, reading.reader(threads, talk, long=False))
+        else:
+            sides = _of_runs(log, list(map(str, words)), baseline, candidate, threads)
+        new, old = sides[-1], _Side("", None, {}) if len(sides) == 1 else sides[0]
+        asked = default_rules(new.evaluation.protocol) if asked is None else asked
         with bad_use():
-            if baseline is None and any(rule.compares for rule in asked.rules):
-                raise typer.BadParameter(
-                    f"{asked.source} compares with a baseline: name a run", param_hint="--baseline"
-                )
+            if old.evaluation is None and any(rule.compares for rule in asked.rules):
+                raise typer.BadParameter(f"{asked.source} compares with a baseline: name one", param_hint="--baseline")
             result = check_rules(
-                first,
-                second,
+                new.evaluation,
+                old.evaluation,
                 asked,
-                candidate_values=of_candidate.values,
-                baseline_values={} if of_baseline is None else of_baseline.values,
-                names=(of_candidate.reference, "" if of_baseline is None else of_baseline.reference),
+                candidate_values=new.values,
+                baseline_values=old.values,
+                names=(new.name, old.name),
                 threads=threads,
             )
     seconds = time.perf_counter() - start
@@ -91,6 +124,41 @@ def check_gate(
         done=f"done {seconds:.2f} s",
     )
     raise typer.Exit(result.exit_code)
+
+
+def _of_files(
+    files: Sequence[Path],
+    runs: "Mapping[str, str | None]",
+    evaluated: RuleOptions,
+    reading: ReadingOptions,
+    reader: Reader,
+) -> list[_Side]:
+    """The models of files of detections: the candidate, and before it the baseline, if there is one."""
+    for option, run in runs.items():
+        if run is not None:
+            raise typer.BadParameter("names a run of a ledger: name the ledger with --log", param_hint=option)
+    if len(files) not in (2, 3):
+        raise typer.BadParameter(f"expected GT BASELINE CANDIDATE, got {pluralize(len(files), 'path')}")
+    models, _ = models_of_files(files, None, evaluated, reading, reader, least=1)
+    return [_Side(name, evaluation, {}) for name, evaluation in models.items()]
+
+
+def _of_runs(
+    log: Path, words: list[str], baseline: str | None, candidate: str | None, threads: int | None
+) -> list[_Side]:
+    """The runs of a ledger, in the same way, by their options or in their order."""
+    if candidate is None and words:
+        candidate = words.pop()
+    if baseline is None and words:
+        baseline = words.pop()
+    if words:
+        raise typer.BadParameter(f"both runs are named already, got {words[0]!r}, too")
+    if candidate is None:
+        raise typer.BadParameter("name the run that may replace the baseline", param_hint="--candidate")
+    ledger = Ledger(log)
+    with about_runs():
+        found = [ledger.run(name) for name in (baseline, candidate) if name is not None]
+        return [_Side(run.reference, ledger.evaluation(run, threads=threads), run.values) for run in found]
 
 
 @contextlib.contextmanager

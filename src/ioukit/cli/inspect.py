@@ -8,7 +8,7 @@ import typer
 
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
-from ioukit.cli._arguments import ThreadsOption
+from ioukit.cli._arguments import ThreadsOption, complete_format
 from ioukit.cli._data_files import OnInvalidOption, Reader, ReaderOptions, Source, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
@@ -33,7 +33,10 @@ def inspect_data(
         bool, typer.Option("--per-class", help="Show every class, not the five with the most and the fewest objects.")
     ] = False,
     format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The format of the data. [default: found by looking]")
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=complete_format, help="The format of the data. [default: found by looking]"
+        ),
     ] = None,
     split: Annotated[
         str | None, typer.Option(metavar="NAME", help="The split to read, of formats with splits. [yolo: val]")

@@ -7,7 +7,7 @@ import typer
 
 import ioukit
 from ioukit._output import aligned, printable
-from ioukit.cli._arguments import CsvOption, ThreadsOption
+from ioukit.cli._arguments import CsvOption, ThreadsOption, complete_label_kind
 from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files, size_of
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
@@ -37,7 +37,9 @@ def find_labels(
     kinds: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LIST", help="Only these kinds: overlooked, badly_drawn, swapped, doubled, spurious. [default: all]"
+            metavar="LIST",
+            autocompletion=complete_label_kind,
+            help="Only these kinds: overlooked, badly_drawn, swapped, doubled, spurious. [default: all]",
         ),
     ] = None,
     named: NamedRules,
@@ -65,9 +67,10 @@ def find_labels(
         page.check(sources)
         answer.check(sources, {"--report": page.report, "--csv": csv})
         wanted = _kinds(kinds)
-        kind, rules = named.found()
+        named.found()
     long = size_of(sources) > _LONG_WORK
     gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources), repairs=repair or ())
+    kind, rules = named.of_data(gt, dt, talk)
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
         from ioukit.label_errors import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it

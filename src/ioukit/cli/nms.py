@@ -32,12 +32,15 @@ def filter_files(
         list[Path], typer.Argument(metavar="DT...", help="Detections: COCO results, .json or .json.gz; - is stdin.")
     ],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write. An error leaves it unchanged.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write. An error leaves it unchanged.")
+    ],
     iou_threshold: Annotated[
         float | None,
         typer.Option(
+            metavar="IOU",
             help="Threshold of the overlap; --soft gaussian has none. "
-            "[default: 0.5; with --soft linear 0.3; with --fuse 0.55]"
+            "[default: 0.5; with --soft linear 0.3; with --fuse 0.55]",
         ),
     ] = None,
     metric: Annotated[SymmetricMetric | None, typer.Option(help="The overlap; --fuse uses IoU. [default: iou]")] = None,
@@ -56,7 +59,10 @@ def filter_files(
     ] = None,
     score_threshold: Annotated[
         float | None,
-        typer.Option(help="Leave out boxes with a lower score. [default: none; with --soft 0.001; with --fuse 0]"),
+        typer.Option(
+            metavar="SCORE",
+            help="Leave out boxes with a lower score. [default: none; with --soft 0.001; with --fuse 0]",
+        ),
     ] = None,
     operating_points: OperatingPointsOption = None,
     max_dets: Annotated[

@@ -101,16 +101,17 @@ def operate(
         check_files({"--output": output, "--json": answer.file}, [*sources, *labelled_files(clusters)])
         if calibrate_per_class and calibrate is None:
             raise typer.BadParameter("needs --calibrate", param_hint="--calibrate-per-class")
-        kind, rules = named.found()
+        named.found()
     from ioukit import operating  # noqa: PLC0415 - `ioukit --help` does not need it
 
     with bad_value("--rule"):
         wanted = operating.find_rule(rule)
-    with bad_value("--iou-threshold"):
-        rules.position_of_iou(rules.main_iou if iou_threshold is None else iou_threshold)
     wanted = _with_costs(wanted, class_cost)
     long = size_of(sources) > _LONG_WORK
     gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources))
+    kind, rules = named.of_data(gt, dt, talk)
+    with bad_value("--iou-threshold"):
+        rules.position_of_iou(rules.main_iou if iou_threshold is None else iou_threshold)
     chosen = chosen_classes(classes, gt.categories)
     common: dict[str, Any] = {"iou_threshold": iou_threshold, "replicates": replicates, "seed": seed}
     if clusters is not None:
@@ -188,6 +189,7 @@ def _choice_text(choice: "ThresholdChoice") -> str:
         _row,
         undefined=lambda one: math.isnan(value(one)),
         every=choice.per_class,
+        drop=(5, 1, 4, 3),
     )
     lines = [head, table, "* on images that the choice did not see", *_intervals(choice, f), *_notes(choice)]
     return "\n".join(lines)

@@ -12,8 +12,13 @@ from ioukit.cli._streams import Talk
 
 
 def playground(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="The file to write. [default: iou_playground.html]")
+    ] = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("iou_playground.html"),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The same, as an option.")
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Write a page with two boxes to drag, all their overlap measures, and NMS step by step.
@@ -23,6 +28,9 @@ def playground(
     from ioukit.report import playground_page  # noqa: PLC0415 - only this command needs it
 
     talk = Talk(quiet=quiet)
+    if file is not None and output is not None:
+        raise typer.BadParameter(f"the file is given already: {file}", param_hint="--output")
+    output = file or output or Path("iou_playground.html")
     check_files({"--output": output}, [])
     with bad_output():
         write_whole(output, playground_page())

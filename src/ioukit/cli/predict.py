@@ -67,11 +67,11 @@ def predict(
     folder: ImagesOption = None,
     split: SplitOption = "val",
     score_threshold: Annotated[
-        float | None, typer.Option(help="Leave out boxes with a lower score. [default: 0.25]")
+        float | None, typer.Option(metavar="SCORE", help="Leave out boxes with a lower score. [default: 0.25]")
     ] = None,
     operating_points: OperatingPointsOption = None,
     iou_threshold: Annotated[
-        float, typer.Option(help="Of two boxes of a class with an IoU above this, keep the better.")
+        float, typer.Option(metavar="IOU", help="Of two boxes of a class with an IoU above this, keep the better.")
     ] = 0.5,
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="The largest number of boxes per image.")] = 100,
     batch: BatchOption = 8,

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ioukit._output import aligned, printable
+from ioukit._output import aligned, printable, terminal_width
 from ioukit.cli._errors import bad_output, bad_use
-from ioukit.cli._ledger import LedgerOption, about_runs, number_text, pairs_text, parse_tags
+from ioukit.cli._ledger import LedgerOption, about_runs, ledger_and_runs, number_text, pairs_text, parse_tags
 from ioukit.cli._output import AnswerOptions
 from ioukit.runs import Ledger, Run
 from ioukit.runs.ledger.selected_runs import number_of
@@ -18,8 +18,11 @@ _SHOWN = 3  # numbers of the summary, if no columns are asked for
 
 
 def list_runs(
+    path: Annotated[
+        Path | None, typer.Argument(metavar="[LEDGER]", help="The ledger, made by `ioukit eval --log`.")
+    ] = None,
     *,
-    log: LedgerOption,
+    log: LedgerOption = None,
     name: Annotated[
         str | None, typer.Option(metavar="PATTERN", help="Only runs with this name; * matches any text, as in yolo-*.")
     ] = None,
@@ -54,13 +57,14 @@ def list_runs(
     A run is chosen by its name: B is the newest run of this name, B@2 the second one, @7 the one with the id 7.
 
     Examples:
-      ioukit runs --log runs.db
-      ioukit runs --log runs.db --name "yolo-*" --tag lr=1e-3 --sort AP --last 10
-      ioukit runs --log runs.db --keys AP,APs,latency --json
-      ioukit runs --log runs.db --delete B@2
-      ioukit runs --log runs.db --tag release --export releases.db
+      ioukit runs runs.db
+      ioukit runs runs.db --name "yolo-*" --tag lr=1e-3 --sort AP --last 10
+      ioukit runs runs.db --keys AP,APs,latency --json
+      ioukit runs runs.db --delete B@2
+      ioukit runs runs.db --tag release --export releases.db
     """
     talk = answer.talk()
+    log, _ = ledger_and_runs(log, [] if path is None else [str(path)])
     ledger = Ledger(log)
     if delete:
         if any(one is not None for one in (name, tag, sort, last, keys, export, answer.json)):
@@ -113,7 +117,7 @@ def _table(runs: tuple[Run, ...], keys: list[str]) -> str:
         [printable(run.reference), str(run.id), printable(run.created), *_numbers(run, keys), pairs_text(run.tags)]
         for run in runs
     ]
-    return aligned([head, *rows], left=(0, 2, -1))
+    return aligned([head, *rows], left=(0, 2, -1), width=terminal_width(), drop=[2, *range(len(head) - 2, 3, -1)])
 
 
 def _numbers(run: Run, keys: list[str]) -> list[str]:

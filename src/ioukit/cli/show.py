@@ -9,7 +9,7 @@ import typer
 from ioukit._output import printable
 from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
 from ioukit.cli._errors import bad_input, bad_output, bad_use
-from ioukit.cli._ledger import LedgerOption, about_runs, describe_run
+from ioukit.cli._ledger import LedgerOption, about_runs, describe_run, ledger_and_runs
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._report import ReportOption, ReportOptions
 from ioukit.cli._tables import analyse, evaluation_table
@@ -17,9 +17,14 @@ from ioukit.runs import Ledger
 
 
 def show_run(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A name such as B, or B@2, or an id such as @7.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[LEDGER] RUN", help="The ledger, and a run of it: a name such as B, or B@2, or an id such as @7."
+        ),
+    ],
     *,
-    log: LedgerOption,
+    log: LedgerOption = None,
     per_class: BestAndWorstOption = False,
     errors: Annotated[
         bool, typer.Option("--errors", help="Show also the error kinds of TIDE and the score of the best F1.")
@@ -35,14 +40,15 @@ def show_run(
     """Show a run of a ledger: where it comes from, and all its numbers.
 
     Examples:
-      ioukit show --log runs.db B
-      ioukit show --log runs.db B@2 --per-class
-      ioukit show --log runs.db B --errors
-      ioukit show --log runs.db B --report report.html
-      ioukit show --log runs.db B --json | jq .summary.AP
-      ioukit show --log runs.db B --save-table matches.npz
+      ioukit show runs.db B
+      ioukit show runs.db B@2 --per-class
+      ioukit show runs.db B --errors
+      ioukit show runs.db B --report report.html
+      ioukit show runs.db B --json | jq .summary.AP
+      ioukit show runs.db B --save-table matches.npz
     """
     talk, page = answer.talk(), ReportOptions(report)
+    log, (run,) = ledger_and_runs(log, words, 1, 1)
     ledger = Ledger(log)
     with bad_use():
         page.check([log])

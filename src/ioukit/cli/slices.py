@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import ioukit
-from ioukit._output import aligned, printable
+from ioukit._output import aligned, printable, terminal_width
 from ioukit.cli._arguments import (
     CsvOption,
     LevelOption,
@@ -120,7 +120,7 @@ def slices(
     inputs = [*files, *([than] if than else []), *(table or [])]
     with bad_use():
         answer.check(inputs, {"--csv": csv})
-        kind, rules = named.found()
+        named.found()
         with bad_value("--bins"):
             cut = _bins(bins or ())
         searches = (worst or not by) and not columns
@@ -132,6 +132,7 @@ def slices(
     long = size_of(inputs) > _LONG_WORK
     reader = reading.reader(threads, talk, long=long)
     gt, dt = reader.pair(sources)
+    kind, rules = named.of_data(gt, dt, talk)
     models = [dt]
     if than is not None:
         second: Any = reader.side(sources[1]._replace(path=than), gt)
@@ -163,7 +164,12 @@ def slices(
         talk.say(f"note {printable(note)}")
     if csv is not None:
         write_text(csv, found.to_csv(), talk)
-    answer.give(found.table, found.to_json, talk, done=f"done {time.perf_counter() - start:.2f} s")
+    answer.give(
+        lambda: found.table(width=terminal_width()),
+        found.to_json,
+        talk,
+        done=f"done {time.perf_counter() - start:.2f} s",
+    )
 
 
 def _bins(words: "Sequence[str]") -> dict[str, Any]:

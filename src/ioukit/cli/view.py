@@ -12,7 +12,7 @@ from ioukit._output import printable
 from ioukit.cli._arguments import ModelNames, ThreadsOption
 from ioukit.cli._compared_models import models_of_files
 from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of, with_attributes
-from ioukit.cli._errors import bad_input, bad_use, bad_value, missing_extra
+from ioukit.cli._errors import bad_input, bad_use, bad_value, check_folder, missing_extra
 from ioukit.cli._output import QuietOption
 from ioukit.cli._report import say_found
 from ioukit.cli._rules import RuleOptions
@@ -91,8 +91,7 @@ def view(
     talk = Talk(quiet=quiet)
     sources = input_files(ground_truth, *(detections or []))
     with bad_use():
-        if images is not None and not images.is_dir():
-            raise typer.BadParameter(f"expected a folder, got {str(images)!r}", param_hint="--images")
+        check_folder("--images", images)
         wanted = _query(filter or ())
     with missing_extra():
         # Imported before the data are read, so that a missing package is said at once.

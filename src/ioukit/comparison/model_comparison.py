@@ -42,13 +42,14 @@ class ModelComparison(Frozen):
         """The rules."""
         return self.evaluations[0].protocol
 
-    def text(self, *, per_class: bool = False) -> str:
-        """The comparison in words and tables for a terminal, in lines of at most 100 characters.
+    def text(self, *, per_class: bool = False, width: int = 100) -> str:
+        """The comparison in words and tables for a terminal.
 
         Args:
             per_class: Whether to show every class, not only those with the largest parts.
+            width: How long lines may be: sentences are broken, and columns of tables left out.
         """
-        return comparison_text(self.pairs, self.ranking, per_class=per_class)
+        return comparison_text(self.pairs, self.ranking, per_class=per_class, width=width)
 
     def to_markdown(self) -> str:
         """The comparison as Markdown, for a pull request."""

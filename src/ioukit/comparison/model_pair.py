@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ioukit._columns import Frozen, record
 from ioukit.comparison.object_changes import Changes
 from ioukit.comparison.sides import same_boxes
 from ioukit.comparison.splitting import Parts
-from ioukit.comparison.words import verdict
+from ioukit.comparison.words import outcome, verdict
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import Comparison, Difference
 
@@ -53,6 +54,12 @@ class ModelPair(Frozen):
     def same_boxes(self) -> bool:
         """Whether A and B have the same boxes of the same classes, so that only scores differ."""
         return same_boxes(self.a, self.b)
+
+    @property
+    def outcome(self) -> Literal["better", "worse", ""]:
+        """What the test shows of B; empty if it cannot tell the two apart."""
+        lower = self.a.protocol.main_measure.lower_is_better
+        return outcome(self.difference, lower_is_better=lower, p_corrected=self.p_corrected)
 
     def verdict(self) -> str:
         """Which model is better, in one or two sentences."""

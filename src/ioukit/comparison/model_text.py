@@ -24,77 +24,76 @@ from ioukit.comparison.words import (
 )
 from ioukit.statistics import ClassDifference, Difference
 
-_WIDTH = 100
 _LONGEST_NAME = 24
 _CLASSES, _IMAGES = 6, 6  # that are listed
 _LEAST_PART = 0.00005  # smaller ones look like 0
 _SPECIAL = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#~&"})
 
 
-def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_class: bool) -> str:
+def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_class: bool, width: int) -> str:
     """The text: with two models all about them, with more of them the ranking and a verdict on each.
 
     Args:
         pairs: The first model with each of the others.
         ranking: All models; ``None`` if there are two.
         per_class: Whether to list every class.
+        width: How long lines may be.
     """
     if ranking is None:
-        return "\n\n".join(_of_pair(pairs[0], per_class=per_class))
+        return "\n\n".join(_of_pair(pairs[0], per_class=per_class, width=width))
     blocks = [
-        _wrapped(ranking.verdict()),
+        textwrap.fill(ranking.verdict(), width),
         aligned([(shortened_name(name), *others) for name, *others in ranking_rows(ranking)]),
-        _wrapped(ranking.note()),
+        textwrap.fill(ranking.note(), width),
     ]
-    blocks.append("\n".join(_wrapped(pair.verdict()) for pair in pairs))
+    blocks.append("\n".join(textwrap.fill(pair.verdict(), width) for pair in pairs))
     if per_class:
-        blocks += [block for pair in pairs for block in _classes(pair, every=True)]
+        blocks += [block for pair in pairs for block in _classes(pair, width, every=True)]
     return "\n\n".join(blocks)
 
 
-def _of_pair(pair: ModelPair, *, per_class: bool) -> Iterator[str]:
+def _of_pair(pair: ModelPair, *, per_class: bool, width: int) -> Iterator[str]:
     difference, images = pair.difference, pair.comparison.num_images
-    yield "\n".join(_wrapped(line) for line in (pair.verdict(), verdict_notes(difference, images)) if line)
+    yield "\n".join(textwrap.fill(line, width) for line in (pair.verdict(), verdict_notes(difference, images)) if line)
     rows = number_rows(pair)
     if len(rows) > 1:
         doubt = doubt_sentence(pair.comparison.differences, difference.level)
-        yield "\n".join([aligned(rows), *([_wrapped(doubt)] if doubt else [])])
+        yield "\n".join([aligned(rows, width=width, drop=(1, 2)), *([textwrap.fill(doubt, width)] if doubt else [])])
+    view = textwrap.fill(point_of_view(pair.changes, pair.names), width)
     changed = change_sentences(pair.changes, pair.names, same_boxes=pair.same_boxes)
-    yield "\n".join([_wrapped(point_of_view(pair.changes, pair.names)), *_indented(changed)])
-    yield _parts(pair)
-    yield from _classes(pair, every=per_class)
+    yield "\n".join([view, *_indented(changed, width)])
+    yield _parts(pair, width)
+    yield from _classes(pair, width, every=per_class)
 
 
-def _parts(pair: ModelPair) -> str:
+def _parts(pair: ModelPair, columns: int) -> str:
     key = pair.a.protocol.main_measure.key
     if pair.parts is None:
-        return _wrapped(f"Where the difference comes from is not known: {pair.without_parts}.")
+        return textwrap.fill(f"Where the difference comes from is not known: {pair.without_parts}.", columns)
     lists = part_lists(pair)
     if not lists:
         return f"No class, size, kind of error or image changes {key}."
     width = max(len(name) for name, _ in lists)
     lines = [
-        textwrap.fill(text, _WIDTH, initial_indent=f"  {name:{width}}  ", subsequent_indent=" " * (width + 4))
+        textwrap.fill(text, columns, initial_indent=f"  {name:{width}}  ", subsequent_indent=" " * (width + 4))
         for name, text in lists
     ]
-    lines += _indented([line for line in [spread_sentence(pair.parts)] if line])
-    return "\n".join([f"Where the difference of {key} comes from, in points. Each line adds up to it.", *lines])
+    lines += _indented([line for line in [spread_sentence(pair.parts)] if line], columns)
+    head = f"Where the difference of {key} comes from, in points. Each line adds up to it."
+    return "\n".join([textwrap.fill(head, columns), *lines])
 
 
-def _classes(pair: ModelPair, *, every: bool) -> Iterator[str]:
+def _classes(pair: ModelPair, width: int, *, every: bool) -> Iterator[str]:
     rows = class_rows(pair, every=every)
     key = pair.a.protocol.main_measure.key
     if len(rows) > 1:
         which = "Every class" if every else "Classes that differ significantly"
-        yield f"{which}, {key} of {shortened_name(pair.name_a)} and {shortened_name(pair.name_b)}\n{aligned(rows)}"
+        title = f"{which}, {key} of {shortened_name(pair.name_a)} and {shortened_name(pair.name_b)}"
+        yield f"{title}\n{aligned(rows, width=width, drop=(6, 1, 2))}"
 
 
-def _indented(sentences: Sequence[str]) -> list[str]:
-    return [textwrap.fill(line, _WIDTH, initial_indent="  ", subsequent_indent="  ") for line in sentences]
-
-
-def _wrapped(line: str) -> str:
-    return textwrap.fill(line, _WIDTH)
+def _indented(sentences: Sequence[str], width: int) -> list[str]:
+    return [textwrap.fill(line, width, initial_indent="  ", subsequent_indent="  ") for line in sentences]
 
 
 def comparison_markdown(pairs: Sequence[ModelPair], ranking: Ranking | None) -> str:
@@ -215,13 +214,13 @@ def _by_name(names: Sequence[str], values: npt.NDArray[np.float64]) -> Iterable[
 
 
 def _largest(parts: Iterable[tuple[str, float]], most: int) -> str:
-    """The largest parts, gains before losses, and what all others add up to."""
+    """The largest parts, the largest first, and what all others add up to."""
     ranked = sorted(parts, key=lambda part: -abs(part[1]))
     shown = [part for part in ranked[:most] if abs(part[1]) >= _LEAST_PART]
     if not shown:
         return ""
     rest = [value for _, value in ranked[len(shown) :] if value]
-    words = [f"{name} {signed_points(value)}" for name, value in sorted(shown, key=lambda part: -part[1])]
+    words = [f"{name} {signed_points(value)}" for name, value in shown]
     if abs(sum(rest)) >= _LEAST_PART:
         others = "the other" if len(rest) == 1 else f"{len(rest):,} others"
         words.append(f"{others} {signed_points(sum(rest))}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ioukit._checks import pluralize
 from ioukit._words_and_colours import ERROR_WORDS, percent
@@ -21,6 +21,16 @@ KIND_WORDS = {kind: words.plain for kind, words in ERROR_WORDS.items()} | {"scor
 
 _EQUAL = 1e-12
 _MOST_IMAGES = 10_000_000
+
+
+def outcome(
+    difference: Difference, *, lower_is_better: bool = False, p_corrected: float | None = None
+) -> Literal["better", "worse", ""]:
+    """What the test shows of the second model; empty if it cannot tell the two apart. The arguments are `verdict`'s."""
+    decides = difference.p_value if p_corrected is None else p_corrected
+    if math.isnan(difference.difference) or abs(difference.difference) < _EQUAL or decides > alarm(difference.level):
+        return ""
+    return "better" if (difference.difference > 0) != lower_is_better else "worse"
 
 
 def verdict(
@@ -55,10 +65,8 @@ def verdict(
         return f"{a} and {b} have the same {key}, {difference.a:.3f}."
     amount = f"{_with_error(difference)} of {key}"
     often = f"hance alone would show as much in {chance(difference.p_value, permutations)}."
-    decides = difference.p_value if p_corrected is None else p_corrected
-    if decides <= alarm(difference.level):
-        better = "better" if (gain > 0) != lower_is_better else "worse"
-        return f"{b} is {better} than {a} by {amount} ({numbers}). C{often}"
+    if shown := outcome(difference, lower_is_better=lower_is_better, p_corrected=p_corrected):
+        return f"{b} is {shown} than {a} by {amount} ({numbers}). C{often}"
     needed = _needed(difference.images_needed)
     would = f"; {needed} would, if this difference is the true one" if needed else ""
     side = "higher" if gain > 0 else "lower"

@@ -146,12 +146,13 @@ class SliceNumbers:
         """A line per slice, every number to its last bit; an undefined number is empty."""
         return csv_text([one.to_row() for one in self.slices])
 
-    def table(self, key: str | None = None) -> str:
+    def table(self, key: str | None = None, *, width: int | None = None) -> str:
         """One number of each slice as text.
 
         Args:
             key: The number that has its interval and its difference shown; the first one if ``None``. The others are
                 shown alone.
+            width: How long lines may be: columns are left out until they fit.
         """
         main = self.keys[0] if key is None else key
         others = [each for each in self.keys if each != main]
@@ -183,7 +184,8 @@ class SliceNumbers:
                 _range(shown),
             ]
             rows.append([*row, *(number_text(one.numbers[each].value) for each in others)])
-        lines = [aligned(rows)]
+        last = len(rows[0]) - 1
+        lines = [aligned(rows, width=width, drop=[3, 1, *range(last, last - len(others), -1), 5, 2, 6])]
         if self.replicates:
             lines.append(f"intervals: {percent(self.level)}, for each slice alone")
             if not two and any(one.level == "image" for one in self.slices):
@@ -332,8 +334,12 @@ class WorstSlices:
         """A line per slice, every number to its last bit; an undefined number is empty."""
         return csv_text([_row(one) for one in self.slices])
 
-    def table(self) -> str:
-        """A line in words, then a row per slice; the line alone if no slice is large enough."""
+    def table(self, *, width: int | None = None) -> str:
+        """A line in words, then a row per slice; the line alone if no slice is large enough.
+
+        Args:
+            width: How long lines may be: columns are left out until they fit.
+        """
         if not self.looked_at:
             least = pluralize(self.least_objects, "object")
             return f"no slice was compared: none has at least {least} inside and outside"
@@ -362,7 +368,7 @@ class WorstSlices:
                     number_text(one.adjusted_p_value),
                 ]
             )
-        return f"{line}\n{aligned(rows)}" if self.slices else line
+        return f"{line}\n{aligned(rows, width=width, drop=(8, 1, 4, 5, 7, 2))}" if self.slices else line
 
     def __repr__(self) -> str:
         return f"WorstSlices({self.num_found} found of {pluralize(self.looked_at, 'slice')})"

@@ -22,6 +22,7 @@ from ioukit._checks import check_count, pluralize
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.protocols import Protocol
+from ioukit.slices.columns import Values
 from ioukit.slices.expression import Expression
 from ioukit.slices.measuring import PartTables, counts_of, part_tables
 from ioukit.slices.parts import SIZE, Bins, Part, as_objects, both, check_bins, listed_parts
@@ -386,8 +387,14 @@ def _single(scene: Scene, by: Sequence[str | Expression] | None, bins: Bins | No
         try:
             parts += listed_parts(scene, [name], {name: bins[name]} if bins and name in bins else None)
         except ValueError as error:
-            notes.append(f"{name} is left out: {error}")
+            if not _names_each(scene.columns[name].values):
+                notes.append(f"{name} is left out: {error}")
     return parts, notes
+
+
+def _names_each(values: Values) -> bool:
+    """Whether each row has another text, as paths and ids have: nobody would look for a slice by it."""
+    return values.kind == "text" and len(np.unique(values.data)) == len(values.data)
 
 
 def _splits_clusters(chosen: Flags, cluster: npt.NDArray[np.intp]) -> bool:

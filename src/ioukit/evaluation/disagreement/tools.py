@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ioukit._near_names import unknown_name
 from ioukit.evaluation.protocols import PROTOCOLS, Protocol
 
 
@@ -178,7 +179,7 @@ def find_tool(name: str) -> Tool:
     wanted = name.lower().replace("-", "_")
     found = [tool for key, tool in TOOLS.items() if key.replace("-", "_") == wanted]
     if not found:
-        raise ValueError(f"unknown tool {name!r}; choose from {', '.join(_known())}")
+        raise ValueError(unknown_name("tool", name, _known()))
     if not found[0].is_known:
         raise ValueError(f"the rules of {found[0].name} are not known yet; choose from {', '.join(_known())}")
     return found[0]
