@@ -142,6 +142,15 @@ def test_files_need_no_ledger(tmp_path: Path) -> None:
     assert files.out == runs.out.replace("yolact@1", "yolact").replace("new@1", "new")
     assert run_here("gate", log, "yolact", "new", "--json", "-q") == runs
     assert run_here("gate", gt, new, main, "-q").code == 0
+    videos = tmp_path / "videos.csv"
+    videos.write_text(
+        "".join(f"{image['id']},{at % 6}\n" for at, image in enumerate(json.loads(gt.read_text())["images"]))
+    )
+    by_video = run_here("gate", gt, main, new, "--clusters", videos, "--json")
+    assert "note --clusters: 6 groups of images, such as 0" in by_video.err
+    of_runs = run_here("gate", log, "yolact", "new", "--clusters", videos, "--json", "-q")
+    assert by_video.out == of_runs.out.replace("yolact@1", "yolact").replace("new@1", "new")
+    assert by_video.out != files.out
     (tmp_path / "alone.toml").write_text("[[rules]]\nmetric = 'AP'\nat_least = 0.9\n")
     alone = run_here("gate", gt, new, "--rules", tmp_path / "alone.toml", "-q")
     assert (alone.code, alone.out.splitlines()[0]) == (1, "broken: new, 100 images")

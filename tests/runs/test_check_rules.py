@@ -72,6 +72,18 @@ def test_the_bounds_are_those_of_compare() -> None:
         assert (result.replicates, result.seed, result.num_images) == (replicates, 3, IMAGES)
 
 
+@pytest.mark.parametrize("groups", ["clusters", "strata"])
+def test_groups_of_images_are_those_of_compare(groups: str) -> None:
+    baseline, candidate = pair(0.1)
+    labels: Any = {groups: {image: place % 9 for place, image in enumerate(baseline.matches.image_ids.tolist())}}
+    result = check_rules(candidate, baseline, **labels)
+    alone = check_rules(candidate, baseline)
+    expected = compare(baseline, candidate, keys="AP", level=0.9, permutations=1, **labels)["AP"]
+    check = result.results[0].checks[0]
+    assert (check.low, check.high) == pytest.approx((expected.low, expected.high), abs=1e-15)
+    assert check.low != alone.results[0].checks[0].low
+
+
 def test_nothing_is_shown_by_bounds_without_a_width() -> None:
     """Equal models did not change, whatever the images; two images that agree do not tell what the next one does."""
     (equal,) = checked(Rule(metric="AP", classes=["person", "car"], may_fall_by=0.0, in_doubt="fail"), 0.0).results

@@ -53,6 +53,11 @@ class LabelOptions(NamedTuple):
                     found[option] = image_labels(text, gt)
         return found
 
+    def of_runs(self, evaluation: "Evaluation") -> Labels:
+        """Those of runs. A ledger knows the ids of images, and neither their file names nor their attributes."""
+        ids = evaluation.matches.image_ids
+        return self.of(ioukit.GroundTruth.from_arrays(image_ids=ids[:0], category_ids=[], boxes=[], images=ids))
+
     def say(self, found: Labels, talk: "Talk") -> None:
         """Says how many groups of images there are, and names one, which shows that the wrong column was read."""
         from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
@@ -168,10 +173,7 @@ def models_of_runs(
     with bad_use():
         chosen = _names(names, runs) if names is not None else [run.reference for run in found]
     _check_iou_threshold(evaluations[0].protocol, iou_threshold)
-    ids = evaluations[0].matches.image_ids
-    # A ledger knows the ids of images, and neither their file names nor their attributes.
-    known = ioukit.GroundTruth.from_arrays(image_ids=ids[:0], category_ids=[], boxes=[], images=ids)
-    return dict(zip(chosen, evaluations, strict=True)), labels.of(known)
+    return dict(zip(chosen, evaluations, strict=True)), labels.of_runs(evaluations[0])
 
 
 def _check_iou_threshold(protocol: "Protocol", iou_threshold: float | None) -> None:

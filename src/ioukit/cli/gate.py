@@ -13,7 +13,7 @@ import typer
 from ioukit._checks import pluralize
 from ioukit._output import printable
 from ioukit.cli._arguments import RESULTS, MarkdownOption, ThreadsOption
-from ioukit.cli._compared_models import models_of_files
+from ioukit.cli._compared_models import LabelOptions, Labels, labelled_files, models_of_files
 from ioukit.cli._data_files import Reader, ReadingOptions, input_files
 from ioukit.cli._errors import bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs, is_ledger, ledger_and_runs
@@ -65,6 +65,7 @@ def check_gate(
         Path | None,
         typer.Option(metavar="FILE", rich_help_panel=RESULTS, help="Also write each rule as a test, in JUnit's XML."),
     ] = None,
+    labels: LabelOptions,
     evaluated: RuleOptions,
     reading: ReadingOptions,
     threads: ThreadsOption = None,
@@ -90,14 +91,18 @@ def check_gate(
         log, words = ledger_and_runs(None, list(map(str, words)), most=2)[0], words[1:]
     files = input_files(*words) if log is None else [log]
     with bad_use():
-        answer.check([*files, *([] if rules is None else [rules])], {"--markdown": markdown, "--junit": junit})
+        read = [*files, *labelled_files(*labels), *([] if rules is None else [rules])]
+        answer.check(read, {"--markdown": markdown, "--junit": junit})
         asked = None if rules is None else read_rules(rules)
     with _defects_are_undecided():
         if log is None:
             runs = {"--candidate": candidate, "--baseline": baseline}
-            sides = _of_files(files, runs, evaluated, reading, reading.reader(threads, talk, long=False))
+            reader = reading.reader(threads, talk, long=False)
+            sides, groups = _of_files(files, runs, labels, evaluated, reading, reader)
         else:
             sides = _of_runs(log, list(map(str, words)), baseline, candidate, threads)
+            groups = labels.of_runs(sides[-1].evaluation)
+        labels.say(groups, talk)
         new, old = sides[-1], _Side("", None, {}) if len(sides) == 1 else sides[0]
         asked = default_rules(new.evaluation.protocol) if asked is None else asked
         with bad_use():
@@ -111,6 +116,7 @@ def check_gate(
                 baseline_values=old.values,
                 names=(new.name, old.name),
                 threads=threads,
+                **groups,
             )
     seconds = time.perf_counter() - start
     if markdown is not None:
@@ -129,18 +135,19 @@ def check_gate(
 def _of_files(
     files: Sequence[Path],
     runs: "Mapping[str, str | None]",
+    labels: LabelOptions,
     evaluated: RuleOptions,
     reading: ReadingOptions,
     reader: Reader,
-) -> list[_Side]:
+) -> tuple[list[_Side], Labels]:
     """The models of files of detections: the candidate, and before it the baseline, if there is one."""
     for option, run in runs.items():
         if run is not None:
             raise typer.BadParameter("names a run of a ledger: name the ledger with --log", param_hint=option)
     if len(files) not in (2, 3):
         raise typer.BadParameter(f"expected GT BASELINE CANDIDATE, got {pluralize(len(files), 'path')}")
-    models, _ = models_of_files(files, None, evaluated, reading, reader, least=1)
-    return [_Side(name, evaluation, {}) for name, evaluation in models.items()]
+    models, groups = models_of_files(files, None, evaluated, reading, reader, labels, least=1)
+    return [_Side(name, evaluation, {}) for name, evaluation in models.items()], groups
 
 
 def _of_runs(

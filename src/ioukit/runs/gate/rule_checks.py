@@ -30,6 +30,7 @@ def check_rules(
     candidate_values: Mapping[str, float] | None = None,
     baseline_values: Mapping[str, float] | None = None,
     names: tuple[str, str] = ("candidate", "baseline"),
+    strata: Labels | None = None,
     clusters: Labels | None = None,
     threads: int | None = None,
 ) -> GateResult:
@@ -55,8 +56,9 @@ def check_rules(
         candidate_values: The values of the candidate, such as its latency.
         baseline_values: The values of the baseline.
         names: What messages call the two.
-        clusters: The cluster of each image, such as its video, as for :func:`ioukit.statistics.compare`. Images of one
-            video are alike: without clusters, a gate breaks too often on them.
+        strata: The stratum of each image, as for :func:`ioukit.statistics.compare`.
+        clusters: The cluster of each image, such as its video, in the same way. Images of one video are alike: without
+            clusters, a gate breaks too often on them.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Returns:
@@ -98,7 +100,7 @@ def check_rules(
             # The candidate's numbers need their bias, which is that of the first evaluation.
             evaluations = [baseline, candidate] if of_difference and baseline is not None else [candidate]
             needed = dict.fromkeys(key for rule in estimated if rule.compares == of_difference for key in keys[rule])
-            groups = enough_groups(candidate.matches, None, clusters)
+            groups = enough_groups(candidate.matches, strata, clusters)
             numbers = named_numbers(candidate, list(needed))
             evidence = Evidence(numbers, evaluations, groups, replicates, asked.seed, threads)
             found = evidence.differences if of_difference else evidence.estimates
