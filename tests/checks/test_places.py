@@ -175,6 +175,43 @@ def test_annotations_that_were_cut_at_another_size_are_found() -> None:
     assert "annotations_cut" in codes(check(with_boxes(TRUTH, np.hstack([starts, ends - starts])), FOUND))
 
 
+def test_detections_that_were_cut_at_the_other_side_of_their_image_are_found() -> None:
+    limits = sizes_of(FOUND)[:, ::-1]
+    ends = np.minimum(FOUND.boxes[:, :2] + FOUND.boxes[:, 2:], limits)
+    starts = np.minimum(FOUND.boxes[:, :2], ends)
+    found = with_boxes(FOUND, np.hstack([starts, ends - starts]), half_of_the_images())
+    assert "detections_cut" in codes(check(TRUTH, found))
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_detections_of_tiles_that_were_not_merged_are_found(parts: int) -> None:
+    """Each box that crosses the border of a tile is two boxes, on a third of the images."""
+    border = sizes_of(FOUND)[:, 0] / parts
+    left, right = FOUND.boxes[:, 0], FOUND.boxes[:, 0] + FOUND.boxes[:, 2]
+    chosen = np.isin(FOUND.image_ids, TRUTH.images.ids[::3])
+    split = chosen & (left < border) & (border < right)
+    first, second = FOUND.boxes.copy(), FOUND.boxes[split].copy()
+    first[split, 2] = (border - left)[split]
+    second[:, 0], second[:, 2] = border[split], (right - border)[split]
+    found = Detections.concat([with_boxes(FOUND, first), with_boxes(FOUND[split], second)])
+    assert "detections_cut" in codes(check(TRUTH, found))
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.4, True), (0.0, False)])
+def test_objects_that_are_marked_as_crowds_are_found(share: float, found: bool) -> None:
+    rng = np.random.default_rng(5)
+    truth = GroundTruth.from_arrays(
+        image_ids=TRUTH.image_ids,
+        category_ids=TRUTH.category_ids,
+        boxes=TRUTH.boxes,
+        crowd=rng.random(len(TRUTH)) < share,
+        images=TRUTH.images.ids,
+        sizes=TRUTH.images.sizes,
+        categories=dict(zip(TRUTH.categories.ids.tolist(), TRUTH.categories.names, strict=True)),
+    )
+    assert ("crowds_are_objects" in codes(check(truth, FOUND))) == found
+
+
 @pytest.mark.parametrize("share", [0.2, 0.6])
 def test_annotations_that_are_detections_are_found(share: float) -> None:
     rng = np.random.default_rng(0)

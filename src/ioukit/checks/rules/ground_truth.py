@@ -11,6 +11,7 @@ from ioukit.checks.repairs.regions import mask_areas, written_as_rle
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.suspicion import Suspicion, examples
 from ioukit.errors import DatasetError
+from ioukit.overlap.join import overlap_join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,7 @@ LEAST_SHARE = 0.1
 LARGER = 1.01
 IN_A_CROWD = 8
 INSIDE = 0.8
+FITS, LIKE_OBJECTS = 0.6, 0.3
 
 
 def areas(case: Case) -> Iterator[Suspicion]:
@@ -87,6 +89,7 @@ def crowds(case: Case) -> Iterator[Suspicion]:
             return
     if case.data.detections is not None and len(case.detections):
         yield from _around_many(case)
+        yield from _like_objects(case)
 
 
 def _around_many(case: Case) -> Iterator[Suspicion]:
@@ -113,4 +116,27 @@ def _around_many(case: Case) -> Iterator[Suspicion]:
             examples(dict.fromkeys(gt.image_labels()[np.sort(crowded)].tolist())),
             repair=Repair("crowd", ",".join(map(str, np.sort(gt.ids[crowded]).tolist())), "ground_truth"),
             least_gain=0.01,
+        )  # fmt: skip
+
+
+def _like_objects(case: Case) -> Iterator[Suspicion]:
+    """Crowds that a detection of their class fits as it would fit one object."""
+    gt, dt = case.ground_truth, case.detections
+    rows, found = np.flatnonzero(gt.crowd), np.flatnonzero(case.places >= 0)
+    if not len(rows):
+        return
+    kinds = int(max(gt.category_ids.max(initial=0), dt.category_ids.max(initial=0))) + 1
+    fits = overlap_join(
+        gt.boxes[rows], dt.boxes[found], min_iou=FITS, format="xywh", threads=case.threads,
+        labels1=case.object_places[rows] * kinds + gt.category_ids[rows],
+        labels2=case.places[found] * kinds + dt.category_ids[found],
+    )  # fmt: skip
+    like_objects = rows[np.unique(fits.rows)]
+    if len(like_objects) >= max(FEWEST, LIKE_OBJECTS * len(rows)):
+        yield Suspicion(
+            "crowds_are_objects", "likely",
+            f"a detection of their class fits {len(like_objects):,} of {len(rows):,} crowds with IoU {FITS:g} or more: "
+            "they may be single objects that do not count",
+            len(like_objects), len(rows), "set iscrowd to 0, if they are single objects",
+            examples(dict.fromkeys(gt.image_labels()[like_objects].tolist())),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rules about annotations: without size, doubled, cut at one place, one per class and image, copied from detections."""
+"""Rules about annotations: without size, doubled, one per class and image, copied from detections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 FEWEST = 10
 WITHOUT_SIZE = 0.005
 DOUBLED, CLOSE = 0.04, 0.7
-CUT, INSIDE, MARGIN, OVERLAPS, OFTEN_BEYOND = 0.05, 8.0, 0.1, 0.2, 0.2
 COPIED, NEARLY_ALL, EQUAL = 0.03, 0.95, 1e-6
 SEVERAL = 0.12
 HALF_A_PIXEL = 0.501  # some tools round
@@ -30,7 +29,6 @@ def labels(case: Case) -> Iterator[Suspicion]:
     yield from _without_size(case)
     yield from _doubled(case)
     if case.data.detections is not None and len(case.detections) and len(case.pairs.objects):
-        yield from _cut(case)
         yield from _copied(case)
         yield from _one_per_class(case)
 
@@ -62,34 +60,6 @@ def _doubled(case: Case) -> Iterator[Suspicion]:
             len(rows), len(one), "keep one annotation of each object",
             examples(dict.fromkeys(one.image_labels()[rows].tolist())),
         )  # fmt: skip
-
-
-def _cut(case: Case) -> Iterator[Suspicion]:
-    """Annotations that end at the same number inside their images, where detections go on."""
-    gt, sizes, pairs = case.ground_truth, case.object_sizes, case.pairs
-    ends = gt.boxes[:, :2] + gt.boxes[:, 2:]
-    of_detections = np.zeros_like(ends)
-    found = (case.detections.boxes[:, :2] + case.detections.boxes[:, 2:])[pairs.detections]
-    close = case.overlaps >= OVERLAPS
-    np.maximum.at(of_detections, pairs.objects[close], found[close])
-    for axis, name in enumerate("xy"):
-        inside = ends[:, axis] < sizes[:, axis] - INSIDE
-        values, times = np.unique(ends[inside, axis], return_counts=True)
-        if not len(values):
-            continue
-        at = int(np.argmax(times))
-        count = int(times[at])
-        cut = inside & (ends[:, axis] == values[at])
-        beyond = of_detections[cut, axis] > values[at] + np.maximum(INSIDE, MARGIN * gt.boxes[cut, 2 + axis])
-        if count >= max(FEWEST, CUT * len(gt)) and beyond.mean() >= OFTEN_BEYOND:
-            yield Suspicion(
-                "annotations_cut", "likely",
-                f"{count:,} of {len(gt):,} annotations end at {name} = {values[at]:g}, inside their images, and "
-                f"detections go on there in {percent(float(beyond.mean()), 0)}: they were cut at the border of another "
-                "image",
-                count, len(gt), "cut annotations at the size of their own image",
-            )  # fmt: skip
-            return
 
 
 def _copied(case: Case) -> Iterator[Suspicion]:
