@@ -95,8 +95,9 @@ def test_boxes_at_another_place_are_found_and_put_back(
     assert finding.after == pytest.approx(RIGHT, abs=0.02)
     if part == "all":
         prefix = "gt:" if side == "ground_truth" else ""
-        put_back = repaired(truth, found, [f"{prefix}{repair}"])
-        assert evaluate(*put_back).summary["AP"] == pytest.approx(RIGHT, abs=1e-9)
+        gt, dt = repaired(truth, found, [f"{prefix}{repair}"])
+        assert dt is not None
+        assert evaluate(gt, dt).summary["AP"] == pytest.approx(RIGHT, abs=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
