@@ -27,12 +27,20 @@ from ioukit.evaluation.table import MatchTable
 if TYPE_CHECKING:
     import os
 
+    import pandas
+    import polars
+    import pyarrow
+
     from ioukit.evaluation.analysis.confusion import ConfusionMatrix
     from ioukit.evaluation.analysis.images import ImageResults
     from ioukit.evaluation.analysis.lrp import LRPErrors
     from ioukit.evaluation.analysis.operating import ScoreCurves
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
+    from ioukit.experiment_logs import Logged
+    from ioukit.statistics import Interval
+    from ioukit.statistics.resampling import Labels
+    from ioukit.typing import TableName
 
 
 _NEAR = 0.1  # the background threshold of TIDE
@@ -259,10 +267,10 @@ class Evaluation(Frozen):
         level: float = 0.95,
         replicates: int = 1000,
         seed: int = 0,
-        strata: Any = None,
-        clusters: Any = None,
+        strata: Labels | None = None,
+        clusters: Labels | None = None,
         threads: int | None = None,
-    ) -> Any:
+    ) -> Interval:
         """A number with its bootstrap interval, see :func:`ioukit.statistics.intervals`.
 
         Args:
@@ -300,15 +308,15 @@ class Evaluation(Frozen):
         level: float = 0.95,
         replicates: int = 1000,
         seed: int = 0,
-        strata: Any = None,
-        clusters: Any = None,
+        strata: Labels | None = None,
+        clusters: Labels | None = None,
         threads: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Interval]:
         """Several numbers with their bootstrap intervals, by their keys; all of the summary if ``keys`` is ``None``.
 
         This costs hardly more than one of them. For the arguments and errors, see :meth:`interval`.
         """
-        found: dict[str, Any] = importlib.import_module("ioukit.statistics").intervals(
+        found: dict[str, Interval] = importlib.import_module("ioukit.statistics").intervals(
             self,
             keys,
             level=level,
@@ -356,7 +364,7 @@ class Evaluation(Frozen):
         images: str | os.PathLike[str] | None = None,
         errors: Literal["raise", "warn"] = "warn",
         threads: int | None = None,
-    ) -> Any:
+    ) -> Logged:
         """Send numbers, figures and the report to an experiment tracker.
 
         The tracker is found by the type of ``run``. None is imported for that.
@@ -386,7 +394,7 @@ class Evaluation(Frozen):
             ValueError: If there is no such figure or key, or ``images`` is not a folder.
             ioukit.experiment_logs.TrackerError: If the tracker fails, and ``errors`` is ``"raise"``.
         """
-        return importlib.import_module("ioukit.experiment_logs").log_evaluation(
+        logged: Logged = importlib.import_module("ioukit.experiment_logs").log_evaluation(
             self,
             run,
             step=step,
@@ -398,15 +406,16 @@ class Evaluation(Frozen):
             errors=errors,
             threads=threads,
         )
+        return logged
 
     def to_pandas(
         self,
-        table: str = "per_class",
+        table: TableName = "per_class",
         *,
         iou_threshold: float | None = None,
         area_range: str | None = None,
         score_threshold: float = -math.inf,
-    ) -> Any:
+    ) -> pandas.DataFrame:
         """A table of the results as a data frame of pandas, one of :data:`ioukit.evaluation.TABLES`.
 
         The columns have stable names and types. Missing values are NaN in columns of numbers, ``pd.NA`` in columns of
@@ -432,12 +441,12 @@ class Evaluation(Frozen):
 
     def to_polars(
         self,
-        table: str = "per_class",
+        table: TableName = "per_class",
         *,
         iou_threshold: float | None = None,
         area_range: str | None = None,
         score_threshold: float = -math.inf,
-    ) -> Any:
+    ) -> polars.DataFrame:
         """The same as a data frame of Polars, see :meth:`to_pandas`. Missing values are null."""
         from ioukit.evaluation.tables.frames import Source, polars_frame  # noqa: PLC0415 - as above
 
@@ -445,12 +454,12 @@ class Evaluation(Frozen):
 
     def to_arrow(
         self,
-        table: str = "per_class",
+        table: TableName = "per_class",
         *,
         iou_threshold: float | None = None,
         area_range: str | None = None,
         score_threshold: float = -math.inf,
-    ) -> Any:
+    ) -> pyarrow.Table:
         """The same as a table of PyArrow, see :meth:`to_pandas`. Missing values are null.
 
         The schema holds the meaning and the unit of each column.

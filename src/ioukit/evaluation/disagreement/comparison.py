@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from ioukit._checks import check_threads
 from ioukit._plain_values import plain_value
 from ioukit.errors import DatasetError
-from ioukit.evaluation.disagreement.one_number import protocol_of
 from ioukit.evaluation.disagreement.tables import lines_of, number
 from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike, detections_of, evaluate, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.evaluation.protocols import PROTOCOLS, Protocol
+from ioukit.evaluation.protocols.registry import protocol_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from ioukit.typing import IouType, ProtocolName
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +91,9 @@ class ProtocolComparison:
 def compare_protocols(
     ground_truth: GroundTruthLike,
     detections: DetectionsLike,
-    protocols: Iterable[Protocol | str] | None = None,
+    protocols: Iterable[Protocol | ProtocolName] | None = None,
     *,
-    iou_type: str = "bbox",
+    iou_type: IouType = "bbox",
     categories: Sequence[int | str] | None = None,
     images: Sequence[int | str] | npt.NDArray[Any] | None = None,
     threads: int | None = None,
