@@ -36,6 +36,18 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}")
 
 
+def check_result(given: object, has: str, made_by: str) -> None:
+    """Raises `TypeError` for a result of another kind, such as an evaluation in place of what it makes.
+
+    Args:
+        given: The argument.
+        has: An attribute that results of the right kind have, and others have not.
+        made_by: The call that makes such a result.
+    """
+    if not hasattr(given, has):
+        raise TypeError(f"expected what {made_by} returns, got {type(given).__name__}")
+
+
 def check_format(fmt: str) -> None:
     """Raises `ValueError` for an unknown box format."""
     check_choice("format", fmt, FORMATS)

@@ -52,6 +52,18 @@ ProtocolName: TypeAlias = (
 )
 """The name of a protocol. Editors offer these; :func:`ioukit.evaluation.protocols.register_protocol` adds others."""
 
+FigureName: TypeAlias = Literal[
+    "precision_recall",
+    "score_curves",
+    "class_ap",
+    "ap_by_iou",
+    "ap_by_size",
+    "confusion",
+    "error_kinds",
+    "worst_images",
+]
+"""The name of a figure of an evaluation, one of :data:`ioukit.plots.FIGURES`."""
+
 TableName: TypeAlias = (
     Literal["summary", "per_class", "per_image", "per_detection", "per_object", "per_curve", "curves"] | str
 )

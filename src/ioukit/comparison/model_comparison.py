@@ -7,10 +7,12 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ioukit._checks import check_result
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value
 from ioukit.comparison.model_pair import ModelPair, image_names
@@ -85,6 +87,17 @@ class ModelComparison(Frozen):
         return f"ModelComparison({', '.join(f'{name} {key}={one.summary[key]:.4f}' for name, one in numbers)})"
 
 
+def _named(evaluations: Sequence[Evaluation]) -> dict[str, Evaluation]:
+    """Evaluations by the names of the files of their detections, or by letters if these are not names of each."""
+    for one in evaluations:
+        check_result(one, "matches", "ioukit.evaluate")
+    names = [Path(one.detections.source).stem if one.detections is not None else "" for one in evaluations]
+    files = all(one.detections is not None and Path(one.detections.source).is_file() for one in evaluations)
+    if not files or len(set(names)) < len(names):
+        names = [chr(ord("A") + place) for place in range(len(names))]
+    return dict(zip(names, evaluations, strict=True))
+
+
 def _changes_values(changes: Changes) -> dict[str, Any]:
     """The settings and counts of the changes, and the counts of each class that has any."""
     by_class = changes.by_class()
@@ -139,8 +152,8 @@ def _parts_values(parts: Parts, names: Sequence[str]) -> dict[str, Any]:
 
 
 def compare_models(
-    models: Mapping[str, Evaluation],
-    *,
+    models: Mapping[str, Evaluation] | Evaluation,
+    *others: Evaluation,
     per_class: bool = True,
     level: float = 0.95,
     replicates: int = 1000,
@@ -159,7 +172,9 @@ def compare_models(
     With three or more models, all are ranked by the main number, and each pair of them is tested.
 
     Args:
-        models: Evaluations on the same ground truth, by the names of the models; at least two.
+        models: Evaluations on the same ground truth, by the names of the models; at least two. Or the evaluation of
+            the first model; their names are then those of the files of their detections, or letters.
+        *others: The evaluations of the other models.
         per_class: Whether the main number of each class is compared, too.
         level: The probability of the intervals, see :func:`ioukit.statistics.compare`.
         replicates: How many replicates of the bootstrap.
@@ -182,6 +197,8 @@ def compare_models(
         TypeError, ValueError: If there are fewer than two models, they were not evaluated alike, or a value is out of
             range.
     """
+    if not isinstance(models, Mapping):
+        models = _named((models, *others))
     if len(models) < 2:
         raise ValueError(f"expected at least two models, got {len(models)}")
     options: dict[str, Any] = {
@@ -193,10 +210,10 @@ def compare_models(
         "threads": threads,
     }
     tests: dict[str, Any] = {**options, "permutations": permutations, "correction": correction}
-    (name_a, a), *others = models.items()
+    (name_a, a), *rest = models.items()
     main = a.protocol.main_measure.key
     pairs = []
-    for name_b, b in others:
+    for name_b, b in rest:
         compared = compare(a, b, per_class=(main,) if per_class else (), **tests)
         changed = changes(a, b, iou_threshold=iou_threshold, score_threshold=score_threshold, placement=placement)
         split, reason = None, ""

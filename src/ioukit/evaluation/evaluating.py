@@ -90,7 +90,7 @@ def evaluate(
 
 def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:
     """The objects that :func:`evaluate` was given, read if they are a path or records."""
-    from ioukit.datasets import GroundTruth  # noqa: PLC0415 - loads NumPy
+    from ioukit.datasets import Detections, GroundTruth  # noqa: PLC0415 - loads NumPy
 
     if isinstance(given, GroundTruth):
         return given
@@ -109,7 +109,8 @@ def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: 
         return read(given, threads=threads)
     raise TypeError(
         "ground_truth must be GroundTruth, a path, a table, or a mapping with images, categories and annotations, got "
-        f"{type(given).__name__}: GroundTruth.from_arrays takes arrays"
+        f"{type(given).__name__}: "
+        + ("the ground truth comes first" if isinstance(given, Detections) else "GroundTruth.from_arrays takes arrays")
     )
 
 

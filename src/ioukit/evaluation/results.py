@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from ioukit.comparison import ModelComparison
     from ioukit.evaluation.analysis.confusion import ConfusionMatrix
     from ioukit.evaluation.analysis.images import ImageResults
     from ioukit.evaluation.analysis.lrp import LRPErrors
@@ -38,9 +39,10 @@ if TYPE_CHECKING:
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
     from ioukit.experiment_logs import Logged
+    from ioukit.plots._shown import Figure
     from ioukit.statistics import Interval
     from ioukit.statistics.resampling import Labels
-    from ioukit.typing import TableName
+    from ioukit.typing import FigureName, TableName
 
 
 _NEAR = 0.1  # the background threshold of TIDE
@@ -58,6 +60,17 @@ class Evaluation(Frozen):
     """Records that were left out because they were invalid."""
     notes: tuple[str, ...] = ()
     """Notes about the data that a user should know."""
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("map", "ap"), 'summary["AP"]'),
+        **dict.fromkeys(("map50", "map_50", "ap50"), 'summary["AP50"]'),
+        **dict.fromkeys(("results", "stats"), "summary"),
+        **dict.fromkeys(("plot", "plots", "show"), "figure"),
+        **dict.fromkeys(("html", "save", "to_html", "write"), "report"),
+        **dict.fromkeys(("confusion_matrix", "matrix"), "confusion"),
+        **dict.fromkeys(("errors", "tide"), "error_kinds"),
+        **dict.fromkeys(("precision_recall", "pr_curve"), 'figure("precision_recall")'),
+    }
+
     ground_truth: GroundTruth | None = None
     """The ground truth; ``None`` if only the match table was kept."""
     detections: Detections | None = None
@@ -328,6 +341,70 @@ class Evaluation(Frozen):
         )
         return found
 
+    def report(
+        self, path: str | os.PathLike[str], images: str | os.PathLike[str] | None = None, **options: Any
+    ) -> None:
+        """Write the report, one HTML file, see :func:`ioukit.report.write_report`, which names the other options.
+
+        Args:
+            path: The file to write.
+            images: The folder of the photographs.
+            **options: As for the function.
+        """
+        importlib.import_module("ioukit.report").write_report(self, path, images, **options)
+
+    def figure(
+        self,
+        name: FigureName = "precision_recall",
+        images: str | os.PathLike[str] | None = None,
+        *,
+        threads: int | None = None,
+    ) -> Figure:
+        """A figure of the report as one of matplotlib. The functions of `ioukit.plots` have more options.
+
+        Args:
+            name: One of :data:`ioukit.plots.FIGURES`: ``"precision_recall"``, ``"score_curves"``, ``"class_ap"``,
+                ``"ap_by_iou"``, ``"ap_by_size"``, ``"confusion"``, ``"error_kinds"`` or ``"worst_images"``.
+            images: The folder of the photographs, for the worst images.
+            threads: How many threads; all cores if ``None``.
+
+        Raises:
+            ValueError: If there is no such figure, or the evaluation lacks what it needs.
+            ModuleNotFoundError: If matplotlib is not installed.
+        """
+        drawn: Figure = importlib.import_module("ioukit.plots").evaluation_figure(self, name, images, threads)
+        return drawn
+
+    def compare(self, *others: Evaluation, **options: Any) -> ModelComparison:
+        """Is another model better? This one is A, see :func:`ioukit.comparison.compare_models` for the options.
+
+        Args:
+            *others: Evaluations of other models on the same ground truth.
+            **options: As for the function.
+        """
+        found: ModelComparison = importlib.import_module("ioukit.comparison").compare_models(self, *others, **options)
+        return found
+
+    def worst_images(
+        self,
+        most: int = 12,
+        *,
+        iou_threshold: float | None = None,
+        score_threshold: float | None = None,
+    ) -> ImageResults:
+        """The images with the most errors (false positives and missed objects), the worst first.
+
+        Args:
+            most: How many images at most. Images without errors are left out.
+            iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
+            score_threshold: Detections with this score or a higher one count; the score with the best F1 if ``None``.
+        """
+        if score_threshold is None:
+            best = self.score_curves(iou_threshold=iou_threshold).overall.best.score
+            score_threshold = -math.inf if math.isnan(best) else best
+        results = self.per_image(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        return results.take(results.worst(most))
+
     def metrics(self, *, per_class: bool | Sequence[str] = True) -> dict[str, float]:
         """All numbers by flat names, which stay the same: for trackers and for checks.
 
@@ -495,6 +572,9 @@ class Evaluation(Frozen):
         import json  # noqa: PLC0415 - keeps `import ioukit` fast
 
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def __getitem__(self, key: str) -> NoReturn:
+        raise TypeError(f"an evaluation is no mapping: write summary[{key!r}]")
 
     def __repr__(self) -> str:
         shown = [measure.key for measure in self.protocol.measures if measure.headline and measure.quantity == "AP"]

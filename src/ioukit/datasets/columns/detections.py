@@ -95,6 +95,9 @@ class Detections(Columns):
         columns |= dict(zip(("x", "y", "width", "height"), shown.boxes.T.tolist(), strict=True))
         return table(repr(self), {**columns, "score": shown.scores.tolist()}, len(self))
 
+    MADE_BY: ClassVar[str] = ": ioukit.datasets.read_detections reads files, Detections.from_arrays takes arrays"
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = {"classes": "category_ids", "labels": "category_ids", "bboxes": "boxes"}
+
     @property
     def segmentations(self) -> Sequence[Any] | None:
         """(N,) RLE as in the source, or ``None`` if it has none. Those of a file are read on access."""

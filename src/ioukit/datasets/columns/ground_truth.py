@@ -119,6 +119,9 @@ class GroundTruth(Columns):
         columns |= {"area": shown.areas.tolist(), **{name: flag.tolist() for name, flag in shown.flags.items()}}
         return table(repr(self), columns, len(self))
 
+    MADE_BY: ClassVar[str] = ": ioukit.datasets.read reads files, GroundTruth.from_arrays takes arrays"
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = {"classes": "categories", "labels": "category_ids", "bboxes": "boxes"}
+
     @property
     def crowd(self) -> npt.NDArray[np.bool_]:
         """(N,) whether an annotation marks a crowd. Many detections may match a crowd, and none of them counts."""

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import pluralize
-from ioukit._columns import Frozen, record
+from ioukit._columns import Columns, record
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes
 from ioukit.evaluation.table import MatchTable
 
 
 @record(frozen=True, eq=False, repr=False)
-class ImageResults(Frozen):
+class ImageResults(Columns):
     """The counts of each image, all classes together, and the ratios computed from them.
 
     ``precision = TP / (TP + FP)``, ``recall = TP / (TP + FN)`` and ``F1 = 2 TP / (2 TP + FP + FN)``, each NaN where its

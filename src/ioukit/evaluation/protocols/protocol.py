@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ioukit._checks import check_choice
+from ioukit._near_names import suggest
 from ioukit._register import Register
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, checked_measures
 from ioukit.evaluation.protocols.parts import (
@@ -167,9 +168,14 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
         Raises:
             TypeError, ValueError: If a field does not exist or a value is invalid.
         """
-        if unknown := changes.keys() - {field.name for field in dataclasses.fields(self)}:
-            raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
+        self._check_names(changes)
         return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def _check_names(cls, given: Iterable[str]) -> None:
+        known = [field.name for field in dataclasses.fields(cls)]
+        if unknown := sorted({*given} - {*known}):
+            raise TypeError(f"a protocol has no field {', '.join(unknown)}{suggest(unknown[0], known)}")
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, as :meth:`from_dict` takes them."""
@@ -200,8 +206,7 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
             TypeError, ValueError: If a field is unknown or missing, or a value is invalid.
         """
         given = dict(fields)
-        if unknown := given.keys() - {field.name for field in dataclasses.fields(cls)}:
-            raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
+        cls._check_names(given)
         if "ignored" in given:
             given["ignored"] = tuple(IgnoreRule(**rule) for rule in given["ignored"])
         if isinstance(given.get("miss_rate"), Mapping):
