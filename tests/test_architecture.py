@@ -34,6 +34,7 @@ LAYERS = (
         "_arrays",
         "_exports",
         "_near_names",
+        "_notebook",
         "_optional",
         "_plain_values",
         "_register",

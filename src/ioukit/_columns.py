@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from ioukit._near_names import did_you_mean, near_names
+from ioukit._notebook import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +77,7 @@ else:
         return made
 
 
-class Frozen:
+class Frozen(Shown):
     """A base of records whose arrays are read-only, also in copies and after pickling."""
 
     OTHER_WORDS: ClassVar[Mapping[str, str]] = {}

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from ioukit._checks import check_result
 from ioukit._columns import Frozen, record
+from ioukit._notebook import values_of
 from ioukit._plain_values import plain_value
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.model_text import comparison_markdown, comparison_text
@@ -55,6 +56,19 @@ class ModelComparison(Frozen):
     def to_markdown(self) -> str:
         """The comparison as Markdown, for a pull request."""
         return comparison_markdown(self.pairs, self.ranking)
+
+    def notebook_caption(self) -> str:
+        """Which model is better."""
+        return " ".join(pair.verdict() for pair in self.pairs)
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per number of each pair of models."""
+        rows = [
+            {"A": pair.name_a, "B": pair.name_b, **values_of(one)}
+            for pair in self.pairs
+            for one in pair.comparison.differences
+        ]
+        return rows, len(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison in plain Python values, ``None`` where a number is undefined."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
@@ -180,7 +180,8 @@ class Evaluation(Frozen):
         from ioukit.evaluation.analysis.images import per_image  # noqa: PLC0415 - as above
 
         became = self.outcomes(iou_threshold=iou_threshold, area_range=area_range, score_threshold=score_threshold)
-        return per_image(self.matches, became)
+        found = per_image(self.matches, became)
+        return self._with_names(found)
 
     def confusion(
         self,
@@ -403,7 +404,13 @@ class Evaluation(Frozen):
             best = self.score_curves(iou_threshold=iou_threshold).overall.best.score
             score_threshold = -math.inf if math.isnan(best) else best
         results = self.per_image(iou_threshold=iou_threshold, score_threshold=score_threshold)
-        return results.take(results.worst(most))
+        return self._with_names(results.take(results.worst(most)))
+
+    def _with_names(self, results: ImageResults) -> ImageResults:
+        """The results, with the names of the images for a notebook."""
+        if self.ground_truth is not None:
+            vars(results)["_images"] = self.ground_truth.images
+        return results
 
     def metrics(self, *, per_class: bool | Sequence[str] = True) -> dict[str, float]:
         """All numbers by flat names, which stay the same: for trackers and for checks.
@@ -581,22 +588,14 @@ class Evaluation(Frozen):
         numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in shown or [self.protocol.main_measure.key])
         return f"Evaluation({numbers}, {self._rows_in_words()})"
 
-    def _repr_html_(self) -> str:
-        """The numbers of the summary as a table, for notebooks."""
-        import html  # noqa: PLC0415 - keeps `import ioukit` fast
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The numbers of the summary."""
+        shown = [measure.key for measure in self.protocol.measures if self.protocol.defines(measure)]
+        return [{"": key, "value": self.summary[key]} for key in shown], 0
 
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(measure.key)}</th>"
-            f"<td>{_shown(self.summary[measure.key])}</td></tr>"
-            for measure in self.protocol.measures
-            if self.protocol.defines(measure)
-        )
-        caption = html.escape(f"{self.protocol.name}, {self.matches.iou_type}: {self._rows_in_words()}")
-        return f"<table><caption>{caption}</caption><tbody>{rows}</tbody></table>"
+    def notebook_caption(self) -> str:
+        """The rules, and how much was evaluated."""
+        return f"{self.protocol.name}, {self.matches.iou_type}: {self._rows_in_words()}"
 
     def _rows_in_words(self) -> str:
         return f"{pluralize(self.counts['images'], 'image')}, {pluralize(self.counts['detections'], 'detection')}"
-
-
-def _shown(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.3f}"

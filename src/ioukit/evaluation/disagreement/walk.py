@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove, class_moves, image_moves
@@ -81,7 +82,7 @@ class RuleStep:
 
 
 @dataclass(frozen=True, eq=False)
-class ProtocolDifference:
+class ProtocolDifference(Shown):
     """The result of :func:`explain_difference`."""
 
     start: Protocol

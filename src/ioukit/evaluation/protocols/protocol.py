@@ -11,6 +11,7 @@ from typing import Any
 
 from ioukit._checks import check_choice
 from ioukit._near_names import suggest
+from ioukit._notebook import Shown
 from ioukit._register import Register
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, checked_measures
 from ioukit.evaluation.protocols.parts import (
@@ -24,11 +25,12 @@ from ioukit.evaluation.protocols.parts import (
 
 _OF_ALL_POINTS = ("trapezoid_from_first", "score_steps")
 """Integrals that read all points of a curve, as they are."""
+_LONGEST_TEXT = 120  # of a field in a notebook
 _PARTS = (MatchRules, CountRules, NumberRules, BoxRules)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
+class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
     """The rules of an evaluation: what matches, what is counted, and which numbers are computed.
 
     To make one, change one that exists: ``COCO.replace(max_dets=[1, 10, 300])``. Values are checked and kept as tuples,
@@ -176,6 +178,14 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
         known = [field.name for field in dataclasses.fields(cls)]
         if unknown := sorted({*given} - {*known}):
             raise TypeError(f"a protocol has no field {', '.join(unknown)}{suggest(unknown[0], known)}")
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The fields, one per row."""
+        return [{"": name, "value": str(value)[:_LONGEST_TEXT]} for name, value in self.to_dict().items()], 0
+
+    def notebook_caption(self) -> str:
+        """The name."""
+        return self.name
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, as :meth:`from_dict` takes them."""

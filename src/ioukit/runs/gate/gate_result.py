@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value, plain_values
 from ioukit.runs.gate.rules import Rule
 
@@ -70,7 +71,7 @@ class RuleResult:
 
 
 @dataclass(frozen=True)
-class GateResult:
+class GateResult(Shown):
     """Whether a candidate may replace a baseline."""
 
     baseline: str
