@@ -45,7 +45,11 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         return value
 
     names = sorted(name for name, home in homes.items() if home != package)
-    return getattribute, lambda: sorted({*homes, *filter(_is_special, vars(sys.modules[package]))}), names
+    return (
+        getattribute,
+        lambda: sorted({*homes, *(one for one in vars(sys.modules[package]) if one[:2] == "__")}),
+        names,
+    )
 
 
 def _meant(package: str, file: str, name: str, homes: dict[str, str]) -> str:
@@ -59,10 +63,6 @@ def _meant(package: str, file: str, name: str, homes: dict[str, str]) -> str:
                 if name in _homes(text.read()):
                     return f"; it is {package}.{room}.{name}"
     return did_you_mean(_TOOLS.get(name.casefold()) or near_names(name, homes))
-
-
-def _is_special(name: str) -> bool:
-    return name.startswith("__")
 
 
 def _homes(stub: str) -> dict[str, str]:

@@ -6,8 +6,8 @@ import dataclasses
 import itertools
 import json
 import math
+import string
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,17 +101,6 @@ class ModelComparison(Frozen):
         return f"ModelComparison({', '.join(f'{name} {key}={one.summary[key]:.4f}' for name, one in numbers)})"
 
 
-def _named(evaluations: Sequence[Evaluation]) -> dict[str, Evaluation]:
-    """Evaluations by the names of the files of their detections, or by letters if these are not names of each."""
-    for one in evaluations:
-        check_result(one, "matches", "ioukit.evaluate")
-    names = [Path(one.detections.source).stem if one.detections is not None else "" for one in evaluations]
-    files = all(one.detections is not None and Path(one.detections.source).is_file() for one in evaluations)
-    if not files or len(set(names)) < len(names):
-        names = [chr(ord("A") + place) for place in range(len(names))]
-    return dict(zip(names, evaluations, strict=True))
-
-
 def _changes_values(changes: Changes) -> dict[str, Any]:
     """The settings and counts of the changes, and the counts of each class that has any."""
     by_class = changes.by_class()
@@ -187,7 +176,7 @@ def compare_models(
 
     Args:
         models: Evaluations on the same ground truth, by the names of the models; at least two. Or the evaluation of
-            the first model; their names are then those of the files of their detections, or letters.
+            the first model; their names are then letters.
         *others: The evaluations of the other models.
         per_class: Whether the main number of each class is compared, too.
         level: The probability of the intervals, see :func:`ioukit.statistics.compare`.
@@ -212,7 +201,9 @@ def compare_models(
             range.
     """
     if not isinstance(models, Mapping):
-        models = _named((models, *others))
+        models = dict(zip(string.ascii_uppercase, (models, *others), strict=False))
+    for one in models.values():
+        check_result(one, "matches", "ioukit.evaluate")
     if len(models) < 2:
         raise ValueError(f"expected at least two models, got {len(models)}")
     options: dict[str, Any] = {

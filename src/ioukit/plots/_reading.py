@@ -19,24 +19,21 @@ if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
 
+_MADE_BY = "ioukit.evaluate"
+
+
 def curves_of(evaluation: Evaluation | Curves) -> Curves:
     """The curves of an evaluation, or curves as they are."""
     from ioukit.evaluation import Curves  # noqa: PLC0415 - keeps `import ioukit.plots` fast
 
-    if isinstance(evaluation, Curves):
-        return evaluation
-    check_result(evaluation, "curves", "ioukit.evaluate")
-    return evaluation.curves
+    return evaluation if isinstance(evaluation, Curves) else check_result(evaluation, "curves", _MADE_BY).curves
 
 
 def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
     """The match table of an evaluation, or a table as it is."""
     from ioukit.evaluation import MatchTable  # noqa: PLC0415 - as above
 
-    if isinstance(evaluation, MatchTable):
-        return evaluation
-    check_result(evaluation, "matches", "ioukit.evaluate")
-    return evaluation.matches
+    return evaluation if isinstance(evaluation, MatchTable) else check_result(evaluation, "matches", _MADE_BY).matches
 
 
 def operating_of(protocol: Protocol, iou_threshold: float | None, area_range: str | None) -> tuple[float, str]:

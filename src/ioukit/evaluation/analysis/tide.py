@@ -58,10 +58,9 @@ class ErrorKinds(Frozen):
 
     def notebook_rows(self) -> tuple[Iterable[Any], int]:
         """One row per kind of error."""
-        kinds = [(kind, ERROR_WORDS[kind].plain) for kind in ERROR_KINDS]
         return [
-            {"kind": name, "errors": self.counts[kind], "gain in AP if corrected": self.delta_ap[kind]}
-            for kind, name in kinds
+            {"kind": words.plain, "errors": self.counts[kind], "gain in AP if corrected": self.delta_ap[kind]}
+            for kind, words in ERROR_WORDS.items()
         ], 0
 
     def __repr__(self) -> str:

@@ -25,7 +25,6 @@ from ioukit.evaluation.protocols.parts import (
 
 _OF_ALL_POINTS = ("trapezoid_from_first", "score_steps")
 """Integrals that read all points of a curve, as they are."""
-_LONGEST_TEXT = 120  # of a field in a notebook
 _PARTS = (MatchRules, CountRules, NumberRules, BoxRules)
 
 
@@ -181,11 +180,7 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
 
     def notebook_rows(self) -> tuple[Iterable[Any], int]:
         """The fields, one per row."""
-        return [{"": name, "value": str(value)[:_LONGEST_TEXT]} for name, value in self.to_dict().items()], 0
-
-    def notebook_caption(self) -> str:
-        """The name."""
-        return self.name
+        return [{"": name, "value": str(value)[:120]} for name, value in self.to_dict().items()], 0
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, as :meth:`from_dict` takes them."""

@@ -90,10 +90,9 @@ def _sides(data: Any) -> tuple[GroundTruth, dict[str, Evaluation]]:
     """The ground truth, and the evaluations by the names of the models."""
     if isinstance(data, GroundTruth):
         return data, {}
-    several = isinstance(data, Mapping)
-    for one in data.values() if several else (data,):
-        check_result(one, "matches", "ioukit.evaluate")
-    models = dict(data) if several else {_name(data): data}
+    models = (
+        dict(data) if isinstance(data, Mapping) else {_name(check_result(data, "matches", "ioukit.evaluate")): data}
+    )
     if not models:
         raise ValueError("expected at least one model, got none: give the ground truth to look at it alone")
     truth = next(iter(models.values())).ground_truth
