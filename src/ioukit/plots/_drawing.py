@@ -105,7 +105,7 @@ def axes_for(ax: Axes | None, theme: Theme, size: tuple[float, float], *, needed
         return ax
     figure = new_figure(theme, size, needed_by=needed_by)
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)  # inches; pages set dark figures without a margin
-    from ioukit.plots._shown import ShownAxes  # noqa: PLC0415 - as above
+    from ioukit.plots._shown import Axes as ShownAxes  # noqa: PLC0415 - as above
 
     return figure.subplots(subplot_kw={"axes_class": ShownAxes})
 

@@ -6,11 +6,8 @@ import io
 import sys
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-__all__ = ["Figure", "ShownAxes", "ShownFigure", "shown_figure"]
+import matplotlib.axes
+import matplotlib.figure
 
 
 class _Shown:
@@ -33,18 +30,18 @@ class _Shown:
         display({"image/png": self._repr_png_(), "text/plain": repr(self)}, raw=True)
 
 
-class ShownAxes(_Shown, Axes):
+class Axes(_Shown, matplotlib.axes.Axes):
     """The axes of a figure that was made here."""
 
 
-class ShownFigure(_Shown, Figure):
+class Figure(_Shown, matplotlib.figure.Figure):
     """A figure that was made here."""
 
 
 def shown_figure(**options: Any) -> Figure:
     """A new figure. It is one of pyplot only in a notebook that has loaded pyplot, whose ``show`` then shows it."""
     pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None and "inline" in mpl.get_backend():
-        made: Figure = pyplot.figure(FigureClass=ShownFigure, **options)
+    if pyplot is not None and "inline" in matplotlib.get_backend():
+        made: Figure = pyplot.figure(FigureClass=Figure, **options)
         return made
-    return ShownFigure(**options)
+    return Figure(**options)
