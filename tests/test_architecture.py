@@ -34,6 +34,7 @@ LAYERS = (
         "_arrays",
         "_exports",
         "_near_names",
+        "_notebook",
         "_optional",
         "_plain_values",
         "_register",
@@ -74,7 +75,11 @@ HOMES = {
     "uvicorn": "viewer",
 }
 # The only imports that go up: methods of an evaluation that call a room above, by its name and when they are called.
-DOORS = {("evaluation/results.py", f"ioukit.{room}") for room in ("report", "statistics", "experiment_logs")}
+# Type checkers may import what these methods return.
+DOORS = {
+    ("evaluation/results.py", f"ioukit.{room}")
+    for room in ("comparison", "experiment_logs", "plots", "report", "statistics")
+}
 # What every installation has; the rest is imported inside the function that needs it, by `_optional`.
 ALWAYS = {
     re.split(r"[^\w.-]", requirement)[0].replace("-", "_")
@@ -157,9 +162,11 @@ def violations(path: Path, root: Path) -> Iterator[str]:
     level = LEVEL.get(part, TOP)
     if part and part not in LEVEL:
         yield f"{path.relative_to(root)}:1: {part} has no place in the order of imports"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    types = types_of_doors(tree, path.relative_to(root).as_posix())
+    for node in ast.walk(tree):
         by_name = [name for name in imported_by_name(node) if (path.relative_to(root).as_posix(), name) not in DOORS]
-        for name in (*imported(node, module), *by_name):
+        for name in (*(() if node in types else imported(node, module)), *by_name):
             where = f"{path.relative_to(root)}:{getattr(node, 'lineno', 1)}: "
             package, _, rest = name.partition(".")
             if package != "ioukit":
@@ -177,6 +184,13 @@ def violations(path: Path, root: Path) -> Iterator[str]:
                 yield f"{where}{part} may not import {target}, which stands above it"
             elif LEVEL[target] == level and target != part and level > 0:
                 yield f"{where}{part} may not import its neighbour {target}; what both share belongs one layer down"
+
+
+def types_of_doors(tree: ast.Module, file: str) -> set[ast.AST]:
+    """The imports of a file for type checkers alone, from rooms to which it has a door."""
+    blocks = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    listed = {node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)}
+    return {node for node in listed if (file, ".".join(f"{node.module}".split(".")[:2])) in DOORS}
 
 
 def imported(node: ast.AST, module: Path) -> Iterator[str]:
@@ -203,7 +217,7 @@ def imported_by_name(node: ast.AST) -> Iterator[str]:
 
 
 def circles(root: Path) -> list[tuple[str, ...]]:
-    """Files that import each other, in groups. Imports inside functions and for type checkers count like others."""
+    """Files that import each other, in groups. Imports inside functions and for type checkers count, but for doors."""
     stubs = {path: ast.parse(path.read_text(encoding="utf-8")).body for path in root.rglob("__init__.pyi")}
     homes = {  # where a name that a package offers is defined
         f"{module_name(path, root)}.{alias.asname or alias.name}": node.module or ""
@@ -216,7 +230,10 @@ def circles(root: Path) -> list[tuple[str, ...]]:
     graph: dict[str, set[str]] = {}
     for module, tree in trees.items():
         graph[module] = set()
+        types = types_of_doors(tree, "/".join(module.split(".")[1:]) + ".py")
         for node in ast.walk(tree):
+            if node in types:
+                continue
             named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 assert not node.level, f"{module}: import by the full name"
@@ -412,6 +429,11 @@ def test_packages_are_imported_at_the_top_only_where_always_installed() -> None:
         ),
         ("evaluation/results.py", "from ioukit.report import page", "evaluation may not import report"),
         ("evaluation/results.py", "importlib.import_module('ioukit.cli')", "evaluation may not import cli"),
+        (
+            "evaluation/curves.py",
+            "if TYPE_CHECKING:\n    from ioukit.report import page",
+            "evaluation may not import report",
+        ),
         ("report/html.py", "from ioukit.experiment_logs import junit", "report may not import experiment_logs"),
         ("experiment_logs/mlflow.py", "from ioukit.cli import _app", "experiment_logs may not import cli"),
         ("report/html.py", "import mlflow", "mlflow may be imported by experiment_logs/ alone"),
@@ -437,6 +459,7 @@ def test_a_broken_rule_is_named_with_its_line(file: str, line: str, says: str, t
         ("cli/eval.py", "import ioukit\nimport typer\nfrom ioukit.cli._streams import Talk"),
         ("__init__.py", "from ioukit.evaluation import evaluate"),
         ("evaluation/results.py", "def f():\n    return importlib.import_module('ioukit.experiment_logs')"),
+        ("evaluation/results.py", "if TYPE_CHECKING:\n    from ioukit.statistics import Interval"),
         ("experiment_logs/mlflow.py", "import mlflow\nfrom ioukit.report import write_report"),
     ],
 )

@@ -41,8 +41,8 @@ HEAVY = {
 
 # Packages whose names are fetched when they are asked for.
 ROOMS = (
-    *("checks", "comparison", "evaluation", "experiment_logs", "inspection", "operating", "overlap", "postprocess"),
-    *("regions", "report", "runs"),
+    *("checks", "comparison", "evaluation", "experiment_logs", "inspection", "operating", "overlap", "plots"),
+    *("postprocess", "regions", "report", "runs"),
 )
 # Attributes of `ioukit`, all but `torch`, which needs an extra.
 PACKAGES = (

@@ -6,7 +6,7 @@ import itertools
 import math
 import operator
 import os
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+
+Result = TypeVar("Result")
 
 FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
 
@@ -37,6 +39,19 @@ def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
         near = suggest(value, choices, most=1) if isinstance(value, str) else ""
         raise ValueError(f"unknown {name} {value!r}; choose from {', '.join(choices)}{near}")
+
+
+def check_result(given: Result, has: str, made_by: str) -> Result:
+    """The argument. Raises `TypeError` for a result of another kind, such as an evaluation in place of what it makes.
+
+    Args:
+        given: The argument.
+        has: An attribute that results of the right kind have, and others have not.
+        made_by: The call that makes such a result.
+    """
+    if not hasattr(given, has):
+        raise TypeError(f"expected what {made_by} returns, got {type(given).__name__}")
+    return given
 
 
 def check_format(fmt: str) -> None:

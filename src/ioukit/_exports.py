@@ -8,11 +8,16 @@ boxes does not load polygons.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_TOOLS = {"map": ["evaluate"], "ap": ["evaluate"], "box_iou": ["pairwise_iou"], "iou": ["pairwise_iou"]}
+"""The names of other packages, in lower case, and what they are here."""
 
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -31,7 +36,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
     def getattribute(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            where = "" if name.startswith("_") else _meant(package, file, name, homes)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{where}")
         if homes[name] == package:
             return _module(package, name)
         value = getattr(importlib.import_module(homes[name]), name)
@@ -39,7 +45,24 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         return value
 
     names = sorted(name for name, home in homes.items() if home != package)
-    return getattribute, lambda: sorted({*vars(sys.modules[package]), *homes}), names
+    return (
+        getattribute,
+        lambda: sorted({*homes, *(one for one in vars(sys.modules[package]) if one[:2] == "__")}),
+        names,
+    )
+
+
+def _meant(package: str, file: str, name: str, homes: dict[str, str]) -> str:
+    """The end of the message about a name that there is not: its package, or similar names."""
+    from ioukit._near_names import did_you_mean, near_names  # noqa: PLC0415 - only for messages
+
+    for room in (room for room, home in homes.items() if home == package):
+        stub = f"{os.path.dirname(file)}/{room}/__init__.pyi"
+        if os.path.exists(stub):
+            with open(stub, encoding="utf-8") as text:
+                if name in _homes(text.read()):
+                    return f"; it is {package}.{room}.{name}"
+    return did_you_mean(_TOOLS.get(name.casefold()) or near_names(name, homes))
 
 
 def _homes(stub: str) -> dict[str, str]:

@@ -272,12 +272,17 @@ def test_a_notebook_shows_the_first_rows() -> None:
     }
     shown = GroundTruth.from_arrays(**names, categories={1: "<b>"}, crowd=[1] * count)._repr_html_()
     assert "<caption>GroundTruth(7 annotations, 1 image, 1 category)</caption>" in shown
-    assert shown.count("<td>&lt;a&gt;</td><td>&lt;b&gt;</td><td>0</td><td>0</td><td>1</td><td>0.333333</td>") == 5
+    assert (
+        shown.count(
+            "&lt;a&gt;</td><td style='text-align:left'>&lt;b&gt;</td><td>0</td><td>0</td><td>1</td><td>0.333</td>"
+        )
+        == 5
+    )
     assert "<th>crowd</th>" in shown
     assert "and 2 more" in shown
     shown = Detections.from_arrays(**names, scores=[0.5] * count)[:2]._repr_html_()
     assert "<caption>Detections(2)</caption>" in shown
-    assert shown.count("<td>0.5</td></tr>") == 2
+    assert shown.count("<td>0.500</td></tr>") == 2
     assert "more" not in shown
 
 

@@ -348,7 +348,9 @@ def test_what_is_refused() -> None:
     data = federated()
     with pytest.raises(ValueError, match=r"unknown protocol 'cocoa'; did you mean 'coco'\? Else choose from coco"):
         explain_difference(*data, "cocoa", COCO)
-    with pytest.raises(TypeError, match="expected a protocol or the name of one, got int"):
+    with pytest.raises(
+        TypeError, match=r"protocol must be a Protocol, such as ioukit.COCO, or the name of one, got int"
+    ):
         explain_difference(*data, COCO, 3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the protocol VOC2007 has no measure 'AP'; choose from mAP"):
         explain_difference(*data, COCO, "voc2007", end_key="AP")

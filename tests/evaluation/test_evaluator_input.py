@@ -11,7 +11,8 @@ import pytest
 import ioukit
 from evaluation.loop_batches import Image, batch_of, data_of_images, random_images
 from evaluation.test_evaluator import assert_same
-from ioukit.evaluation import Evaluator
+from ioukit.evaluation import Evaluator, match
+from ioukit.evaluation.protocols import find_protocol
 from ioukit.regions import Boxes
 from ioukit.regions.formats import convert
 
@@ -378,17 +379,24 @@ def test_data_sets_and_lists_do_not_mix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "message"),
+    ("protocol", "error", "message"),
     [
-        (
-            "lvis",
-            "protocol must be a Protocol, such as ioukit.COCO, got 'lvis': for a protocol by its name, call find_",
-        ),
-        (["cat", "dog"], "protocol must be a Protocol, such as ioukit.COCO, got list$"),
+        ("voc2021", ValueError, "unknown protocol 'voc2021'; did you mean 'voc2012' or 'voc2007'"),
+        (["cat", "dog"], TypeError, "protocol must be a Protocol, such as ioukit.COCO, or the name of one, got list$"),
     ],
 )
-def test_what_is_no_protocol_is_refused(protocol: Any, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
+def test_what_is_no_protocol_is_refused(protocol: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         Evaluator(protocol)
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(error, match=message):
         ioukit.evaluate("no_such_file.json", "no_such_file.json", protocol)
+
+
+def test_a_protocol_may_be_given_by_its_name() -> None:
+    gt = ioukit.GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 10]])
+    dt = ioukit.Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 8]], scores=[0.9])
+    rules = find_protocol("voc2012")
+    assert ioukit.evaluate(gt, dt, "VOC2012").protocol is rules
+    assert match(gt, dt, "voc2012").protocol is rules
+    assert Evaluator("voc2012").protocol is rules
+    assert Evaluator("coco", iou_type="keypoints").protocol is find_protocol("coco-keypoints")

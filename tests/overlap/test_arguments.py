@@ -154,7 +154,7 @@ def test_formats_of_plain_arrays_and_of_boxes() -> None:
     with pytest.raises(ValueError, match=r"boxes1 are Boxes in 'xywh', which format='xyxy' contradicts: leave it out"):
         pairwise_iou(Boxes(sizes, "xywh"), B, format="xyxy")
     with pytest.raises(ValueError, match=r"unknown format 'yxyx'; choose from xyxy, xywh, cxcywh"):
-        pairwise_iou(A, B, format="yxyx")  # type: ignore[arg-type]
+        pairwise_iou(A, B, format="yxyx")  # type: ignore[call-overload]
 
 
 def test_units_do_not_mix() -> None:
@@ -199,7 +199,7 @@ def test_an_out_that_does_not_fit_is_refused(out: Any, message: str) -> None:
 
 def test_out_of_another_kind_or_on_top_of_the_boxes_is_refused() -> None:
     with pytest.raises(TypeError, match=r"out must be a NumPy array, got list"):
-        pairwise_iou(A, B, out=[])
+        pairwise_iou(A, B, out=[])  # type: ignore[call-overload]
     boxes = np.zeros((4, 4))
     with pytest.raises(ValueError, match=r"out must not share memory with the boxes"):
         pairwise_iou(boxes, boxes.copy(), out=boxes)

@@ -6,12 +6,15 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+import string
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ioukit._checks import check_result
 from ioukit._columns import Frozen, record
+from ioukit._notebook import values_of
 from ioukit._plain_values import plain_value
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.model_text import comparison_markdown, comparison_text
@@ -54,6 +57,19 @@ class ModelComparison(Frozen):
     def to_markdown(self) -> str:
         """The comparison as Markdown, for a pull request."""
         return comparison_markdown(self.pairs, self.ranking)
+
+    def notebook_caption(self) -> str:
+        """Which model is better."""
+        return " ".join(pair.verdict() for pair in self.pairs)
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per number of each pair of models."""
+        rows = [
+            {"A": pair.name_a, "B": pair.name_b, **values_of(one)}
+            for pair in self.pairs
+            for one in pair.comparison.differences
+        ]
+        return rows, len(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison in plain Python values, ``None`` where a number is undefined."""
@@ -140,8 +156,8 @@ def _parts_values(parts: Parts, names: Sequence[str]) -> dict[str, Any]:
 
 
 def compare_models(
-    models: Mapping[str, Evaluation],
-    *,
+    models: Mapping[str, Evaluation] | Evaluation,
+    *others: Evaluation,
     per_class: bool = True,
     level: float = 0.95,
     replicates: int = 1000,
@@ -160,7 +176,9 @@ def compare_models(
     With three or more models, all are ranked by the main number, and each pair of them is tested.
 
     Args:
-        models: Evaluations on the same ground truth, by the names of the models; at least two.
+        models: Evaluations on the same ground truth, by the names of the models; at least two. Or the evaluation of
+            the first model; their names are then letters.
+        *others: The evaluations of the other models.
         per_class: Whether the main number of each class is compared, too.
         level: The probability of the intervals, see :func:`ioukit.statistics.compare`.
         replicates: How many replicates of the bootstrap.
@@ -183,6 +201,10 @@ def compare_models(
         TypeError, ValueError: If there are fewer than two models, they were not evaluated alike, or a value is out of
             range.
     """
+    if not isinstance(models, Mapping):
+        models = dict(zip(string.ascii_uppercase, (models, *others), strict=False))
+    for one in models.values():
+        check_result(one, "matches", "ioukit.evaluate")
     if len(models) < 2:
         raise ValueError(f"expected at least two models, got {len(models)}")
     options: dict[str, Any] = {
@@ -194,10 +216,10 @@ def compare_models(
         "threads": threads,
     }
     tests: dict[str, Any] = {**options, "permutations": permutations, "correction": correction}
-    (name_a, a), *others = models.items()
+    (name_a, a), *rest = models.items()
     main = a.protocol.main_measure.key
     pairs = []
-    for name_b, b in others:
+    for name_b, b in rest:
         compared = compare(a, b, per_class=(main,) if per_class else (), **tests)
         changed = changes(a, b, iou_threshold=iou_threshold, score_threshold=score_threshold, placement=placement)
         split, reason = None, ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import pluralize
+from ioukit._checks import check_result, pluralize
 
 if TYPE_CHECKING:
     from ioukit.evaluation.results import Evaluation
@@ -28,6 +28,8 @@ def check_same_ground_truth(a: Evaluation, b: Evaluation, *, names: tuple[str, s
     Raises:
         ValueError: If something differs; the message says what and where.
     """
+    for given in (a, b):
+        check_result(given, "matches", "ioukit.evaluate")
     check_same_scene(a.matches, b.matches, names=names)
     one, other = a.ground_truth, b.ground_truth
     if one is None or other is None or one is other:

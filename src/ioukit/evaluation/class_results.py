@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Frozen, record
 from ioukit._near_names import suggest
+from ioukit._notebook import Shown
 
 if TYPE_CHECKING:
     import typing
@@ -48,7 +49,7 @@ class ClassResult(Frozen):
         return f"ClassResult({self.name!r}{numbers}, {counts})"
 
 
-class ClassResults(Sequence[Result]):
+class ClassResults(Sequence[Result], Shown):
     """The numbers of all categories, sorted by id: ``results[0]`` by position, ``results["person"]`` by name."""
 
     def __init__(self, results: Sequence[Result]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation.protocols import Protocol
     from ioukit.evaluation.results import Evaluation
+    from ioukit.typing import IouType, ProtocolName
 
 
 GroundTruthLike: TypeAlias = "GroundTruth | str | os.PathLike[str] | Mapping[str, Any]"
@@ -30,9 +31,9 @@ _LAST_IMPORT = "ioukit.evaluation.results"
 def evaluate(
     ground_truth: GroundTruthLike,
     detections: DetectionsLike,
-    protocol: Protocol | None = None,
+    protocol: Protocol | ProtocolName | None = None,
     *,
-    iou_type: str = "bbox",
+    iou_type: IouType = "bbox",
     categories: Sequence[int | str] | None = None,
     images: Sequence[int | str] | npt.NDArray[Any] | None = None,
     near: float | None = None,
@@ -49,8 +50,9 @@ def evaluate(
             that ``json.load`` returns for a COCO file.
         detections: The detections, on images and categories that the ground truth lists:
             :class:`~ioukit.Detections`, the path of a file, a table in memory, or a list of COCO's records.
-        protocol: The rules; ``COCO.replace(...)`` changes some of them. If ``None``, those of the kind of region:
-            :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
+        protocol: The rules, or their name in :data:`ioukit.evaluation.protocols.PROTOCOLS`, such as ``"voc2012"``;
+            ``COCO.replace(...)`` changes some of them. If ``None``, those of the kind of region: :data:`COCO_KEYPOINTS`
+            for keypoints, else :data:`COCO`.
         iou_type: The kind of region that is compared, ``"bbox"`` or ``"segm"`` for example, see
             :func:`ioukit.evaluation.match`.
         categories: Ids or names of the categories to evaluate; all if ``None``.
@@ -61,7 +63,8 @@ def evaluate(
     Raises:
         DatasetError: If a detection has an image or category that the ground truth does not list, or a file is
             invalid.
-        ValueError: If ``categories`` or ``images`` has one that the ground truth does not list.
+        ValueError: If no protocol or kind of region has the name, or ``categories`` or ``images`` has one that the
+            ground truth does not list.
 
     Examples:
         >>> from ioukit import Detections, GroundTruth
@@ -74,23 +77,21 @@ def evaluate(
     with ReadingAhead(ground_truth, detections, threads) if waits_for_imports else nullcontext():
         from ioukit.evaluation.curves import accumulate  # noqa: PLC0415 - the files are read meanwhile
         from ioukit.evaluation.matching import match  # noqa: PLC0415
+        from ioukit.evaluation.protocols.registry import protocol_of  # noqa: PLC0415
         from ioukit.evaluation.results import Evaluation  # noqa: PLC0415
 
-        gt = ground_truth_of(ground_truth, protocol, threads)
+        rules = None if protocol is None else protocol_of(protocol, iou_type)  # before anything is read
+        gt = ground_truth_of(ground_truth, rules, threads)
         dt = detections_of(detections, gt, threads)
-    table = match(gt, dt, protocol, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
+    table = match(gt, dt, rules, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
     curves = accumulate(table, threads=threads)
     return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
 
 
 def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:
     """The objects that :func:`evaluate` was given, read if they are a path or records."""
-    from ioukit.datasets import GroundTruth  # noqa: PLC0415 - loads NumPy
+    from ioukit.datasets import Detections, GroundTruth  # noqa: PLC0415 - loads NumPy
 
-    if protocol is not None:
-        from ioukit.evaluation.protocols.registry import check_protocol  # noqa: PLC0415 - as above
-
-        check_protocol(protocol)  # before anything is read
     if isinstance(given, GroundTruth):
         return given
     if isinstance(given, str | os.PathLike):
@@ -108,7 +109,8 @@ def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: 
         return read(given, threads=threads)
     raise TypeError(
         "ground_truth must be GroundTruth, a path, a table, or a mapping with images, categories and annotations, got "
-        f"{type(given).__name__}: GroundTruth.from_arrays takes arrays"
+        f"{type(given).__name__}: "
+        + ("the ground truth comes first" if isinstance(given, Detections) else "GroundTruth.from_arrays takes arrays")
     )
 
 

@@ -39,7 +39,7 @@ from ioukit.evaluation.counting import (
 from ioukit.evaluation.kinds import Comparison, find_kind
 from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
 from ioukit.evaluation.protocols.parts import MatchRules
-from ioukit.evaluation.protocols.registry import check_protocol
+from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.evaluation.table import (
     COVERED,
     IGNORED,
@@ -52,6 +52,7 @@ from ioukit.evaluation.table import (
     ObjectRows,
     PairRows,
 )
+from ioukit.typing import IouType, ProtocolName
 
 T = TypeVar("T")
 
@@ -59,9 +60,9 @@ T = TypeVar("T")
 def match(
     ground_truth: GroundTruth,
     detections: Detections,
-    protocol: Protocol | None = None,
+    protocol: Protocol | ProtocolName | None = None,
     *,
-    iou_type: str = "bbox",
+    iou_type: IouType = "bbox",
     categories: Sequence[int | str] | None = None,
     images: Sequence[int | str] | npt.NDArray[Any] | None = None,
     near: float | None = None,
@@ -77,7 +78,8 @@ def match(
     Args:
         ground_truth: The objects.
         detections: The detections, on images and categories that the ground truth lists.
-        protocol: The rules; if ``None``, those of the kind: :data:`COCO_KEYPOINTS` for keypoints, else :data:`COCO`.
+        protocol: The rules, or their name; if ``None``, those of the kind: :data:`COCO_KEYPOINTS` for keypoints, else
+            :data:`COCO`.
         iou_type: The kind of region that is compared, a key of :data:`ioukit.evaluation.REGION_KINDS`: ``"bbox"``,
             ``"segm"``, ``"boundary"``, ``"keypoints"``, ``"rotated"``, ``"polygon"``, ``"box3d"``, ``"bev"``, or one
             that was added with :func:`ioukit.evaluation.register_kind`.
@@ -95,7 +97,7 @@ def match(
             unknown, or ``near`` is not within (0, 1].
     """
     kind = find_kind(iou_type)
-    protocol = kind.protocol if protocol is None else protocol
+    protocol = kind.protocol if protocol is None else protocol_of(protocol, iou_type)
     near = checked_near(protocol, near)
     detections = detections.meeting(ground_truth)
     listed, known = ground_truth.images, ground_truth.categories
@@ -225,7 +227,6 @@ def checked_near(protocol: Protocol, near: float | None) -> float | None:
     Some protocols need near pairs themselves: the Jaccard index is of all pairs that reach the main threshold, and
     objects that choose do so among all pairs that could match.
     """
-    check_protocol(protocol)
     if near is not None:
         check_number(near=near)
         if not 0 < near <= 1:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +27,22 @@ from ioukit.evaluation.table import MatchTable
 if TYPE_CHECKING:
     import os
 
+    import pandas
+    import polars
+    import pyarrow
+
+    from ioukit.comparison import ModelComparison
     from ioukit.evaluation.analysis.confusion import ConfusionMatrix
     from ioukit.evaluation.analysis.images import ImageResults
     from ioukit.evaluation.analysis.lrp import LRPErrors
     from ioukit.evaluation.analysis.operating import ScoreCurves
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
+    from ioukit.experiment_logs import Logged
+    from ioukit.plots._shown import Figure
+    from ioukit.statistics import Interval
+    from ioukit.statistics.resampling import Labels
+    from ioukit.typing import FigureName, TableName
 
 
 _NEAR = 0.1  # the background threshold of TIDE
@@ -50,6 +60,17 @@ class Evaluation(Frozen):
     """Records that were left out because they were invalid."""
     notes: tuple[str, ...] = ()
     """Notes about the data that a user should know."""
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("map", "ap"), 'summary["AP"]'),
+        **dict.fromkeys(("map50", "map_50", "ap50"), 'summary["AP50"]'),
+        **dict.fromkeys(("results", "stats"), "summary"),
+        **dict.fromkeys(("plot", "plots", "show"), "figure"),
+        **dict.fromkeys(("html", "save", "to_html", "write"), "report"),
+        **dict.fromkeys(("confusion_matrix", "matrix"), "confusion"),
+        **dict.fromkeys(("errors", "tide"), "error_kinds"),
+        **dict.fromkeys(("precision_recall", "pr_curve"), 'figure("precision_recall")'),
+    }
+
     ground_truth: GroundTruth | None = None
     """The ground truth; ``None`` if only the match table was kept."""
     detections: Detections | None = None
@@ -159,7 +180,8 @@ class Evaluation(Frozen):
         from ioukit.evaluation.analysis.images import per_image  # noqa: PLC0415 - as above
 
         became = self.outcomes(iou_threshold=iou_threshold, area_range=area_range, score_threshold=score_threshold)
-        return per_image(self.matches, became)
+        found = per_image(self.matches, became)
+        return self._with_names(found)
 
     def confusion(
         self,
@@ -259,10 +281,10 @@ class Evaluation(Frozen):
         level: float = 0.95,
         replicates: int = 1000,
         seed: int = 0,
-        strata: Any = None,
-        clusters: Any = None,
+        strata: Labels | None = None,
+        clusters: Labels | None = None,
         threads: int | None = None,
-    ) -> Any:
+    ) -> Interval:
         """A number with its bootstrap interval, see :func:`ioukit.statistics.intervals`.
 
         Args:
@@ -300,15 +322,15 @@ class Evaluation(Frozen):
         level: float = 0.95,
         replicates: int = 1000,
         seed: int = 0,
-        strata: Any = None,
-        clusters: Any = None,
+        strata: Labels | None = None,
+        clusters: Labels | None = None,
         threads: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Interval]:
         """Several numbers with their bootstrap intervals, by their keys; all of the summary if ``keys`` is ``None``.
 
         This costs hardly more than one of them. For the arguments and errors, see :meth:`interval`.
         """
-        found: dict[str, Any] = importlib.import_module("ioukit.statistics").intervals(
+        found: dict[str, Interval] = importlib.import_module("ioukit.statistics").intervals(
             self,
             keys,
             level=level,
@@ -319,6 +341,76 @@ class Evaluation(Frozen):
             threads=threads,
         )
         return found
+
+    def report(
+        self, path: str | os.PathLike[str], images: str | os.PathLike[str] | None = None, **options: Any
+    ) -> None:
+        """Write the report, one HTML file, see :func:`ioukit.report.write_report`, which names the other options.
+
+        Args:
+            path: The file to write.
+            images: The folder of the photographs.
+            **options: As for the function.
+        """
+        importlib.import_module("ioukit.report").write_report(self, path, images, **options)
+
+    def figure(
+        self,
+        name: FigureName = "precision_recall",
+        images: str | os.PathLike[str] | None = None,
+        *,
+        threads: int | None = None,
+    ) -> Figure:
+        """A figure of the report as one of matplotlib. The functions of `ioukit.plots` have more options.
+
+        Args:
+            name: One of :data:`ioukit.plots.FIGURES`: ``"precision_recall"``, ``"score_curves"``, ``"class_ap"``,
+                ``"ap_by_iou"``, ``"ap_by_size"``, ``"confusion"``, ``"error_kinds"`` or ``"worst_images"``.
+            images: The folder of the photographs, for the worst images.
+            threads: How many threads; all cores if ``None``.
+
+        Raises:
+            ValueError: If there is no such figure, or the evaluation lacks what it needs.
+            ModuleNotFoundError: If matplotlib is not installed.
+        """
+        drawn: Figure = importlib.import_module("ioukit.plots").evaluation_figure(self, name, images, threads)
+        return drawn
+
+    def compare(self, *others: Evaluation, **options: Any) -> ModelComparison:
+        """Is another model better? This one is A, see :func:`ioukit.comparison.compare_models` for the options.
+
+        Args:
+            *others: Evaluations of other models on the same ground truth.
+            **options: As for the function.
+        """
+        found: ModelComparison = importlib.import_module("ioukit.comparison").compare_models(self, *others, **options)
+        return found
+
+    def worst_images(
+        self,
+        most: int = 12,
+        *,
+        iou_threshold: float | None = None,
+        score_threshold: float | None = None,
+    ) -> ImageResults:
+        """The images with the most errors (false positives and missed objects), the worst first.
+
+        Args:
+            most: How many images at most. Images without errors are left out.
+            iou_threshold: One of the protocol's IoU thresholds; its main one if ``None``.
+            score_threshold: Detections with this score or a higher one count; the score with the best F1 if ``None``.
+        """
+        if score_threshold is None:
+            best = self.score_curves(iou_threshold=iou_threshold).overall.best.score
+            score_threshold = -math.inf if math.isnan(best) else best
+        results = self.per_image(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        return self._with_names(results.take(results.worst(most)))
+
+    def _with_names(self, results: ImageResults) -> ImageResults:
+        """The results, with the names of the images for a notebook."""
+        if self.ground_truth is not None:
+            vars(results)["_images"] = self.ground_truth.images
+        return results
 
     def metrics(self, *, per_class: bool | Sequence[str] = True) -> dict[str, float]:
         """All numbers by flat names, which stay the same: for trackers and for checks.
@@ -356,7 +448,7 @@ class Evaluation(Frozen):
         images: str | os.PathLike[str] | None = None,
         errors: Literal["raise", "warn"] = "warn",
         threads: int | None = None,
-    ) -> Any:
+    ) -> Logged:
         """Send numbers, figures and the report to an experiment tracker.
 
         The tracker is found by the type of ``run``. None is imported for that.
@@ -386,7 +478,7 @@ class Evaluation(Frozen):
             ValueError: If there is no such figure or key, or ``images`` is not a folder.
             ioukit.experiment_logs.TrackerError: If the tracker fails, and ``errors`` is ``"raise"``.
         """
-        return importlib.import_module("ioukit.experiment_logs").log_evaluation(
+        logged: Logged = importlib.import_module("ioukit.experiment_logs").log_evaluation(
             self,
             run,
             step=step,
@@ -398,15 +490,16 @@ class Evaluation(Frozen):
             errors=errors,
             threads=threads,
         )
+        return logged
 
     def to_pandas(
         self,
-        table: str = "per_class",
+        table: TableName = "per_class",
         *,
         iou_threshold: float | None = None,
         area_range: str | None = None,
         score_threshold: float = -math.inf,
-    ) -> Any:
+    ) -> pandas.DataFrame:
         """A table of the results as a data frame of pandas, one of :data:`ioukit.evaluation.TABLES`.
 
         The columns have stable names and types. Missing values are NaN in columns of numbers, ``pd.NA`` in columns of
@@ -432,12 +525,12 @@ class Evaluation(Frozen):
 
     def to_polars(
         self,
-        table: str = "per_class",
+        table: TableName = "per_class",
         *,
         iou_threshold: float | None = None,
         area_range: str | None = None,
         score_threshold: float = -math.inf,
-    ) -> Any:
+    ) -> polars.DataFrame:
         """The same as a data frame of Polars, see :meth:`to_pandas`. Missing values are null."""
         from ioukit.evaluation.tables.frames import Source, polars_frame  # noqa: PLC0415 - as above
 
@@ -445,12 +538,12 @@ class Evaluation(Frozen):
 
     def to_arrow(
         self,
-        table: str = "per_class",
+        table: TableName = "per_class",
         *,
         iou_threshold: float | None = None,
         area_range: str | None = None,
         score_threshold: float = -math.inf,
-    ) -> Any:
+    ) -> pyarrow.Table:
         """The same as a table of PyArrow, see :meth:`to_pandas`. Missing values are null.
 
         The schema holds the meaning and the unit of each column.
@@ -487,27 +580,22 @@ class Evaluation(Frozen):
 
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
+    def __getitem__(self, key: str) -> NoReturn:
+        raise TypeError(f"an evaluation is no mapping: write summary[{key!r}]")
+
     def __repr__(self) -> str:
         shown = [measure.key for measure in self.protocol.measures if measure.headline and measure.quantity == "AP"]
         numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in shown or [self.protocol.main_measure.key])
         return f"Evaluation({numbers}, {self._rows_in_words()})"
 
-    def _repr_html_(self) -> str:
-        """The numbers of the summary as a table, for notebooks."""
-        import html  # noqa: PLC0415 - keeps `import ioukit` fast
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The numbers of the summary."""
+        shown = [measure.key for measure in self.protocol.measures if self.protocol.defines(measure)]
+        return [{"": key, "value": self.summary[key]} for key in shown], 0
 
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(measure.key)}</th>"
-            f"<td>{_shown(self.summary[measure.key])}</td></tr>"
-            for measure in self.protocol.measures
-            if self.protocol.defines(measure)
-        )
-        caption = html.escape(f"{self.protocol.name}, {self.matches.iou_type}: {self._rows_in_words()}")
-        return f"<table><caption>{caption}</caption><tbody>{rows}</tbody></table>"
+    def notebook_caption(self) -> str:
+        """The rules, and how much was evaluated."""
+        return f"{self.protocol.name}, {self.matches.iou_type}: {self._rows_in_words()}"
 
     def _rows_in_words(self) -> str:
         return f"{pluralize(self.counts['images'], 'image')}, {pluralize(self.counts['detections'], 'detection')}"
-
-
-def _shown(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.3f}"

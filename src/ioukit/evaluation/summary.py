@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._boundary import ReadingColumns
+from ioukit._near_names import suggest
 from ioukit.datasets import Categories
 from ioukit.evaluation.curves import Curves, drawing_of
 from ioukit.evaluation.protocols import Measure, Protocol
@@ -18,13 +19,21 @@ from ioukit.evaluation.table import MatchTable
 T = TypeVar("T", bound=np.floating[Any])
 
 
+class Numbers(dict[str, float]):
+    """Numbers by their keys; a key that there is not is answered with those that are similar."""
+
+    def __missing__(self, key: object) -> float:
+        near = suggest(str(key), self, most=2)
+        raise KeyError(f"no number {key!r}{near or ';'}{' Else' if near else ''} choose from {', '.join(self)}")
+
+
 def summarise(curves: Curves) -> dict[str, float]:
     """The numbers of a protocol by their keys: each is the mean of a part of the curves, NaN where undefined.
 
     The mean is over the categories that have objects to find, or over all if the protocol says so. With COCO's
     protocol, sums are NumPy's over the same numbers in the same order as in pycocotools, so that the last bit agrees.
     """
-    return {measure.key: value_of(curves, measure) for measure in curves.protocol.measures}
+    return Numbers((measure.key, value_of(curves, measure)) for measure in curves.protocol.measures)
 
 
 def value_of(curves: Curves, measure: Measure) -> float:
@@ -43,7 +52,7 @@ def value_of(curves: Curves, measure: Measure) -> float:
 def summarise_classes(curves: Curves) -> list[dict[str, float]]:
     """The same numbers for each category alone; NaN if it has no objects to find."""
     columns = {measure.key: values_of_classes(curves, measure).tolist() for measure in curves.protocol.measures}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [Numbers(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def values_of_classes(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:

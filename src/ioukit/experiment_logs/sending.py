@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ioukit._checks import check_choice
 from ioukit._optional import import_extra
-from ioukit.experiment_logs.figures import Drawer, chosen_figures
+from ioukit.experiment_logs.figures import chosen_figures, picture_of
 from ioukit.experiment_logs.registry import find_tracker
+from ioukit.plots.evaluation_figures import Drawer
 
 if TYPE_CHECKING:
     import os
@@ -140,7 +141,8 @@ class _Sending:
         for name in names if ready else ():
             picture = None
             with self.making(f"the figure {name}", asked=asked):
-                picture = drawer.draw(name)
+                drawn = drawer.draw(name)
+                picture = drawn if isinstance(drawn, str) else picture_of(drawn)
             if isinstance(picture, str):
                 self.notes.append(f"the figure {name} is left out: {picture}")
             elif picture is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from ioukit.inspection.region_values import RegionValues
 from ioukit.inspection.words import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import ArrayLike
 
@@ -243,13 +242,13 @@ class Inspection(Frozen):
         width = max(len(name) for name, _ in lines)
         return "\n".join(f"{name:{width}}  {text}" for name, text in lines)
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(printable(text))}</td></tr>"
-            for name, text in self.facts()
-        )
-        return f"<table><caption>{html.escape(printable(repr(self)))}</caption><tbody>{rows}</tbody></table>"
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The main numbers in words."""
+        return [{"": name, "value": printable(text)} for name, text in self.facts()], 0
+
+    def notebook_caption(self) -> str:
+        """The data set in a line."""
+        return printable(repr(self))
 
 
 def _overlap_counts(overlaps: npt.NDArray[np.float64]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_count
 from ioukit._columns import Frozen, record
+from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value
 from ioukit.evaluation import Evaluation, MatchTable, match
 from ioukit.operating.rules import quotient
@@ -52,7 +53,7 @@ class Reliability(Frozen):
 
 
 @dataclass(frozen=True, repr=False)
-class CalibrationErrors:
+class CalibrationErrors(Shown):
     """The result of :func:`calibration_errors`. All errors are within [0, 1], and 0 is best."""
 
     d_ece: float

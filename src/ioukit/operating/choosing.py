@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ioukit._array_types import Floats
 from ioukit._checks import pluralize
+from ioukit._notebook import Shown, values_of
 from ioukit._plain_values import plain_value
 from ioukit.datasets import Categories
 from ioukit.evaluation import Evaluation, MatchTable
@@ -246,7 +247,7 @@ def _at_least_0(**values: int) -> int:
 
 
 @dataclass(frozen=True)
-class PointNumbers:
+class PointNumbers(Shown):
     """The numbers of a detector at a threshold.
 
     On the other halves, each image is counted at thresholds that were chosen without it. Counts are then means over the
@@ -281,7 +282,7 @@ class PointNumbers:
 
 
 @dataclass(frozen=True)
-class ClassThreshold:
+class ClassThreshold(Shown):
     """The threshold of one class, or of all classes."""
 
     id: int | None
@@ -319,7 +320,7 @@ class ClassThreshold:
 
 
 @dataclass(frozen=True, repr=False)
-class ThresholdChoice:
+class ThresholdChoice(Shown):
     """The result of :func:`choose_thresholds`."""
 
     rule: Rule
@@ -339,6 +340,11 @@ class ThresholdChoice:
     def not_reached(self) -> tuple[ClassThreshold, ...]:
         """The classes, or all classes as one, for which no threshold gives what the rule asks for."""
         return tuple(one for one in (self.classes if self.per_class else (self.overall,)) if one.how == "not reached")
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per class, with the numbers on images that the choice did not see."""
+        found = [{**values_of(one), **values_of(one.held_out)} for one in (self.overall, *self.classes)]
+        return found, len(found)
 
     def operating_points(self, calibration: CalibrationFit | Sequence[ScoreMap] = ()) -> OperatingPoints:
         """The thresholds as a record that ``ioukit predict``, ``ioukit nms`` and ``filter_detections`` apply.

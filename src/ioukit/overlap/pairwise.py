@@ -5,7 +5,7 @@ A measure without options of its own has the signature of `PairwiseOverlap`, and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import numpy as np
 
@@ -22,23 +22,38 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.regions import BoxesLike
-    from ioukit.typing import Array, BoxFormat
+    from ioukit.regions.boxes import HostBoxes
+    from ioukit.typing import Array, BoxFormat, FloatArray, Tensor
 
 
 class PairwiseOverlap(Protocol):
     """A function ``pairwise_<name>`` without options of its own; its docstring says what it computes."""
 
+    @overload
     def __call__(
         self,
-        boxes1: BoxesLike,
-        boxes2: BoxesLike,
+        boxes1: HostBoxes,
+        boxes2: HostBoxes,
         *,
         format: BoxFormat | None = None,
         check: bool = True,
         threads: int | None = None,
-        out: Array | None = None,
+        out: FloatArray | None = None,
         max_bytes: int | None = MAX_BYTES,
-    ) -> Array:
+    ) -> FloatArray: ...
+    @overload
+    def __call__(
+        self,
+        boxes1: Tensor,
+        boxes2: Tensor,
+        *,
+        format: BoxFormat | None = None,
+        check: bool = True,
+        threads: int | None = None,
+        out: Tensor | None = None,
+        max_bytes: int | None = MAX_BYTES,
+    ) -> Tensor: ...
+    def __call__(self, boxes1: Any, boxes2: Any, **options: Any) -> Any:
         """(..., N, M) the overlap of every box of one set with every box of another."""
 
 

@@ -1,65 +1,13 @@
 """Figures of overlaps, of data sets and of evaluations. The functions take axes and return axes.
 
-They do not use pyplot, change no rcParams, and set no title on the caller's axes. Without ``ax`` they make a new
-figure, ``ax.figure``, which a notebook can show. matplotlib is imported when a figure is drawn:
-``pip install 'ioukit[plots]'``. The figures of data sets and evaluations take ``theme="dark"``.
+They change no rcParams, and set no title on the caller's axes. Without ``ax`` they make a new figure, ``ax.figure``. A
+notebook shows the axes and the figure as the last line of a cell, and after ``pyplot.show()``. matplotlib is imported
+when a figure is drawn: ``pip install 'ioukit[plots]'``. The figures of data sets and evaluations take
+``theme="dark"``.
+
+The public names are in the stub ``__init__.pyi``.
 """
 
-from ioukit.plots.assignment import assignment_figure
-from ioukit.plots.bars import ap_by_size_figure, class_ap_figure, error_kinds_figure, slices_figure
-from ioukit.plots.boxes import boxes_figure, worst_images_figure
-from ioukit.plots.boxes_on_image import draw_boxes, draw_regions
-from ioukit.plots.confusion import confusion_figure
-from ioukit.plots.curves import (
-    ap_by_iou_figure,
-    miss_rate_figure,
-    precision_recall_figure,
-    reliability_figure,
-    score_curves_figure,
-    training_figure,
-)
-from ioukit.plots.data_sets import (
-    class_counts_figure,
-    neighbour_overlaps_figure,
-    object_positions_figure,
-    object_shapes_figure,
-    object_sizes_figure,
-    objects_per_image_figure,
-)
-from ioukit.plots.grid import grid_figure
-from ioukit.plots.histograms import iou_histogram_figure, score_histogram_figure
-from ioukit.plots.overlap import overlap_figure
-from ioukit.plots.survivors import survivors_figure
-from ioukit.plots.variants import variant_figure, variants_figure
+from ioukit._exports import attach
 
-__all__ = [
-    "ap_by_iou_figure",
-    "ap_by_size_figure",
-    "assignment_figure",
-    "boxes_figure",
-    "class_ap_figure",
-    "class_counts_figure",
-    "confusion_figure",
-    "draw_boxes",
-    "draw_regions",
-    "error_kinds_figure",
-    "grid_figure",
-    "iou_histogram_figure",
-    "miss_rate_figure",
-    "neighbour_overlaps_figure",
-    "object_positions_figure",
-    "object_shapes_figure",
-    "object_sizes_figure",
-    "objects_per_image_figure",
-    "overlap_figure",
-    "precision_recall_figure",
-    "reliability_figure",
-    "score_curves_figure",
-    "score_histogram_figure",
-    "slices_figure",
-    "survivors_figure",
-    "training_figure",
-    "variant_figure",
-    "variants_figure",
-    "worst_images_figure",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

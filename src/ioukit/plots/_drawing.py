@@ -92,10 +92,11 @@ def theme_of(name: ThemeName) -> Theme:
 
 
 def new_figure(theme: Theme, size: tuple[float, float], *, needed_by: str) -> Figure:
-    """A figure (``size`` in inches) that is not registered in pyplot."""
-    module = import_extra("matplotlib.figure", extra="plots", needed_by=needed_by)
-    figure: Figure = module.Figure(figsize=size, layout="constrained", facecolor=theme.paper)
-    return figure
+    """A figure (``size`` in inches) that shows itself in a notebook."""
+    import_extra("matplotlib.figure", extra="plots", needed_by=needed_by)
+    from ioukit.plots._shown import shown_figure  # noqa: PLC0415 - needs matplotlib
+
+    return shown_figure(figsize=size, layout="constrained", facecolor=theme.paper)
 
 
 def axes_for(ax: Axes | None, theme: Theme, size: tuple[float, float], *, needed_by: str) -> Axes:
@@ -104,7 +105,9 @@ def axes_for(ax: Axes | None, theme: Theme, size: tuple[float, float], *, needed
         return ax
     figure = new_figure(theme, size, needed_by=needed_by)
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)  # inches; pages set dark figures without a margin
-    return figure.subplots()
+    from ioukit.plots._shown import Axes as ShownAxes  # noqa: PLC0415 - as above
+
+    return figure.subplots(subplot_kw={"axes_class": ShownAxes})
 
 
 def dress(ax: Axes, theme: Theme, *, grid: Literal["x", "y", "both"] | None = None, framed: bool = False) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._checks import check_result
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,18 +19,21 @@ if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
 
+_MADE_BY = "ioukit.evaluate"
+
+
 def curves_of(evaluation: Evaluation | Curves) -> Curves:
     """The curves of an evaluation, or curves as they are."""
     from ioukit.evaluation import Curves  # noqa: PLC0415 - keeps `import ioukit.plots` fast
 
-    return evaluation if isinstance(evaluation, Curves) else evaluation.curves
+    return evaluation if isinstance(evaluation, Curves) else check_result(evaluation, "curves", _MADE_BY).curves
 
 
 def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
     """The match table of an evaluation, or a table as it is."""
     from ioukit.evaluation import MatchTable  # noqa: PLC0415 - as above
 
-    return evaluation if isinstance(evaluation, MatchTable) else evaluation.matches
+    return evaluation if isinstance(evaluation, MatchTable) else check_result(evaluation, "matches", _MADE_BY).matches
 
 
 def operating_of(protocol: Protocol, iou_threshold: float | None, area_range: str | None) -> tuple[float, str]:

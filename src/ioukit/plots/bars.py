@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._checks import pluralize
+from ioukit._checks import check_result, pluralize
 from ioukit._words_and_colours import ERROR_WORDS
 from ioukit.plots._drawing import (
     axes_for,
@@ -236,6 +236,7 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
     Reference: Bolya et al., TIDE: A General Toolbox for Identifying Object Detection Errors, ECCV 2020,
     arXiv:2008.08115.
     """
+    check_result(errors, "delta_ap", "evaluation.error_kinds()")
     look = theme_of(theme)
     names = [name for name in KIND_NAMES if name in errors.delta_ap]
     values: FloatArray = np.array([errors.delta_ap[name] for name in names], np.float64)
@@ -286,6 +287,7 @@ def slices_figure(
         >>> [f"{bar.get_width():.3f}" for bar in ax.patches]  # small, medium, large
         ['0.117', '0.371', '0.547']
     """
+    check_result(numbers, "whole_of_b", "slice_numbers(...)")
     key = numbers.keys[0] if key is None else key
     if key not in numbers.keys:
         raise ValueError(f"no number {key!r}; there are {', '.join(numbers.keys)}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ioukit._checks import check_result
 from ioukit._optional import import_extra
 from ioukit.plots._drawing import add_scale, axes_for, dress, letters, shorten, theme_of, tint
 from ioukit.plots._reading import chosen
@@ -61,6 +62,7 @@ def confusion_figure(
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['cup', 'bowl', 'other classes', 'background']
     """
+    check_result(confusion, "score_threshold", "evaluation.confusion()")
     look = theme_of(theme)
     if normalize not in (None, "truth", "prediction"):
         raise ValueError(f"unknown normalize {normalize!r}; choose from truth, prediction, None")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ioukit._checks import check_result
 from ioukit._optional import import_extra
 from ioukit.evaluation import COCO
 from ioukit.plots._drawing import (
@@ -262,6 +263,8 @@ def miss_rate_figure(
     look = theme_of(theme)
     several = isinstance(curves, Mapping)
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    for given in named.values():
+        check_result(given, "overall", "miss_rate_curves(evaluation)")
     if not 1 <= len(named) <= len(look.styles):
         raise ValueError(f"expected one to {len(look.styles)} results of miss_rate_curves, got {len(named)}")
     chosen = [_curve(each, category) for each in named.values()]
@@ -346,6 +349,7 @@ def score_curves_figure(
         >>> ax.texts[0].get_text()
         'best F1 0.604 at score 0.223: precision 0.611, recall 0.597'
     """
+    check_result(curves, "overall", "evaluation.score_curves()")
     look = theme_of(theme)
     at = None if category is None else curves.categories.positions([category])[0]
     curve = curves.overall if at is None else curves.per_class[at]
@@ -423,6 +427,8 @@ def reliability_figure(
     """
     look = theme_of(theme)
     named = dict(errors) if isinstance(errors, Mapping) else {"": errors}
+    for given in named.values():
+        check_result(given, "reliability", "calibration_errors(evaluation)")
     if not 1 <= len(named) <= len(_MARKS):
         raise ValueError(f"expected one to {len(_MARKS)} results of calibration_errors, got {len(named)}")
     ax = axes_for(ax, look, (6.4, 4.4), needed_by="reliability_figure")

@@ -18,14 +18,16 @@ from ioukit.overlap import (
 from ioukit.plots._drawing import as_boxes, axes_for, dress, rings, theme_of, tint
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
 
     from ioukit.plots._drawing import Theme, ThemeName
-    from ioukit.regions import BoxesLike
+    from ioukit.regions import Boxes, BoxesLike
     from ioukit.typing import BoxFormat, FloatArray
 
 
-MEASURES = {
+MEASURES: dict[str, Callable[[Boxes, Boxes], Any]] = {
     "IoU": elementwise_iou,
     "IoA": elementwise_ioa,
     "GIoU": elementwise_giou,

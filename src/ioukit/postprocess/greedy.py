@@ -28,6 +28,8 @@ from ioukit.postprocess._options import least_reaching, limits_of, rule_of
 from ioukit.postprocess.suppression import suppression_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from ioukit.overlap.join import OverlapPairs
@@ -36,14 +38,15 @@ if TYPE_CHECKING:
     from ioukit.postprocess._options import Limits, Rule, Suppress
     from ioukit.postprocess.suppression import Suppression
     from ioukit.regions import BoxesLike
+    from ioukit.regions.boxes import HostBoxes
     from ioukit.regions.regions import Regions
-    from ioukit.typing import Array, BoxFormat
+    from ioukit.typing import Array, BoxFormat, Tensor
 
 
 @overload
 def nms(
-    boxes: BoxesLike | Regions,
-    scores: Array,
+    boxes: HostBoxes,
+    scores: NDArray[Any] | Sequence[float],
     iou_threshold: float,
     *,
     labels: Array | None = ...,
@@ -57,7 +60,25 @@ def nms(
     format: BoxFormat | None = ...,
     check: bool = ...,
     threads: int | None = ...,
-) -> Array: ...
+) -> Ids: ...
+@overload
+def nms(
+    boxes: Tensor,
+    scores: Tensor,
+    iou_threshold: float,
+    *,
+    labels: Array | None = ...,
+    batch: Array | None = ...,
+    metric: OverlapMetric = ...,
+    of: Literal["second", "first"] | None = ...,
+    suppress: Suppress = ...,
+    score_threshold: float | None = ...,
+    max_keep: int | None = ...,
+    explain: Literal[False] = ...,
+    format: BoxFormat | None = ...,
+    check: bool = ...,
+    threads: int | None = ...,
+) -> Tensor: ...
 @overload
 def nms(
     boxes: BoxesLike | Regions,

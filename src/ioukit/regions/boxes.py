@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ioukit.regions.regions import Regions
-    from ioukit.typing import BoxFormat, FloatArray
+    from ioukit.typing import BoxFormat, FloatArray, TensorLike
 
 
-BoxesLike: TypeAlias = "Regions | Sequence[Boxes] | ArrayLike"
+BoxesLike: TypeAlias = "Regions | Sequence[Boxes] | ArrayLike | TensorLike"
 """What functions on boxes accept: `Boxes`, numbers of shape (..., 4), and other regions where a function says so."""
+
+HostBoxes: TypeAlias = "Regions | Sequence[Any] | NDArray[Any]"
+"""Those of them with results in NumPy, for type checkers; with the tensors of another library, results are tensors."""
 
 _LARGEST_IN_FLOAT32 = 2**24  # up to here every integer is a float32
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit import _core
+from ioukit._checks import check_result
 from ioukit._output import printable
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
@@ -50,6 +51,7 @@ def input_file(role: str, path: Path) -> InputFile:
 
 def input_paths(evaluation: Evaluation) -> list[tuple[str, Path]]:
     """The files that the evaluated data were read from; data from memory have none."""
+    check_result(evaluation, "ground_truth", "ioukit.evaluate")
     sources = (("Ground truth", evaluation.ground_truth), ("Detections", evaluation.detections))
     paths = [(role, Path(source.source)) for role, source in sources if source is not None]
     return [(role, path) for role, path in paths if path.is_file()]

@@ -11,17 +11,19 @@ from ioukit._checks import check_choice
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.scale.engines.local import evaluate_here
 from ioukit.scale.memory import parsed_memory
 from ioukit.scale.requests import Request, check_engine, check_ground_truth
+from ioukit.typing import IouType, ProtocolName
 
 
 def evaluate(
     ground_truth: GroundTruthLike,
     detections: Any,
-    protocol: Protocol | None = None,
+    protocol: Protocol | ProtocolName | None = None,
     *,
-    iou_type: str = "bbox",
+    iou_type: IouType = "bbox",
     categories: Sequence[int | str] | None = None,
     near: float | None = None,
     memory: int | str = "2GB",
@@ -74,7 +76,7 @@ def evaluate(
     request = Request(
         ground_truth=ground_truth,
         detections=detections,
-        protocol=protocol,
+        protocol=None if protocol is None else protocol_of(protocol, iou_type),
         iou_type=iou_type,
         categories=categories,
         near=near,

@@ -17,6 +17,7 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.operations.subset import subset
 from ioukit.evaluation.evaluating import GroundTruthLike, ground_truth_of
 from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.scale.memory import PER_ROW_MATCH, PER_ROW_SPLIT, PROCESS, bytes_of, parsed_memory
 from ioukit.scale.parts import GroundTruthParts, Job, edges_of
 from ioukit.scale.requests import Request, prepare
@@ -25,6 +26,7 @@ from ioukit.scale.sources.source import DetectionSource
 from ioukit.scale.stages import draw, match_part, split
 from ioukit.scale.table_files import write_table
 from ioukit.scale.work import WorkFolder
+from ioukit.typing import ProtocolName
 
 SAMPLE_ROWS = 100_000
 PER_ROW_JOINED = 130
@@ -72,7 +74,7 @@ class Plan:
 def plan(
     ground_truth: GroundTruthLike,
     detections: Any,
-    protocol: Protocol | None = None,
+    protocol: Protocol | ProtocolName | None = None,
     *,
     categories: Sequence[int | str] | None = None,
     near: float | None = None,
@@ -100,8 +102,9 @@ def plan(
         ValueError: If ``memory`` is too little.
     """
     count = check_threads(threads) or os.cpu_count() or 1
-    gt = ground_truth_of(ground_truth, protocol, threads)
-    given = Request(ground_truth, detections, protocol, "bbox", categories, near, parsed_memory(memory), None, parts)
+    rules = None if protocol is None else protocol_of(protocol)
+    gt = ground_truth_of(ground_truth, rules, threads)
+    given = Request(ground_truth, detections, rules, "bbox", categories, near, parsed_memory(memory), None, parts)
     prepared = prepare(given, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     source, budget = prepared.source, prepared.budget
     job, owned = prepared.cut(prepared.described["parts"], by_piece=prepared.described["by_piece"])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ioukit._checks import pluralize
+from ioukit._notebook import Shown
 from ioukit._output import aligned, printable, spreadsheet_text
 from ioukit._plain_values import plain_value
 from ioukit._words_and_colours import percent
@@ -86,7 +87,7 @@ class Slice:
 
 
 @dataclass(frozen=True, eq=False)
-class SliceNumbers:
+class SliceNumbers(Shown):
     """The result of :func:`ioukit.slices.slice_numbers`."""
 
     slices: tuple[Slice, ...]
@@ -278,7 +279,7 @@ class WorstSlice:
 
 
 @dataclass(frozen=True)
-class WorstSlices:
+class WorstSlices(Shown):
     """The result of :func:`ioukit.slices.worst_slices`."""
 
     slices: tuple[WorstSlice, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Protocol, TypeVar
 
@@ -167,6 +167,10 @@ class Comparison(Frozen):
 
     def __getitem__(self, key: str) -> Difference:
         return find_difference(self.differences, key)
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per number."""
+        return self.differences, len(self.differences)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ioukit._array_types import Floats
 from ioukit._checks import check_number, pluralize
 from ioukit._columns import Frozen, record
+from ioukit._notebook import Shown
 from ioukit._plain_values import plain_values
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
@@ -90,6 +91,16 @@ class Interval(Frozen):
         )
 
 
+class _Intervals(dict[str, Interval], Shown):
+    """Intervals by the keys of their numbers."""
+
+    def notebook_rows(self) -> tuple[Iterable[Interval], int]:
+        return self.values(), len(self)
+
+    def notebook_caption(self) -> str:
+        return pluralize(len(self), "interval")
+
+
 def intervals(
     evaluation: Evaluation,
     keys: str | Iterable[str] | None = None,
@@ -137,7 +148,7 @@ def intervals(
     numbers = named_numbers(evaluation, chosen_keys(keys, evaluation))
     groups = enough_groups(evaluation.matches, strata, clusters)
     evidence = Evidence(numbers, [evaluation], groups, replicates, seed, threads)
-    return {key: _interval(evidence, at, level) for at, key in enumerate(numbers.keys)}
+    return _Intervals((key, _interval(evidence, at, level)) for at, key in enumerate(numbers.keys))
 
 
 def _interval(evidence: Evidence, at: int, level: float) -> Interval:

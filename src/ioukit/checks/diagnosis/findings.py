@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get
 import numpy as np
 
 from ioukit._checks import pluralize
+from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value, plain_values
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Finding:
         return f"{self.severity:<8}{self.code}: {self.message}{where}\n{'':8}-> {self.hint}"
 
 
-class Findings(Generic[Found]):
+class Findings(Generic[Found], Shown):
     """What a diagnosis or a check found, in order: it can be pluralize and iterated over."""
 
     findings: tuple[Found, ...]

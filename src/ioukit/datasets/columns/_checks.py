@@ -15,6 +15,7 @@ from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from ioukit.regions import BoxesLike
+    from ioukit.typing import TensorLike
 
 
 OnInvalid = Literal["error", "drop", "pycocotools"]
@@ -67,7 +68,7 @@ def floats(values: npt.ArrayLike, *, name: str, length: int) -> npt.NDArray[np.f
     return array
 
 
-def _numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
+def _numbers(values: npt.ArrayLike | TensorLike, name: str) -> npt.NDArray[np.float64]:
     """A new float64 array. Strings are refused, because NumPy would read numbers from them."""
     given = np.asarray(values)
     if given.dtype.kind not in "biufO":

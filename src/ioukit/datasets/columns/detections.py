@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +26,7 @@ from ioukit.datasets.columns._checks import (
     pixel_boxes,
 )
 from ioukit.datasets.columns._regions import SEGMENTATIONS, bounding_boxes, region_columns, region_sets
-from ioukit.datasets.columns.ground_truth import GroundTruth
+from ioukit.datasets.columns.ground_truth import GroundTruth, as_rows, named_classes, named_images
 from ioukit.datasets.columns.images import Images, sizes_for_fractions
 from ioukit.errors import DatasetError
 
@@ -87,13 +87,20 @@ class Detections(Columns):
     def __repr__(self) -> str:
         return f"Detections({len(self):,})"
 
-    def _repr_html_(self) -> str:
-        from ioukit.datasets.columns._html import FIRST_ROWS, table  # noqa: PLC0415 - for notebooks alone
-
-        shown = self.take(FIRST_ROWS)
-        columns = {"image": shown.image_labels().tolist(), "category": shown.category_ids.tolist()}
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The first rows, with the names of images and classes where they are known."""
+        shown = self.take(slice(0, 5))
+        columns: dict[str, Sequence[Any]] = {"image": shown.image_labels().tolist()}
+        columns["category"] = shown.category_ids.tolist()
+        if "_known" in vars(self):
+            images, categories = vars(self)["_known"]
+            columns["image"] = named_images(images, shown.image_labels())
+            columns["category"] = named_classes(categories, shown.category_ids)
         columns |= dict(zip(("x", "y", "width", "height"), shown.boxes.T.tolist(), strict=True))
-        return table(repr(self), {**columns, "score": shown.scores.tolist()}, len(self))
+        return as_rows({**columns, "score": shown.scores.tolist()}), len(self)
+
+    MADE_BY: ClassVar[str] = ": ioukit.datasets.read_detections reads files, Detections.from_arrays takes arrays"
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = {"classes": "category_ids", "labels": "category_ids", "bboxes": "boxes"}
 
     @property
     def segmentations(self) -> Sequence[Any] | None:
@@ -303,6 +310,11 @@ class Detections(Columns):
             DatasetError: If an id that must be a name is none, or boxes are fractions on one side only and sizes of
                 images are not known.
         """
+        met = self._met_by(ground_truth, on_invalid)
+        vars(met)["_known"] = ground_truth.images, ground_truth.categories  # for `notebook_rows`
+        return met
+
+    def _met_by(self, ground_truth: GroundTruth, on_invalid: OnInvalid) -> Detections:
         images = ground_truth.images
         dt = self if self._has_ids_of(images) else self._named_by(ground_truth, on_invalid)
         if self.ids_of_file and ground_truth.categories.made_up_ids and len(ground_truth.categories) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -108,16 +108,18 @@ class GroundTruth(Columns):
         counts = (len(self), "annotation"), (len(self.images), "image"), (len(self.categories), "category")
         return f"GroundTruth({', '.join(pluralize(*count) for count in counts)})"
 
-    def _repr_html_(self) -> str:
-        from ioukit.datasets.columns._html import FIRST_ROWS, table  # noqa: PLC0415 - for notebooks alone
-
-        shown = self.take(FIRST_ROWS)
-        names = dict(zip(self.categories.ids.tolist(), self.categories.names, strict=True))
-        columns: dict[str, Sequence[Any]] = {"id": shown.ids.tolist(), "image": shown.image_labels().tolist()}
-        columns["category"] = [names.get(number, number) for number in shown.category_ids.tolist()]
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The first rows, with the names of images and classes."""
+        shown = self.take(slice(0, 5))
+        columns: dict[str, Sequence[Any]] = {"id": shown.ids.tolist()}
+        columns["image"] = named_images(self.images, shown.image_labels())
+        columns["category"] = named_classes(self.categories, shown.category_ids)
         columns |= dict(zip(("x", "y", "width", "height"), shown.boxes.T.tolist(), strict=True))
         columns |= {"area": shown.areas.tolist(), **{name: flag.tolist() for name, flag in shown.flags.items()}}
-        return table(repr(self), columns, len(self))
+        return as_rows(columns), len(self)
+
+    MADE_BY: ClassVar[str] = ": ioukit.datasets.read reads files, GroundTruth.from_arrays takes arrays"
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = {"classes": "categories", "labels": "category_ids", "bboxes": "boxes"}
 
     @property
     def crowd(self) -> npt.NDArray[np.bool_]:
@@ -415,3 +417,23 @@ def _settled(gt: GroundTruth, on_invalid: OnInvalid, *, check: bool, threads: in
 
 def _kept(gt: GroundTruth, rows: npt.NDArray[Any] | None) -> GroundTruth:
     return gt if rows is None else gt.take(rows)
+
+
+def named_images(images: Images, labels: npt.NDArray[Any]) -> list[Any]:
+    """The file name of each image, or its id if there is none."""
+    given: list[Any] = labels.tolist()
+    if not np.isin(labels, images.labels).all():
+        return given
+    files = images.names.take(images.positions(labels))[:]
+    return [file or label for file, label in zip(files, given, strict=True)]
+
+
+def named_classes(categories: Categories, ids: npt.NDArray[np.int64]) -> list[Any]:
+    """The name of each class, or its id if there is none."""
+    names = dict(zip(categories.ids.tolist(), categories.names, strict=True))
+    return [names.get(number, number) for number in ids.tolist()]
+
+
+def as_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """The rows of columns, by their titles."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

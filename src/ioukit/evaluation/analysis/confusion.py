@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -59,6 +60,19 @@ class ConfusionMatrix(Frozen):
         size = len(self.categories) + 1
         places = self.true * size + self.predicted
         return frozen(np.bincount(places, minlength=size * size).reshape(size, size))
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The confused classes, the most frequent first."""
+        names = (*self.categories.names, "background")
+        pairs, counts = np.unique(np.stack([self.true, self.predicted]), axis=1, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        listed = zip(*pairs[:, order].tolist(), counts[order].tolist(), strict=True)
+        wrong = [
+            {"true": names[true], "predicted": names[predicted], "count": count}
+            for true, predicted, count in listed
+            if true != predicted
+        ]
+        return wrong, len(wrong)
 
     def __repr__(self) -> str:
         background = len(self.categories)

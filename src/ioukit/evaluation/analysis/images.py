@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._checks import pluralize
-from ioukit._columns import Frozen, record
+from ioukit._columns import Columns, record
+from ioukit.datasets import Images
+from ioukit.datasets.columns.ground_truth import named_images
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes
 from ioukit.evaluation.table import MatchTable
 
 
 @record(frozen=True, eq=False, repr=False)
-class ImageResults(Frozen):
+class ImageResults(Columns):
     """The counts of each image, all classes together, and the ratios computed from them.
 
     ``precision = TP / (TP + FP)``, ``recall = TP / (TP + FN)`` and ``F1 = 2 TP / (2 TP + FP + FN)``, each NaN where its
@@ -46,6 +49,15 @@ class ImageResults(Frozen):
 
     def __len__(self) -> int:
         return len(self.image_ids)
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The counts of each image, with its name where it is known."""
+        rows, count = super().notebook_rows()
+        images: Images | None = vars(self).get("_images")
+        if images is None:
+            return rows, count
+        names = named_images(images, self.image_ids)
+        return [row | {"image_ids": name} for name, row in zip(names, rows, strict=False)], count
 
     def __repr__(self) -> str:
         wrong = int((self.false_positives + self.false_negatives > 0).sum())

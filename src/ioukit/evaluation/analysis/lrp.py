@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ioukit._array_types import Floats
 from ioukit._checks import check_number, pluralize
 from ioukit._columns import Frozen, frozen, record
+from ioukit._notebook import Shown
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
@@ -117,7 +118,7 @@ class LRPCurve(Frozen):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LRPErrors:
+class LRPErrors(Shown):
     """The result of :func:`lrp_errors`."""
 
     categories: Categories

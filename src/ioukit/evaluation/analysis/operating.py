@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from ioukit._checks import check_choice, check_number, pluralize
 from ioukit._columns import Frozen, frozen, record
+from ioukit._notebook import Shown, values_of
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._quotient import quotient
 from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
@@ -22,7 +24,7 @@ _MOST_BETA = 1e100  # its square times a count is finite
 
 
 @dataclass(frozen=True)
-class OperatingPoint:
+class OperatingPoint(Shown):
     """The precision and recall of a detector if only detections with at least some score count.
 
     With TP, FP and FN for true positives, false positives and false negatives::
@@ -157,7 +159,7 @@ class ScoreCurve(Frozen):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreCurves:
+class ScoreCurves(Shown):
     """The result of :func:`score_curves`."""
 
     categories: Categories
@@ -170,6 +172,11 @@ class ScoreCurves:
     """All classes pooled: every detection and every object weighs the same (micro average)."""
     per_class: tuple[ScoreCurve, ...]
     """(K,) each class alone."""
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The point with the best F1 of each class."""
+        curves = zip(("all classes", *self.categories.names), (self.overall, *self.per_class), strict=True)
+        return [{"class": name, **values_of(curve.best)} for name, curve in curves], 1 + len(self.per_class)
 
     def best_thresholds(self, beta: float = 1.0) -> npt.NDArray[np.float64]:
         """(K,) the score threshold of each class with the highest F-beta; NaN if F-beta is best without detections.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from ioukit._array_types import Flags, Floats, Rows
 from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit._checks import check_count, check_number, check_threads
 from ioukit._columns import Frozen, record
+from ioukit._words_and_colours import ERROR_WORDS
 from ioukit.evaluation.analysis._near import near_pairs
 from ioukit.evaluation.curves import CurveSteps, drawing_of
 from ioukit.evaluation.table import NEARLY_ONE, MatchTable, NearPairs
@@ -54,6 +55,13 @@ class ErrorKinds(Frozen):
     detections."""
     missed: npt.NDArray[np.bool_]
     """(G,) whether each object of the table is an error of the kind ``"missed"``."""
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per kind of error."""
+        return [
+            {"kind": words.plain, "errors": self.counts[kind], "gain in AP if corrected": self.delta_ap[kind]}
+            for kind, words in ERROR_WORDS.items()
+        ], 0
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{kind} {self.delta_ap[kind]:.4f} ({self.counts[kind]:,})" for kind in ERROR_KINDS)

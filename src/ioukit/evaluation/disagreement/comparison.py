@@ -7,20 +7,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import check_threads
+from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value
 from ioukit.errors import DatasetError
-from ioukit.evaluation.disagreement.one_number import protocol_of
 from ioukit.evaluation.disagreement.tables import lines_of, number
 from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike, detections_of, evaluate, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.evaluation.protocols import PROTOCOLS, Protocol
+from ioukit.evaluation.protocols.registry import protocol_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ioukit.typing import IouType, ProtocolName
+
 
 @dataclass(frozen=True, eq=False)
-class ProtocolResult:
+class ProtocolResult(Shown):
     """The numbers of the data under one protocol."""
 
     name: str
@@ -36,7 +39,7 @@ class ProtocolResult:
 
 
 @dataclass(frozen=True, eq=False)
-class ProtocolComparison:
+class ProtocolComparison(Shown):
     """The result of :func:`compare_protocols`: ``comparison["coco"]`` is the result of one protocol."""
 
     iou_type: str
@@ -52,6 +55,11 @@ class ProtocolComparison:
                 return result
         reason = self.not_applied.get(name)
         raise KeyError(f"no protocol {name!r} was compared" if reason is None else f"{name} does not apply: {reason}")
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per protocol."""
+        found = [{"protocol": one.name, "measure": one.key, "number": one.value} for one in self.results]
+        return found, len(found)
 
     def __repr__(self) -> str:
         numbers = "".join(f", {result.name}={number(result.value)}" for result in self.results)
@@ -89,9 +97,9 @@ class ProtocolComparison:
 def compare_protocols(
     ground_truth: GroundTruthLike,
     detections: DetectionsLike,
-    protocols: Iterable[Protocol | str] | None = None,
+    protocols: Iterable[Protocol | ProtocolName] | None = None,
     *,
-    iou_type: str = "bbox",
+    iou_type: IouType = "bbox",
     categories: Sequence[int | str] | None = None,
     images: Sequence[int | str] | npt.NDArray[Any] | None = None,
     threads: int | None = None,

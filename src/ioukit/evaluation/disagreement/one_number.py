@@ -6,21 +6,7 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from ioukit.evaluation.protocols import AreaRange, Measure, Protocol, find_protocol
-
-
-def protocol_of(given: Protocol | str) -> Protocol:
-    """A protocol, given by itself or by its name in :data:`PROTOCOLS`.
-
-    Raises:
-        ValueError: If no protocol has this name.
-        TypeError: If it is neither.
-    """
-    if isinstance(given, Protocol):
-        return given
-    if isinstance(given, str):
-        return find_protocol(given)
-    raise TypeError(f"expected a protocol or the name of one, got {type(given).__name__}")
+from ioukit.evaluation.protocols import AreaRange, Measure, Protocol
 
 
 def measure_of(protocol: Protocol, key: str | None) -> Measure:

@@ -7,20 +7,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove, class_moves, image_moves
-from ioukit.evaluation.disagreement.one_number import measure_of, protocol_of, rules_of_number
+from ioukit.evaluation.disagreement.one_number import measure_of, rules_of_number
 from ioukit.evaluation.disagreement.rules import RULES, Rule
 from ioukit.evaluation.disagreement.tables import lines_of, number, signed
 from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike, detections_of, ground_truth_of
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.evaluation.summary import value_of
 from ioukit.evaluation.table import MatchTable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from ioukit.typing import IouType, ProtocolName
 
 
 _SHOWN = 5e-5  # a smaller share is 0.0000 in the table
@@ -78,7 +82,7 @@ class RuleStep:
 
 
 @dataclass(frozen=True, eq=False)
-class ProtocolDifference:
+class ProtocolDifference(Shown):
     """The result of :func:`explain_difference`."""
 
     start: Protocol
@@ -158,12 +162,12 @@ def _moves(step: RuleStep, most: int) -> list[str]:
 def explain_difference(
     ground_truth: GroundTruthLike,
     detections: DetectionsLike,
-    start: Protocol | str,
-    end: Protocol | str,
+    start: Protocol | ProtocolName,
+    end: Protocol | ProtocolName,
     *,
     start_key: str | None = None,
     end_key: str | None = None,
-    iou_type: str = "bbox",
+    iou_type: IouType = "bbox",
     categories: Sequence[int | str] | None = None,
     images: Sequence[int | str] | npt.NDArray[Any] | None = None,
     threads: int | None = None,

@@ -33,13 +33,14 @@ from ioukit.evaluation.evaluator.state import (
 from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near
 from ioukit.evaluation.protocols import Protocol
+from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.evaluation.results import Evaluation
 from ioukit.evaluation.table import MatchTable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ioukit.typing import BoxFormat
+    from ioukit.typing import BoxFormat, IouType, ProtocolName
 
 
 class Evaluator:
@@ -83,9 +84,9 @@ class Evaluator:
 
     def __init__(
         self,
-        protocol: Protocol | None = None,
+        protocol: Protocol | ProtocolName | None = None,
         *,
-        iou_type: str = "bbox",
+        iou_type: IouType = "bbox",
         categories: Sequence[str] | Sequence[int] | Mapping[int, str] | Categories | None = None,
         box_format: BoxFormat = "xyxy",
         near: float | None = None,
@@ -96,7 +97,7 @@ class Evaluator:
         check_format(box_format)
         check_threads(threads)
         given = given_categories(categories)
-        rules = kind.protocol if protocol is None else protocol
+        rules = kind.protocol if protocol is None else protocol_of(protocol, iou_type)
         self._settings = Settings(
             protocol=rules,
             iou_type=iou_type,

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from ioukit._checks import check_choice
+from ioukit._near_names import suggest
+from ioukit._notebook import Shown
 from ioukit._register import Register
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, checked_measures
 from ioukit.evaluation.protocols.parts import (
@@ -27,7 +29,7 @@ _PARTS = (MatchRules, CountRules, NumberRules, BoxRules)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
+class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
     """The rules of an evaluation: what matches, what is counted, and which numbers are computed.
 
     To make one, change one that exists: ``COCO.replace(max_dets=[1, 10, 300])``. Values are checked and kept as tuples,
@@ -167,9 +169,18 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
         Raises:
             TypeError, ValueError: If a field does not exist or a value is invalid.
         """
-        if unknown := changes.keys() - {field.name for field in dataclasses.fields(self)}:
-            raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
+        self._check_names(changes)
         return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def _check_names(cls, given: Iterable[str]) -> None:
+        known = [field.name for field in dataclasses.fields(cls)]
+        if unknown := sorted({*given} - {*known}):
+            raise TypeError(f"a protocol has no field {', '.join(unknown)}{suggest(unknown[0], known)}")
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """The fields, one per row."""
+        return [{"": name, "value": str(value)[:120]} for name, value in self.to_dict().items()], 0
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, as :meth:`from_dict` takes them."""
@@ -200,8 +211,7 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules):
             TypeError, ValueError: If a field is unknown or missing, or a value is invalid.
         """
         given = dict(fields)
-        if unknown := given.keys() - {field.name for field in dataclasses.fields(cls)}:
-            raise TypeError(f"a protocol has no field {', '.join(sorted(unknown))}")
+        cls._check_names(given)
         if "ignored" in given:
             given["ignored"] = tuple(IgnoreRule(**rule) for rule in given["ignored"])
         if isinstance(given.get("miss_rate"), Mapping):

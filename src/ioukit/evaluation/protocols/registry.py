@@ -66,11 +66,16 @@ def find_protocol(name: str, iou_type: str | None = None) -> Protocol:
     return PROTOCOLS.find(key)
 
 
-def check_protocol(protocol: object) -> None:
-    """Raises :class:`TypeError` for what is no protocol, such as the name of one."""
-    if isinstance(protocol, Protocol):
-        return
-    got = type(protocol).__name__
-    if isinstance(protocol, str):
-        got = f"{protocol!r}: for a protocol by its name, call find_protocol of ioukit.evaluation.protocols"
-    raise TypeError(f"protocol must be a Protocol, such as ioukit.COCO, got {got}")
+def protocol_of(given: Protocol | str, iou_type: str | None = None) -> Protocol:
+    """A protocol, given by itself or by its name as in :func:`find_protocol`.
+
+    Raises:
+        ValueError: If no protocol has this name.
+        TypeError: If it is neither.
+    """
+    if isinstance(given, str):
+        return find_protocol(given, iou_type)
+    if not isinstance(given, Protocol):
+        got = type(given).__name__
+        raise TypeError(f"protocol must be a Protocol, such as ioukit.COCO, or the name of one, got {got}")
+    return given

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
+from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value, plain_values
 from ioukit._words_and_colours import percent
 from ioukit.runs.gate.rules import Rule
@@ -73,7 +74,7 @@ class RuleResult:
 
 
 @dataclass(frozen=True)
-class GateResult:
+class GateResult(Shown):
     """Whether a candidate may replace a baseline."""
 
     baseline: str

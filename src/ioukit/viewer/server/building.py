@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from ioukit._checks import check_result
 from ioukit.datasets import GroundTruth
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.columns import UserColumns, user_columns
@@ -89,7 +90,9 @@ def _sides(data: Any) -> tuple[GroundTruth, dict[str, Evaluation]]:
     """The ground truth, and the evaluations by the names of the models."""
     if isinstance(data, GroundTruth):
         return data, {}
-    models = dict(data) if isinstance(data, Mapping) else {_name(data): data}
+    models = (
+        dict(data) if isinstance(data, Mapping) else {_name(check_result(data, "matches", "ioukit.evaluate")): data}
+    )
     if not models:
         raise ValueError("expected at least one model, got none: give the ground truth to look at it alone")
     truth = next(iter(models.values())).ground_truth

@@ -84,5 +84,6 @@ def _rotated(boxes: Any, scores: Any, idxs: Any, iou_threshold: float) -> Array:
         if (labels != host_idxs).any():
             raise ValueError("idxs must be whole numbers, such as classes")
         host_idxs = labels
-    kept = postprocess.nms(regions, as_numpy(scores), iou_threshold=iou_threshold, labels=host_idxs)
+    host_scores: Any = as_numpy(scores)
+    kept = postprocess.nms(regions, host_scores, iou_threshold=iou_threshold, labels=host_idxs)
     return namespace_of(boxes).asarray(kept, device=getattr(boxes, "device", None))

@@ -1,0 +1,127 @@
+"""Mistakes that a new user makes in Python: each is answered with what there is, or what to do next."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ioukit
+from support.paths import EXAMPLES
+
+FOLDER = EXAMPLES / "coco_val2017_100"
+
+
+@cache
+def names() -> dict[str, Any]:
+    gt, dt = ioukit.read_coco(FOLDER / "ground_truth.json", FOLDER / "yolact.json")
+    boxes = np.array([[0.0, 0.0, 10.0, 10.0], [1.0, 1.0, 5.0, 5.0]])
+    ev = ioukit.evaluate(gt, dt)
+    return {"ioukit": ioukit, "gt": gt, "dt": dt, "ev": ev, "path": str(FOLDER), "boxes": boxes, "scores": boxes[:, 2]}
+
+
+@pytest.mark.parametrize(
+    ("program", "answer"),
+    [
+        ('ev.summary["map"]', "no number 'map'; did you mean 'AP'"),
+        ('ev.summary["AP@50"]', "no number 'AP@50'; did you mean 'AP50'"),
+        ('ev.per_class[0].summary["mAP"]', "no number 'mAP'; did you mean 'AP'"),
+        ("ev.mAP", "'Evaluation' object has no attribute 'mAP'; did you mean 'summary"),
+        ('ev["AP"]', r"an evaluation is no mapping: write summary\['AP'\]"),
+        ('ev.per_class["persn"]', "no category has the name 'persn'; did you mean 'person'"),
+        ('ev.interval("ap")', "the protocol COCO has no number 'ap'; did you mean 'AP'"),
+        ('ev.interval("AP50/persn")', "did you mean 'AP50/person'"),
+        ("ev.plot()", "did you mean 'figure'"),
+        ('ev.save("report.html")', "did you mean 'report'"),
+        ("ev.confusion_matrix()", "did you mean 'confusion'"),
+        ("ev.precision_recall()", r"did you mean 'figure\(\"precision_recall\"\)'"),
+        ("ev.error_kind()", "did you mean 'error_kinds'"),
+        ('ev.figure("confusion_matrix")', "unknown figure 'confusion_matrix'; did you mean 'confusion'"),
+        (
+            "ioukit.COCO.replace(iou_threshold=0.5)",
+            "a protocol has no field iou_threshold; did you mean 'iou_thresholds'",
+        ),
+        ("ioukit.COCO.replace(max_detections=300)", "no field max_detections; did you mean 'max_dets'"),
+        ('ioukit.evaluate(gt, dt, "voc2021")', "unknown protocol 'voc2021'; did you mean 'voc2012'"),
+        ('ioukit.evaluate(gt, dt, iou_type="boxes")', "unknown iou_type 'boxes'; did you mean 'bbox'"),
+        ("ioukit.evaluate(dt, gt)", "got Detections: the ground truth comes first"),
+        ("ioukit.evaluate(gt, ev)", "detections must be Detections, a path, .* got Evaluation"),
+        ("ioukit.evaluate([1, 2, 3], dt)", "GroundTruth.from_arrays takes arrays"),
+        ('ioukit.evaluate(gt, dt, categories="person")', r"write \['person'\]"),
+        ('ioukit.evaluate(gt, dt, categories=["persn"])', "did you mean 'person'"),
+        ("ioukit.comparison.compare_models(gt, dt)", "expected what ioukit.evaluate returns, got GroundTruth"),
+        ("ioukit.statistics.compare(gt, dt)", "expected what ioukit.evaluate returns, got GroundTruth"),
+        ("ev.compare(gt)", "expected what ioukit.evaluate returns, got GroundTruth"),
+        ("ioukit.plots.score_curves_figure(ev)", r"expected what evaluation.score_curves\(\) returns, got Evaluation"),
+        ("ioukit.plots.confusion_figure(ev)", r"expected what evaluation.confusion\(\) returns, got Evaluation"),
+        ("ioukit.plots.error_kinds_figure(ev)", r"expected what evaluation.error_kinds\(\) returns, got Evaluation"),
+        ("ioukit.plots.reliability_figure(ev)", r"expected what calibration_errors\(evaluation\) returns"),
+        ("ioukit.plots.miss_rate_figure(ev)", r"expected what miss_rate_curves\(evaluation\) returns"),
+        ("ioukit.plots.slices_figure(ev)", r"expected what slice_numbers\(...\) returns"),
+        ("ioukit.plots.precision_recall_figure(ev.summary)", "expected what ioukit.evaluate returns"),
+        ("ioukit.plots.precision_recall(ev)", "did you mean 'precision_recall_figure'"),
+        ('ioukit.report.write_report(ev.summary, "x.html")', "expected what ioukit.evaluate returns, got mappingproxy"),
+        ('ioukit.report.write_report("x.html", ev)', "expected what ioukit.evaluate returns, got str"),
+        ("ioukit.view(dt)", "expected what ioukit.evaluate returns, got Detections"),
+        ("ioukit.mAP(gt, dt)", "did you mean 'evaluate'"),
+        ("ioukit.box_iou(boxes, boxes)", "did you mean 'pairwise_iou'"),
+        ("ioukit.pairwise_ious(boxes, boxes)", "did you mean 'pairwise_iou'"),
+        ("ioukit.compare(ev, ev)", "it is ioukit.statistics.compare"),
+        ("ioukit.write_report(ev, path)", "it is ioukit.report.write_report"),
+        ("ioukit.nms(boxes, 0.5, scores)", "iou_threshold must be a number, got ndarray"),
+        ("ioukit.nms(boxes, scores, 50)", r"iou_threshold must be within \[0, 1\]"),
+        ('ioukit.pairwise_iou(boxes, boxes, format="yolo")', "choose from xyxy, xywh, cxcywh"),
+        ("ioukit.GroundTruth(path)", "GroundTruth needs categories: ioukit.datasets.read reads files"),
+        ("ioukit.Detections(boxes, scores)", "Detections.from_arrays takes arrays"),
+        ("gt.classes", "did you mean 'categories'"),
+        ("dt.labels", "did you mean 'category_ids'"),
+        ("dt.score", "did you mean 'scores'"),
+        (
+            "ioukit.Evaluator(gt)",
+            "protocol must be a Protocol, such as ioukit.COCO, or the name of one, got GroundTruth",
+        ),
+    ],
+)
+def test_a_mistake_is_answered(program: str, answer: str) -> None:
+    with pytest.raises((AttributeError, KeyError, TypeError, ValueError), match=answer):
+        eval(program, names())  # each is one line of this file
+
+
+def test_a_property_that_fails_says_its_own_reason() -> None:
+    class Broken(type(names()["ev"])):  # type: ignore[misc]
+        @property
+        def broken(self) -> Any:
+            return None.missing  # type: ignore[attr-defined]
+
+    ev = names()["ev"]
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'missing'"):
+        _ = Broken(ev.matches, ev.curves).broken
+
+
+def test_what_python_asks_for_itself_gets_a_short_answer() -> None:
+    for owner in (names()["ev"], ioukit):
+        with pytest.raises(AttributeError, match=r"has no attribute '_mAP'$"):
+            _ = owner._mAP
+
+
+def test_help_begins_with_an_example_and_fits_a_screen() -> None:
+    text = str(ioukit.__doc__)
+    assert len(text.splitlines()) <= 24
+    assert text.index("import ioukit") < 120
+    for name in ("evaluate", "view", "pairwise_iou", "nms"):
+        assert f"ioukit.{name}(" in text
+        assert callable(getattr(ioukit, name))
+
+
+@pytest.mark.parametrize("package", [ioukit, ioukit.plots, ioukit.statistics])
+def test_dir_has_the_public_names_and_no_module_that_is_not_public(package: Any) -> None:
+    """Also after modules were loaded."""
+    assert callable(ioukit.plots.precision_recall_figure)
+    shown = {name for name in dir(package) if not name.startswith("__")}
+    assert not {name for name in shown if name.startswith("_")}
+    modules = {name for name in shown - {"torch"} if isinstance(getattr(package, name), ModuleType)}
+    assert shown - modules - {"torch"} == set(package.__all__) - {"__version__"}
+    assert not modules or package is ioukit
