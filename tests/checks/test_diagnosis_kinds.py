@@ -226,6 +226,15 @@ REPORTS: dict[str, Diagnosis] = {
     "corners": diagnose(corners(50), "xywh"),
     "sizes": diagnose(as_sizes(50, centred=False), image_size=(450, 450)),
     "centres": diagnose(as_sizes(50, centred=True), image_size=(450, 450)),
+    "y first": diagnose(
+        GroundTruth.from_arrays(
+            image_ids=[1] * 20,
+            category_ids=[1] * 20,
+            boxes=[[10, 300 + 15 * k, 60, 340 + 15 * k] for k in range(20)],
+            images=[1],
+            sizes=[[640, 120]],
+        )
+    ),
     "places": diagnose([[600, 10, 700, 90], [-9, -9, 1500, 1500], [900, 0, 950, 10]], image_size=(640, 480)),
     "space": diagnose(space(sense="clockwise"), reference=space(z="bottom")),
     "polygons": diagnose(Polygons([*(SQUARE[order] for order in ORDERS), np.array([[0, 0], [1, 1], [3, 3]])])),
