@@ -241,6 +241,61 @@ def test_one_annotation_per_class_and_image_is_found() -> None:
     assert "one_annotation_per_class" in suspected(TRUTH.take(np.sort(first)), FOUND, "labels")
 
 
+def test_boxes_of_several_classes_and_images_are_found() -> None:
+    """A box is also that of the class, or of the image, that comes next in the list."""
+    chosen = FOUND[np.isin(FOUND.image_ids, TRUTH.images.ids[::4])]
+    for column, listed in (("category_ids", TRUTH.categories.ids), ("image_ids", TRUTH.images.ids)):
+        following = dict(zip(listed.tolist(), np.roll(listed, -1).tolist(), strict=True))
+        others = np.array([following[number] for number in getattr(chosen, column).tolist()])
+        both = Detections.concat([FOUND, dataclasses.replace(chosen, **{column: others})])
+        (code,) = suspected(TRUTH, both, "copies")
+        assert code == f"detections_of_several_{'classes' if column == 'category_ids' else 'images'}"
+        again = np.arange(len(TRUTH)).repeat(2)  # of objects that do so, too, it is right
+        truth = dataclasses.replace(TRUTH.take(again), ids=np.arange(len(again)))
+        ids = getattr(truth, column).copy()
+        ids[1::2] = [following[number] for number in ids[1::2].tolist()]
+        assert not suspected(dataclasses.replace(truth, **{column: ids}), both, "copies")
+    assert not suspected(TRUTH, FOUND, "copies")
+
+
+def test_scores_that_are_not_those_of_single_boxes_are_found() -> None:
+    some = np.isin(FOUND.image_ids, TRUTH.images.ids[::4])
+    sums = dict(zip(*(each.tolist() for each in _sums(FOUND.image_ids, FOUND.scores)), strict=True))
+    shares = FOUND.scores / np.array([sums[image] for image in FOUND.image_ids.tolist()])
+    add_up = dataclasses.replace(FOUND, scores=np.where(some, shares, FOUND.scores))
+    assert "scores_add_up" in suspected(TRUTH, add_up, "scores")
+    last: dict[Any, float] = {}
+    for *key, score in zip(FOUND.image_ids.tolist(), FOUND.category_ids.tolist(), FOUND.scores.tolist(), strict=True):
+        last[tuple(key)] = score
+    keys = zip(FOUND.image_ids.tolist(), FOUND.category_ids.tolist(), strict=True)
+    of_class = dataclasses.replace(FOUND, scores=np.where(some, [last[key] for key in keys], FOUND.scores))
+    assert "scores_of_classes_equal" in suspected(TRUTH, of_class, "scores")
+    rounded = dataclasses.replace(FOUND, scores=np.round(FOUND.scores, 2))
+    for right in (FOUND, rounded):
+        assert not {"scores_add_up", "scores_of_classes_equal"} & suspected(TRUTH, right, "scores").keys()
+
+
+def _sums(keys: np.ndarray[Any, Any], values: Boxes) -> tuple[np.ndarray[Any, Any], Boxes]:
+    found, where = np.unique(keys, return_inverse=True)
+    return found, np.bincount(where, values)
+
+
+def test_annotations_of_whole_images_are_found() -> None:
+    sizes = TRUTH.images.sizes
+    first = [TRUTH.category_ids[TRUTH.image_ids == image][:1] for image in TRUTH.images.ids.tolist()]
+    listed = np.array([at for at, kinds in enumerate(first) if len(kinds)])
+    tagged = GroundTruth.from_arrays(
+        image_ids=[*TRUTH.image_ids, *TRUTH.images.ids[listed]],
+        category_ids=[*TRUTH.category_ids, *(first[at][0] for at in listed.tolist())],
+        boxes=np.concatenate([TRUTH.boxes, np.hstack([np.zeros_like(sizes), sizes])[listed]]),
+        images=TRUTH.images.ids,
+        sizes=sizes,
+        categories=dict(zip(TRUTH.categories.ids.tolist(), TRUTH.categories.names, strict=True)),
+    )
+    assert "annotations_of_whole_images" in suspected(tagged, FOUND, "labels")
+    assert "annotations_of_whole_images" not in suspected(TRUTH, FOUND, "labels")
+
+
 def test_classes_that_collapsed_on_some_images_are_found() -> None:
     rows = np.isin(FOUND.image_ids, TRUTH.images.ids[::5])
     one = dataclasses.replace(FOUND, category_ids=np.where(rows, 1, FOUND.category_ids))

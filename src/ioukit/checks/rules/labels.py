@@ -21,6 +21,7 @@ WITHOUT_SIZE = 0.005
 DOUBLED, CLOSE = 0.04, 0.7
 COPIED, NEARLY_ALL, EQUAL = 0.03, 0.95, 1e-6
 SEVERAL = 0.12
+WHOLE, MISSED = 0.03, 0.7
 HALF_A_PIXEL = 0.501  # some tools round
 
 
@@ -31,6 +32,7 @@ def labels(case: Case) -> Iterator[Suspicion]:
     if case.data.detections is not None and len(case.detections) and len(case.pairs.objects):
         yield from _copied(case)
         yield from _one_per_class(case)
+        yield from _whole_images(case)
 
 
 def _without_size(case: Case) -> Iterator[Suspicion]:
@@ -104,4 +106,24 @@ def _one_per_class(case: Case) -> Iterator[Suspicion]:
             f"no image has two annotations of a class, but in {percent(count / len(counts), 0)} of these cases the "
             "detector is sure of another object of the class: they may have been overwritten",
             count, len(counts), "annotate all objects of each class",
+        )  # fmt: skip
+
+
+def _whole_images(case: Case) -> Iterator[Suspicion]:
+    """Annotations whose box is the whole image, where the detector hardly ever finds such an object."""
+    gt, dt, pairs = case.ground_truth, case.detections, case.pairs
+    ends = gt.boxes[:, :2] + gt.boxes[:, 2:]
+    whole = (gt.boxes[:, :2] <= HALF_A_PIXEL).all(axis=1) & (ends >= case.object_sizes - HALF_A_PIXEL).all(axis=1)
+    whole &= ~gt.crowd
+    same = gt.category_ids[pairs.objects] == dt.category_ids[pairs.detections]
+    best = np.zeros(len(gt))
+    best[pairs.objects[pairs.starts]] = pairs.best(np.where(same, case.overlaps, 0.0))
+    count, missed = int(whole.sum()), best < 0.5
+    if count >= max(FEWEST, WHOLE * len(gt)) and missed[whole].mean() >= MISSED > missed[~whole].mean():
+        yield Suspicion(
+            "annotations_of_whole_images", "likely",
+            f"{count:,} of {len(gt):,} annotations have the whole image as their box, and the detector misses "
+            f"{percent(float(missed[whole].mean()), 0)} of them: they may be tags of images",
+            count, len(gt), "leave out tags, which are no boxes",
+            examples(dict.fromkeys(gt.image_labels()[whole].tolist())),
         )  # fmt: skip

@@ -61,6 +61,7 @@ for _rule in (
     Rule("unknown-images", "images that the ground truth does not list", f"{_HERE}.images:unknown"),
     Rule("images-of-one-side", "images without detections or annotations", f"{_HERE}.images:one_side"),
     Rule("duplicates", "rows that repeat an earlier one", f"{_HERE}.repeats:duplicates", False),
+    Rule("copies", "detections that were written for several classes or images", f"{_HERE}.repeats:copies"),
     Rule("suppression", "missing or repeated NMS", f"{_HERE}.repeats:suppression"),
     Rule("rounding", "boxes that were rounded", f"{_HERE}.rounding:rounded", False),
     Rule("scores", "scores that are equal, or no confidences", f"{_HERE}.scores:scores"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,28 @@ def duplicates(case: Case) -> Iterator[Suspicion]:
             count, len(data), "leave them out", examples(images[repeated > 0].tolist()),
             tuple(images[repeated > 0].tolist()), Repair("duplicates", side=side), must_improve=False,
         )  # fmt: skip
+
+
+def copies(case: Case) -> Iterator[Suspicion]:
+    """Detections with the very box and score of one of another class, or of another image, where no object has that."""
+    gt, dt = case.ground_truth, case.detections
+    once = dt[first_of_each(dt)]  # repeated rows have a rule of their own
+    for code, column, what, why in (
+        ("detections_of_several_classes", "category_ids", "class", "one box was written for several classes"),
+        ("detections_of_several_images", "image_ids", "image", "a list of results was not emptied between images"),
+    ):
+        again, of_objects = (
+            ~first_of_each(dataclasses.replace(side, **{column: np.zeros(len(side), np.int64)})) for side in (once, gt)
+        )
+        count = int(again.sum())
+        if count >= max(FEWEST_PAIRS, LEAST_SHARE * len(once)) and again.mean() > 2 * of_objects.mean():
+            yield Suspicion(
+                code, "likely",
+                f"{count:,} of {len(once):,} detections have the very box and score of an earlier one of another "
+                f"{what}: {why}",
+                count, len(once), "write each detection once",
+                examples(dict.fromkeys(once.image_labels()[again].tolist())),
+            )  # fmt: skip
 
 
 # Choices; none was measured alone. `benchmarks/planted_faults.py` measures the check as a whole (docs/check.md).

@@ -32,6 +32,7 @@ HIGHEST_PERCENT = 100.0
 NOTHING_TO_RANK = 0.99  # AP of data without false positives
 FEWEST_RANKED, NO_ORDER, SOME_ORDER, LESS = 50, 0.58, 0.65, 0.7
 CHANCE = 0.01
+FEWEST_GROUPS, ONE, SHARE_OF_ONE = 5, 1e-3, 0.04
 LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out what is below 0.05
 
 
@@ -41,6 +42,8 @@ def scores(case: Case) -> Iterator[Suspicion]:
     if len(dt) < FEWEST:
         return
     yield from _equal(case)
+    yield from _by_class(case)
+    yield from _add_up(case)
     yield from _ranking(case)
     yield from _lowest_score(case)
     low, high = float(dt.scores.min()), float(dt.scores.max())
@@ -87,6 +90,38 @@ def _equal(case: Case) -> Iterator[Suspicion]:
         yield Suspicion(
             "scores_rounded", "likely", f"{len(scores):,} detections have only {len(values):,} different scores",
             len(scores), len(scores), "write the scores with more digits", examples(f"{value:g}" for value in values),
+        )  # fmt: skip
+
+
+def _by_class(case: Case) -> Iterator[Suspicion]:
+    """Images on which all detections of a class, three or more, have one score."""
+    dt = case.detections
+    groups = np.unique(np.stack([dt.image_ids, dt.category_ids]), axis=1, return_inverse=True)[1].reshape(-1)
+    several = np.bincount(groups)[groups] > 2
+    flat = _flat_images(groups[several], dt.scores[several])
+    total = len(np.unique(groups[several]))
+    if len(flat) < max(FEWEST_GROUPS, OFTEN * total) or len(np.unique(dt.scores)) <= MOST_VALUES:
+        return
+    images = dict.fromkeys(dt.image_labels()[np.isin(groups, flat)].tolist())
+    yield Suspicion(
+        "scores_of_classes_equal", "likely",
+        f"all detections of a class have one score in {len(flat):,} of {total:,} cases of an image and a class with "
+        "three detections or more", len(flat), total, "write the score of each detection", examples(images),
+    )  # fmt: skip
+
+
+def _add_up(case: Case) -> Iterator[Suspicion]:
+    """Images whose scores add up to 1, as the softmax function over boxes makes them."""
+    images, where, counts = np.unique(case.detections.image_labels(), return_inverse=True, return_counts=True)
+    sums = np.bincount(where, case.detections.scores)
+    of_one = images[(counts > 1) & (np.abs(sums - 1) <= ONE)]
+    total = int((counts > 1).sum())
+    if len(of_one) >= max(FEWEST_GROUPS, SHARE_OF_ONE * total):
+        yield Suspicion(
+            "scores_add_up", "likely",
+            f"the scores add up to 1 on {len(of_one):,} of {total:,} images with two detections or more: they were "
+            "divided by their sum", len(of_one), total, "write the confidence of each detection",
+            examples(of_one.tolist()), tuple(of_one.tolist()),
         )  # fmt: skip
 
 
