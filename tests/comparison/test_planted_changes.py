@@ -121,5 +121,7 @@ def test_other_scores_of_the_same_boxes_are_scores_alone(name: str) -> None:
     assert not any(part for kind, part in split.kinds.items() if kind != "score")
     other = compare_models({"a": a, "b": b}, replicates=20, permutations=20, per_class=False)
     assert "Both have the same boxes: only scores differ." in other.text()
+    same = compare_models({"a": b, "b": evaluate(truth, moved)}, replicates=20, permutations=20, per_class=False)
+    assert "same boxes" not in same.text(), "nothing differs"
     c = evaluate(truth, moved[np.arange(len(found)) > 0])
     assert "same boxes" not in compare_models({"a": a, "c": c}, replicates=20, permutations=20).text()

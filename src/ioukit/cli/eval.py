@@ -39,7 +39,7 @@ def eval_files(
         bool,
         typer.Option(
             "--intervals",
-            help="Show also where the headline numbers lie on endlessly many images of this kind, with 95 %; "
+            help="Show also 95 % intervals of the headline numbers: what they would be on endlessly many images; "
             "JSON: `intervals`.",
         ),
     ] = False,

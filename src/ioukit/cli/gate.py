@@ -48,7 +48,8 @@ def check_gate(
     rules: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Rules in TOML. [default: the main number may not fall, with a certainty of 95 %]"
+            metavar="FILE",
+            help="Rules in TOML. [default: broken if the data show, with 95 % certainty, that the main number fell]",
         ),
     ] = None,
     log: LedgerOption = None,

@@ -29,7 +29,10 @@ def find_labels(
     page: ReportOptions,
     csv: CsvOption = None,
     top: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The N most suspicious labels. [default: all]")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="The N most suspicious labels. [default: 20 in the terminal, all in files]"
+        ),
     ] = None,
     score_threshold: Annotated[
         float, typer.Option(metavar="SCORE", min=0.0, max=1.0, help="Only labels with this score or a higher one.")
@@ -39,7 +42,8 @@ def find_labels(
         typer.Option(
             metavar="LIST",
             autocompletion=complete_label_kind,
-            help="Only these kinds: overlooked, badly_drawn, swapped, doubled, spurious. [default: all]",
+            help="Only these kinds: overlooked, badly_drawn, swapped (wrong class), doubled, spurious (around nothing). "
+            "[default: all]",
         ),
     ] = None,
     named: NamedRules,

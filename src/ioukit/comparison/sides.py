@@ -174,7 +174,8 @@ def _alike(side: Side, near: NearPairs) -> npt.NDArray[np.bool_]:
 def same_boxes(a: Evaluation, b: Evaluation) -> bool:
     """Whether two models have the same boxes of the same classes on the same images, and so differ in scores alone.
 
-    It is not known of tables without their data, and of regions other than boxes.
+    It is not known of tables without their data, and of regions other than boxes. If the scores are the same, too,
+    nothing differs.
     """
     one, other = a.detections, b.detections
     if one is None or other is None or len(one) != len(other) or a.matches.iou_type != "bbox":
@@ -182,6 +183,11 @@ def same_boxes(a: Evaluation, b: Evaluation) -> bool:
     keys = [() if each.image_keys is None else each.image_keys.tolist() for each in (one, other)]
     if keys[0] != keys[1] or (one.image_keys is None) != (other.image_keys is None):
         return False
-    rows = [np.column_stack([each.image_ids, each.category_ids, each.boxes]) for each in (one, other)]
-    ours, theirs = (each[np.lexsort(each.T)] for each in rows)
-    return np.array_equal(ours, theirs)
+    boxes = [np.column_stack([each.image_ids, each.category_ids, each.boxes]) for each in (one, other)]
+    scored = [np.column_stack([rows, each.scores]) for rows, each in zip(boxes, (one, other), strict=True)]
+    return _same_rows(*boxes) and not _same_rows(*scored)
+
+
+def _same_rows(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
+    """Whether two arrays have the same rows, in any order."""
+    return np.array_equal(*(each[np.lexsort(each.T)] for each in (one, other)))

@@ -59,7 +59,7 @@ class RuleResult:
     checks: tuple[RuleCheck, ...]
     """The numbers: one, or one per class."""
     certainty: float | None
-    """How certain the bounds are, see :func:`certainties_of`; ``None`` if numbers are compared as they are."""
+    """How certain the bounds are; ``None`` if numbers are compared as they are."""
     reason: str
     """Why, in one sentence."""
 
