@@ -102,8 +102,8 @@ def compare_files(
 ) -> None:
     """Say whether one model is better than another, and what changed.
 
-    All numbers with intervals (bootstrap and jackknife over images) and p-values (permutation test), objects found and lost, and the
-    difference split over classes, sizes, kinds of errors and images. Three or more models are ranked.
+    All numbers with intervals (bootstrap and jackknife over images) and p-values (permutation test), objects found and
+    lost, and the difference split over classes, sizes, kinds of errors and images. Three or more models are ranked.
 
     Examples:
       ioukit compare gt.json a.json b.json

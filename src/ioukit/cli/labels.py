@@ -42,8 +42,8 @@ def find_labels(
         typer.Option(
             metavar="LIST",
             autocompletion=complete_label_kind,
-            help="Only these kinds: overlooked, badly_drawn, swapped (wrong class), doubled, spurious (around nothing). "
-            "[default: all]",
+            help="Only these kinds: overlooked, badly_drawn, swapped (wrong class), doubled, spurious (box around "
+            "nothing). [default: all]",
         ),
     ] = None,
     named: NamedRules,

@@ -62,6 +62,8 @@ def copies(case: Case) -> Iterator[Suspicion]:
         again, of_objects = (
             ~first_of_each(dataclasses.replace(side, **{column: np.zeros(len(side), np.int64)})) for side in (once, gt)
         )
+        where = np.unique(once.image_ids, return_inverse=True)[1].reshape(-1)
+        again &= (np.bincount(where, again) >= OF_AN_IMAGE * np.bincount(where))[where]
         count = int(again.sum())
         if count >= max(FEWEST_PAIRS, LEAST_SHARE * len(once)) and again.mean() > 2 * of_objects.mean():
             yield Suspicion(
@@ -82,6 +84,7 @@ FEWEST_PAIRS = 10
 MOST_PAIRS = 2_000_000
 STRICT = 0.5
 CROWDED = 0.02
+OF_AN_IMAGE = 0.3  # of the detections of an image; single ones may have one box for two names of an object
 
 
 def suppression(case: Case) -> Iterator[Suspicion]:
