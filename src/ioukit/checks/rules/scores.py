@@ -72,6 +72,12 @@ def _equal(case: Case) -> Iterator[Suspicion]:
             f"all {len(scores):,} scores are {values[0]:g}: AP depends on the order of the file",
             len(scores), len(scores), "write the scores of the detector", examples(images),
         )  # fmt: skip
+    elif len(flat) >= FEWEST_FLAT and count < len(scores) and len(values) > MOST_VALUES:
+        yield Suspicion(
+            "scores_often_equal", "likely",
+            f"all scores of an image are equal on {len(flat):,} images with two detections or more",
+            len(flat), len(np.unique(labels)), "write the scores of the detector", examples(flat), tuple(flat),
+        )  # fmt: skip
     elif count >= max(FEWEST, OFTEN * len(scores)) and len(values) > MOST_VALUES:
         # Of scores with few digits, and at their highest value, many are equal.
         digits = bool(np.isclose(scores, np.round(scores, 3), rtol=0, atol=1e-9).all()) or most == len(values) - 1
@@ -79,12 +85,6 @@ def _equal(case: Case) -> Iterator[Suspicion]:
             "scores_often_equal", "possible" if digits and count < VERY_OFTEN * len(scores) else "likely",
             f"{count:,} of {len(scores):,} scores are {values[most]:g}", count, len(scores),
             "write the scores of the detector", examples(images),
-        )  # fmt: skip
-    elif len(flat) >= FEWEST_FLAT and count < len(scores) and len(values) > MOST_VALUES:
-        yield Suspicion(
-            "scores_often_equal", "likely",
-            f"all scores of an image are equal on {len(flat):,} images with two detections or more",
-            len(flat), len(np.unique(labels)), "write the scores of the detector", examples(flat), tuple(flat),
         )  # fmt: skip
     elif len(values) <= MOST_VALUES and len(scores) >= FEWEST * MOST_VALUES:
         yield Suspicion(
