@@ -63,7 +63,7 @@ RESULTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: compare_protocols(*data(), ["coco", "voc2012"]),
         ">voc2012</td>.*>mAP</td><td>0.646</td>",
     ),
-    "label errors": (lambda: find_label_errors(evaluation()), ">000000095786.jpg</td>.*>vase</td>.*and 1,8.. more"),
+    "label errors": (lambda: find_label_errors(evaluation()), ">000000157928.jpg</td>.*>skis</td>.*and 3,3.. more"),
     "thresholds": (lambda: choose_thresholds(evaluation(), FBeta(), replicates=20), ">person</td>"),
     "slices": (lambda: slice_numbers(evaluation(), ["size"], replicates=20), ">size: small</td>"),
     "calibration": (lambda: calibration_errors(evaluation()), ">d_ece</th><td>0.047</td>"),

@@ -142,7 +142,7 @@ def test_boxes_given_to_segm_are_refused() -> None:
     dt = ioukit.Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 1, 1]], scores=[0.5])
     with pytest.raises(DatasetError, match=r"iou_type='segm' needs annotations with segmentations, found boxes alone"):
         ioukit.evaluate(gt, dt, iou_type="segm")
-    with pytest.raises(ValueError, match="unknown iou_type 'mask'; choose from bbox, segm"):
+    with pytest.raises(ValueError, match="unknown iou_type 'mask'; did you mean 'segm'\\? Else choose from bbox, segm"):
         ioukit.evaluate(gt, dt, iou_type="mask")
 
 

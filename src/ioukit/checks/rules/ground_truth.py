@@ -122,7 +122,8 @@ def _around_many(case: Case) -> Iterator[Suspicion]:
 def _like_objects(case: Case) -> Iterator[Suspicion]:
     """Crowds that a detection of their class fits as it would fit one object."""
     gt, dt = case.ground_truth, case.detections
-    rows, found = np.flatnonzero(gt.crowd), np.flatnonzero(case.places >= 0)
+    rows = np.flatnonzero(gt.crowd & (gt.boxes[:, 2:] >= 0).all(axis=1))
+    found = np.flatnonzero((case.places >= 0) & (dt.boxes[:, 2:] >= 0).all(axis=1))
     if not len(rows):
         return
     kinds = int(max(gt.category_ids.max(initial=0), dt.category_ids.max(initial=0))) + 1
