@@ -247,21 +247,23 @@ def test_boxes_of_several_classes_and_images_are_found() -> None:
     for column, listed in (("category_ids", TRUTH.categories.ids), ("image_ids", TRUTH.images.ids)):
         following = dict(zip(listed.tolist(), np.roll(listed, -1).tolist(), strict=True))
         others = np.array([following[number] for number in getattr(chosen, column).tolist()])
-        both = Detections.concat([FOUND, dataclasses.replace(chosen, **{column: others})])
+        moved: dict[str, Any] = {column: others}
+        both = Detections.concat([FOUND, dataclasses.replace(chosen, **moved)])
         (code,) = suspected(TRUTH, both, "copies")
         assert code == f"detections_of_several_{'classes' if column == 'category_ids' else 'images'}"
         again = np.arange(len(TRUTH)).repeat(2)  # of objects that do so, too, it is right
         truth = dataclasses.replace(TRUTH.take(again), ids=np.arange(len(again)))
         ids = getattr(truth, column).copy()
         ids[1::2] = [following[number] for number in ids[1::2].tolist()]
-        assert not suspected(dataclasses.replace(truth, **{column: ids}), both, "copies")
+        twice: dict[str, Any] = {column: ids}
+        assert not suspected(dataclasses.replace(truth, **twice), both, "copies")
     assert not suspected(TRUTH, FOUND, "copies")
 
 
 def test_scores_that_are_not_those_of_single_boxes_are_found() -> None:
     some = np.isin(FOUND.image_ids, TRUTH.images.ids[::4])
-    sums = dict(zip(*(each.tolist() for each in _sums(FOUND.image_ids, FOUND.scores)), strict=True))
-    shares = FOUND.scores / np.array([sums[image] for image in FOUND.image_ids.tolist()])
+    where = np.unique(FOUND.image_ids, return_inverse=True)[1].reshape(-1)
+    shares = FOUND.scores / np.bincount(where, FOUND.scores)[where]
     add_up = dataclasses.replace(FOUND, scores=np.where(some, shares, FOUND.scores))
     assert "scores_add_up" in suspected(TRUTH, add_up, "scores")
     last: dict[Any, float] = {}
@@ -273,11 +275,6 @@ def test_scores_that_are_not_those_of_single_boxes_are_found() -> None:
     rounded = dataclasses.replace(FOUND, scores=np.round(FOUND.scores, 2))
     for right in (FOUND, rounded):
         assert not {"scores_add_up", "scores_of_classes_equal"} & suspected(TRUTH, right, "scores").keys()
-
-
-def _sums(keys: np.ndarray[Any, Any], values: Boxes) -> tuple[np.ndarray[Any, Any], Boxes]:
-    found, where = np.unique(keys, return_inverse=True)
-    return found, np.bincount(where, values)
 
 
 def test_annotations_of_whole_images_are_found() -> None:

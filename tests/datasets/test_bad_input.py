@@ -189,8 +189,9 @@ def assert_refused(files: tuple[Path, Path], message: str, offer: str = "") -> N
         ioukit.read_coco(*files)
     command = run_here("eval", *files)
     assert (command.code, command.out) == (2, "")
-    missing = isinstance(refused.value, FileNotFoundError)
-    said = f"{refused.value.filename}: there is no such file or folder" if missing else str(refused.value)
+    said = str(refused.value)
+    if isinstance(refused.value, FileNotFoundError):
+        said = f"{refused.value.filename}: there is no such file or folder"
     assert command.err == f"Error: {said}{offer}\n"
     assert len(command.err) < 400 + 2 * len(str(files))
 

@@ -190,4 +190,4 @@ def same_boxes(a: Evaluation, b: Evaluation) -> bool:
 
 def _same_rows(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> bool:
     """Whether two arrays have the same rows, in any order."""
-    return np.array_equal(*(each[np.lexsort(each.T)] for each in (one, other)))
+    return np.array_equal(one[np.lexsort(one.T)], other[np.lexsort(other.T)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,9 +59,9 @@ def copies(case: Case) -> Iterator[Suspicion]:
         ("detections_of_several_classes", "category_ids", "class", "one box was written for several classes"),
         ("detections_of_several_images", "image_ids", "image", "a list of results was not emptied between images"),
     ):
-        again, of_objects = (
-            ~first_of_each(dataclasses.replace(side, **{column: np.zeros(len(side), np.int64)})) for side in (once, gt)
-        )
+        without: list[Any] = [{column: np.zeros(len(side), np.int64)} for side in (once, gt)]
+        again = ~first_of_each(dataclasses.replace(once, **without[0]))
+        of_objects = ~first_of_each(dataclasses.replace(gt, **without[1]))
         where = np.unique(once.image_ids, return_inverse=True)[1].reshape(-1)
         again &= (np.bincount(where, again) >= OF_AN_IMAGE * np.bincount(where))[where]
         count = int(again.sum())
