@@ -18,8 +18,9 @@ import json
 import multiprocessing
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -336,22 +337,26 @@ def words(found: dict[str, Any]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["true", "run", "summarise"])
+def program(module: ModuleType, actions: Mapping[str, Callable[[Path, int, int], None]], samples: int) -> None:
+    """The command line of a module that measures: its actions, and ``summarise``, which writes and prints."""
+    parser = argparse.ArgumentParser(description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=[*actions, "summarise"])
     parser.add_argument("results", type=Path)
-    parser.add_argument("--samples", type=int, default=10)
+    parser.add_argument("--samples", type=int, default=samples)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    if options.action == "true":
-        add(options.results, list(range(CLASSES)), true_of_class, options.workers)
-    elif options.action == "run":
-        run(options.results, options.samples, options.workers)
+    if options.action in actions:
+        actions[options.action](options.results, options.samples, options.workers)
     else:
-        found = summarise(options.results)
-        DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        sys.stdout.write(f"{table(found)}\n\n{words(found)}\n")
+        found = module.summarise(options.results)
+        module.DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        sys.stdout.write(f"{module.table(found)}\n\n{module.words(found)}\n")
+
+
+def measure_true(path: Path, _: int, workers: int) -> None:
+    """Add the true numbers of all classes."""
+    add(path, list(range(CLASSES)), true_of_class, workers)
 
 
 if __name__ == "__main__":
-    main()
+    program(sys.modules[__name__], {"true": measure_true, "run": run}, samples=10)

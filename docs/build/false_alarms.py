@@ -1,6 +1,6 @@
 """How often is equal called different? Models that are equally good, and columns that have nothing to do with a model.
 
-    python docs/build/false_alarms.py run RESULTS.jsonl [--sets 20] [--workers 2]   # ten minutes; can be continued
+    python docs/build/false_alarms.py run RESULTS.jsonl [--samples 20] [--workers 2]   # ten minutes; can be continued
     python docs/build/false_alarms.py summarise RESULTS.jsonl                       # writes docs/data/false_alarms.json
 
 The populations are those of ``coverage.py``. Five models find the same objects with errors of their own; each is as
@@ -9,7 +9,6 @@ good as the others. A sixth one finds less, for the power of the tests.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage import POPULATIONS, WORSE, add, lines_of, sample
+from coverage import POPULATIONS, WORSE, add, lines_of, program, sample
 
 from ioukit.comparison import compare_models
 from ioukit.runs import Rule, Rules, check_rules
@@ -118,22 +117,12 @@ def words(found: dict[str, Any]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["run", "summarise"])
-    parser.add_argument("results", type=Path)
-    parser.add_argument("--sets", type=int, default=20)
-    parser.add_argument("--workers", type=int, default=2)
-    options = parser.parse_args()
-    if options.action == "run":
-        done = {(row["population"], row["images"], row["number"]) for row in lines_of(options.results)}
-        jobs = [(*one, number) for number in range(options.sets) for one in SETS]
-        add(options.results, [job for job in jobs if job not in done], repetition, options.workers)
-    else:
-        found = summarise(options.results)
-        DATA.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        sys.stdout.write(f"{table(found)}\n\n{words(found)}\n")
+def run(path: Path, samples: int, workers: int) -> None:
+    """Add the sets that a file lacks, all populations in turns."""
+    done = {(row["population"], row["images"], row["number"]) for row in lines_of(path)}
+    jobs = [(*one, number) for number in range(samples) for one in SETS]
+    add(path, [job for job in jobs if job not in done], repetition, workers)
 
 
 if __name__ == "__main__":
-    main()
+    program(sys.modules[__name__], {"run": run}, samples=20)
