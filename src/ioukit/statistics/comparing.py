@@ -47,9 +47,9 @@ def compare(
 
     Both models are evaluated on the same images, and a hard image is hard for both. So the difference is known better
     than each of the two numbers: the bootstrap draws the same images for both. The p-value comes from a permutation
-    test: if the models are equally good, the detections of an image could as well be those of the other model, each with
-    its rank among the scores of its model and class. Where limits and p-value disagree, the p-value decides: it needs
-    no standard error.
+    test: if the models are equally good, the detections of an image could as well be those of the other model, each
+    with its rank among the scores of its model and class. Where limits and p-value disagree, the p-value decides: it
+    needs no standard error.
 
     Args:
         a: The evaluation of the first model.
