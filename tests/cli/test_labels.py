@@ -31,10 +31,10 @@ def test_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[0].split()[0] == "kind"
     for line, kind in zip(lines[1:], LABEL_ERROR_KINDS, strict=True):
         assert line.startswith(kind.title)
-        expected, many, sure = line.removeprefix(kind.title).split()[:3]
+        expected, sure, many = line.removeprefix(kind.title).split()[:3]
         assert expected == f"{every_error.chosen(kinds=[kind.key]).score.sum():.0f}"
         assert many == str(errors.kinds.count(kind.key))
-        assert sure == str(errors.chosen(kinds=[kind.key], at_least=0.5).kinds.count(kind.key))
+        assert sure == str(every_error.chosen(kinds=[kind.key], at_least=0.5).kinds.count(kind.key))
     rows = listed.splitlines()
     assert sum(row[0].isdecimal() for row in rows) == len(errors)
     assert max(map(len, rows)) <= 100

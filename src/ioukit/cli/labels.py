@@ -109,11 +109,11 @@ def _text(found: "LabelErrors", errors: "LabelErrors", most: int) -> str:
     """How many labels of each kind are expected to be wrong and are listed, and the most suspicious ones in words."""
     from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
 
-    counts = [["kind", "expected", "listed", "score at least 0.5", "what to do"]]
+    counts = [["kind", "expected", "score at least 0.5", "listed", "what to do"]]
     for place, kind in enumerate(LABEL_ERROR_KINDS):
-        here = errors.score[errors.kind == place]
-        expected = found.score[found.kind == place].sum()
-        counts.append([kind.title, f"{expected:,.0f}", f"{len(here):,}", f"{int((here >= 0.5).sum()):,}", kind.change])
+        scores, listed = found.score[found.kind == place], int((errors.kind == place).sum())
+        numbers = [f"{scores.sum():,.0f}", f"{int((scores >= 0.5).sum()):,}", f"{listed:,}"]
+        counts.append([kind.title, *numbers, kind.change])
     blocks = [aligned(counts)]
     titles = {kind.key: kind.title.lower() for kind in LABEL_ERROR_KINDS}
     for row in errors.chosen(top=most).rows():
