@@ -90,3 +90,12 @@ def percent(share: float, digits: int | None = None) -> str:
             digits in all.
     """
     return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"
+
+
+def shorten(name: str, longest: int = 28) -> str:
+    """A name on one line, without its middle if it is long: so names with the same beginning still differ."""
+    name = "".join(letter if letter.isprintable() else " " for letter in name)
+    if len(name) <= longest:
+        return name
+    tail = longest // 3
+    return f"{name[: longest - tail - 1].rstrip()}…{name[-tail:].lstrip()}"

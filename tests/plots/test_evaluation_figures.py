@@ -10,8 +10,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from ioukit import plots
+from ioukit._words_and_colours import shorten
 from ioukit.plots import _drawing
-from ioukit.plots._drawing import THEMES, shorten, tint
+from ioukit.plots._drawing import THEMES, tint
 from support.drawn_figures import DRAW, contrast, render, scene, texts
 from support.evaluated_scenes import HARD_NAMES, SCENES, made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._output import aligned
-from ioukit._words_and_colours import percent
+from ioukit._words_and_colours import percent, shorten
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.words import (
@@ -24,7 +25,7 @@ from ioukit.comparison.words import (
 )
 from ioukit.statistics import ClassDifference, Difference
 
-_LONGEST_NAME = 24
+_short = functools.partial(shorten, longest=24)
 _CLASSES, _IMAGES = 6, 6  # that are listed
 _LEAST_PART = 0.00005  # smaller ones look like 0
 _SPECIAL = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#~&"})
@@ -43,7 +44,7 @@ def comparison_text(pairs: Sequence[ModelPair], ranking: Ranking | None, *, per_
         return "\n\n".join(_of_pair(pairs[0], per_class=per_class, width=width))
     blocks = [
         textwrap.fill(ranking.verdict(), width),
-        aligned([(shortened_name(name), *others) for name, *others in ranking_rows(ranking)]),
+        aligned([(_short(name), *others) for name, *others in ranking_rows(ranking)]),
         textwrap.fill(ranking.note(), width),
     ]
     blocks.append("\n".join(textwrap.fill(pair.verdict(), width) for pair in pairs))
@@ -88,7 +89,7 @@ def _classes(pair: ModelPair, width: int, *, every: bool) -> Iterator[str]:
     key = pair.a.protocol.main_measure.key
     if len(rows) > 1:
         which = "Every class" if every else "Classes that differ significantly"
-        title = f"{which}, {key} of {shortened_name(pair.name_a)} and {shortened_name(pair.name_b)}"
+        title = f"{which}, {key} of {_short(pair.name_a)} and {_short(pair.name_b)}"
         yield f"{title}\n{aligned(rows, width=width, drop=(6, 1, 2))}"
 
 
@@ -154,12 +155,6 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).translate(_SPECIAL)
 
 
-def shortened_name(name: str) -> str:
-    """The name on one line, cut to 24 characters."""
-    line = " ".join(name.split())
-    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-
 def ranking_rows(ranking: Ranking) -> list[tuple[str, ...]]:
     """The head, and a row for each model: its name, its number, the interval and its letters."""
     rows: list[tuple[str, ...]] = [("", ranking.key, f"{percent(ranking.level)} interval", "group")]
@@ -173,7 +168,7 @@ def ranking_rows(ranking: Ranking) -> list[tuple[str, ...]]:
 def number_rows(pair: ModelPair) -> list[tuple[str, ...]]:
     """The head, and a row for each number that is defined: key, A, B, difference, interval, p-value."""
     level = pair.difference.level
-    head = ("", *map(shortened_name, pair.names), "difference", f"{percent(level)} interval", "p-value")
+    head = ("", *map(_short, pair.names), "difference", f"{percent(level)} interval", "p-value")
     defined = [one for one in pair.comparison.differences if not math.isnan(one.difference)]
     return [head, *(_row(one.key, one, one.p_value) for one in defined)]
 
@@ -191,7 +186,7 @@ def class_rows(pair: ModelPair, *, every: bool) -> list[tuple[str, ...]]:
         classes = [one for one in classes if one.is_significant]
     classes.sort(key=lambda one: -one.difference)
     head = (*number_rows(pair)[0][:-1], "p corrected", "objects")
-    rows = [(*_row(shortened_name(one.category), one, one.p_adjusted), f"{one.num_objects:,}") for one in classes]
+    rows = [(*_row(_short(one.category), one, one.p_adjusted), f"{one.num_objects:,}") for one in classes]
     return [head, *rows]
 
 
@@ -210,7 +205,7 @@ def part_lists(pair: ModelPair) -> list[tuple[str, str]]:
 
 
 def _by_name(names: Sequence[str], values: npt.NDArray[np.float64]) -> Iterable[tuple[str, float]]:
-    return zip(map(shortened_name, names), values.tolist(), strict=True)
+    return zip(map(_short, names), values.tolist(), strict=True)
 
 
 def _largest(parts: Iterable[tuple[str, float]], most: int) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import closed_path, dress, shorten
+from ioukit._words_and_colours import shorten
+from ioukit.plots._drawing import closed_path, dress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -146,15 +146,6 @@ def tinted(colour: str, hatch: str, theme: Theme) -> dict[str, Any]:
     return {"fc": tint(colour, 0.55, theme.paper), "ec": colour, "hatch": hatch, "fill": True, "lw": 1.0}
 
 
-def shorten(name: str, longest: int = 28) -> str:
-    """A name on one line, without its middle if it is long: so names with the same beginning still differ."""
-    name = "".join(letter if letter.isprintable() else " " for letter in name)
-    if len(name) <= longest:
-        return name
-    tail = longest // 3
-    return f"{name[: longest - tail - 1].rstrip()}…{name[-tail:].lstrip()}"
-
-
 # Fonts of common systems, with letters that matplotlib's own font lacks. There are no colour fonts of emoji, because
 # matplotlib draws outlines only.
 OTHER_FONTS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._checks import check_result, pluralize
-from ioukit._words_and_colours import ERROR_WORDS
+from ioukit._words_and_colours import ERROR_WORDS, shorten
 from ioukit.plots._drawing import (
     axes_for,
     dress,
@@ -16,7 +16,6 @@ from ioukit.plots._drawing import (
     legend_beside,
     letters,
     name_rows,
-    shorten,
     theme_of,
     write_value,
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from ioukit._checks import check_choice, check_count
 from ioukit._optional import import_extra
-from ioukit._words_and_colours import COLOURS, OUTCOME_WORDS
+from ioukit._words_and_colours import COLOURS, OUTCOME_WORDS, shorten
 from ioukit.plots._box_drawing import (
     THIN,
     Outlined,
@@ -23,7 +23,7 @@ from ioukit.plots._box_drawing import (
     score_text,
     shape_of_figure,
 )
-from ioukit.plots._drawing import axes_for, legend_beside, literal, new_figure, shorten, theme_of, write_in_middle
+from ioukit.plots._drawing import axes_for, legend_beside, literal, new_figure, theme_of, write_in_middle
 from ioukit.plots._images import found_in, frame_of, pixels_of
 from ioukit.plots._reading import number
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ioukit._checks import check_result
 from ioukit._optional import import_extra
-from ioukit.plots._drawing import add_scale, axes_for, dress, letters, shorten, theme_of, tint
+from ioukit._words_and_colours import shorten
+from ioukit.plots._drawing import add_scale, axes_for, dress, letters, theme_of, tint
 from ioukit.plots._reading import chosen
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ioukit._checks import check_result
 from ioukit._optional import import_extra
+from ioukit._words_and_colours import shorten
 from ioukit.evaluation import COCO
 from ioukit.plots._drawing import (
     BLACK,
@@ -23,7 +24,6 @@ from ioukit.plots._drawing import (
     legend_beside,
     literal,
     new_figure,
-    shorten,
     theme_of,
     write_above,
     write_in_middle,

@@ -8,14 +8,13 @@ import numpy as np
 
 from ioukit._checks import check_count
 from ioukit._optional import import_extra
-from ioukit._words_and_colours import percent
+from ioukit._words_and_colours import percent, shorten
 from ioukit.plots._drawing import (
     add_scale,
     axes_for,
     dress,
     legend_above,
     name_rows,
-    shorten,
     theme_of,
     tint,
     tinted,
