@@ -3,7 +3,7 @@
     python docs/build/false_alarms.py run RESULTS.jsonl [--samples 20] [--workers 2]   # ten minutes; can be continued
     python docs/build/false_alarms.py summarise RESULTS.jsonl                       # writes docs/data/false_alarms.json
 
-The populations are those of ``coverage.py``. Five models find the same objects with errors of their own; each is as
+The populations are those of ``interval_coverage.py``. Five models find the same objects with errors of their own; each is as
 good as the others. A sixth one finds less, for the power of the tests.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from coverage import POPULATIONS, WORSE, add, lines_of, program, sample
+from interval_coverage import POPULATIONS, WORSE, add, lines_of, program, sample
 
 from ioukit.comparison import compare_models
 from ioukit.runs import Rule, Rules, check_rules

@@ -1,4 +1,4 @@
-"""Figures about intervals, from what ``coverage.py`` recorded in docs/data."""
+"""Figures about intervals, from what ``interval_coverage.py`` recorded in docs/data."""
 
 from __future__ import annotations
 
