@@ -61,7 +61,7 @@ def served(folder: Path, *words: str) -> str:
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=60)[1]
-    assert out.splitlines()[-1:] != [] and "http://127.0.0.1:" in out.splitlines()[-1], err
+    assert out.rpartition("\n")[0].rpartition("\n")[2].startswith("http://127.0.0.1:"), err
     return err
 
 
