@@ -19,6 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_example_prints_what_it_says_and_the_numbers_of_pycocotools(tmp_path: Path) -> None:
+    """The block is ``bash``: `test_docs.py` runs those of ``sh``, and compares the whole output."""
     block, shown = re.findall(
         r"^<!-- example -->\n```\w+\n(.*?)^```\n\n```text\n(.*?)^```$", README, re.MULTILINE | re.DOTALL
     )[0]
