@@ -2,11 +2,12 @@
 
     python examples/overfit_photos.py PHOTOS [--out DIR]
 
-PHOTOS is a folder with the six images of COCO val2017 that `tests/data/coco_ccby_images/gt.json` lists (CC BY 2.0; the
-file names their authors under `flickr_url`), for example the folder val2017 itself. The network is trained without
-augmentation and evaluated on the same photographs. AP50 should be at least 0.95 on the objects larger than 16 pixels;
-the size of an object is the shorter side of its box in the photograph. Smaller objects are learnt too, but ignored in
-the evaluation, by COCO's rule for area ranges with the square of the size as the area.
+PHOTOS is a folder with the six images of COCO val2017 that `ioukit demo` lists in gt.json (CC BY 2.0; the file names
+their authors under `flickr_url`), for example the folder val2017 itself, or photos/ of the demo, which are smaller
+files. The network is trained without augmentation and evaluated on the same photographs. AP50 should be at least 0.95
+on the objects larger than 16 pixels; the size of an object is the shorter side of its box in the photograph. Smaller
+objects are learnt too, but ignored in the evaluation, by COCO's rule for area ranges with the square of the size as the
+area.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ioukit.torch.detector.model import Config
 from ioukit.torch.detector.predict import detections_of
 from ioukit.torch.detector.train import Epoch, Settings, train
 
-ANNOTATIONS = Path(__file__).parents[1] / "tests" / "data" / "coco_ccby_images" / "gt.json"
+ANNOTATIONS = Path(__file__).parents[1] / "src" / "ioukit" / "cli" / "demo_files" / "gt.json"
 LARGER = 16  # pixels
 
 

@@ -31,6 +31,9 @@ HEAD = """# Licences of what is inside the wheel
 Written by `python release/licences.py`. The Rust standard library is compiled in, too (MIT OR Apache-2.0). The Python
 packages that ioukit needs are not part of its wheel; each has its own licence.
 
+The photographs and annotations that `ioukit demo` writes are under CC BY 2.0 and CC BY 4.0, see
+`ioukit/cli/demo_files/LICENCES.md`.
+
 """
 
 

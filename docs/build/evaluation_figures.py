@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["EVALUATIONS", "boxes", "drawn", "worst_images"]
 
 
-PHOTOGRAPHS = Path(__file__).parents[2] / "tests" / "data" / "coco_ccby_images"
+PHOTOGRAPHS = Path(__file__).parents[2] / "src" / "ioukit" / "cli" / "demo_files"
 
 
 @cache
@@ -40,16 +40,16 @@ def at_best_f1(evaluation: Evaluation) -> ConfusionMatrix:
 @cache
 def photographs() -> Evaluation:
     """Six photographs of COCO, with detections that are made up."""
-    return evaluate(*read_coco(PHOTOGRAPHS / "gt.json", PHOTOGRAPHS / "dt_derived.json"))
+    return evaluate(*read_coco(PHOTOGRAPHS / "gt.json", PHOTOGRAPHS / "a.json"))
 
 
 def boxes() -> Figure:
-    image = PHOTOGRAPHS / "images" / "000000397133.jpg"
+    image = PHOTOGRAPHS / "photos" / "000000397133.jpg"
     return plots.boxes_figure(photographs(), 397133, image=image).figure
 
 
 def worst_images() -> Figure:
-    return plots.worst_images_figure(photographs(), images=PHOTOGRAPHS / "images", most=6, columns=3)
+    return plots.worst_images_figure(photographs(), images=PHOTOGRAPHS / "photos", most=6, columns=3)
 
 
 def reliability(evaluation: Evaluation, theme: ThemeName) -> Axes:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 FIGURES = Path(__file__).parents[1] / "figures"
-PHOTOGRAPHS = FIGURES.parents[1] / "tests" / "data" / "coco_ccby_images"
+PHOTOGRAPHS = FIGURES.parents[1] / "src" / "ioukit" / "cli" / "demo_files"
 
 
 def save(tab: Page, name: str) -> None:
@@ -43,12 +43,12 @@ def large(tab: Page) -> None:
 
 def pictures() -> None:
     """Opens the viewer as `ioukit.view` does, and takes the pictures."""
-    truth, found = read_coco(PHOTOGRAPHS / "gt.json", PHOTOGRAPHS / "dt_derived.json")
+    truth, found = read_coco(PHOTOGRAPHS / "gt.json", PHOTOGRAPHS / "a.json")
     images = np.unique(found.image_ids, return_inverse=True)[1]
     kept = nms(Boxes(found.boxes, "xywh"), found.scores, iou_threshold=0.4, labels=images)
     models = {"detector": evaluate(truth, found), "NMS over all classes": evaluate(truth, found[np.sort(kept)])}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        options = {"images": PHOTOGRAPHS / "images", "notes": Path(folder) / "notes.db", "browser": False}
+        options = {"images": PHOTOGRAPHS / "photos", "notes": Path(folder) / "notes.db", "browser": False}
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         size = {"width": 1280, "height": 800}
         with ioukit.view(models["detector"], filter={"outcome": "fp", "score": "0.4.."}, **options) as viewer:

@@ -8,7 +8,7 @@ import pytest
 
 from ioukit.evaluation import Outcome, outcomes, score_curves
 from support.browsing import pictured, serious_violations, until
-from support.paths import DATA
+from support.paths import DEMO
 from support.viewer_pages import CASES, Visits, counts, names, query, ready
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def test_photographs_come_and_missing_ones_are_said(visits: Visits, tmp_path: Pa
     assert page.locator(".cell img").count() == 0
     assert page.locator(".cell svg .box").count() > 0
     # A file that is no picture is said on its card, and the others come.
-    for source in (DATA / "coco_ccby_images" / "images").iterdir():
+    for source in (DEMO / "photos").iterdir():
         (tmp_path / source.name).write_bytes(source.read_bytes())
     broken = sorted(tmp_path.glob("*.jpg"))[0]
     broken.write_bytes(b"no picture")

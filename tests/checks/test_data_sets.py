@@ -15,7 +15,7 @@ from ioukit.checks.diagnosis import data_sets
 from ioukit.checks.diagnosis.boxes import LAYOUTS
 from ioukit.datasets import Images
 from ioukit.regions.formats import convert
-from support.paths import DATA
+from support.paths import DATA, DEMO
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 VAL2014 = DATA / "coco_val2014_100"
 COCO_PAIRS = {
     "val2014": (VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json"),
-    "six images": (DATA / "coco_ccby_images" / "gt.json", DATA / "coco_ccby_images" / "dt_derived.json"),
+    "six images": (DEMO / "gt.json", DEMO / "a.json"),
 }
 OTHER_FORMATS = ["xyxy", "cxcywh"]
 

@@ -11,7 +11,7 @@ from ioukit import read_coco
 from ioukit.checks import check
 from ioukit.datasets import read, read_detections
 from ioukit.evaluation.protocols import find_protocol
-from support.paths import DATA
+from support.paths import DATA, DEMO
 from support.planted_faults import FAULTS, plant
 from support.planted_scenes import DRAWN, drawn, real
 
@@ -57,7 +57,7 @@ def test_correct_drawn_data_raise_no_alarm(name: str) -> None:
     ("truth", "found"),
     [
         ("coco_val2014_100/instances_val2014_100.json", "coco_val2014_100/instances_val2014_fakebbox100_results.json"),
-        ("coco_ccby_images/gt.json", "coco_ccby_images/dt_derived.json"),
+        (str(DEMO / "gt.json"), str(DEMO / "a.json")),
     ],
 )
 def test_correct_real_data_raise_no_alarm(truth: str, found: str) -> None:

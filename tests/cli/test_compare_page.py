@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.command import run_here
-from support.paths import DATA
+from support.paths import DEMO
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
 
-TRUTH = DATA / "coco_ccby_images" / "gt.json"
+TRUTH = DEMO / "gt.json"
 FAST = ("--replicates", "20", "--permutations", "20")
 
 
 @pytest.fixture
 def models(tmp_path: Path) -> tuple[Path, Path]:
     """Detections, and two of three of them."""
-    found = json.loads((DATA / "coco_ccby_images" / "dt_derived.json").read_text(encoding="utf-8"))
+    found = json.loads((DEMO / "a.json").read_text(encoding="utf-8"))
     paths = tmp_path / "all.json", tmp_path / "fewer.json"
     for path, rows in zip(paths, (found, [row for at, row in enumerate(found) if at % 3]), strict=True):
         path.write_text(json.dumps(rows), encoding="utf-8")

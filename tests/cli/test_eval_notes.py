@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.command import run_here
-from support.paths import DATA, load
+from support.paths import DATA, DEMO, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,4 +83,4 @@ def test_ground_truth_is_looked_at_as_well(tmp_path: Path) -> None:
 
 def test_no_note_about_files_that_are_right() -> None:
     assert notes(GT, DT) == []
-    assert notes(DATA / "coco_ccby_images" / "gt.json", DATA / "coco_ccby_images" / "dt_derived.json") == []
+    assert notes(DEMO / "gt.json", DEMO / "a.json") == []

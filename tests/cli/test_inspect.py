@@ -10,7 +10,7 @@ import pytest
 from ioukit import inspect
 from ioukit._output import fitted
 from support.command import run_here
-from support.paths import DATA, EXAMPLES, write_coco
+from support.paths import DEMO, EXAMPLES, write_coco
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def test_a_page(tmp_path: Path) -> None:
 def test_photographs_are_counted(tmp_path: Path) -> None:
     image_module = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
     pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
-    truth = DATA / "coco_ccby_images" / "gt.json"
+    truth = DEMO / "gt.json"
     name = json.loads(truth.read_text())["images"][0]["file_name"]
     image_module.new("RGB", (64, 48)).save(tmp_path / name)
     found = run_here("inspect", truth, "--report", tmp_path / "page.html", "--images", tmp_path)

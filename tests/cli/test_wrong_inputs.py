@@ -52,6 +52,7 @@ COMMANDS: dict[str, list[str]] = {
     "val": ["{net}", "{gt}"],
     "train": ["{gt}", "--output=out", "--epochs=1"],
     "make-shapes": ["out", "--images=1", "--size=32"],
+    "demo": ["out"],
     "doctor": [],
     "playground": ["--output=out"],
 }

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from ioukit import Masks, pairwise_mask_iou
 from ioukit.compat.pycocotools import mask as ours
 from support.mask_cases import SIZES, mask_arrays, polygons, random_masks
-from support.paths import DATA, load
+from support.paths import DATA, DEMO, load
 
 # NumPy 2 says of pycocotools' decode that its __array__ takes no copy.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy keyword")
@@ -136,7 +136,7 @@ def test_nothing() -> None:
     assert ours.encode(np.zeros((2, 2, 0), np.uint8, order="F")) == []
 
 
-@pytest.mark.parametrize("folder", ["coco_ccby_images/gt.json", "coco_val2014_100/instances_val2014_100.json"])
+@pytest.mark.parametrize("folder", [str(DEMO / "gt.json"), "coco_val2014_100/instances_val2014_100.json"])
 def test_real_segmentations(folder: str) -> None:
     """Polygons and crowds of COCO: records, areas, boxes, and IoU within each image."""
     data = load(DATA / folder)

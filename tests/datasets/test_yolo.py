@@ -254,6 +254,9 @@ def test_a_named_list_that_is_missing_is_not_replaced(folder: Path) -> None:
 
 def test_a_missing_package_is_named_with_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
+    assert read(folder / "data.yaml").categories.names == ("ant", "bee"), "plain lines need no package"
+    with (folder / "data.yaml").open("a") as file:
+        file.write("download: |\n  import os\n")
     with pytest.raises(ModuleNotFoundError, match=r"data\.yaml needs yaml: pip install 'ioukit\[yolo\]'"):
         read(folder / "data.yaml")
 

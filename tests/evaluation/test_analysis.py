@@ -16,7 +16,7 @@ from ioukit import COCO, Detections, GroundTruth, evaluate, read_coco
 from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, match, outcomes, score_curves
 from parity.random_data import random_case
 from support.data_rows import entries_in_data, errors_in_data, outcomes_in_data
-from support.paths import DATA
+from support.paths import DATA, DEMO
 
 SCORES = [0.1, 0.3, 0.5, 0.5, 0.9]
 
@@ -216,7 +216,7 @@ def test_scikit_learn_says_the_same(on: str) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     files = {
         "coco_val2014_100": ("instances_val2014_100.json", "instances_val2014_fakebbox100_results.json"),
-        "coco_ccby_images": ("gt.json", "dt_derived.json"),
+        "coco_ccby_images": (str(DEMO / "gt.json"), str(DEMO / "a.json")),
     }
     ground_truth, detections = read_coco(*(DATA / on / file for file in files[on]))
     evaluation = evaluate(ground_truth, detections)

@@ -34,7 +34,7 @@ SETS = {
         DATA / "coco_val2014_100" / "instances_val2014_fakebbox100_results.json",
     ),
     "coco_val2017_100": tuple(ROOT / "examples" / "coco_val2017_100" / f for f in ("ground_truth.json", "yolact.json")),
-    "coco_ccby_images": tuple(DATA / "coco_ccby_images" / f for f in ("gt.json", "dt_derived.json")),
+    "coco_ccby_images": tuple(ROOT / "src" / "ioukit" / "cli" / "demo_files" / f for f in ("gt.json", "a.json")),
 }
 # tidecv divides i by 100 where COCO has linspace, whose doubles differ from that in the last bit at ten of 101 places.
 PROTOCOL = COCO.replace(recall_thresholds=[i / 100 for i in range(101)])

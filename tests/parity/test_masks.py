@@ -15,7 +15,7 @@ from ioukit import DatasetError
 from parity.random_masks import random_mask_case
 from parity.reference import STATS, run_pycocotools, silenced
 from parity.same_bits import assert_same_bits, assert_same_evaluation
-from support.paths import DATA, load, write_coco
+from support.paths import DATA, DEMO, load, write_coco
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,7 +178,7 @@ def test_data_sets_of_masks_that_are_put_together(tmp_path: Path) -> None:
 
 def test_the_real_set_of_photographs() -> None:
     """Its annotations have polygons and crowds in runs, its detections boxes alone."""
-    folder = DATA / "coco_ccby_images"
+    folder = DEMO
     gt = ioukit.GroundTruth.from_coco(folder / "gt.json")
     masks = ioukit.Masks.from_coco(
         list(gt.segmentations or []),

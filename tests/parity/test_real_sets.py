@@ -11,7 +11,7 @@ import pytest
 import ioukit
 from parity.reference import STATS, run_pycocotools
 from parity.same_bits import UNITS_OF_MEANS, assert_same_bits, assert_same_evaluation
-from support.paths import DATA, EXAMPLES, load, write_coco
+from support.paths import DATA, DEMO, EXAMPLES, load, write_coco
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ class RealSet:
 
 VAL2014 = RealSet("coco_val2014_100", "instances_val2014_100.json", "instances_val2014_fakebbox100_results.json")
 YOLACT = RealSet("coco_val2017_100", "ground_truth.json", "yolact.json", EXAMPLES)
-CCBY = RealSet("coco_ccby_images", "gt.json", "dt_derived.json")
+CCBY = RealSet("coco_ccby_images", str(DEMO / "gt.json"), str(DEMO / "a.json"))
 SETS = [VAL2014, YOLACT, CCBY]
 WITH_VARIANTS = [VAL2014, YOLACT]
 each_set = pytest.mark.parametrize("data", SETS, ids=lambda s: s.name)

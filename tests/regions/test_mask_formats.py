@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from ioukit import Boxes, Detections, GroundTruth, Masks, diagnose
 from support.mask_cases import SIZES, SMALL, mask_arrays, plain_counts, polygons, random_masks
-from support.paths import DATA
+from support.paths import DEMO
 
 
 class TestPixels:
@@ -273,7 +273,7 @@ class TestSegmentations:
         assert len(Masks.from_coco([], height=5, width=6)) == 0
 
     def test_of_data_sets(self) -> None:
-        path = DATA / "coco_ccby_images" / "gt.json"
+        path = DEMO / "gt.json"
         ground_truth = GroundTruth.from_coco(path)
         assert ground_truth.segmentations is not None
         rows = np.searchsorted(ground_truth.images.ids, ground_truth.image_ids)

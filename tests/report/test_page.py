@@ -19,7 +19,7 @@ from ioukit._output import printable
 from ioukit.report import write_report
 from ioukit.report.report_page import ReportPage, report_data
 from support.command import run_here
-from support.paths import DATA
+from support.paths import DEMO
 from support.report_cases import ATTACKS, CASES, EXAMPLE, attacked, coco, drawn
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def test_without_jinja2_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
 
 # ---- The command.
 
-GT, DT = DATA / "coco_ccby_images" / "gt.json", DATA / "coco_ccby_images" / "dt_derived.json"
+GT, DT = DEMO / "gt.json", DEMO / "a.json"
 
 
 def test_the_command_writes_a_report_and_prints_its_tables_all_the_same(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_the_command_writes_a_report_and_prints_its_tables_all_the_same(tmp_path
     assert (command.code, command.out) == (0, plain.out)
     assert f"wrote {tmp_path / 'report.html'}" in command.err
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert '<h1 class="name">dt_derived.json</h1>' in page
+    assert '<h1 class="name">a.json</h1>' in page
     assert "6 of 6 photographs are missing" in page
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ioukit import GroundTruth, Inspection, Polygons, RotatedBoxes, inspect
-from support.paths import DATA, EXAMPLES
+from support.paths import DEMO, EXAMPLES
 
 __all__ = ["CASES", "coco", "crowds"]
 
@@ -17,7 +17,7 @@ def coco() -> Inspection:
 
 def crowds() -> Inspection:
     """Six images that have crowds."""
-    return inspect(DATA / "coco_ccby_images" / "gt.json")
+    return inspect(DEMO / "gt.json")
 
 
 def many() -> Inspection:

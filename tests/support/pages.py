@@ -6,12 +6,13 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.paths import ROOT
+from support.paths import DEMO, ROOT
 
 __all__ = ["PAGES", "Example", "commands", "examples", "run_programs"]
 
@@ -85,6 +86,7 @@ def examples(page: str) -> list[Example]:
 def run_programs(programs: list[str], folder: Path) -> list[tuple[str, str | None, str | None]]:
     """For each program its output, the optional module that it lacked, and its traceback; they share their names."""
     (folder / "examples").symlink_to(ROOT / "examples")
+    shutil.copytree(DEMO, folder / "ioukit-demo")
     ran = subprocess.run(
         [sys.executable, "-W", "error", *(f"-W{one}" for one in (*_NOT_OURS, *sys.warnoptions)), "-c", _RUNNER],
         input=json.dumps(programs),

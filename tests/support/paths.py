@@ -9,11 +9,13 @@ from typing import Any
 
 import ioukit
 
-__all__ = ["DATA", "EXAMPLES", "IMPORTED_FROM", "ROOT", "load", "program", "write_coco"]
+__all__ = ["DATA", "DEMO", "EXAMPLES", "IMPORTED_FROM", "ROOT", "load", "program", "write_coco"]
 
 DATA = Path(__file__).parents[1] / "data"
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+DEMO = ROOT / "src" / "ioukit" / "cli" / "demo_files"
+"""Six photographs with objects and detections; pycocotools' numbers are in `DATA`, in coco_ccby_images."""
 # For the path of other processes. It need not be ROOT / "src": an installed ioukit has its compiled part elsewhere.
 IMPORTED_FROM = Path(ioukit.__file__).parents[1]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit import Detections, GroundTruth, evaluate, read_coco
-from support.paths import DATA, ROOT
+from support.paths import DEMO, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +48,8 @@ def coco() -> Evaluation:
 
 def photographed() -> Evaluation:
     """Six images that have crowds."""
-    folder = DATA / "coco_ccby_images"
-    return evaluate(*read_coco(folder / "gt.json", folder / "dt_derived.json"))
+    folder = DEMO
+    return evaluate(*read_coco(folder / "gt.json", folder / "a.json"))
 
 
 def drawn(objects: int, names: list[str], *, images: int = 20, seed: int = 0, found: bool = True) -> Evaluation:

@@ -11,7 +11,7 @@ from ioukit import Detections, GroundTruth, evaluate
 from ioukit.viewer.server.building import app_of
 from ioukit.viewer.server.running import Server
 from support.browsing import until, watch
-from support.paths import DATA
+from support.paths import DEMO
 from support.report_cases import drawn, photographed
 from support.two_models import pair
 
@@ -85,7 +85,7 @@ class Visits:
 
     def visit(self, case: str, query: str = "", **options: Any) -> Page:
         """A page of one of the cases."""
-        images = DATA / "coco_ccby_images" / "images" if case == "photographs" else None
+        images = DEMO / "photos" if case == "photographs" else None
         return self.open(self.serve(CASES[case](), images), query, **options)
 
     def close(self) -> None:

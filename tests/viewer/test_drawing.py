@@ -18,7 +18,7 @@ from ioukit.viewer.images.large_image import explained
 from ioukit.viewer.marking.noted_marks import Noting
 from ioukit.viewer.marking.notes import Notes
 from support import region_cases
-from support.paths import DATA
+from support.paths import DEMO
 from support.two_models import pair
 
 if TYPE_CHECKING:
@@ -160,10 +160,10 @@ def test_sizes_of_photographs_replace_unknown_ones() -> None:
 
 
 def test_the_large_image_says_everything_about_its_marks() -> None:
-    folder = DATA / "coco_ccby_images"
-    evaluation = evaluate(*read_coco(folder / "gt.json", folder / "dt_derived.json"))
+    folder = DEMO
+    evaluation = evaluate(*read_coco(folder / "gt.json", folder / "a.json"))
     assert evaluation.ground_truth is not None
-    collection = Collection.of(evaluation.ground_truth, {"derived": evaluation}, folder=folder / "images")
+    collection = Collection.of(evaluation.ground_truth, {"derived": evaluation}, folder=folder / "photos")
     became = evaluation.outcomes(score_threshold=0.3)
     codes = 0
     for at in range(len(collection.table.image_ids)):

@@ -64,6 +64,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "predict": ("predict:predict", "Find objects in images"),
     },
     "More": {
+        "demo": ("demo:demo", "Six photographs and two models to try the commands on"),
         "nms": ("nms:filter_files", "Remove, soften or fuse overlapping detections of files"),
         "doctor": ("doctor:doctor", "Versions and libraries of this machine, and a self-test"),
         "completion": ("completion:completion", "Let the shell complete commands, options and their values"),

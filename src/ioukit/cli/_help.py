@@ -47,7 +47,7 @@ def write_commands(formatter: Any, groups: "Mapping[str, Mapping[str, str]]") ->
     formatter.write_paragraph()
     for text in (
         "`ioukit COMMAND --help` shows what a command takes, with more examples. The pages in docs/ of the repository "
-        "explain each task; README.md lists them. `ioukit --version` prints the version.",
+        "explain each task; docs/index.md lists them. `ioukit --version` prints the version.",
         "Results go to stdout, all else to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong use or bad input.",
     ):
         formatter.write_text(text)

@@ -129,7 +129,8 @@ def read(
     - ``open-images``: CSV files of Open Images, see :func:`read_open_images`.
     - ``yolo``: one split of a ``data.yaml`` with folders of images and labels. The option ``split`` is ``"val"`` by
       default. Images get the ids 0, 1, ... in the order of their names, and classes keep their numbers. The sizes of
-      images come from the headers of their files. This needs ``pip install 'ioukit[yolo]'``.
+      images come from the headers of their files. A ``data.yaml`` with more than plain lines needs
+      ``pip install 'ioukit[yolo]'``.
     - ``kitti``: a folder of KITTI's labels, see :func:`read_kitti`.
     - ``dota``: folders of DOTA's labels, see :func:`read_dota`.
     - ``mot``: sequences of MOTChallenge, see :func:`read_mot`.

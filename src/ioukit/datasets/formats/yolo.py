@@ -132,7 +132,7 @@ def read_yolo(
     Raises:
         DatasetError: If there is a problem; names file and line, what was expected and what came.
         OSError: If a file cannot be read.
-        ModuleNotFoundError: If PyYAML is not installed and the data set has a ``data.yaml``: ``pip install
+        ModuleNotFoundError: If PyYAML is not installed and the ``data.yaml`` has more than plain lines: ``pip install
             'ioukit[yolo]'``.
 
     Reference: Ultralytics, "Datasets overview", docs.ultralytics.com/datasets; A. Bochkovskiy, Darknet, README.

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit._optional import import_extra
 from ioukit.datasets.formats.csv_tables import CsvTable
 from ioukit.datasets.formats.image_files import files_below, images_below
 from ioukit.datasets.formats.text_files import (
@@ -28,10 +27,10 @@ from ioukit.datasets.formats.text_files import (
     inside,
     lies_in,
     read_lines,
-    read_text,
     refuse,
     shortened,
 )
+from ioukit.datasets.formats.yaml_settings import read_yaml
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def _stem(name: str) -> str:
 
 
 def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
-    settings = _yaml_document(path)
+    settings = read_yaml(path)
     if not isinstance(settings, dict) or split not in settings or "names" not in settings:
         found = list(settings) if isinstance(settings, dict) else settings
         others = "" if split in ("train", "val") else f" and {split!r}"
@@ -376,7 +375,7 @@ def _nearby_names(folder: Path) -> tuple[tuple[str, ...] | None, tuple[int, int]
                 continue
             inside(place, name, os.fspath(path))
             if path.suffix == ".yaml":
-                settings = _yaml_document(path)
+                settings = read_yaml(path)
                 if isinstance(settings, dict) and "names" in settings:
                     return _class_names(path, settings["names"]), _keypoint_shape(path, settings.get("kpt_shape"))
             elif names := _listed_names(path):
@@ -384,30 +383,6 @@ def _nearby_names(folder: Path) -> tuple[tuple[str, ...] | None, tuple[int, int]
             else:
                 refuse(str(path), "a name of a class in each line", "none")
     return None, None
-
-
-def _yaml_document(path: Path) -> Any:
-    """The document of a YAML file."""
-    yaml = import_extra("yaml", extra="yolo", needed_by="data.yaml")
-
-    def no_merges(mapping: Any) -> None:
-        for key, _ in mapping.value:
-            if key.tag == "tag:yaml.org,2002:merge":
-                raise yaml.constructor.ConstructorError(None, None, "expected no key <<", key.start_mark)
-
-    text, loader = read_text(path), None
-    try:
-        loader = yaml.SafeLoader(text)
-        loader.flatten_mapping = no_merges  # a few merges of merges would fill the memory
-        return loader.get_single_data()
-    except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date or a number out of its range
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}: " if mark is not None else ""
-        problem = getattr(error, "problem", None) or (str(error).splitlines() or ["nothing"])[0]
-        raise DatasetError(f"{path}: {line}not YAML: {shortened(problem)}") from None
-    finally:
-        if loader is not None:
-            loader.dispose()
 
 
 def _in_words(value: object) -> str:
