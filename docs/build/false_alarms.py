@@ -3,8 +3,8 @@
     python docs/build/false_alarms.py run RESULTS.jsonl [--samples 20] [--workers 2]   # ten minutes; can be continued
     python docs/build/false_alarms.py summarise RESULTS.jsonl                       # writes docs/data/false_alarms.json
 
-The populations are those of ``interval_coverage.py``. Five models find the same objects with errors of their own; each is as
-good as the others. A sixth one finds less, for the power of the tests.
+The populations are those of ``interval_coverage.py``. Five models find the same objects with errors of their own; each
+is as good as the others. A sixth one finds less, for the power of the tests.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How often do intervals hold the true number? Random populations whose numbers are known.
 
-    python docs/build/interval_coverage.py true RESULTS.jsonl                          # minutes: the true numbers
-    python docs/build/interval_coverage.py run RESULTS.jsonl [--samples 10] [--workers 2]   # ten minutes; can be continued
-    python docs/build/interval_coverage.py summarise RESULTS.jsonl                     # writes docs/data/coverage.json
+    python docs/build/interval_coverage.py true RESULTS.jsonl        # minutes: the true numbers
+    python docs/build/interval_coverage.py run RESULTS.jsonl [--samples 10] [--workers 2]   # can be continued
+    python docs/build/interval_coverage.py summarise RESULTS.jsonl   # writes docs/data/coverage.json
 
 Every sample is drawn anew: images, objects, sizes, detections. Classes differ in how well they are found, in their
 size, in how many objects an image has, and in false positives; images differ in how hard they are, for all of their
