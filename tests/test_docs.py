@@ -98,15 +98,28 @@ def test_the_pages_about_figures_have_all_of_evaluations_and_data_sets() -> None
     assert [name for name in plots.__all__ if name not in pages and name not in OTHER_PAGES] == []
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=str)
-def test_a_command_exists_and_prints_what_its_page_says(command: Example, tmp_path: Path) -> None:
+def parse(line: list[str]) -> None:
+    """Refuses commands and options that do not exist, and values of the wrong kind."""
     group = typer.main.get_group(app_of())
     parent = group.make_context("ioukit", [], resilient_parsing=True)
+    name, found, rest = group.resolve_command(parent, line)
+    assert found is not None
+    found.make_context(name, rest, parent)
+
+
+def test_the_commands_that_answer_a_search_exist() -> None:
+    page = (ROOT / "docs" / "searched.md").read_text(encoding="utf-8")
+    lines = [line for code in re.findall("`(ioukit .*?)`", page) for line in commands(code)]
+    assert len(lines) >= 30
+    for line in lines:
+        parse(line)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_a_command_exists_and_prints_what_its_page_says(command: Example, tmp_path: Path) -> None:
     lines = commands(command.code)
     for line in lines:
-        name, found, rest = group.resolve_command(parent, line)
-        assert found is not None
-        found.make_context(name, rest, parent)  # refuses options that do not exist, and values of the wrong kind
+        parse(line)
     if command.printed is not None:
         (tmp_path / "examples").symlink_to(ROOT / "examples")
         ran = [run_fresh(*line, cwd=tmp_path) for line in lines]

@@ -5,7 +5,7 @@
 - axe-core finds nothing, in the light and in the dark. It looks at the first 600 elements of an article: the pages of
   the reference repeat the same few parts up to thirty thousand times. ``--whole`` looks at all of them; it takes long.
 - No page asks another server for anything, and none has errors.
-- The search finds a function, over a server and from the disk.
+- The search finds a function, over a server and from the disk, and all that `search.py` lists.
 
 Without a browser, it says so and checks nothing.
 """
@@ -27,6 +27,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import search
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
@@ -126,6 +128,16 @@ async def faults_of_search(browser: Browser, site: str) -> list[str]:
     return faults
 
 
+async def faults_of_answers(browser: Browser, site: str, folder: Path) -> list[str]:
+    """What the search does not find, and what it writes into the console."""
+    faults: list[str] = []
+    right = search.right_pages(folder)
+    page = await open_page(browser, site, "index.html", faults)
+    found = await page.evaluate(search.ASK, [*right, *search.PASTED])
+    await page.context.close()
+    return faults + search.faults(right, found)
+
+
 async def audit(folder: Path, pages: list[str], chromium: str, *, whole: bool) -> int:
     """Writes what is wrong with pages of a site, and with its search; returns the number of faults."""
     from playwright.async_api import TimeoutError as TooLate  # noqa: PLC0415
@@ -156,6 +168,7 @@ async def audit(folder: Path, pages: list[str], chromium: str, *, whole: bool) -
             await asyncio.gather(*(work(browser, site, waiting) for _ in range(os.cpu_count() or 1)))
             for where, place in (("over a server", site), ("from the disk", f"{folder.as_uri()}/")):
                 report(f"search {where}", await faults_of_search(browser, place))
+            report("search", await faults_of_answers(browser, site, folder))
             await browser.close()
     return count
 

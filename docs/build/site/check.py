@@ -41,6 +41,11 @@ def missing(folder: Path) -> list[str]:
     return [f"{room}.{name}" for room in rooms() for name in _public(room) if f"{room}.{name}" not in described]
 
 
+def public_names() -> set[str]:
+    """Every public name, without its room."""
+    return {name for room in ("ioukit", *rooms()) for name in _public(room) if not name.startswith("_")}
+
+
 def _public(room: str) -> list[str]:
     """The names of a room but those of other rooms; none if its package only groups files."""
     try:
