@@ -144,6 +144,23 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
+def test_a_group_of_the_navigation_has_at_most_nine_entries() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2].partition("\n\n")[0]
+    groups: dict[str, int] = {}
+    above: list[str] = []
+    for line in nav.splitlines():
+        depth = line.index("-") // 4
+        above[depth:] = [line.strip()]
+        groups["".join(above[:depth])] = groups.get("".join(above[:depth]), 0) + 1
+    assert len(groups) >= 10
+    assert {group: size for group, size in groups.items() if size > 9} == {}
+
+
+@pytest.mark.parametrize("page", LINKED)
+def test_what_is_bold_begins_and_ends_alike(page: str) -> None:
+    assert re.findall(r"\*\*\*.*", (ROOT / page).read_text(encoding="utf-8")) == []
+
+
 def test_the_tests_that_a_page_names_exist() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     named = {name for page in LINKED for name in re.findall(r"`(test_\w+)`", (ROOT / page).read_text(encoding="utf-8"))}
