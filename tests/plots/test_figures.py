@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -340,3 +341,11 @@ def test_without_matplotlib_the_extra_is_named() -> None:
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     names = ["overlap_figure", "variants_figure", "grid_figure", "variant_figure"]
     assert ran.stdout.splitlines() == [f"{name} needs matplotlib: pip install 'ioukit[plots]'" for name in names]
+
+
+def test_the_fonts_of_a_pdf_are_truetype() -> None:
+    for ax in (overlap_figure(OBJECT, DETECTION), variants_figure(motion="shift")):
+        file = io.BytesIO()
+        ax.figure.savefig(file, format="pdf")
+        assert b"/CIDFontType2" in file.getvalue()
+        assert b"/Type3" not in file.getvalue()

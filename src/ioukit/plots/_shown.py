@@ -6,6 +6,7 @@ import io
 import sys
 from typing import Any
 
+import matplotlib as mpl
 import matplotlib.axes
 import matplotlib.figure
 
@@ -36,6 +37,11 @@ class Axes(_Shown, matplotlib.axes.Axes):
 
 class Figure(_Shown, matplotlib.figure.Figure):
     """A figure that was made here."""
+
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """Save as matplotlib does, but the fonts of PDF and PostScript are TrueType: publishers refuse its Type 3."""
+        with mpl.rc_context({"pdf.fonttype": 42, "ps.fonttype": 42}):
+            super().savefig(fname, **options)
 
 
 def shown_figure(**options: Any) -> Figure:
