@@ -81,10 +81,10 @@ def _relinked(text: str, source: str, uri: str) -> str:
 
 
 def _section(title: str, path: str, uri: str) -> str:
-    """What stands below a heading of another file, up to the next of its rank."""
+    """What stands below a heading of another file, up to the next of its rank, or of the second."""
     path = os.path.normpath(path)
     text = (ROOT / path).read_text(encoding="utf-8")
-    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^\1 |\Z)", text, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^\1 |^## |\Z)", text, re.MULTILINE | re.DOTALL)
     if not found:
         raise PluginError(f"{uri}: {path} has no section {title!r}")
     return _relinked(found[2].strip(), path, uri)
