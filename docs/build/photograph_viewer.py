@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/view.md, with the system's Chromium: python docs/build/photograph_viewer.py."""
+"""Takes the pictures of docs/view.md and docs/index.md, with the system's Chromium: python docs/build/photograph_viewer.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHOTOGRAPHS = FIGURES.parents[1] / "src" / "ioukit" / "cli" / "demo_files"
 def save(tab: Page, name: str) -> None:
     """The page as it is, as a JPEG: it is full of photographs."""
     tab.wait_for_timeout(1200)
-    Image.open(io.BytesIO(tab.screenshot())).convert("RGB").save(FIGURES / name, quality=84, optimize=True)
+    Image.open(io.BytesIO(tab.screenshot())).convert("RGB").save(FIGURES / name, quality=80, optimize=True)
 
 
 def grid(tab: Page) -> None:
@@ -39,6 +39,12 @@ def large(tab: Page) -> None:
     tab.locator("#grid [role=gridcell]").first.click()
     tab.locator("#large-list [role=option]").first.click()
     save(tab, "viewer_large.jpg")
+
+
+def two_models(tab: Page) -> None:
+    """The first image, with what two models found, side by side."""
+    tab.locator("#grid [role=gridcell]").first.click()
+    tab.get_by_role("button", name="Side by side").click()
 
 
 def pictures() -> None:
@@ -59,9 +65,14 @@ def pictures() -> None:
         with ioukit.view(models, filter={"change": ["won", "lost"]}, **options) as viewer:
             tab = browser.new_page(viewport=size, color_scheme="light")
             tab.goto(viewer.address)
-            tab.locator("#grid [role=gridcell]").first.click()
-            tab.get_by_role("button", name="Side by side").click()
+            two_models(tab)
             save(tab, "viewer_models.jpg")
+        models = {name: evaluate(PHOTOGRAPHS / "gt.json", PHOTOGRAPHS / f"{name}.json") for name in "ab"}
+        with ioukit.view(models, **options) as viewer:
+            tab = browser.new_page(viewport=size, color_scheme="light")
+            tab.goto(viewer.address)
+            two_models(tab)
+            save(tab, "viewer_demo.jpg")
         browser.close()
 
 
