@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/view.md and docs/index.md, with the system's Chromium: python docs/build/photograph_viewer.py."""
+"""Takes the pictures of docs/view.md and docs/index.md, in Chromium: python docs/build/photograph_viewer.py."""
 
 from __future__ import annotations
 

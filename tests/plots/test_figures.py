@@ -346,6 +346,7 @@ def test_without_matplotlib_the_extra_is_named() -> None:
 def test_the_fonts_of_a_pdf_are_truetype() -> None:
     for ax in (overlap_figure(OBJECT, DETECTION), variants_figure(motion="shift")):
         file = io.BytesIO()
+        assert isinstance(ax.figure, Figure)
         ax.figure.savefig(file, format="pdf")
         assert b"/CIDFontType2" in file.getvalue()
         assert b"/Type3" not in file.getvalue()
