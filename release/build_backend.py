@@ -27,8 +27,8 @@ def _says_what_is_missing(hook: Callable[..., Made]) -> Callable[..., Made]:
             why = " ".join(f"{type(error).__name__}: {error}".split())
             raise SystemExit(
                 f"ioukit: there is no cargo on the PATH, and fetching Rust failed ({why}): install Rust first "
-                "(https://rustup.rs), or install the wheel ioukit-*-cp310-abi3-*.whl that `pip wheel .` makes on a machine "
-                "with Rust; it needs none"
+                "(https://rustup.rs), or install the wheel ioukit-*-cp310-abi3-*.whl that `pip wheel .` makes on a "
+                "machine with Rust; it needs none"
             ) from None
 
     return answer
