@@ -14,7 +14,6 @@ import numpy as np
 
 from ioukit._checks import check_result
 from ioukit._columns import Frozen, record
-from ioukit._notebook import values_of
 from ioukit._plain_values import plain_value
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.model_text import comparison_markdown, comparison_text
@@ -63,9 +62,10 @@ class ModelComparison(Frozen):
         return " ".join(pair.verdict() for pair in self.pairs)
 
     def notebook_rows(self) -> tuple[Iterable[Any], int]:
-        """One row per number of each pair of models."""
+        """One row per number of each pair of models, with a column for each model."""
+        models = dict.fromkeys(self.names)
         rows = [
-            {"A": pair.name_a, "B": pair.name_b, **values_of(one)}
+            {"": one.key, **models, pair.name_a: one.a, pair.name_b: one.b, **one.notebook_values()}
             for pair in self.pairs
             for one in pair.comparison.differences
         ]

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -123,6 +123,15 @@ class SliceNumbers(Shown):
             if one.name == name:
                 return one
         raise KeyError(f"no slice {name!r}; there are {', '.join(one.name for one in self.slices)}")
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per slice, with the first number alone; :meth:`to_csv` has all of them."""
+        main = self.keys[0]
+        rows = [
+            {key: row[key] for key in row if key in ("name", "images", "objects", main) or key.startswith(f"{main} ")}
+            for row in (one.to_row() for one in self.slices)
+        ]
+        return rows, len(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields in plain Python values, ``None`` where a number is undefined."""
