@@ -12,7 +12,7 @@ import pytest
 import ioukit
 from ioukit import Detections, GroundTruth, checks
 from ioukit._notebook import MOST_ROWS, table_of
-from ioukit.comparison import compare_models
+from ioukit.comparison import changes, compare_models, parts
 from ioukit.evaluation import compare_protocols
 from ioukit.label_errors import find_label_errors
 from ioukit.operating import FBeta, calibration_errors, choose_thresholds
@@ -64,6 +64,19 @@ RESULTS: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "<th></th><th>A</th><th>B</th><th>C</th>.*>AP</th><td>0.400</td><td>0.333</td><td></td><td>-0.067</td>"
         ".*>AP</th><td>0.400</td><td></td><td>0.400</td><td>0</td>",
+    ),
+    "one pair": (
+        lambda: evaluation().compare(worse(), per_class=False, replicates=20, permutations=20).pairs[0],
+        "<caption>B is worse than A by .*>AP</th><td>0.400</td><td>0.333</td><td>-0.067</td>",
+    ),
+    "changes": (lambda: changes(evaluation(), worse()), ">gone false positive</th><td>178</td>"),
+    "parts": (
+        lambda: parts(evaluation(), worse()),
+        ">points of AP<.*>size: small</td><td>-1.5.*>error: wrong place</td>.*>class: suitcase</td>",
+    ),
+    "slices of two": (
+        lambda: slice_numbers(evaluation(), ["size"], b=worse(), replicates=20),
+        "<th>AP high</th><th>AP of B</th><th>change</th>.*>size: small</td>",
     ),
     "gate": (
         lambda: check_rules(

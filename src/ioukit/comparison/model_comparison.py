@@ -63,12 +63,8 @@ class ModelComparison(Frozen):
 
     def notebook_rows(self) -> tuple[Iterable[Any], int]:
         """One row per number of each pair of models, with a column for each model."""
-        models = dict.fromkeys(self.names)
-        rows = [
-            {"": one.key, **models, pair.name_a: one.a, pair.name_b: one.b, **one.notebook_values()}
-            for pair in self.pairs
-            for one in pair.comparison.differences
-        ]
+        models = {"": "", **dict.fromkeys(self.names)}
+        rows = [{**models, **row} for pair in self.pairs for row in pair.notebook_rows()[0]]
         return rows, len(rows)
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ not to.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,12 +38,16 @@ from ioukit.comparison.sides import (
     size_labels,
     table_with_near_pairs,
 )
+from ioukit.comparison.words import KIND_WORDS
 from ioukit.datasets import Categories
 from ioukit.evaluation import MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Measure
+
+
+_MOST_CLASSES = 10  # in a notebook
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -100,6 +104,17 @@ class Parts(Frozen):
     def largest_classes(self, n: int, *, sign: int = 0) -> npt.NDArray[np.int64]:
         """Positions of up to ``n`` classes, see :meth:`largest_images`."""
         return _largest(self.classes, n, sign)
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per part: each size, each kind of error, and the classes with the largest parts."""
+        classes = {self.categories.names[at]: self.classes[at] for at in self.largest_classes(_MOST_CLASSES)}
+        kinds = {KIND_WORDS[kind]: part for kind, part in (self.kinds or {}).items()}
+        rows = [
+            {"part": f"{of}: {name}", f"points of {self.key}": round(100 * float(part), 2)}
+            for of, parts_of in (("size", self.sizes), ("error", kinds), ("class", classes))
+            for name, part in parts_of.items()
+        ]
+        return rows, len(rows)
 
     def __repr__(self) -> str:
         return f"Parts({self.key} {self.a:.4f} -> {self.b:.4f}, {self.difference:+.4f})"

@@ -127,10 +127,15 @@ class SliceNumbers(Shown):
     def notebook_rows(self) -> tuple[Iterable[Any], int]:
         """One row per slice, with the first number alone; :meth:`to_csv` has all of them."""
         main = self.keys[0]
-        rows = [
-            {key: row[key] for key in row if key in ("name", "images", "objects", main) or key.startswith(f"{main} ")}
-            for row in (one.to_row() for one in self.slices)
-        ]
+        rows = []
+        for one in self.slices:
+            row: dict[str, Any] = {"name": one.name, "images": one.images, "objects": one.objects}
+            row |= _limits(main, one.numbers[main])
+            if self.whole_of_b:
+                row |= {f"{main} of B": one.of_b[main].value} | _limits("change", one.changes[main])
+            else:
+                row |= {f"{main} of the rest": one.rest[main]} | _limits("difference", one.differences[main])
+            rows.append(row)
         return rows, len(rows)
 
     def to_dict(self) -> dict[str, Any]:
