@@ -136,7 +136,7 @@ def test_text_is_escaped_and_rows_are_counted() -> None:
 def test_numbers_are_short_and_none_is_empty() -> None:
     row = {"a": 1 / 3, "b": 1234.5, "c": float("nan"), "d": None, "e": 0.00012345, "f": 7}
     shown = re.findall("<td>(.*?)</td>", table_of("", [row]))
-    assert shown == ["0.333", "1234.5", "undefined", "", "0.00012345", "7"]
+    assert shown == ["0.333", "1234.5", "undefined", "", "0.00012", "7"]
 
 
 def test_a_record_with_a_name_needs_no_id() -> None:

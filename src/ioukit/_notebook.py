@@ -93,5 +93,7 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         if math.isnan(value):
             return "undefined"
-        return f"{value:.3f}" if 0.001 <= abs(value) < 1 else f"{value:.6g}"
+        if abs(value) >= 1 or value == 0:
+            return f"{value:.6g}"
+        return f"{value:.3f}" if abs(value) >= 0.001 else f"{value:.2g}"
     return html.escape(str(value).encode("utf-8", "replace").decode())  # a lone surrogate cannot be sent to a browser

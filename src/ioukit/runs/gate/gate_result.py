@@ -80,7 +80,7 @@ class RuleResult:
         return {**plain_values(self), "rule": str(self.rule), "name": self.rule.name}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GateResult(Shown):
     """Whether a candidate may replace a baseline."""
 
@@ -129,6 +129,9 @@ class GateResult(Shown):
             "replicates": self.replicates,
             "seed": self.seed,
         }
+
+    def __repr__(self) -> str:
+        return f"GateResult({self.notebook_caption()})"
 
     def notebook_caption(self) -> str:
         """The outcome."""
