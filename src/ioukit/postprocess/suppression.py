@@ -64,7 +64,7 @@ class Suppression(Shown):
             {
                 "box": box,
                 "score": float(self.scores[box]),
-                "": str(self.reason[box]),
+                "why": str(self.reason[box]),
                 "removed by": None if self.suppressed_by[box] < 0 else int(self.suppressed_by[box]),
                 self.metric: None if self.suppressed_by[box] < 0 else float(self.overlap[box]),
             }
