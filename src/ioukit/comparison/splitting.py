@@ -28,6 +28,7 @@ from ioukit._columns import Frozen, record
 from ioukit.comparison.attribution import CurveParts, ap_parts, ar_parts, curve_parts
 from ioukit.comparison.sides import (
     CHANGE_KINDS,
+    KIND_WORDS,
     Side,
     detection_sizes,
     false_positive_kinds,
@@ -38,7 +39,6 @@ from ioukit.comparison.sides import (
     size_labels,
     table_with_near_pairs,
 )
-from ioukit.comparison.words import KIND_WORDS
 from ioukit.datasets import Categories
 from ioukit.evaluation import MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
