@@ -144,8 +144,8 @@ def _check_no_values(rules: Rules) -> None:
     for rule in rules.rules:
         if rule.metric is None:
             raise typer.BadParameter(
-                f"{rules.source}: a rule is about the value {rule.value!r}, and files of detections have no values: runs "
-                f"of a ledger do (`ioukit eval --log FILE --value {rule.value}=NUMBER`)",
+                f"{rules.source}: a rule is about the value {rule.value!r}, and files of detections have no values: "
+                f"runs of a ledger do (`ioukit eval --log FILE --value {rule.value}=NUMBER`)",
                 param_hint="--rules",
             )
 
