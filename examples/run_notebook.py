@@ -1,23 +1,23 @@
-"""Runs first_evaluation.ipynb and writes the outputs into it, or into another file.
+"""Runs the notebooks of this folder and writes the outputs into them, or into another folder.
 
-python examples/run_notebook.py [file]; it needs `pip install 'ioukit[test]'`.
+python examples/run_notebook.py [--into FOLDER] [NOTEBOOK ...]; it needs `pip install 'ioukit[test]'`.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).parent / "first_evaluation.ipynb"
+HERE = Path(__file__).parent
 
 
-def run(target: Path) -> None:
-    """Executes the notebook in its own folder; the result holds no names and times of the run."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    where = {"metadata": {"path": NOTEBOOK.parent}}
+def run(path: Path, target: Path) -> None:
+    """Executes a notebook in its own folder; the result holds no names and times of the run."""
+    notebook = nbformat.read(path, as_version=4)
+    where = {"metadata": {"path": path.parent}}
     client = NotebookClient(notebook, timeout=120, record_timing=False, resources=where)
     client.execute()
     notebook.metadata["language_info"] = {"name": "python"}
@@ -25,4 +25,9 @@ def run(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]) if len(sys.argv) > 1 else NOTEBOOK)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("notebooks", nargs="*", type=Path, default=sorted(HERE.glob("*.ipynb")))
+    parser.add_argument("--into", type=Path, help="another folder for the results")
+    given = parser.parse_args()
+    for path in given.notebooks:
+        run(path, (given.into or path.parent) / path.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import re
@@ -104,7 +105,8 @@ def parse(line: list[str]) -> None:
     parent = group.make_context("ioukit", [], resilient_parsing=True)
     name, found, rest = group.resolve_command(parent, line)
     assert found is not None
-    found.make_context(name, rest, parent)
+    with contextlib.suppress(typer.Exit):  # of an option that answers by itself
+        found.make_context(name, rest, parent)
 
 
 def test_the_commands_that_answer_a_search_exist() -> None:

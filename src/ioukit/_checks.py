@@ -32,6 +32,13 @@ def pluralize(number: int, noun: str) -> str:
     return f"{number:,} {many}"
 
 
+def duration(seconds: float) -> str:
+    """A time for a message, in the unit that suits it: ``"45 s"``, ``"12 min"``, ``"3.5 h"``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     """Raises `ValueError` if the value is not one of the choices."""
     if value not in choices:

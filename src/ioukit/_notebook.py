@@ -16,6 +16,7 @@ from typing import Any
 MOST_ROWS = 30
 """Further rows of a table are counted."""
 _LONGEST_CAPTION = 200
+_LEFT = " style='text-align:left'"
 
 
 class Shown:
@@ -36,7 +37,10 @@ class Shown:
     def notebook_caption(self) -> str:
         """The line above the table."""
         text = repr(self)
-        return text if len(text) <= _LONGEST_CAPTION and " object at " not in text else type(self).__name__
+        name = type(self).__name__
+        if len(text) > _LONGEST_CAPTION or " object at " in text:
+            return name
+        return f"{name}: {text[len(name) + 1 : -1]}" if text.startswith(f"{name}(") else text.strip("<>")
 
     def _repr_html_(self) -> str:
         return table_of(self.notebook_caption(), *self.notebook_rows())
@@ -73,7 +77,8 @@ def table_of(caption: str, rows: Iterable[Any], count: int = 0) -> str:
     """
     shown = [values_of(row) for row in itertools.islice(rows, MOST_ROWS)]
     titles = list(dict.fromkeys(title for row in shown for title in row))
-    head = "".join(f"<th>{_text(title.replace('_', ' '))}</th>" for title in titles)
+    texts = {title for row in shown for title, value in row.items() if isinstance(value, str)}
+    head = "".join(f"<th{_LEFT * (title in texts)}>{_text(title.replace('_', ' '))}</th>" for title in titles)
     body = "".join(f"<tr>{''.join(_cell(title, row.get(title)) for title in titles)}</tr>" for row in shown)
     if len(shown) < count:
         body += f"<tr><td colspan='{len(titles)}'>and {count - len(shown):,} more</td></tr>"
@@ -83,7 +88,7 @@ def table_of(caption: str, rows: Iterable[Any], count: int = 0) -> str:
 def _cell(title: str, value: Any) -> str:
     if isinstance(value, str):
         tag = "td" if title else "th"
-        return f"<{tag} style='text-align:left'>{_text(value)}</{tag}>"
+        return f"<{tag}{_LEFT}>{_text(value)}</{tag}>"
     return f"<td>{'' if value is None else _text(value)}</td>"
 
 
@@ -93,5 +98,7 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         if math.isnan(value):
             return "undefined"
-        return f"{value:.3f}" if 0.001 <= abs(value) < 1 else f"{value:.6g}"
+        if abs(value) >= 1 or value == 0:
+            return f"{value:.6g}"
+        return f"{value:.3f}" if abs(value) >= 0.001 else f"{value:.2g}"
     return html.escape(str(value).encode("utf-8", "replace").decode())  # a lone surrogate cannot be sent to a browser

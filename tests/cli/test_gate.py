@@ -154,6 +154,10 @@ def test_files_need_no_ledger(tmp_path: Path) -> None:
     (tmp_path / "alone.toml").write_text("[[rules]]\nmetric = 'AP'\nat_least = 0.9\n")
     alone = run_here("gate", gt, new, "--rules", tmp_path / "alone.toml", "-q")
     assert (alone.code, alone.out.splitlines()[0]) == (1, "broken: new, 100 images")
+    (tmp_path / "alone.toml").write_text("[[rules]]\nvalue = 'latency'\nat_most = 20\n")
+    no_values = run_here("gate", gt, new, "--rules", tmp_path / "alone.toml", "-q")
+    assert (no_values.code, no_values.out) == (2, "")
+    assert "a rule is about the value 'latency', and files of detections have no values" in no_values.err
 
 
 @pytest.mark.usefixtures("log")

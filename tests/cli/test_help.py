@@ -11,6 +11,7 @@ import pytest
 
 from ioukit.cli import _app, _help
 from ioukit.cli._app import COMMANDS, GROUPS
+from ioukit.datasets import FORMATS
 from support.command import run_here
 
 
@@ -92,3 +93,11 @@ def test_the_first_help_imports_no_command() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_convert_names_every_format_that_is_written() -> None:
+    text = " ".join(shown("convert", "--help").split())
+    named = re.search(r"Format to write: ([\w, -]+)\.", text)
+    assert named is not None
+    written = {name for name, known in FORMATS.items() if known.write is not None or known.write_detections is not None}
+    assert set(named[1].split(", ")) == written

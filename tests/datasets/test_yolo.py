@@ -17,6 +17,7 @@ from ioukit.datasets import find_format, read, read_detections, write
 from ioukit.datasets.shapes.writing import make_shapes
 from ioukit.evaluation import evaluate
 from support.command import run_fresh, run_here
+from support.paths import EXAMPLES, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -274,6 +275,26 @@ def test_a_drawn_data_set_is_the_same_in_both_formats(tmp_path: Path) -> None:
         ]
         assert names[0] == names[1]
         assert_allclose(ours.boxes, coco.boxes, atol=1e-4)
+
+
+def test_numbers_of_whole_pixels_keep_all_their_bits(tmp_path: Path) -> None:
+    folder = EXAMPLES / "coco_val2017_100"
+    gt = load(folder / "ground_truth.json")
+    gt["annotations"] = [record for record in gt["annotations"] if not record["iscrowd"]]  # YOLO has no crowds
+    dt = load(folder / "yolact.json")
+    for record in [*gt["annotations"], *dt]:
+        record.pop("segmentation", None)
+        record["bbox"] = [max(1, round(number)) for number in record["bbox"]]
+        record["area"] = record["bbox"][2] * record["bbox"][3]
+    files = {name: tmp_path / f"{name}.json" for name in ("gt", "dt")}
+    files["gt"].write_text(json.dumps(gt), encoding="utf-8")
+    files["dt"].write_text(json.dumps(dt), encoding="utf-8")
+    for name, more in (("gt", []), ("dt", ["--ground-truth", files["gt"]])):
+        assert run_here("convert", files[name], tmp_path / name, "--to", "yolo", *more).code == 0
+    as_coco = evaluate(files["gt"], files["dt"]).summary
+    as_yolo = evaluate(tmp_path / "gt", tmp_path / "dt").summary
+    assert as_yolo == as_coco
+    assert 0.3 < as_yolo["AP"] < 0.5
 
 
 def test_reading_needs_no_torch(folder: Path) -> None:

@@ -13,8 +13,20 @@ from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, RepairOption
 from ioukit.cli._errors import bad_input, bad_use, check_folder
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import NamedRules
+from ioukit.cli._streams import print_result
 
 _LONG_WORK = 20_000_000  # bytes of input
+
+
+def _explain(code: str | None) -> None:
+    if code is None:
+        return
+    from ioukit.checks.explanations import explain  # noqa: PLC0415 - only for this option
+
+    with bad_use():
+        fault = explain(code)
+    print_result(str(fault))
+    raise typer.Exit
 
 
 def check_files(
@@ -25,6 +37,15 @@ def check_files(
     ] = None,
     *,
     repair: RepairOption = None,
+    explain: Annotated[  # noqa: ARG001 - its callback answers
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            is_eager=True,
+            callback=_explain,
+            help="Say what findings with this code mean and what mends them, and exit.",
+        ),
+    ] = None,
     named: NamedRules,
     train: Annotated[
         Path | None,
@@ -61,6 +82,7 @@ def check_files(
       ioukit check gt.json
       ioukit check gt.json dt.json --json found.json
       ioukit check gt.json dt.json --repair boxes=xyxy
+      ioukit check --explain nms_missing
       ioukit check test.json --train train.json
       ioukit check data.yaml --gt-option split=test --train data.yaml --train-option split=train
     """

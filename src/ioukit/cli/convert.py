@@ -17,7 +17,16 @@ def convert(
     source: InputPath,
     output: OutputPath,
     *,
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", autocompletion=complete_format, help="Format to write.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            autocompletion=complete_format,
+            help="Format to write: coco, yolo, voc, kitti, open-images, lvis, dota, mot, crowdhuman, wider-face, "
+            "padilla, cvat, labelme, via, createml, scalabel, csv, parquet, arrow.",
+        ),
+    ],
     ground_truth: TruthOption = None,
     detections: DetectionsOption = False,
     repair: RepairOption = None,

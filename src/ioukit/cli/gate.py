@@ -19,7 +19,7 @@ from ioukit.cli._errors import bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs, is_ledger, ledger_and_runs
 from ioukit.cli._output import AnswerOptions, write_text
 from ioukit.cli._rules import RuleOptions
-from ioukit.runs import Ledger, check_rules, default_rules, gate_junit, gate_markdown, read_rules
+from ioukit.runs import Ledger, Rules, check_rules, default_rules, gate_junit, gate_markdown, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,6 +95,8 @@ def check_gate(
         read = [*files, *labelled_files(*labels), *([] if rules is None else [rules])]
         answer.check(read, {"--markdown": markdown, "--junit": junit})
         asked = None if rules is None else read_rules(rules)
+        if log is None and asked is not None:
+            _check_no_values(asked)
     with _defects_are_undecided():
         if log is None:
             runs = {"--candidate": candidate, "--baseline": baseline}
@@ -131,6 +133,21 @@ def check_gate(
         done=f"done {seconds:.2f} s",
     )
     raise typer.Exit(result.exit_code)
+
+
+def _check_no_values(rules: Rules) -> None:
+    """Refuses rules about values, which files of detections do not have.
+
+    Raises:
+        typer.BadParameter: If there is one.
+    """
+    for rule in rules.rules:
+        if rule.metric is None:
+            raise typer.BadParameter(
+                f"{rules.source}: a rule is about the value {rule.value!r}, and files of detections have no values: "
+                f"runs of a ledger do (`ioukit eval --log FILE --value {rule.value}=NUMBER`)",
+                param_hint="--rules",
+            )
 
 
 def _of_files(

@@ -98,10 +98,9 @@ def predict(
     sources = input_files(*images) if ids_from is None else input_files(*images, ids_from)
     with bad_use():
         from ioukit.datasets import GroundTruth  # noqa: PLC0415
-        from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415 - PyTorch takes a second
+        from ioukit.torch.detector import predict as prediction  # noqa: PLC0415 - PyTorch takes a second
+        from ioukit.torch.detector.checkpoint import load_model  # noqa: PLC0415
         from ioukit.torch.detector.data import check_on_invalid  # noqa: PLC0415
-        from ioukit.torch.detector.predict import predict as results_of  # noqa: PLC0415
-        from ioukit.torch.detector.predict import to_coco  # noqa: PLC0415
 
         part = check_split(split)
         _check_options(answer, ids_from)
@@ -121,7 +120,7 @@ def predict(
     with bad_input(FloatingPointError):
         if draw is not None:
             draw.mkdir(parents=True, exist_ok=True)
-        answers = results_of(
+        answers = prediction.predict(
             model, given.opened, score_threshold=score_threshold, operating_points=points, iou_threshold=iou_threshold,
             max_detections=max_dets, batch=batch, on_invalid=policy,
         )  # fmt: skip
@@ -132,12 +131,22 @@ def predict(
             if targets is not None:
                 _draw(result, targets[position])
     answer.give(
-        None, lambda: json_text.dumps(to_coco(results.values(), [image_ids[at] for at in results], class_ids)), talk
+        None,
+        lambda: json_text.dumps(prediction.to_coco(results.values(), [image_ids[at] for at in results], class_ids)),
+        talk,
     )
     boxes = sum(len(result.boxes) for result in results.values())
     from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
     talk.say(f"found {pluralize(boxes, 'box')} in {pluralize(len(results), 'image')}")
+    if results and not boxes:
+        best = max(result.best_score for result in results.values())
+        least = prediction.SCORE_THRESHOLD if score_threshold is None else score_threshold
+        limit = f"{least:g}" if points is None else "the threshold of its class"
+        talk.say(
+            f"note the highest score of all images is {best:.2g}, and no box reaches {limit}: a lower "
+            "--score-threshold shows boxes of which the network is less sure; a longer training makes it surer"
+        )
 
 
 def _check_options(answer: AnswerOptions, ids_from: Path | None) -> None:

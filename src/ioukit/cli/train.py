@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,15 +29,44 @@ if TYPE_CHECKING:
 
 _ANCHORS = ("fit", "coco")
 _PATIENCE = 60.0  # seconds; a log gets a line after this time without one
+_WORTH_SAYING = 10.0  # seconds
+_MEASURED = 5  # steps that tell how long the others will take; the first one, which is slow, comes before them
+
+
+_QUICK = {"size": 128, "head": "anchor", "epochs": 12, "lr": 4e-3, "mosaic": 0.0, "evaluate_every": 4}
+_QUICK_IMAGES, _QUICK_VAL = 540, 0.1
+
+
+def _quick(context: typer.Context, wanted: bool) -> bool:
+    """Gives options that the user does not name other defaults."""
+    if wanted:
+        context.default_map = _QUICK
+    return wanted
 
 
 # Long: each option takes a line or more.
 def train(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="data.yaml of YOLO folders, or a COCO annotation file.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DATA",
+            help="data.yaml of YOLO folders, or a COCO annotation file. [default with --quick: drawn shapes]",
+        ),
+    ] = None,
+    *,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="OUT", help="Folder for the results: a new or an empty one.")
     ],
-    *,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            is_eager=True,
+            callback=_quick,
+            help="Settings that find drawn shapes after two minutes on two cores: small images, few epochs. Without "
+            "DATA, they are drawn into OUT-shapes. Other options still count.",
+        ),
+    ] = False,
     images: ImagesOption = None,
     val: Annotated[Path | None, typer.Option(metavar="FILE", help="COCO file of the held-out images.")] = None,
     val_images: Annotated[
@@ -78,6 +108,7 @@ def train(
     as one that is not stopped.
 
     Examples:
+      ioukit train --quick -o run
       ioukit make-shapes shapes --images 400 --size 192
       ioukit train shapes/data.yaml -o run
       ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
@@ -87,6 +118,8 @@ def train(
     """
     first = os.environ.get("RANK", "0") == "0"  # one of the processes that torchrun starts
     talk = Talk(quiet=quiet or not first)
+    if data is None and not quick:
+        raise typer.BadParameter("is missing; --quick trains on drawn images", param_hint="DATA")
     with bad_use():
         from ioukit._checks import check_choice  # noqa: PLC0415 - loads NumPy
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
@@ -102,6 +135,9 @@ def train(
             loss=loss, assigner=assigner, augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers,
             evaluate_every=evaluate_every, device=device,
         )  # fmt: skip
+    drawn = data is None
+    if data is None:
+        data = _drawn(output, size, seed, talk)
     with bad_input():
         learn = read_split(data, images, "train", policy)
         held_out = read_split(val or data, val_images or images, "val", policy)
@@ -124,6 +160,22 @@ def train(
         _draw_curves(done, talk)
         talk.say(done.evaluation.table())
         talk.say(f"wrote {printable(str(output))}")
+        if drawn:
+            words = [str(output / training.BEST), str(data.parent / "images" / "val"), "--draw", f"{output}-drawn"]
+            talk.say(f"next  ioukit predict {printable(shlex.join(words))}")
+
+
+def _drawn(output: Path, size: int, seed: int, talk: Talk) -> Path:
+    """The drawn data set beside OUT, which is drawn unless it is there."""
+    from ioukit.datasets.shapes.writing import make_shapes  # noqa: PLC0415 - only --quick needs it
+
+    folder = output.with_name(f"{output.name}-shapes")
+    settings = folder / "data.yaml"
+    if not settings.exists():
+        with bad_input(), talk.busy(f"drawing {_QUICK_IMAGES} images", long=True):
+            make_shapes(folder, images=_QUICK_IMAGES, seed=seed, size=(size, size), val=_QUICK_VAL, handwritten=False)
+        talk.say(f"drew {_QUICK_IMAGES} images into {printable(str(folder))}")
+    return settings
 
 
 def _config(data: Data, *, size: int, head: str, width: float, depth: float, anchors: str, seed: int) -> Config:
@@ -164,14 +216,19 @@ def _draw_curves(done: Training, talk: Talk) -> None:
 
 
 class _Progress:
-    """A line per epoch, with the losses and AP. Within an epoch, a bar on a terminal, otherwise a line every minute."""
+    """How long it will take, and a line per epoch, with the losses and AP.
+
+    Within an epoch, a bar on a terminal, otherwise a line every minute.
+    """
 
     def __init__(self, talk: Talk, epochs: int, bar: Any) -> None:
         self.talk, self.epochs, self.bar, self.task, self.shown = talk, epochs, bar, None, 0
         self.spoke = time.monotonic()
+        self.ends: list[float] = []  # of the first steps
 
     def step(self, epoch: int, step: int, steps: int, losses: dict[str, float]) -> None:
         """Shows a step; the arguments are those of `on_step` of `ioukit.torch.detector.train.train`."""
+        self._say_how_long(epoch, step, steps)
         text = f"epoch {epoch}/{self.epochs}  loss {losses['total']:.3f}"
         if self.bar is None:
             if time.monotonic() - self.spoke >= _PATIENCE:
@@ -189,14 +246,27 @@ class _Progress:
         losses = "  ".join(f"{name} {value:.3f}" for name, value in epoch.losses.items())
         shown = [measure.key for measure in COCO.measures if measure.headline and measure.quantity == "AP"]
         numbers = "  ".join(f"{key} {epoch.summary[key]:.3f}" for key in shown if epoch.summary)
-        line = f"epoch {epoch.epoch}/{self.epochs}  {losses}  {numbers}  {epoch.seconds:.0f} s"
-        if self.bar is None:
-            self._say(line)
-        else:  # the console of the bar prints above the bar; print() would break the bar
-            self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._say(f"epoch {epoch.epoch}/{self.epochs}  {losses}  {numbers}  {epoch.seconds:.0f} s")
+
+    def _say_how_long(self, epoch: int, step: int, steps: int) -> None:
+        """Says it once, from the first steps."""
+        if len(self.ends) > _MEASURED:
+            return
+        self.ends.append(time.monotonic())
+        if len(self.ends) > _MEASURED:
+            from ioukit._checks import duration, pluralize  # noqa: PLC0415 - loads NumPy
+
+            left = steps - step + (self.epochs - epoch) * steps
+            seconds = left * (self.ends[-1] - self.ends[0]) / _MEASURED
+            if seconds >= _WORTH_SAYING:
+                more = f"{pluralize(left, 'step')} of {self.epochs} epochs, and their evaluations"
+                self._say(f"about {duration(seconds)} for {more}")
 
     def _say(self, line: str) -> None:
-        self.talk.say(line)
+        if self.bar is None:
+            self.talk.say(line)
+        else:  # the console of the bar prints above the bar; print() would break the bar
+            self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
         self.spoke = time.monotonic()
 
 

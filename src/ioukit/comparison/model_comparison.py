@@ -14,7 +14,6 @@ import numpy as np
 
 from ioukit._checks import check_result
 from ioukit._columns import Frozen, record
-from ioukit._notebook import values_of
 from ioukit._plain_values import plain_value
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.model_text import comparison_markdown, comparison_text
@@ -63,12 +62,9 @@ class ModelComparison(Frozen):
         return " ".join(pair.verdict() for pair in self.pairs)
 
     def notebook_rows(self) -> tuple[Iterable[Any], int]:
-        """One row per number of each pair of models."""
-        rows = [
-            {"A": pair.name_a, "B": pair.name_b, **values_of(one)}
-            for pair in self.pairs
-            for one in pair.comparison.differences
-        ]
+        """One row per number of each pair of models, with a column for each model."""
+        models = {"": "", **dict.fromkeys(self.names)}
+        rows = [{**models, **row} for pair in self.pairs for row in pair.notebook_rows()[0]]
         return rows, len(rows)
 
     def to_dict(self) -> dict[str, Any]:

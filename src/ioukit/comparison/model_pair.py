@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -73,6 +73,18 @@ class ModelPair(Frozen):
             lower_is_better=lower,
             p_corrected=self.p_corrected,
         )
+
+    def notebook_caption(self) -> str:
+        """Which model is better."""
+        return self.verdict()
+
+    def notebook_rows(self) -> tuple[Sequence[Any], int]:
+        """One row per number."""
+        rows = [
+            {"": one.key, self.name_a: one.a, self.name_b: one.b, **one.notebook_values()}
+            for one in self.comparison.differences
+        ]
+        return rows, len(rows)
 
     def __repr__(self) -> str:
         key = self.a.protocol.main_measure.key

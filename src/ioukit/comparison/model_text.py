@@ -14,8 +14,8 @@ from ioukit._output import aligned
 from ioukit._words_and_colours import percent, shorten
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.ranking_models import Ranking
+from ioukit.comparison.sides import KIND_WORDS
 from ioukit.comparison.words import (
-    KIND_WORDS,
     change_sentences,
     doubt_sentence,
     point_of_view,

@@ -12,7 +12,7 @@ the order of their scores. Each round takes all pairs at once that are the first
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -168,6 +168,10 @@ class Changes(Frozen):
     def by_class(self) -> dict[str, Rows]:
         """(K,) the counts of each class, under the names of :attr:`counts`. An object counts in its own class."""
         return self._counted(self.objects.category, self.detections.category, len(self.categories))
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per kind of change."""
+        return [{"": kind.replace("_", " "), "count": count} for kind, count in self.counts.items()], 0
 
     def _counted(self, of_objects: Rows, of_detections: Rows, size: int) -> dict[str, Rows]:
         found = {

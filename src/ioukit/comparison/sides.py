@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Flags, Rows
+from ioukit._words_and_colours import ERROR_WORDS
 from ioukit.evaluation import MatchTable, NearPairs
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ Kinds = npt.NDArray[np.int8]
 CHANGE_KINDS = ("classification", "localisation", "both", "duplicate", "background", "missed", "score")
 """The kinds of a part of a difference: the error kinds of TIDE, and ``"score"`` for a detection that only moved in the
 order of the scores."""
+
+KIND_WORDS = {kind: words.plain for kind, words in ERROR_WORDS.items()} | {"score": "order of the scores"}
+"""What each of :data:`CHANGE_KINDS` means, in a few words."""
 
 _CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND, _MISSED, _SCORE = range(len(CHANGE_KINDS))
 

@@ -16,7 +16,7 @@ not to.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from ioukit._columns import Frozen, record
 from ioukit.comparison.attribution import CurveParts, ap_parts, ar_parts, curve_parts
 from ioukit.comparison.sides import (
     CHANGE_KINDS,
+    KIND_WORDS,
     Side,
     detection_sizes,
     false_positive_kinds,
@@ -44,6 +45,9 @@ from ioukit.evaluation._same_scene import check_same_ground_truth
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation, Measure
+
+
+_MOST_CLASSES = 10  # in a notebook
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -100,6 +104,17 @@ class Parts(Frozen):
     def largest_classes(self, n: int, *, sign: int = 0) -> npt.NDArray[np.int64]:
         """Positions of up to ``n`` classes, see :meth:`largest_images`."""
         return _largest(self.classes, n, sign)
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per part: each size, each kind of error, and the classes with the largest parts."""
+        classes = {self.categories.names[at]: self.classes[at] for at in self.largest_classes(_MOST_CLASSES)}
+        kinds = {KIND_WORDS[kind]: part for kind, part in (self.kinds or {}).items()}
+        rows = [
+            {"part": f"{of}: {name}", f"points of {self.key}": round(100 * float(part), 2)}
+            for of, parts_of in (("size", self.sizes), ("error", kinds), ("class", classes))
+            for name, part in parts_of.items()
+        ]
+        return rows, len(rows)
 
     def __repr__(self) -> str:
         return f"Parts({self.key} {self.a:.4f} -> {self.b:.4f}, {self.difference:+.4f})"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ioukit._checks import pluralize
-from ioukit._words_and_colours import ERROR_WORDS, percent
+from ioukit._words_and_colours import percent
 from ioukit.statistics.detectable import alarm
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from ioukit.comparison.splitting import Parts
     from ioukit.statistics import Difference, Interval
 
-
-KIND_WORDS = {kind: words.plain for kind, words in ERROR_WORDS.items()} | {"score": "order of the scores"}
-"""What each of :data:`CHANGE_KINDS` means, in a few words."""
 
 _EQUAL = 1e-12
 _MOST_IMAGES = 10_000_000

@@ -88,6 +88,10 @@ class ClassResults(Sequence[Result], Shown):
     def __repr__(self) -> str:
         return repr(self._results)
 
+    def notebook_caption(self) -> str:
+        """How many there are."""
+        return f"{len(self):,} classes"
+
 
 def flat_metrics(
     protocol: Protocol,

@@ -20,15 +20,20 @@ class _Shown:
     figure: Any
 
     def _repr_png_(self) -> bytes:
+        return self._picture("png")
+
+    def _picture(self, kind: str) -> bytes:
         buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", dpi=96, facecolor=self.figure.get_facecolor())
+        self.figure.savefig(buffer, format=kind, dpi=96, facecolor=self.figure.get_facecolor())
         if "matplotlib.pyplot" in sys.modules:
             sys.modules["matplotlib.pyplot"].close(self.figure)
         return buffer.getvalue()
 
     def _ipython_display_(self) -> None:  # before the printer that the inline backend has for figures
         display = sys.modules["IPython.display"].display
-        display({"image/png": self._repr_png_(), "text/plain": repr(self)}, raw=True)
+        # A photograph as PNG makes a notebook five times as large.
+        kind = "jpeg" if any(image.get_array().ndim == 3 for ax in self.figure.axes for image in ax.images) else "png"
+        display({f"image/{kind}": self._picture(kind), "text/plain": repr(self)}, raw=True)
 
 
 class Axes(_Shown, matplotlib.axes.Axes):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ioukit._array_types import Ids
+from ioukit._notebook import MOST_ROWS, Shown
 from ioukit.postprocess._options import Suppress, condition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from ioukit.postprocess._options import Rule
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Suppression:
+class Suppression(Shown):
     """Which boxes survived, and for each of the others why it did not.
 
     The arrays are NumPy arrays and read-only, whatever library the boxes came from.
@@ -54,6 +57,20 @@ class Suppression:
         counts = {reason: int((self.reason == reason).sum()) for reason in ("score", "overlap", "max_keep")}
         removed = ", ".join(f"{count:,} by {reason}" for reason, count in counts.items() if count)
         return f"<Suppression: {len(self.keep):,} of {len(self):,} kept; removed {removed or 'none'}>"
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per box: why it was kept or removed."""
+        rows = [
+            {
+                "box": box,
+                "score": float(self.scores[box]),
+                "why": str(self.reason[box]),
+                "removed by": None if self.suppressed_by[box] < 0 else int(self.suppressed_by[box]),
+                self.metric: None if self.suppressed_by[box] < 0 else float(self.overlap[box]),
+            }
+            for box in range(min(len(self), MOST_ROWS))
+        ]
+        return rows, len(self)
 
     @property
     def rule(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ioukit._checks import check_threads
+from ioukit._checks import check_threads, duration
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.operations.subset import subset
 from ioukit.evaluation.evaluating import GroundTruthLike, ground_truth_of
@@ -66,7 +66,7 @@ class Plan:
                 f"parts        {self.parts:,}, {self.threads} at a time",
                 f"memory       {_size(self.memory)}",
                 f"disk         {_size(self.disk)}",
-                f"time         {_duration(self.seconds)} (from a sample of {self.sample:,} detections)",
+                f"time         {duration(self.seconds)} (from a sample of {self.sample:,} detections)",
             ]
         )
 
@@ -166,9 +166,3 @@ def _units(gt: GroundTruth, sample: Sequence[Detections], job: Job, *, split_to_
 
 def _size(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

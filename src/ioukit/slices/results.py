@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -123,6 +123,20 @@ class SliceNumbers(Shown):
             if one.name == name:
                 return one
         raise KeyError(f"no slice {name!r}; there are {', '.join(one.name for one in self.slices)}")
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per slice, with the first number alone; :meth:`to_csv` has all of them."""
+        main = self.keys[0]
+        rows = []
+        for one in self.slices:
+            row: dict[str, Any] = {"name": one.name, "images": one.images, "objects": one.objects}
+            row |= _limits(main, one.numbers[main])
+            if self.whole_of_b:
+                row |= {f"{main} of B": one.of_b[main].value} | _limits("change", one.changes[main])
+            else:
+                row |= {f"{main} of the rest": one.rest[main]} | _limits("difference", one.differences[main])
+            rows.append(row)
+        return rows, len(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields in plain Python values, ``None`` where a number is undefined."""

@@ -59,6 +59,10 @@ class Difference(Frozen):
         """Whether the p-value is at most ``1 - level``."""
         return self.p_value <= alarm(self.level)
 
+    def notebook_values(self) -> dict[str, Any]:
+        """What a notebook shows next to the two numbers."""
+        return {"difference": self.difference, "low": self.low, "high": self.high, "p-value": self.p_value}
+
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
         return plain_values(self)
@@ -170,7 +174,8 @@ class Comparison(Frozen):
 
     def notebook_rows(self) -> tuple[Iterable[Any], int]:
         """One row per number."""
-        return self.differences, len(self.differences)
+        rows = [{"": one.key, "first": one.a, "second": one.b, **one.notebook_values()} for one in self.differences]
+        return rows, len(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""

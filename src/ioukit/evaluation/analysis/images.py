@@ -57,7 +57,8 @@ class ImageResults(Columns):
         if images is None:
             return rows, count
         names = named_images(images, self.image_ids)
-        return [row | {"image_ids": name} for name, row in zip(names, rows, strict=False)], count
+        counts = ({key: value for key, value in row.items() if key != "image_ids"} for row in rows)
+        return [{"image": name, **row} for name, row in zip(names, counts, strict=False)], count
 
     def __repr__(self) -> str:
         wrong = int((self.false_positives + self.false_negatives > 0).sum())

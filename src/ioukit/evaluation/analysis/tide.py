@@ -63,6 +63,10 @@ class ErrorKinds(Frozen):
             for kind, words in ERROR_WORDS.items()
         ], 0
 
+    def notebook_caption(self) -> str:
+        """What the errors are taken from."""
+        return f"ErrorKinds: AP {self.ap:.3f}"
+
     def __repr__(self) -> str:
         kinds = ", ".join(f"{kind} {self.delta_ap[kind]:.4f} ({self.counts[kind]:,})" for kind in ERROR_KINDS)
         return f"ErrorKinds(AP {self.ap:.4f}, {kinds})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -43,6 +44,12 @@ class RuleCheck:
         """``candidate - baseline``."""
         return self.candidate - self.baseline
 
+    def notebook_values(self, gate: GateResult) -> dict[str, float | None]:
+        """What a notebook shows of the number: bounds and a difference where there are any."""
+        shown = {gate.baseline or "baseline": self.baseline, gate.candidate: self.candidate}
+        shown |= {"difference": self.difference, "at least": self.low, "at most": self.high}
+        return {title: None if math.isnan(value) else value for title, value in shown.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """The fields in plain Python values, ``None`` where a number is undefined."""
         return {**plain_values(self), "difference": plain_value(self.difference)}
@@ -73,7 +80,7 @@ class RuleResult:
         return {**plain_values(self), "rule": str(self.rule), "name": self.rule.name}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GateResult(Shown):
     """Whether a candidate may replace a baseline."""
 
@@ -123,12 +130,31 @@ class GateResult(Shown):
             "seed": self.seed,
         }
 
+    def __repr__(self) -> str:
+        return f"GateResult({self.notebook_caption()})"
+
+    def notebook_caption(self) -> str:
+        """The outcome."""
+        return "; ".join(self._outcome_in_words())
+
+    def notebook_rows(self) -> tuple[Iterable[Any], int]:
+        """One row per rule and number."""
+        rows = [
+            {"rule": result.title, "outcome": result.outcome, "": check.key, **check.notebook_values(self)}
+            | {"why": result.reason}
+            for result in self.results
+            for check in result.checks
+        ]
+        return rows, len(rows)
+
+    def _outcome_in_words(self) -> list[str]:
+        runs = f"{self.candidate} compared with {self.baseline}" if self.baseline else self.candidate
+        words = [f"{self.outcome}: {runs}, {self.num_images:,} images"]
+        return [*words, f"cannot be decided: {self.reason}"] if self.reason else words
+
     def to_text(self) -> str:
         """The outcome, and a few lines for each rule."""
-        runs = f"{self.candidate} compared with {self.baseline}" if self.baseline else self.candidate
-        lines = [f"{self.outcome}: {runs}, {self.num_images:,} images"]
-        if self.reason:
-            lines.append(f"cannot be decided: {self.reason}")
+        lines = self._outcome_in_words()
         for result in self.results:
             lines += ["", f"{result.outcome:9}  {result.title}", f"           {result.reason}"]
             lines += [f"           {shown_check(check, result)}" for check in result.checks[:_MOST_SHOWN]]

@@ -21,6 +21,9 @@ from ioukit.torch.detector.data import SUFFIXES, Data, OnInvalid, Pixels, check_
 from ioukit.torch.detector.decoding import decode
 from ioukit.torch.detector.model import YOLO
 
+SCORE_THRESHOLD = 0.25
+"""The lowest score of a box, if nothing else is asked for."""
+
 
 @dataclass(frozen=True, eq=False)
 class FoundBoxes:
@@ -59,6 +62,8 @@ class Result:
     boxes: FoundBoxes
     names: tuple[str, ...]
     """Names of the classes; empty if the network has none."""
+    best_score: float
+    """The highest score that the network gave in the image, before any threshold."""
 
 
 def predict(
@@ -93,7 +98,7 @@ def predict(
         FloatingPointError: If the outputs of the network are not finite.
     """
     check_on_invalid(on_invalid)
-    least = 0.25 if score_threshold is None and operating_points is None else score_threshold
+    least = SCORE_THRESHOLD if score_threshold is None and operating_points is None else score_threshold
     if operating_points is not None:
         _check_points(operating_points, model.config.names, model.config.num_classes)
     options = {"score_threshold": least, "operating_points": operating_points, "max_detections": max_detections}
@@ -101,14 +106,14 @@ def predict(
         boxed = [Letterbox((one.shape[1], one.shape[0]), model.config.image_size) for one in pixels]
         placed = [letterbox.apply(one) for letterbox, one in zip(boxed, pixels, strict=True)]
         stacked = torch.from_numpy(np.stack(placed)).permute(0, 3, 1, 2)
-        found = _answer(model, stacked, iou_threshold, options)
+        found, best = _answer(model, stacked, iou_threshold, options)
         owner = np.asarray(found.images)
         for number, (image, letterbox) in enumerate(zip(part, boxed, strict=True)):
             rows = owner == number
             corners = letterbox.boxes_back(np.asarray(found.boxes)[rows], clip=True)
             boxes = FoundBoxes(corners, np.asarray(found.scores)[rows], np.asarray(found.labels)[rows])
             shown = image if isinstance(image, np.ndarray) else str(image)
-            yield Result(shown, letterbox.image_size, boxes, model.config.names)
+            yield Result(shown, letterbox.image_size, boxes, model.config.names, best[number])
 
 
 def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
@@ -185,8 +190,15 @@ def _opened(
 
 
 @torch.no_grad()
-def _answer(model: YOLO, images: Tensor, iou_threshold: float, options: dict[str, Any]) -> Any:
-    """The boxes of a batch in pixels of the network's image; ``options`` are those of `filter_detections`."""
+def _answer(model: YOLO, images: Tensor, iou_threshold: float, options: dict[str, Any]) -> tuple[Any, list[float]]:
+    """The boxes of a batch in pixels of the network's image, and the highest score of each image.
+
+    Args:
+        model: The network.
+        images: (B, 3, H, W) of uint8.
+        iou_threshold: For networks that need NMS.
+        options: Those of `filter_detections`.
+    """
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
@@ -194,13 +206,15 @@ def _answer(model: YOLO, images: Tensor, iou_threshold: float, options: dict[str
     model.train(was_training)
     if not (torch.isfinite(predictions.boxes).all() and torch.isfinite(predictions.scores).all()):
         raise FloatingPointError("the outputs of the network are not finite: did its training diverge?")
-    return filter_detections(
+    scores = predictions.scores.cpu().numpy()
+    found = filter_detections(
         predictions.boxes.cpu().numpy(),
-        predictions.scores.cpu().numpy(),
+        scores,
         iou_threshold=iou_threshold if predictions.needs_nms else 1.0,
         check=False,
         **options,
     )
+    return found, scores.reshape(len(scores), -1).max(axis=1, initial=0).tolist()
 
 
 def to_coco(results: Iterable[Result], image_ids: Iterable[int], category_ids: Sequence[int]) -> list[dict[str, Any]]:
