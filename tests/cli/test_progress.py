@@ -55,7 +55,7 @@ def test_a_line_every_minute_where_nobody_watches(monkeypatch: pytest.MonkeyPatc
             seen.step(1, step, 10, {"total": 1 / step})
     assert stream.getvalue().splitlines() == [
         "epoch 1/2  loss 0.333  step 3/10",
-        "about 6 min for 14 steps of 2 epochs, and their evaluations",  # steps 2 to 6 took 125 seconds
+        "about 6 min for 14 steps, and what evaluations take",  # steps 2 to 6 took 125 seconds
         "epoch 1/2  loss 0.111  step 9/10",
     ]  # fmt: skip
 

@@ -289,8 +289,9 @@ def test_numbers_of_whole_pixels_keep_all_their_bits(tmp_path: Path) -> None:
     files = {name: tmp_path / f"{name}.json" for name in ("gt", "dt")}
     files["gt"].write_text(json.dumps(gt), encoding="utf-8")
     files["dt"].write_text(json.dumps(dt), encoding="utf-8")
-    for name, more in (("gt", []), ("dt", ["--ground-truth", files["gt"]])):
-        assert run_here("convert", files[name], tmp_path / name, "--to", "yolo", *more).code == 0
+    assert run_here("convert", files["gt"], tmp_path / "gt", "--to", "yolo").code == 0
+    truth = ("--ground-truth", files["gt"])
+    assert run_here("convert", files["dt"], tmp_path / "dt", "--to", "yolo", *truth).code == 0
     as_coco = evaluate(files["gt"], files["dt"]).summary
     as_yolo = evaluate(tmp_path / "gt", tmp_path / "dt").summary
     assert as_yolo == as_coco

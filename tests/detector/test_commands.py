@@ -302,6 +302,20 @@ class TestDefects:
         assert (tmp_path / "run" / "curves.png").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
+class TestNothingFound:
+    def test_the_best_score_is_said(self, folder: Path, network: Path) -> None:
+        images = folder / "images" / "val"
+        best = max(result.best_score for result in results_of(load_model(network, "cpu"), images, score_threshold=1))
+        assert 0 < best < 0.25
+        done = run_here("predict", network, images, *CPU)
+        assert (done.code or 0, done.out) == (0, "")
+        assert "found 0 boxes in 4 images" in done.err
+        assert f"the highest score of all images is {best:.2g}, and no box reaches 0.25: a lower" in done.err
+        least = run_here("predict", network, images, *CPU, "--score-threshold", str(best * 0.999))
+        assert len(least.out.splitlines()) >= 1
+        assert "highest score" not in least.err
+
+
 class TestDrawing:
     def test_the_command_draws_every_image(self, folder: Path, network: Path, tmp_path: Path) -> None:
         done = run_here(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,40 +32,13 @@ _WORTH_SAYING = 10.0  # seconds
 _MEASURED = 5  # steps that tell how long the others will take; the first one, which is slow, comes before them
 
 
-_QUICK = {"size": 128, "head": "anchor", "epochs": 12, "lr": 4e-3, "mosaic": 0.0, "evaluate_every": 4}
-_QUICK_IMAGES, _QUICK_VAL = 540, 0.1
-
-
-def _quick(context: typer.Context, wanted: bool) -> bool:
-    """Gives options that the user does not name other defaults."""
-    if wanted:
-        context.default_map = _QUICK
-    return wanted
-
-
 # Long: each option takes a line or more.
 def train(
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="DATA",
-            help="data.yaml of YOLO folders, or a COCO annotation file. [default with --quick: drawn shapes]",
-        ),
-    ] = None,
-    *,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="data.yaml of YOLO folders, or a COCO annotation file.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="OUT", help="Folder for the results: a new or an empty one.")
     ],
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            is_eager=True,
-            callback=_quick,
-            help="Settings that find drawn shapes after two minutes on two cores: small images, few epochs. Without "
-            "DATA, they are drawn into OUT-shapes. Other options still count.",
-        ),
-    ] = False,
+    *,
     images: ImagesOption = None,
     val: Annotated[Path | None, typer.Option(metavar="FILE", help="COCO file of the held-out images.")] = None,
     val_images: Annotated[
@@ -108,7 +80,6 @@ def train(
     as one that is not stopped.
 
     Examples:
-      ioukit train --quick -o run
       ioukit make-shapes shapes --images 400 --size 192
       ioukit train shapes/data.yaml -o run
       ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
@@ -118,8 +89,6 @@ def train(
     """
     first = os.environ.get("RANK", "0") == "0"  # one of the processes that torchrun starts
     talk = Talk(quiet=quiet or not first)
-    if data is None and not quick:
-        raise typer.BadParameter("is missing; --quick trains on drawn images", param_hint="DATA")
     with bad_use():
         from ioukit._checks import check_choice  # noqa: PLC0415 - loads NumPy
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
@@ -135,9 +104,6 @@ def train(
             loss=loss, assigner=assigner, augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers,
             evaluate_every=evaluate_every, device=device,
         )  # fmt: skip
-    drawn = data is None
-    if data is None:
-        data = _drawn(output, size, seed, talk)
     with bad_input():
         learn = read_split(data, images, "train", policy)
         held_out = read_split(val or data, val_images or images, "val", policy)
@@ -160,22 +126,6 @@ def train(
         _draw_curves(done, talk)
         talk.say(done.evaluation.table())
         talk.say(f"wrote {printable(str(output))}")
-        if drawn:
-            words = [str(output / training.BEST), str(data.parent / "images" / "val"), "--draw", f"{output}-drawn"]
-            talk.say(f"next  ioukit predict {printable(shlex.join(words))}")
-
-
-def _drawn(output: Path, size: int, seed: int, talk: Talk) -> Path:
-    """The drawn data set beside OUT, which is drawn unless it is there."""
-    from ioukit.datasets.shapes.writing import make_shapes  # noqa: PLC0415 - only --quick needs it
-
-    folder = output.with_name(f"{output.name}-shapes")
-    settings = folder / "data.yaml"
-    if not settings.exists():
-        with bad_input(), talk.busy(f"drawing {_QUICK_IMAGES} images", long=True):
-            make_shapes(folder, images=_QUICK_IMAGES, seed=seed, size=(size, size), val=_QUICK_VAL, handwritten=False)
-        talk.say(f"drew {_QUICK_IMAGES} images into {printable(str(folder))}")
-    return settings
 
 
 def _config(data: Data, *, size: int, head: str, width: float, depth: float, anchors: str, seed: int) -> Config:
@@ -259,8 +209,7 @@ class _Progress:
             left = steps - step + (self.epochs - epoch) * steps
             seconds = left * (self.ends[-1] - self.ends[0]) / _MEASURED
             if seconds >= _WORTH_SAYING:
-                more = f"{pluralize(left, 'step')} of {self.epochs} epochs, and their evaluations"
-                self._say(f"about {duration(seconds)} for {more}")
+                self._say(f"about {duration(seconds)} for {pluralize(left, 'step')}, and what evaluations take")
 
     def _say(self, line: str) -> None:
         if self.bar is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -62,8 +63,8 @@ class Result:
     boxes: FoundBoxes
     names: tuple[str, ...]
     """Names of the classes; empty if the network has none."""
-    best_score: float
-    """The highest score that the network gave in the image, before any threshold."""
+    best_score: float = math.nan
+    """The highest score that the network gave in the image, before any threshold; NaN if it was not kept."""
 
 
 def predict(
