@@ -495,9 +495,10 @@ def test_written_detections_keep_their_classes_below_other_names(tmp_path: Path)
     ("line", "fits"),
     [
         ("0 140 130 80 60 0.9", False),
-        ("0 0.5 0.5 1.02 0.5 0.9", False),
-        ("0 1.02 0.5 0.1 0.5 0.9", False),
-        ("0 1.01 0.5 1.01 0.5 0.9", True),
+        ("0 0.5 0.5 2.01 0.5 0.9", False),
+        ("0 2.01 0.5 0.1 0.5 0.9", False),
+        ("0 2 0.5 2 0.5 0.9", True),
+        ("0 0.76 0.63 0.92 1.06 0.9", True),  # of a detector that does not cut its boxes
         ("0 100 100 180 100 180 160 100 160 0.9", False),
         ("0 0.9 0.9 1.1 0.9 1.1 1.1 0.9 1.1 0.9", True),
     ],
@@ -506,7 +507,7 @@ def test_detections_in_pixels_are_refused(tmp_path: Path, line: str, fits: bool)
     gt, labels = animals(), results(tmp_path / "labels")
     (labels / "b.txt").write_text(f"{line}\n")
     if not fits:
-        message = r"b\.txt: line 1: expected a box whose centre and size are each a fraction of the image, at most 1.01"
+        message = r"b\.txt: line 1: expected a box whose centre and size are each a fraction of the image, at most 2"
         with pytest.raises(DatasetError, match=message):
             read_detections(labels, "yolo", ground_truth=gt)
     dt = read_detections(labels, "yolo", ground_truth=gt, on_invalid="drop")
@@ -515,7 +516,7 @@ def test_detections_in_pixels_are_refused(tmp_path: Path, line: str, fits: bool)
 
 def test_detections_far_out_of_their_image_are_not_written(tmp_path: Path) -> None:
     gt = animals()
-    dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[700, 0, 9, 9]], scores=[1])
+    dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[1400, 0, 9, 9]], scores=[1])
     with pytest.raises(DatasetError, match="row 0: expected a box whose centre and size are each a fraction"):
         write(dt, tmp_path / "out", "yolo", ground_truth=gt)
 

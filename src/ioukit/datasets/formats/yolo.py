@@ -167,7 +167,7 @@ def read_yolo_detections(
             folder or in one of the two above. Without one, class 0 is the first category of the ground truth by rising
             id, class 1 the second, and so on.
         on_invalid: As for :func:`read_yolo`, but a box may reach out of its image, and may have no area. A class whose
-            name the ground truth lacks is a problem, and so is a box whose centre or size is larger than 1.01: it is in
+            name the ground truth lacks is a problem, and so is a box whose centre or size is larger than 2: it is in
             pixels. A number beyond the list of classes is one for ``"drop"`` alone. Else it becomes an id that the
             ground truth lacks, which :func:`~ioukit.evaluate` refuses and :func:`~ioukit.checks.check` explains.
         threads: How many threads read; all cores if ``None``.

@@ -28,7 +28,11 @@ Task = Literal["detect", "segment", "pose", "obb"]
 MOST_OUTSIDE = 0.01
 """The fraction of an image by which a box may reach out of it, to be cut: Ultralytics takes numbers up to 1.01."""
 
-FRACTIONS = "expected a box whose centre and size are each a fraction of the image, at most 1.01"
+MOST_OF_A_FRACTION = 2.0
+"""The largest centre or size of a detection in fractions. Detectors that do not cut their boxes write numbers a little
+above 1; of a box in pixels, hardly ever are all four numbers as small as this."""
+
+FRACTIONS = "expected a box whose centre and size are each a fraction of the image, at most 2"
 """What a message says about a detection in pixels."""
 
 _ROUNDED = 1e-5
@@ -318,8 +322,7 @@ def in_pixels_already(corners: Floats, plain: Flags) -> Flags:
         plain: (N,) whether a line has the box itself. Points of a box on its side may lie outside, but not its middle.
     """
     centres, sides = (corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]
-    # A number that is good in the file must not fail for the rounding of the corners.
-    limit = 1 + MOST_OUTSIDE + 1e-9
+    limit = MOST_OF_A_FRACTION + 1e-9  # a number that is good in the file must not fail for the rounding of the corners
     return np.asarray((centres > limit).any(axis=1) | (plain & (sides > limit).any(axis=1)))
 
 
