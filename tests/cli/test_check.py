@@ -114,6 +114,12 @@ def test_wrong_use(arguments: tuple[str, ...], says: str) -> None:
     assert command.out == ""
 
 
+def test_an_unknown_repair_is_refused_before_anything_is_read() -> None:
+    command = run_here("check", "none.json", "--repair", "box=xyxy")
+    assert command.code == 2
+    assert "unknown repair 'box'" in command.err
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text('{"images": [')
     for arguments in ((tmp_path / "cut.json",), (GT, tmp_path / "cut.json"), (GT, tmp_path / "none.json")):

@@ -57,10 +57,24 @@ OnInvalidOption: TypeAlias = Annotated[
         show_choices=True,
     ),
 ]
+
+
+def _check_repairs(repairs: list[str] | None) -> list[str] | None:
+    """Refuses an unknown repair before anything is read."""
+    if repairs:
+        from ioukit.checks import Repair  # noqa: PLC0415 - for those who repair data
+
+        with bad_input(), bad_value("--repair"):
+            for text in repairs:
+                Repair.parse(text)
+    return repairs
+
+
 RepairOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--repair",
+        callback=_check_repairs,
         metavar="[gt:]NAME[=VALUE]",
         rich_help_panel=READING,
         help="Read the data in another way, as `ioukit check` suggests: boxes=xyxy, gt:boxes=cxcywh, units=fractions, "

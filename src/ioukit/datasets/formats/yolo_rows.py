@@ -144,7 +144,7 @@ def read_rows(
     shape = _keypoint_shape(counts, keypoints) if found == "pose" else (0, 0)
     expected = _TEXT[found].format(points=shape[0], numbers=shape[1]) + (" and score" if scores else "")
     if scores and found == "detect":
-        expected = "class cx cy w h score"
+        expected = "class cx cy w h score (Ultralytics writes scores with save_conf=True)"
     good = _good_counts(found, counts, shape)
     checks: list[tuple[str, Flags, Any]] = [
         ("bad line", ~good, lambda row: f"expected {expected}, got {shortened(repr(lines.text(row)))}")
