@@ -69,10 +69,41 @@ def names() -> dict[str, Any]:
         ("ioukit.mAP(gt, dt)", "did you mean 'evaluate'"),
         ("ioukit.box_iou(boxes, boxes)", "did you mean 'pairwise_iou'"),
         ("ioukit.pairwise_ious(boxes, boxes)", "did you mean 'pairwise_iou'"),
-        ("ioukit.compare(ev, ev)", "it is ioukit.statistics.compare"),
+        ("ioukit.compare(ev, ev)", r"write a.compare\(b\) of two evaluations, or ioukit.statistics.compare"),
+        ("ioukit.COCOeval", "did you mean 'compat.pycocotools.cocoeval.COCOeval'"),
+        ("ioukit.batched_nms", "did you mean 'nms'"),
+        ('ev["map"]', r"write summary\['AP'\]"),
+        ('ioukit.evaluate(gt, dt, iouType="bbox")', "unexpected keyword argument 'iouType'; did you mean 'iou_type'"),
+        ('ioukit.evaluate(gt, dt, classes=["person"])', "did you mean 'categories'"),
+        (
+            "ioukit.evaluate(gt, dt, iou_thresholds=[0.5])",
+            r"rules belong to the protocol: protocol=ioukit.COCO.replace\(",
+        ),
+        ("ioukit.Evaluator(max_dets=100)", r"rules belong to the protocol: protocol=ioukit.COCO.replace\("),
+        ("ioukit.evaluate(gt, dt, colour=1)", "it takes ground_truth, detections, protocol, iou_type, "),
+        ("ioukit.evaluate(preds=[], target=[])", r"go to ioukit.Evaluator\(\).update\(predictions, targets\)"),
+        (
+            'ioukit.evaluate([{"boxes": [], "labels": []}], [])',
+            r"go to ioukit.Evaluator\(\).update\(predictions, targets",
+        ),
+        ('ioukit.evaluate(gt, [{"boxes": [], "labels": []}])', r"a dict per object, got one with 'boxes': .*Evaluator"),
+        ("ioukit.evaluate(gt, '[{\"image_id\": 1}]')", r"got JSON text: write the path, or json.loads\(text\)"),
+        ("ioukit.evaluate(gt, ev)", "an evaluation is a result already; its data are evaluation.detections"),
+        ('ioukit.Boxes(boxes, format="coco")', "unknown format 'coco'; .* write 'xywh'"),
+        ('ioukit.Boxes(boxes, "voc")', "unknown format 'voc'; .* write 'xyxy'"),
+        ('ioukit.Boxes(boxes, "xywhn")', "write 'cxcywh', and normalized=True for Boxes"),
+        ("ioukit.Boxes(boxes * float('nan'))", r"leave such rows out, as boxes\[np.isfinite\(boxes\)"),
+        ("ioukit.nms(scores, boxes, 0.5)", "are these scores"),
+        ('ioukit.COCO.replace(iou_thresholds="0.5")', r"must be a list of numbers, got '0.5': write \[0.5\]"),
+        ("ioukit.COCO.replace(iou_thresholds=[50])", "did you mean 0.5"),
+        (
+            'ioukit.Evaluator().update([{"boxes": boxes, "scores": scores, "labels": ["a", "b"]}], '
+            '[{"boxes": boxes, "labels": ["a", "b"]}])',
+            r"names need Evaluator\(categories=\[...\]\)",
+        ),
         ("ioukit.write_report(ev, path)", "it is ioukit.report.write_report"),
         ("ioukit.nms(boxes, 0.5, scores)", "iou_threshold must be a number, got ndarray"),
-        ("ioukit.nms(boxes, scores, 50)", r"iou_threshold must be within \[0, 1\]"),
+        ("ioukit.nms(boxes, scores, 50)", r"iou_threshold must be within \[0, 1\] .* did you mean 0.5"),
         ('ioukit.pairwise_iou(boxes, boxes, format="yolo")', "choose from xyxy, xywh, cxcywh"),
         ("ioukit.GroundTruth(path)", "GroundTruth needs categories: ioukit.datasets.read reads files"),
         ("ioukit.Detections(boxes, scores)", "Detections.from_arrays takes arrays"),
@@ -88,6 +119,15 @@ def names() -> dict[str, Any]:
 def test_a_mistake_is_answered(program: str, answer: str) -> None:
     with pytest.raises((AttributeError, KeyError, TypeError, ValueError), match=answer):
         eval(program, names())  # each is one line of this file
+
+
+def test_an_error_inside_of_a_call_is_no_mistake_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise TypeError("match() got an unexpected keyword argument 'near'")
+
+    monkeypatch.setattr("ioukit.evaluation.matching.match", broken)
+    with pytest.raises(TypeError, match=r"argument 'near'$"):
+        ioukit.evaluate(names()["gt"], names()["dt"])
 
 
 def test_a_property_that_fails_says_its_own_reason() -> None:

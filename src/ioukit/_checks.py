@@ -24,6 +24,16 @@ Result = TypeVar("Result")
 FORMATS: tuple[BoxFormat, ...] = get_args(BoxFormat)
 
 
+_FORMATS_OF_TOOLS: dict[str, tuple[BoxFormat, bool]] = {
+    "coco": ("xywh", False), "ltwh": ("xywh", False), "tlwh": ("xywh", False),
+    "voc": ("xyxy", False), "pascal_voc": ("xyxy", False), "ltrb": ("xyxy", False), "tlbr": ("xyxy", False),
+    "xcycwh": ("cxcywh", False), "yolo": ("cxcywh", True), "xywhn": ("cxcywh", True), "cxcywhn": ("cxcywh", True),
+    "xyxyn": ("xyxy", True), "albumentations": ("xyxy", True),
+}  # fmt: skip
+"""What the box formats of other tools are here, and whether their numbers are fractions of the image. Ultralytics'
+``xywh`` and ``xywhn`` have the centre."""
+
+
 def pluralize(number: int, noun: str) -> str:
     """A number and its noun for a message: ``"1 class"``, ``"2 classes"``, ``"1,000 images"``."""
     if number == 1:
@@ -63,6 +73,10 @@ def check_result(given: Result, has: str, made_by: str) -> Result:
 
 def check_format(fmt: str) -> None:
     """Raises `ValueError` for an unknown box format."""
+    if fmt in _FORMATS_OF_TOOLS:
+        ours, fractions = _FORMATS_OF_TOOLS[fmt]
+        unit = ", and normalized=True for Boxes" if fractions else ""
+        raise ValueError(f"unknown format {fmt!r}; choose from {', '.join(FORMATS)}; write {ours!r}{unit}")
     check_choice("format", fmt, FORMATS)
 
 
@@ -86,7 +100,7 @@ def check_boxes(boxes: FloatArray, fmt: BoxFormat, name: str) -> None:
 def _complaint(row: FloatArray, fmt: BoxFormat) -> str:
     a, b, c, d = row.tolist()
     if not np.isfinite(row).all():
-        return "every coordinate must be finite"
+        return "every coordinate must be finite: leave such rows out, as boxes[np.isfinite(boxes).all(axis=1)] does"
     if fmt == "xyxy" and (c < a or d < b):
         axis = "x" if c < a else "y"
         return f"inverted, {axis}2 < {axis}1 (format 'xyxy'); ioukit.diagnose tells whether they fit another format"
@@ -213,10 +227,13 @@ def rising_numbers(values: Iterable[float], name: str, *, above: float | None = 
     Raises:
         ValueError: If there is none, one is outside, or they do not rise.
     """
+    if isinstance(values, str):
+        raise TypeError(f"{name} must be a list of numbers, got {values!r}: write [{values}]")
     numbers = tuple(float(value) for value in values)
     for number in numbers:
         if not (number >= 0 if above is None else number > above) or not number <= 1:
-            raise ValueError(f"{name} must lie within {'[0' if above is None else '(0'}, 1], got {number}")
+            percent = f"; did you mean {number / 100:g}?" if 1 < number <= 100 else ""
+            raise ValueError(f"{name} must lie within {'[0' if above is None else '(0'}, 1], got {number}{percent}")
     if not numbers:
         raise ValueError(f"{name} must hold at least one number")
     if any(low >= high for low, high in itertools.pairwise(numbers)):

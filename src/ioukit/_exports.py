@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_TOOLS = {"map": ["evaluate"], "ap": ["evaluate"], "box_iou": ["pairwise_iou"], "iou": ["pairwise_iou"]}
+_TOOLS = {
+    "map": ["evaluate"], "ap": ["evaluate"], "box_iou": ["pairwise_iou"], "iou": ["pairwise_iou"],
+    "bbox_iou": ["pairwise_iou"], "bbox_overlaps": ["pairwise_iou"], "batched_nms": ["nms"],
+    "non_max_suppression": ["nms"], "cocoeval": ["compat.pycocotools.cocoeval.COCOeval"],
+}  # fmt: skip
 """The names of other packages, in lower case, and what they are here."""
+
+_WRITTEN = {"compare": "a.compare(b) of two evaluations, or ioukit.statistics.compare"}
+"""Functions that belong to a result."""
 
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -56,6 +63,8 @@ def _meant(package: str, file: str, name: str, homes: dict[str, str]) -> str:
     """The end of the message about a name that there is not: its package, or similar names."""
     from ioukit._near_names import did_you_mean, near_names  # noqa: PLC0415 - only for messages
 
+    if name.casefold() in _WRITTEN:
+        return f"; write {_WRITTEN[name.casefold()]}"
     for room in (room for room, home in homes.items() if home == package):
         stub = f"{os.path.dirname(file)}/{room}/__init__.pyi"
         if os.path.exists(stub):

@@ -32,7 +32,12 @@ ANSWERED: list[tuple[str, str]] = [
     ("eval gt.jsn dt.json", "gt.jsn: there is no such file|did you mean 'gt.json'"),
     ("eval gt.json dt.json b.json", "ioukit compare GT A B compares models"),
     ("eval --gt gt.json --dt dt.json", "paths stand alone: ioukit eval [OPTIONS] GT DT"),
-    ("compare gt.json dt.json", "give the detections of another one"),
+    ("compare gt.json dt.json", "behind the ground truth: GT, the detections of A, and those of B"),
+    ("val gt.json dt.json", "expected a network, got 'gt.json'; for files of detections, `ioukit eval GT DT`"),
+    ("eval pictures dt.json", "a folder of images alone|by --images FOLDER in commands"),
+    ("eval gt.json pictures", "a folder of images alone|annotations or detections"),
+    ("view pictures gt.json", "a folder of images alone|by --images FOLDER in commands"),
+    ("eval gt.json results.pkl", "a pickle is not read|image_id, category_id, bbox, score"),
     ("compare dt.json b.json b.json", "swapped"),
     ("labels gt.json dt.json b.json", "the detections of one model|ioukit compare GT A B"),
     ("gate gt.json dt.json", "--baseline"),
@@ -59,7 +64,13 @@ ANSWERED: list[tuple[str, str]] = [
     ("operate gt.json dt.json --precision 0.9", "did you mean '--rule'?"),
     ("eval gt.json dt.json --report", "requires an argument: FILE"),
     ("eval gt.json dt.json --help-al", "did you mean '--help-all'"),
+    ("eval gt.json dt.json --metric mAP50", "--json has them for programs, and --at-least AP50=0.5 checks one"),
+    ("eval gt.json dt.json --area-range 0,1024", "did you mean '--areas'?"),
+    ("eval --ann gt.json --res dt.json", "paths stand alone: ioukit eval [OPTIONS] GT DT"),
     # Which value.
+    ("eval gt.json dt.json --gt-format yolo", "expected train, val and names|this is a COCO file"),
+    ("eval gt.json dt.json --iou-thresholds 50", "must lie within (0, 1]|did you mean 0.5?"),
+    ("eval gt.json dt.json --report report.pdf", "the page is HTML|name it .html, got 'report.pdf'"),
     ("eval gt.json dt.json --iou-type mask", "did you mean 'segm'?"),
     ("eval gt.json dt.json --iou-type boxes", "did you mean 'bbox'?"),
     ("eval gt.json dt.json --iou-type keypoint", "did you mean 'keypoints'?"),
@@ -74,7 +85,7 @@ ANSWERED: list[tuple[str, str]] = [
     ("eval gt.json dt.json --on-invalid skip", "did you mean 'drop'?"),
     ("eval gt.json dt.json --at-least mAP=0.4", "did you mean 'AP'"),
     ("eval gt.json dt.json --at-least AP0.4", "such as AP=0.4"),
-    ("eval gt.json dt.json --areas small", "expected name:low:high"),
+    ("eval gt.json dt.json --areas small", "such as small:0:1024"),
     ("slices gt.json dt.json --table scenes.csv --by wether", "did you mean 'weather'"),
     ("labels gt.json dt.json --kinds overloked", "did you mean 'overlooked'?"),
     ("operate gt.json dt.json --rule precision=90", "at most 1, got 90"),
@@ -115,6 +126,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "b.json").write_text(json.dumps(found[1:]))
     (path / "scenes.csv").write_text("image_id,weather\n1,sun\n2,rain\n3,sun\n")
     (path / "photos").mkdir()
+    (path / "pictures").mkdir()
+    (path / "pictures" / "1.jpg").touch()
+    (path / "results.pkl").touch()
     log = ("--log", path / "runs.db", "--name", "B", "-q")
     assert run_here("eval", path / "gt.json", path / "dt.json", *log).code == 0
     return path

@@ -102,7 +102,9 @@ def models_of_files(
     """
     with bad_use():
         if len(sources) <= least:
-            raise typer.BadParameter("at least two models are needed: give the detections of another one")
+            raise typer.BadParameter(
+                "at least two models are needed, behind the ground truth: GT, the detections of A, and those of B"
+            )
         names = _names(names, sources[1:])
         rules.protocol_of(rules.kind())  # said before anything is read, if they are wrong
     gt, detections = None, []

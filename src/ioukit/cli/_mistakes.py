@@ -29,12 +29,12 @@ _OPTIONS = {
     "--iou-threshold": ("iou", "iou-thresholds", "iou-thr", "iou-thres", "nms-threshold", "threshold"),
     "--max-dets": ("max-det", "max-detections", "maxdets", "max-per-image", "topk", "top-k"),
     "--iou-type": ("type", "task", "kind", "kinds", "region"),
-    "--protocol": ("rules", "metric", "dataset", "style", "benchmark"),
+    "--protocol": ("rules", "dataset", "style", "benchmark"),
     "--classes": ("class", "category", "categories", "cat", "cats", "cat-ids"),
     "--class-agnostic": ("agnostic", "single-cls", "no-classes", "ignore-classes"),
-    "--areas": ("area", "area-ranges", "sizes", "size"),
+    "--areas": ("area", "area-range", "area-ranges", "area-rng", "sizes", "size"),
     "--report": ("html", "page", "output", "out", "o", "save"),
-    "--json": ("output", "out", "o", "save", "save-json", "out-json"),
+    "--json": ("output", "out", "o", "save", "output-format", "save-json", "out-json"),
     "--output": ("out", "save", "save-to", "to-file"),
     "--images": ("image-dir", "images-dir", "image-folder", "img-dir", "img", "photos", "image-root"),
     "--threads": ("workers", "jobs", "j", "num-workers", "n-jobs", "cores"),
@@ -60,7 +60,27 @@ _ELSEWHERE = {
     "--score-threshold": "; AP needs all scores: ioukit nms DT -o KEPT --score-threshold 0.25 leaves out others"
 }
 
-_PATHS = ("gt", "dt", "ground-truth", "detections", "pred", "preds", "predictions", "results", "annotations", "a", "b")
+_SAID = dict.fromkeys(
+    ("metric", "metrics"), "; all numbers are printed: --json has them for programs, and --at-least AP50=0.5 checks one"
+)
+"""What to say about a word that stands for no option."""
+
+_PATHS = (
+    "gt",
+    "dt",
+    "ground-truth",
+    "ann",
+    "anns",
+    "res",
+    "detections",
+    "pred",
+    "preds",
+    "predictions",
+    "results",
+    "annotations",
+    "a",
+    "b",
+)
 
 _TOO_MANY = {
     "eval": "ioukit compare GT A B compares models",
@@ -128,6 +148,8 @@ def _of_option(option: str, command: Any, ctx: Any) -> str:
     meant = [name for name, words in _OPTIONS.items() if word in words]
     if here := [name for name in meant if name in known]:
         return did_you_mean(here)
+    if word in _SAID and "--at-least" in known:
+        return _SAID[word]
     if word in _PATHS:
         return f"; paths stand alone: {ctx.get_usage().removeprefix('Usage: ')}"
     commands = (

@@ -18,9 +18,14 @@ if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
 
 
+_NO_PAGES = (".pdf", ".json", ".txt", ".csv", ".md", ".png", ".jpg", ".svg", ".xlsx", ".docx")
+
+
 def page_path(text: str) -> Path:
     """The file of a page: a name without an ending gets ``.html``, without which no browser shows it as a page."""
     path = Path(text)
+    if path.suffix.lower() in _NO_PAGES:
+        raise typer.BadParameter(f"the page is HTML, which a browser prints as PDF: name it .html, got {text!r}")
     return path if path.suffix or not path.name or path.is_dir() else path.with_name(f"{path.name}.html")
 
 

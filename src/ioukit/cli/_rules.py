@@ -288,7 +288,7 @@ def parse_areas(values: "Iterable[str]") -> list[tuple[str, float, float]]:
     for item in parse_list(values):
         name, *ends = item.split(":")
         if len(ends) != 2 or not name:
-            raise ValueError(f"expected name:low:high, got {item!r}")
+            raise ValueError(f"expected name:low:high in square pixels, such as small:0:1024, got {item!r}")
         low, high = (min(_number(end, f"an end of the area {name!r}"), _LARGEST_AREA) for end in ends)
         ranges.append((name, low, high))
     return ranges if any(name == "all" for name, _, _ in ranges) else [("all", 0.0, _LARGEST_AREA), *ranges]

@@ -41,6 +41,11 @@ def val(
       ioukit val run/best.safetensors shapes/data.yaml
       ioukit val run/best.safetensors val.json --images val/ --json | jq .summary.AP
     """
+    if network.suffix.lower() == ".json":
+        raise typer.BadParameter(
+            f"expected a network, got {str(network)!r}; for files of detections, `ioukit eval GT DT`",
+            param_hint="NETWORK",
+        )
     talk = answer.talk()
     (source,) = input_files(data)
     with bad_use():

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ioukit._keywords import answers_keywords
 from ioukit.datasets.reading_ahead import ReadingAhead
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ DetectionsLike: TypeAlias = "Detections | str | os.PathLike[str] | Sequence[Mapp
 _LAST_IMPORT = "ioukit.evaluation.results"
 
 
+@answers_keywords
 def evaluate(
     ground_truth: GroundTruthLike,
     detections: DetectionsLike,
@@ -94,6 +96,7 @@ def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: 
 
     if isinstance(given, GroundTruth):
         return given
+    _check_no_text(given)
     if isinstance(given, str | os.PathLike):
         from ioukit.datasets import read  # noqa: PLC0415 - only paths need the readers
 
@@ -110,8 +113,18 @@ def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: 
     raise TypeError(
         "ground_truth must be GroundTruth, a path, a table, or a mapping with images, categories and annotations, got "
         f"{type(given).__name__}: "
-        + ("the ground truth comes first" if isinstance(given, Detections) else "GroundTruth.from_arrays takes arrays")
+        + ("the ground truth comes first" if isinstance(given, Detections) else _per_image(given))
     )
+
+
+def _per_image(given: object) -> str:
+    """What to do with objects that are no data set."""
+    if isinstance(given, Sequence) and all(isinstance(one, Mapping) for one in given):
+        return (
+            "lists with a dict per image go to ioukit.Evaluator().update(predictions, targets), and those with a dict "
+            "per object into a mapping {'images': ..., 'annotations': ..., 'categories': ...}"
+        )
+    return "GroundTruth.from_arrays takes arrays"
 
 
 def detections_of(given: DetectionsLike, gt: GroundTruth, threads: int | None) -> Detections:
@@ -126,11 +139,16 @@ def _read_detections(given: DetectionsLike, gt: GroundTruth, threads: int | None
 
     if isinstance(given, Detections):
         return given
+    _check_no_text(given)
     if isinstance(given, str | os.PathLike):
         from ioukit.datasets import read_detections  # noqa: PLC0415 - as above
 
         return read_detections(given, ground_truth=gt, threads=threads)
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, bytes):
+        if len(given) and isinstance(given[0], Mapping) and {"boxes", "bbox"} & {*given[0]} == {"boxes"}:
+            raise TypeError(
+                f"detections must be a list with a dict per object, got one with 'boxes': {_per_image(given)}"
+            )
         return Detections.from_coco(given)
     from ioukit.datasets.formats.in_memory import is_in_memory  # noqa: PLC0415 - as above
 
@@ -138,7 +156,20 @@ def _read_detections(given: DetectionsLike, gt: GroundTruth, threads: int | None
         from ioukit.datasets import read_detections  # noqa: PLC0415 - as above
 
         return read_detections(given, ground_truth=gt, threads=threads)
+    from ioukit.evaluation.results import Evaluation  # noqa: PLC0415 - only for the message
+
     raise TypeError(
         "detections must be Detections, a path, a table, a list of records or an (N, 7) array, got "
-        f"{type(given).__name__}: Detections.from_arrays takes arrays"
+        f"{type(given).__name__}: "
+        + (
+            "an evaluation is a result already; its data are evaluation.detections"
+            if isinstance(given, Evaluation)
+            else "Detections.from_arrays takes arrays"
+        )
     )
+
+
+def _check_no_text(given: object) -> None:
+    """Refuses the text of a JSON file in place of its path."""
+    if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
+        raise TypeError("expected the path of a file, got JSON text: write the path, or json.loads(text)")

@@ -581,7 +581,10 @@ class Evaluation(Frozen):
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def __getitem__(self, key: str) -> NoReturn:
-        raise TypeError(f"an evaluation is no mapping: write summary[{key!r}]")
+        from ioukit._near_names import near_names  # noqa: PLC0415 - only for the message
+
+        near = key if key in self.summary else next(iter(near_names(str(key), self.summary)), "AP")
+        raise TypeError(f"an evaluation is no mapping: write summary[{near!r}]")
 
     def __repr__(self) -> str:
         shown = [measure.key for measure in self.protocol.measures if measure.headline and measure.quantity == "AP"]

@@ -261,5 +261,7 @@ def _refuse_shape(name: str, shape: tuple[int, ...]) -> NoReturn:
         8: "rows of 4 points are passed as Polygons.from_flat(...)",
     }
     kind = kinds.get(shape[-1]) if len(shape) > 1 else None
+    if len(shape) == 1 and name == "boxes":
+        kind = "are these scores? boxes come first"
     hint = f"; {kind}" if kind else ""
     raise ValueError(f"{name} must have shape (..., 4), got {tuple(shape)}{hint}")

@@ -53,7 +53,10 @@ def rule_of(metric: str, of: str | None, iou_threshold: float, suppress: str) ->
     threshold = _number("iou_threshold", iou_threshold)
     least = 0.0 if metric in _RATIOS else -2.0 if metric == "ciou" else -1.0
     if not least <= threshold <= 1:  # also NaN
-        raise ValueError(f"iou_threshold must be within [{least:g}, 1] for metric={metric!r}, got {threshold:g}")
+        percent = f"; did you mean {threshold / 100:g}?" if 1 < threshold <= 100 else ""
+        raise ValueError(
+            f"iou_threshold must be within [{least:g}, 1] for metric={metric!r}, got {threshold:g}{percent}"
+        )
     strict = suppress == "above"
     if threshold == 0 and not strict and metric in _RATIOS:
         raise ValueError(

@@ -14,6 +14,7 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
 from ioukit.datasets.formats.format import Format
+from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.recognising import archive_in, counts_in, first_bytes
 from ioukit.errors import DatasetError
 
@@ -67,6 +68,16 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
         place.open("rb").close()  # a missing file, or one that may not be read, is the more likely mistake
     if kind := archive_in(first_bytes(place)):
         raise DatasetError(f"{path}: expected a file or a folder of labels, found {kind}: unpack it first")
+    if place.suffix.lower() in (".pkl", ".pickle"):
+        raise DatasetError(
+            f"{path}: a pickle is not read, as it may run programs: write a JSON list of COCO's results (image_id, "
+            "category_id, bbox, score), or give arrays to Detections.from_arrays"
+        )
+    if place.is_dir() and (counts := counts_in(place)) and {*counts} <= SUFFIXES:
+        raise DatasetError(
+            f"{path}: a folder of images alone: expected the file or folder of the annotations or detections; "
+            "photographs are named by images= in Python, and by --images FOLDER in commands"
+        )
     raise DatasetError(f"{path}: not a format that can be read{_held(place)}; the formats are {', '.join(FORMATS)}")
 
 

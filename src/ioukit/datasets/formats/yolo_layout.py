@@ -131,7 +131,10 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
     if not isinstance(settings, dict) or split not in settings or "names" not in settings:
         found = list(settings) if isinstance(settings, dict) else settings
         others = "" if split in ("train", "val") else f" and {split!r}"
-        raise DatasetError(f"{path}: expected train, val and names{others}, got {_in_words(found)}")
+        coco = (
+            ": this is a COCO file" if isinstance(settings, dict) and {"images", "annotations"} <= {*settings} else ""
+        )
+        raise DatasetError(f"{path}: expected train, val and names{others}, got {_in_words(found)}{coco}")
     names = _class_names(path, settings["names"])
     places = settings[split] if isinstance(settings[split], list) else [settings[split]]
     if not places or not all(isinstance(place, str) for place in places):

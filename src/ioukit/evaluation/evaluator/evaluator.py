@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import check_format, check_threads
+from ioukit._keywords import answers_keywords
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation.evaluator.categories import KnownCategories, given_categories
 from ioukit.evaluation.evaluator.collected import CollectedImages, Settings
@@ -82,6 +83,7 @@ class Evaluator:
         0.7
     """
 
+    @answers_keywords
     def __init__(
         self,
         protocol: Protocol | ProtocolName | None = None,

@@ -50,7 +50,8 @@ class Member:
         noun = "integers" if "f" not in self.kinds else "numbers"
         if self.kinds.startswith("b"):
             noun = "bools, or 0 and 1,"
-        return f"{noun} of shape {self.shape}"
+        names = " (names need Evaluator(categories=[...]))" if self.name == "labels" else ""
+        return f"{noun} of shape {self.shape}{names}"
 
     @property
     def shape(self) -> str:
