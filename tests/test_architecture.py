@@ -33,6 +33,7 @@ LAYERS = (
         "_array_types",
         "_arrays",
         "_exports",
+        "_keywords",
         "_near_names",
         "_notebook",
         "_optional",

@@ -257,7 +257,10 @@ def test_on_invalid(tmp_path: Path) -> None:
             "Invalid value for --iou-type: unknown iou_type 'box'; did you mean",
         ),
         (["eval", "-", "-"], "- (standard input) stands for one file, got it twice"),
-        (["eval", GT, DT, "--areas", "tiny"], "Invalid value for --areas: expected name:low:high, got 'tiny'"),
+        (
+            ["eval", GT, DT, "--areas", "tiny"],
+            "Invalid value for --areas: expected name:low:high in square pixels, such as small:0:1024, got 'tiny'",
+        ),
         (["eval", GT, DT, "--areas", "tiny:9:1"], "area range 'tiny' must go from a lower to a higher number, got 9"),
         (["eval", GT, DT, "--areas", "tiny:0:1,tiny:1:2"], "labels of area_ranges must differ"),
         (["eval", GT, DT, "--max-dets", "x"], "Invalid value for --max-dets: a cap must be a whole number, got 'x'"),

@@ -51,9 +51,9 @@ def test_areas() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("tiny", "expected name:low:high, got 'tiny'"),
-        (":0:1", "expected name:low:high, got ':0:1'"),
-        ("tiny:0:1:2", "expected name:low:high"),
+        ("tiny", "expected name:low:high in square pixels, such as small:0:1024, got 'tiny'"),
+        (":0:1", "expected name:low:high in square pixels, such as small:0:1024, got ':0:1'"),
+        ("tiny:0:1:2", "expected name:low:high in square pixels"),
         ("tiny:low:1", "an end of the area 'tiny' must be a number, got 'low'"),
     ],
 )

@@ -14,7 +14,6 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
 from ioukit.datasets.formats.format import Format
-from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.recognising import archive_in, counts_in, first_bytes
 from ioukit.errors import DatasetError
 
@@ -73,12 +72,19 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
             f"{path}: a pickle is not read, as it may run programs: write a JSON list of COCO's results (image_id, "
             "category_id, bbox, score), or give arrays to Detections.from_arrays"
         )
-    if place.is_dir() and (counts := counts_in(place)) and {*counts} <= SUFFIXES:
+    if _holds_images_alone(place):
         raise DatasetError(
             f"{path}: a folder of images alone: expected the file or folder of the annotations or detections; "
             "photographs are named by images= in Python, and by --images FOLDER in commands"
         )
     raise DatasetError(f"{path}: not a format that can be read{_held(place)}; the formats are {', '.join(FORMATS)}")
+
+
+def _holds_images_alone(place: Path) -> bool:
+    from ioukit.datasets.formats.image_files import SUFFIXES  # noqa: PLC0415 - for a message
+
+    counts = counts_in(place) if place.is_dir() else {}
+    return bool(counts) and {*counts} <= SUFFIXES
 
 
 def _lacking_columns(place: Path) -> str:
