@@ -7,8 +7,6 @@ and type checkers complete.
 from __future__ import annotations
 
 import functools
-import inspect
-import re
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -44,6 +42,8 @@ def answers_keywords(function: Function) -> Function:
         try:
             return function(*arguments, **options)
         except TypeError as error:
+            import re  # noqa: PLC0415 - only for messages
+
             # Without a further frame, the call itself has failed, and nothing inside of it.
             unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
             if unknown is None or error.__traceback__ is None or error.__traceback__.tb_next is not None:
@@ -54,7 +54,10 @@ def answers_keywords(function: Function) -> Function:
 
 
 def _instead(function: Callable[..., Any], name: str) -> str:
-    from ioukit._near_names import did_you_mean, near_names  # noqa: PLC0415 - only for messages
+    import inspect  # noqa: PLC0415 - only for messages
+    import re  # noqa: PLC0415
+
+    from ioukit._near_names import did_you_mean, near_names  # noqa: PLC0415
 
     known = [known for known in inspect.signature(function).parameters if known != "self"]
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -271,7 +271,7 @@ def test_a_notebook_shows_the_first_rows() -> None:
         "boxes": [[0, 0, 1, 1 / 3]] * count,
     }
     shown = GroundTruth.from_arrays(**names, categories={1: "<b>"}, crowd=[1] * count)._repr_html_()
-    assert "<caption>GroundTruth(7 annotations, 1 image, 1 category)</caption>" in shown
+    assert "<caption>GroundTruth: 7 annotations, 1 image, 1 category</caption>" in shown
     assert (
         shown.count(
             "&lt;a&gt;</td><td style='text-align:left'>&lt;b&gt;</td><td>0</td><td>0</td><td>1</td><td>0.333</td>"
@@ -281,7 +281,7 @@ def test_a_notebook_shows_the_first_rows() -> None:
     assert "<th>crowd</th>" in shown
     assert "and 2 more" in shown
     shown = Detections.from_arrays(**names, scores=[0.5] * count)[:2]._repr_html_()
-    assert "<caption>Detections(2)</caption>" in shown
+    assert "<caption>Detections: 2</caption>" in shown
     assert shown.count("<td>0.500</td></tr>") == 2
     assert "more" not in shown
 
