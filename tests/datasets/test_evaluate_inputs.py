@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "lists of dictionaries": (
         lambda: evaluate([GT], [DT]),  # type: ignore[arg-type, list-item]
         TypeError,
-        "ground_truth must be GroundTruth, a path, a table, or a mapping with images, .*, got list: GroundTruth.from",
+        "ground_truth must be GroundTruth, .*, got list: lists with a dict per image go to ioukit.Evaluator",
     ),
     "swapped": (lambda: evaluate(DT, GT), TypeError, "ground_truth must be .*, got list"),  # type: ignore[arg-type]
     "ground truth twice": (

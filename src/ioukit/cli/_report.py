@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import GroundTruth
 
 
-_NO_PAGES = (".pdf", ".json", ".txt", ".csv", ".md", ".png", ".jpg", ".svg", ".xlsx", ".docx")
+_NO_PAGES = (".pdf", ".txt", ".csv", ".md", ".png", ".jpg", ".svg", ".xlsx", ".docx")
 
 
 def page_path(text: str) -> Path:
