@@ -9,6 +9,7 @@ import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from support.paths import EXAMPLES, ROOT
@@ -68,6 +69,8 @@ def test_printing_in_pieces_is_printing() -> None:
     assert outputs_said([*pieces, value, value, pieces[1]]) == ["a\nb\nc\n", "4", "4", "c\n"]
 
 
+# Older versions of NumPy add up in another order: the last bits of means differ, and a p-value at 0.05 is one of 0.051.
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="the stored numbers are those of NumPy 2")
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_it_prints_what_is_stored_in_it(name: str, tmp_path: Path) -> None:
     path = EXAMPLES / f"{name}.ipynb"
