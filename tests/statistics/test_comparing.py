@@ -30,9 +30,11 @@ from ioukit.statistics import (
 )
 from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import stepped_down
+from ioukit.statistics.evidence import Evidence
 from ioukit.statistics.resampling import image_groups
 from ioukit.statistics.spread import jackknifed
 from ioukit.statistics.student import t_quantile
+from support.paths import DEMO
 from support.two_models import ground_truth, model, pair, ranked
 
 FEW: dict[str, Any] = {"replicates": 25, "permutations": 25}
@@ -328,3 +330,25 @@ def test_tables_alone_are_compared() -> None:
 def test_models_of_other_ground_truth_are_refused() -> None:
     with pytest.raises(ValueError, match="A and B were not evaluated on the same ground truth: A has 12 images and B"):
         compare(pair(0)[0], pair(0, images=13)[1])
+
+
+@pytest.mark.parametrize("towards", [-1.0, 1.0])
+def test_a_last_bit_does_not_decide_whether_a_permutation_reaches_the_data(
+    towards: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With six images, one of 32 permutations is the data again; other versions of NumPy add up in another order."""
+    a, b = (evaluate(DEMO / "gt.json", DEMO / f"{name}.json") for name in "ab")
+    few: dict[str, Any] = {"replicates": 3, "permutations": 300, "per_class": "AP", "correction": "westfall-young"}
+    before = compare(a, b, **few)
+    observed = Evidence.observed.func  # type: ignore[attr-defined]
+
+    def moved(evidence: Evidence) -> tuple[Any, ...]:
+        of_a, of_b = observed(evidence)
+        return of_a, of_b + towards * np.sign(of_b - of_a) * 2.0**-52
+
+    monkeypatch.setattr(Evidence, "observed", property(moved))
+    after = compare(a, b, **few)
+    p_values = [[one.p_value for one in result.differences] for result in (before, after)]
+    assert p_values[0] == p_values[1]
+    adjusted = [[one.p_adjusted for rows in result.per_class.values() for one in rows] for result in (before, after)]
+    np.testing.assert_array_equal(*adjusted)

@@ -15,7 +15,7 @@ from ioukit._checks import check_choice, check_count
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.statistics.copies import interleave
-from ioukit.statistics.correction import adjust_p_values, stepped_down
+from ioukit.statistics.correction import ROUNDING, adjust_p_values, stepped_down
 from ioukit.statistics.detectable import check_power, detectable_difference, images_needed
 from ioukit.statistics.differences import ClassDifference, Comparison, Difference
 from ioukit.statistics.estimating import check_level, enough_groups
@@ -184,7 +184,7 @@ def _tests(evidence: Evidence, summary: int, permutations: int) -> _Tests:
         found = numbers.replicated(both, weights, evidence.threads)
         swapped = found[len(swaps) :] - found[: len(swaps)]
         # A permutation whose number is undefined counts as reached, so that it cannot make anything significant.
-        reached += (~(np.abs(swapped) < np.abs(observed))).sum(axis=0)
+        reached += (~(np.abs(swapped) < np.abs(observed) - ROUNDING)).sum(axis=0)
         of_classes.append(swapped[:, summary:])
     pairs = zip(numbers.columns[summary:].tolist(), numbers.classes[summary:].tolist(), strict=True)
     clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in pairs], np.intp)

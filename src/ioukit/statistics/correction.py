@@ -11,6 +11,10 @@ from ioukit._checks import check_choice
 
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
+ROUNDING = 1e-12
+"""What a permutation may fall short of the observed statistic and still be as large: sums in another order. On few
+images many permutations are the observed data again, and whether these count must not depend on a last bit."""
+
 
 def adjust_p_values(p_values: npt.ArrayLike, method: Correction = "holm") -> npt.NDArray[np.float64]:
     """P-values that can be compared with a level, although many tests were made.
@@ -85,7 +89,7 @@ def stepped_down(
         at = order[place]
         column = drawn[:, tested[at]] / unit[at]
         highest = np.maximum(highest, np.where(np.isnan(column), np.inf, column))
-        reached[place] = np.count_nonzero(highest >= sizes[at])
+        reached[place] = np.count_nonzero(highest >= sizes[at] - ROUNDING)
     adjusted[tested[order]] = np.maximum.accumulate((1 + reached) / (1 + len(drawn)))
     return adjusted
 
