@@ -122,7 +122,7 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
     if not path.parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}")
     target = Path(os.path.realpath(path))
-    if (target.is_file() or not target.exists()) and not os.access(target.parent, os.W_OK):
+    if (path.is_file() or not path.exists()) and not os.access(target.parent, os.W_OK):
         raise ValueError(f"{path}: the folder {target.parent} does not let files be written")
     for source in inputs:
         if path.exists() and source.exists() and path.samefile(source):
@@ -155,11 +155,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         OSError: If the file cannot be written; the error names `path`, never the temporary file.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        with _named(path, target):
-            yield target
+    given = Path(path)
+    if given.exists() and not stat.S_ISREG(given.stat().st_mode):  # not of its real path: that of a pipe is no file
+        with _named(path, given):
+            yield given
         return
+    target = Path(os.path.realpath(path))
     unfinished = _unfinished(target)
     try:
         with _named(path, unfinished):

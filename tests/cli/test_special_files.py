@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ioukit import _special_files
-from support.command import run_here
-from support.paths import DATA
+from support.command import run_fresh, run_here
+from support.paths import DATA, DEMO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,3 +82,11 @@ def test_a_pipe_in_a_folder_is_named(tmp_path: Path) -> None:
     os.close(writer)
     assert (ended.code, ended.out) == (2, "")
     assert "dt.csv: expected a regular file, found a pipe, a device or a socket" in ended.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="this system has no /dev/stdout")
+@pytest.mark.parametrize("option", ["--json", "--markdown"])
+def test_standard_output_by_its_path_may_be_a_pipe(option: str) -> None:
+    done = run_fresh("eval", DEMO / "gt.json", DEMO / "a.json", "-q", option, "/dev/stdout")
+    assert (done.code, done.err) == (0, "")
+    assert '"AP": 0.46' in done.out if option == "--json" else "### COCO, bbox" in done.out
