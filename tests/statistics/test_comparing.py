@@ -351,4 +351,4 @@ def test_a_last_bit_does_not_decide_whether_a_permutation_reaches_the_data(
     p_values = [[one.p_value for one in result.differences] for result in (before, after)]
     assert p_values[0] == p_values[1]
     adjusted = [[one.p_adjusted for rows in result.per_class.values() for one in rows] for result in (before, after)]
-    np.testing.assert_array_equal(*adjusted)
+    np.testing.assert_array_equal(adjusted[0], adjusted[1])
