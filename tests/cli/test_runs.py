@@ -52,6 +52,13 @@ def test_an_evaluation_is_logged(tmp_path: Path) -> None:
     assert Ledger(path).run("B").number == 2, "a run whose checks fail is logged as well"
 
 
+def test_a_run_keeps_the_intervals_that_are_shown(tmp_path: Path) -> None:
+    done = evaluated(tmp_path / "runs.db", "B", "--intervals", "--json")
+    shown = json.loads(done.out)["intervals"]
+    kept = Ledger(tmp_path / "runs.db").run("B").to_dict()["intervals"]
+    assert kept == {key: {end: one[end] for end in ("low", "high", "level")} for key, one in shown.items()}
+
+
 def test_standard_input_has_no_hash(tmp_path: Path) -> None:
     with open(FILES[1], "rb") as detections:
         done = run_fresh("eval", FILES[0], "-", "--log", tmp_path / "runs.db", "--name", "B", stdin=detections)

@@ -213,6 +213,8 @@ def store(ledger: Ledger, content: bytes) -> None:
         ("summary", '{"AP": "0.4"}', "not a number"),
         ("summary", "[" * 100_000, "damaged"),
         ("user_values", '{"latency": null}', "not a number"),
+        ("intervals", '{"AP": [0.1, 0.2]}', "damaged"),
+        ("intervals", '{"AP": [0.1, "0.2", 0.95]}', "not a number"),
         ("notes", "7", "damaged"),
         ("inputs", "[[1]]", "damaged"),
         ("inputs", '[["gt", 7, null, null]]', "inputs holds 7, not text"),

@@ -106,6 +106,17 @@ def test_a_run_has_where_it_came_from(ledger: Ledger) -> None:
         run.tags["lr"] = "2"  # type: ignore[index]
 
 
+def test_intervals_are_kept(ledger: Ledger, tmp_path: Path) -> None:
+    evaluation = made(names=["cat", "dog"], images=12)
+    intervals = evaluation.intervals(["AP", "APl"], replicates=20)
+    undefined = made(objects=False).intervals("AP", replicates=2)["AP"]
+    run = ledger.add(evaluation, name="B", intervals={**intervals, "AP75": undefined})
+    assert run.intervals == {key: (one.low, one.high, 0.95) for key, one in intervals.items()}
+    assert run.to_dict()["intervals"]["AP"] == {"low": intervals["AP"].low, "high": intervals["AP"].high, "level": 0.95}
+    assert ledger.copy_to(Ledger(tmp_path / "copy.db"))[0].intervals == run.intervals
+    assert not ledger.add(evaluation, name="B").intervals
+
+
 def test_numbers_that_are_undefined_stay_so(ledger: Ledger) -> None:
     run = ledger.add(made(objects=False), name="B")
     assert all(np.isnan(value) for value in run.summary.values())

@@ -21,10 +21,14 @@ DATA = Path(__file__).parent.parent / "data" / "ledger"
 EXPECTED: list[dict[str, Any]] = json.loads((DATA / "schema_1.json").read_text(encoding="utf-8"))
 
 
+def written_by(version: int, folder: Path) -> Ledger:
+    """A ledger that a version wrote: B three times, the first two with equal tables; an A before was deleted."""
+    return Ledger(shutil.copyfile(DATA / f"schema_{version}.db", folder / "runs.db"))
+
+
 @pytest.fixture
 def first(tmp_path: Path) -> Ledger:
-    """A ledger that version 1 wrote: B three times, the first two with equal tables; an A before was deleted."""
-    return Ledger(shutil.copyfile(DATA / "schema_1.db", tmp_path / "runs.db"))
+    return written_by(1, tmp_path)
 
 
 def layout(path: str) -> list[tuple[str, str]]:
@@ -35,13 +39,16 @@ def layout(path: str) -> list[tuple[str, str]]:
         return found
 
 
-def test_nothing_is_lost(first: Ledger, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_nothing_is_lost(version: int, tmp_path: Path) -> None:
+    first = written_by(version, tmp_path)
     runs = first.runs()
     assert [(run.id, run.reference) for run in runs] == [(2, "B@1"), (3, "B@2"), (4, "B@3")]
     for k, (run, expected) in enumerate(zip(runs, EXPECTED, strict=True), 1):
         found = first.evaluation(run).to_dict()
         assert {key: found[key] for key in expected} == expected
         assert run.to_dict()["summary"] == expected["summary"]
+        assert not run.intervals
         assert (run.tags, run.values, run.created) == (
             {"lr": f"1e-{k}"},
             {"latency": 10.5 + k},
@@ -90,7 +97,8 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(first: Ledger) -> None:
     assert Path(first.path).read_bytes() == before
 
 
-def test_the_data_is_of_version_1() -> None:
-    with closing(sqlite3.connect(f"file:{DATA / 'schema_1.db'}?mode=ro", uri=True)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (1,)
-    assert schema.VERSION == 2, "a new version needs the data of the last one here"
+def test_the_data_are_of_every_version_before() -> None:
+    for version in (1, 2):
+        with closing(sqlite3.connect(f"file:{DATA / f'schema_{version}.db'}?mode=ro", uri=True)) as db:
+            assert db.execute("PRAGMA user_version").fetchone() == (version,)
+    assert schema.VERSION == 3, "a new version needs the data of the last one here"

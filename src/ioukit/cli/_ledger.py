@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.evaluation import Evaluation
     from ioukit.runs import Ledger, Run
+    from ioukit.statistics import Interval
 
 
 LedgerOption: TypeAlias = Annotated[
@@ -116,6 +117,7 @@ class RunLog(NamedTuple):
     def add(
         self,
         evaluation: "Evaluation",
+        intervals: "Mapping[str, Interval]",
         inputs: "Sequence[Path]",
         options: "Mapping[str, Any]",
         talk: "Talk",
@@ -131,6 +133,7 @@ class RunLog(NamedTuple):
             run = self.ledger.add(
                 evaluation,
                 **self.about,
+                intervals=intervals,
                 options={key: value for key, value in options.items() if value not in (None, False)},
                 inputs={role: path for role, path in roles.items() if path != STANDARD_INPUT},
                 threads=threads,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.evaluation import Evaluation, RequirementResult
     from ioukit.evaluation.requirements import Requirement
+    from ioukit.statistics import Interval
 
 
 class TablesOptions(NamedTuple):
@@ -203,6 +204,7 @@ class Sending:
     def send(
         self,
         evaluation: "Evaluation",
+        intervals: "Mapping[str, Interval]",
         talk: "Talk",
         *,
         seconds: float,
@@ -213,6 +215,7 @@ class Sending:
 
         Args:
             evaluation: What to send.
+            intervals: Those of its numbers that were asked for, which the ledger keeps.
             talk: Where to report what was written.
             seconds: How long the evaluation took.
             threads: How many threads; all cores if ``None``.
@@ -222,7 +225,7 @@ class Sending:
             typer.Exit: If a file cannot be written or a tracker fails, after a message.
         """
         if self.run is not None:
-            self.run.add(evaluation, self.inputs, settings, talk, threads)
+            self.run.add(evaluation, intervals, self.inputs, settings, talk, threads)
         if self.options.junit is not None:
             from ioukit.experiment_logs import junit_xml  # noqa: PLC0415 - as above
 

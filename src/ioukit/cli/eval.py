@@ -40,7 +40,7 @@ def eval_files(
         typer.Option(
             "--intervals",
             help="Show also 95 % intervals of the headline numbers: what they would be on endlessly many images; "
-            "JSON: `intervals`.",
+            "JSON: `intervals`. With --log, the run keeps them.",
         ),
     ] = False,
     like: Annotated[
@@ -134,7 +134,7 @@ def eval_files(
     page.write("write_report", evaluation, evaluation.ground_truth, talk, long=long, threads=threads)
     # The run knows its kind of region, which may have been found in the data.
     settings = {"like": like, "repair": repair, **rules._replace(iou_type=None)._asdict(), **reading._asdict()}
-    sending.send(evaluation, talk, seconds=time.perf_counter() - start, threads=threads, settings=settings)
+    sending.send(evaluation, found, talk, seconds=time.perf_counter() - start, threads=threads, settings=settings)
     end = time.perf_counter()
     classes = pluralize(len(evaluation.per_class), "class")
     talk.say(f"done {classes}  {end - read:.2f} s  {end - start:.2f} s in all")

@@ -6,12 +6,13 @@ from ioukit.runs.gate.rule_checks import check_rules
 from ioukit.runs.gate.rules import Rule, Rules, default_rules, read_rules
 from ioukit.runs.ledger.input_files import InputFile
 from ioukit.runs.ledger.ledger import Ledger
-from ioukit.runs.ledger.run import Run
+from ioukit.runs.ledger.run import Limits, Run
 
 __all__ = [
     "GateResult",
     "InputFile",
     "Ledger",
+    "Limits",
     "Rule",
     "RuleCheck",
     "RuleResult",

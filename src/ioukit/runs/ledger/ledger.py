@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ioukit.evaluation import Evaluation, MatchTable
+    from ioukit.statistics import Interval
 
 
 _TIMEOUT = 60.0
@@ -89,6 +90,7 @@ class Ledger:
         name: str,
         tags: Mapping[str, str] | None = None,
         values: Mapping[str, float] | None = None,
+        intervals: Mapping[str, Interval] | None = None,
         options: Mapping[str, Any] | None = None,
         inputs: Mapping[str, str | os.PathLike[str]] | None = None,
         near: float = _NEAR,
@@ -104,6 +106,8 @@ class Ledger:
                 runs may have the same name.
             tags: Text by names, to find runs and to tell them apart.
             values: Finite numbers by names, such as a latency, which rules of a gate may use.
+            intervals: Intervals of numbers of the summary, as :meth:`ioukit.Evaluation.intervals` returns them; their
+                limits are kept. A page of runs shows them.
             options: What else decided the numbers, as values that JSON can hold.
             inputs: Files and folders by their roles, whose SHA-256 is kept. By default the files that ground truth and
                 detections were read from. The hash of a folder is that of a line for each file in it, sorted by bytes:
@@ -129,6 +133,7 @@ class Ledger:
             "name": check_name(name),
             "tags": json.dumps(check_tags(tags or {})),
             "user_values": json.dumps(check_values(values or {})),
+            "intervals": _stored_limits(intervals or {}),
             "options": json.dumps(dict(options or {}), allow_nan=False),
             "created": _utc(created),
         }
@@ -322,6 +327,11 @@ def _of_evaluation(evaluation: Evaluation) -> dict[str, Any]:
         "versions": json.dumps(versions),
         "rules": json.dumps(evaluation.protocol.to_dict()),
     }
+
+
+def _stored_limits(intervals: Mapping[str, Interval]) -> str:
+    """Limits as JSON: the lower one, the upper one, and the level. Those that are undefined are left out."""
+    return json.dumps({key: [one.low, one.high, one.level] for key, one in intervals.items() if one.low <= one.high})
 
 
 def _insert(db: sqlite3.Connection, fields: dict[str, Any], content: bytes) -> tuple[Any, ...]:

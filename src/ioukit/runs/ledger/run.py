@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ioukit._plain_values import plain_values
 from ioukit.errors import DatasetError
@@ -19,9 +19,18 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "id", "uid", "name", "number", "created", "protocol", "iou_type", "dropped", "tags", "user_values", "summary",
-    "counts", "notes", "options", "inputs", "versions", "rules", "table_sha256", "table_bytes",
+    "intervals", "counts", "notes", "options", "inputs", "versions", "rules", "table_sha256", "table_bytes",
 )  # fmt: skip
 """The columns of the table ``runs``, in the order of :func:`run_of_row`."""
+
+
+class Limits(NamedTuple):
+    """An interval of a number, see :class:`ioukit.statistics.Interval`."""
+
+    low: float
+    high: float
+    level: float
+    """The probability that such an interval holds the number on endlessly many images, for example 0.95."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,6 +59,8 @@ class Run:
     """The numbers of the user by names, such as ``{"latency": 12.3}``."""
     summary: Mapping[str, float]
     """The numbers of the protocol by their keys, NaN where undefined."""
+    intervals: Mapping[str, Limits]
+    """Intervals of numbers by the same keys, as far as :meth:`Ledger.add` was given some."""
     counts: Mapping[str, int]
     """How many images, objects and so on were evaluated, as :attr:`ioukit.Evaluation.counts`."""
     notes: tuple[str, ...]
@@ -117,6 +128,10 @@ def run_of_row(row: tuple[Any, ...], source: str) -> Run:
         _mapping("rules", found["rules"])
         summary = _mapping("summary", found["summary"]).items()
         found["summary"] = MappingProxyType({key: _number(key, value, math.nan) for key, value in summary})
+        limits = _mapping("intervals", found["intervals"]).items()
+        found["intervals"] = MappingProxyType(
+            {key: Limits(*(_number(key, one, None) for one in ends)) for key, ends in limits}
+        )
         values = _mapping("user_values", found.pop("user_values")).items()
         found["values"] = MappingProxyType({key: _number(key, value, None) for key, value in values})
         found["notes"] = tuple(map(str, json.loads(found["notes"])))

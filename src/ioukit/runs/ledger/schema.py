@@ -67,11 +67,16 @@ def _second(db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO sqlite_sequence VALUES ('runs', ?)", (last,))  # the ids of deleted runs do not come back
 
 
+def _third(db: sqlite3.Connection) -> None:
+    """Intervals of numbers, of runs that were added with some."""
+    db.execute("ALTER TABLE runs ADD COLUMN intervals TEXT NOT NULL DEFAULT '{}'")
+
+
 SCHEMA = Schema(
     noun="ledger",
     application_id=APPLICATION_ID,
-    steps=(_first, _second),
-    tables=(frozenset({"runs", "names"}), frozenset({"runs", "names", "tables"})),
+    steps=(_first, _second, _third),
+    tables=(frozenset({"runs", "names"}), *2 * [frozenset({"runs", "names", "tables"})]),
     made_by=" (`ioukit eval --log FILE` makes one)",
 )
 """What a ledger holds."""
