@@ -116,6 +116,44 @@ def test_runs_are_listed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_here("runs", "--log", log, "--name", "nothing").out == "no runs\n"
 
 
+def test_a_page_shows_the_runs_that_are_listed(log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
+    with closing(sqlite3.connect(log)) as db, db:
+        db.execute("UPDATE runs SET tags = '[]' WHERE id = 2")
+    done = run_here("runs", log, "--name", "*", "--sort=-AP", "--report", tmp_path / "page")
+    assert (done.code, done.out) == (0, run_here("runs", log, "--sort=-AP").out)
+    assert f"wrote {tmp_path / 'page.html'}" in done.err
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Left out: " in text  # the run that is damaged
+    shown = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+    runs = Ledger(log).runs(on_damaged="skip")
+    assert [(one["name"], one["number"], one["tags"]) for one in shown["runs"]] == [
+        (run.name, run.number, dict(run.tags)) for run in runs
+    ]
+    assert shown["runs"][0]["numbers"][0] == pytest.approx(runs[0].summary["AP"], abs=1e-6)
+    assert len(shown["groups"]) == 2  # of 100 images, and of 9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--report", "runs.db"], "is an input"),
+        (["--report", "page.pdf"], "name it .html"),
+        (["--report", "page.html", "--delete", "B"], "stands alone"),
+        (["--report", "page.html", "--export", "page.html"], "is the file of --report, too"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused(
+    log: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+) -> None:
+    monkeypatch.chdir(log.parent)
+    before = log.read_bytes()
+    done = run_here("runs", "runs.db", *options)
+    assert done.code == 2
+    assert message in done.err
+    assert log.read_bytes() == before
+
+
 def test_a_ledger_of_somebody_else_controls_no_terminal(log: Path) -> None:
     with closing(sqlite3.connect(log)) as db, db:
         inputs = json.dumps([["a\x1b[2J", "b\x1b[2J", "c\x1b[2J", 1]])

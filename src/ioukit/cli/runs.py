@@ -11,6 +11,7 @@ from ioukit._output import aligned, printable, terminal_width
 from ioukit.cli._errors import bad_output, bad_use
 from ioukit.cli._ledger import LedgerOption, about_runs, ledger_and_runs, number_text, pairs_text, parse_tags
 from ioukit.cli._output import AnswerOptions
+from ioukit.cli._report import ReportOption, ReportOptions
 from ioukit.runs import Ledger, Run
 from ioukit.runs.ledger.selected_runs import number_of
 
@@ -47,6 +48,7 @@ def list_runs(
         list[str] | None,
         typer.Option(metavar="RUN", help="Delete this run; nothing is listed then. Can be repeated: all or none."),
     ] = None,
+    report: ReportOption = None,
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also copy the runs that are listed into this ledger.")
     ] = None,
@@ -60,6 +62,7 @@ def list_runs(
       ioukit runs runs.db
       ioukit runs runs.db --name "yolo-*" --tag lr=1e-3 --sort AP --last 10
       ioukit runs runs.db --keys AP,APs,latency --json
+      ioukit runs runs.db --report runs.html
       ioukit runs runs.db --delete B@2
       ioukit runs runs.db --tag release --export releases.db
     """
@@ -67,15 +70,17 @@ def list_runs(
     log, _ = ledger_and_runs(log, [] if path is None else [str(path)])
     ledger = Ledger(log)
     if delete:
-        if any(one is not None for one in (name, tag, sort, last, keys, export, answer.json)):
+        if any(one is not None for one in (name, tag, sort, last, keys, report, export, answer.json)):
             raise typer.BadParameter("stands alone: it deletes the runs that it names", param_hint="--delete")
         with about_runs(), bad_output():
             deleted = ledger.delete(delete)
         for run in deleted:
             talk.say(f"deleted {printable(run.reference)} (id {run.id})")
         return
+    page = ReportOptions(report)
     with bad_use():
-        answer.check([log])
+        page.check([log])
+        answer.check([log], {"--report": report, "--export": export if report is not None else None})
     with about_runs():
         runs = ledger.runs(name=name, tags=parse_tags(tag or ()), sort=sort, last=last, on_damaged="skip")
         damaged = ledger.damaged()
@@ -83,6 +88,12 @@ def list_runs(
         if export is not None:
             added = ledger.copy_to(Ledger(export), [run.id for run in runs])
             talk.say(f"copied {len(added):,} of {len(runs):,} runs to {printable(str(export))}")
+    if report is not None:
+        from ioukit.runs import write_runs_page  # noqa: PLC0415 - listing does not need NumPy
+
+        with bad_output():
+            write_runs_page(runs, report, ledger=log, notes=[f"Left out: {why}" for why in damaged])
+        talk.say(f"wrote {printable(str(report))}")
     for why in damaged:
         talk.say(printable(f"left out: {why}"))
     answer.give(

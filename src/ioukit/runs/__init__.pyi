@@ -7,6 +7,7 @@ from ioukit.runs.gate.rules import Rule, Rules, default_rules, read_rules
 from ioukit.runs.ledger.input_files import InputFile
 from ioukit.runs.ledger.ledger import Ledger
 from ioukit.runs.ledger.run import Limits, Run
+from ioukit.runs.ledger.runs_page import write_runs_page
 
 __all__ = [
     "GateResult",
@@ -23,4 +24,5 @@ __all__ = [
     "gate_junit",
     "gate_markdown",
     "read_rules",
+    "write_runs_page",
 ]

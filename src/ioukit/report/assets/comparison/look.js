@@ -1,16 +1,9 @@
-// What the images of a comparison show, and the words for signed numbers.
+// What the images of a comparison show.
 
 const LOOK = outcomesLook(DATA.images.some(({ regions = [] }) => regions.some((side, k) => k % 3 === 0 ? side === 1 : k % 3 === 1 && side === -2)));
 const MODELS = DATA.models; // the names of A and B
 const SIDES = ["a", "b"];
 const LETTERS = ["A", "B"];
-
-// A difference always has its sign. The minus is the sign of mathematics, as wide as a plus.
-function signed(value, digits = 4) {
-  if (!Number.isFinite(value)) return "–";
-  const text = Math.abs(value).toFixed(digits);
-  return Number(text) === 0 ? text : `${value > 0 ? "+" : "−"}${text}`;
-}
 
 // A bar from the middle: to the right for a gain, to the left for a loss. share: within [-1, 1].
 function signedBar(share) {

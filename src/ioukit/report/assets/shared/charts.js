@@ -13,8 +13,9 @@ function ticks(low, high, wanted) {
   });
 }
 
-// spec: {x: {title, low, high}, y: {...}, series: [{style, points: [[x, y], ...]}], dots: [{style, x, y}], cursor, iso,
-// label, pick(x, y)}. A point that is not finite leaves a gap.
+// spec: {x: {title, low, high}, y: {...}, series: [{style, points: [[x, y], ...]}], dots: [{style, x, y, low, high, r,
+// text, words, pick}], cursor, iso, label, pick(x, y)}. A point that is not finite leaves a gap. x may have its own ticks. A
+// dot may have an upright line from low to high, a letter, a title, and something to do if it is chosen.
 function lineChart(holder, spec) {
   const width = Math.max(240, Math.round(holder.clientWidth || 520));
   const height = Math.round(Math.min(380, Math.max(230, width * 0.66)));
@@ -28,7 +29,7 @@ function lineChart(holder, spec) {
       shape("line", { class: "grid", x1: left, x2: width - right, y1: place(y(tick.value)), y2: place(y(tick.value)) }),
       shape("text", { x: left - 8, y: place(y(tick.value) + 4), "text-anchor": "end" }, tick.text));
   }
-  for (const tick of ticks(spec.x.low, spec.x.high, width < 360 ? 4 : 6)) {
+  for (const tick of spec.x.ticks || ticks(spec.x.low, spec.x.high, width < 360 ? 4 : 6)) {
     picture.append(
       shape("line", { class: "grid", x1: place(x(tick.value)), x2: place(x(tick.value)), y1: top, y2: height - bottom }),
       shape("text", { x: place(x(tick.value)), y: height - bottom + 18, "text-anchor": "middle" }, tick.text));
@@ -69,7 +70,11 @@ function lineChart(holder, spec) {
   }
   for (const dot of spec.dots || []) {
     if (!Number.isFinite(dot.x) || !Number.isFinite(dot.y)) continue;
-    picture.append(shape("circle", { class: `dot ${dot.style}`, cx: place(x(dot.x)), cy: place(y(dot.y)), r: 5.5 }));
+    const across = place(x(dot.x));
+    if (Number.isFinite(dot.low)) picture.append(shape("line", { class: `whisker ${dot.style}`, x1: across, x2: across, y1: place(y(dot.low)), y2: place(y(dot.high)) }));
+    picture.append(shape("circle", { class: `dot ${dot.style}`, cx: across, cy: place(y(dot.y)), r: dot.r || 5.5, onclick: dot.pick },
+      dot.words ? shape("title", {}, dot.words) : null));
+    if (dot.text) picture.append(shape("text", { class: "dot-text", x: across, y: place(y(Math.max(dot.y, dot.high ?? dot.y)) - 9), "text-anchor": "middle" }, dot.text));
   }
   if (spec.pick) {
     const area = shape("rect", { class: "pick", x: left, y: top, width: width - left - right, height: height - top - bottom });

@@ -1,7 +1,8 @@
 // What is wider than the screen says so: the edge behind which there is more fades. Long parts are folded on a phone.
 
-function startHints() {
-  const wide = [...document.querySelectorAll("nav ul, .scroll")];
+// root: where the parts are that may be too wide.
+function startHints(root = document) {
+  const wide = [...root.querySelectorAll("nav ul, .scroll")];
   const look = (holder) => {
     const end = holder.scrollWidth - holder.clientWidth;
     const more = end < 2 ? "" : holder.scrollLeft < 2 ? "right" : holder.scrollLeft > end - 2 ? "left" : "both";

@@ -73,6 +73,7 @@ function pagedTable(holder, { label, columns, rows, start, described }) {
   return {
     show(newRows) { state.all = newRows; sort(); draw(); },
     sorted: () => state.sorted,
+    order: () => [state.column, state.way],
   };
 }
 

@@ -15,6 +15,13 @@ function score(value) {
   return size >= 100 ? value.toFixed(1) : size >= 10 ? value.toFixed(2) : value.toFixed(4);
 }
 
+// A difference always has its sign. The minus is the sign of mathematics, as wide as a plus.
+function signed(value, digits = 4) {
+  if (!Number.isFinite(value)) return "–";
+  const text = Math.abs(value).toFixed(digits);
+  return Number(text) === 0 ? text : `${value > 0 ? "+" : "−"}${text}`;
+}
+
 // A table of the numbers of a chart, in the fold below it.
 function chartTable(holder, title, head, rows) {
   holder.replaceChildren(

@@ -1,0 +1,123 @@
+"""The page of runs: their numbers over time with intervals, their tags as a table, and two of them side by side.
+
+Runs of one group have the same ground truth and the same rules, so their numbers can be compared. The page shows one
+group at a time. A p-value needs the match tables of two runs, which the page does not have: it names the command.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ioukit._checks import pluralize
+from ioukit._output import printable
+from ioukit.report._sources import made_with, time_text
+from ioukit.report._texts import abbreviate, fact_list, rounded
+from ioukit.report.writer import Layout, Page, write_page
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Hashable, Iterable
+
+    from ioukit.runs.ledger.run import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsPage(Page):
+    """What the template of a page of runs gets."""
+
+    layout: ClassVar[Layout] = Layout(
+        "runs/runs.html.j2",
+        ("shared/document.css", "shared/controls.css", "runs/runs.css"),
+        tuple(
+            f"{name}.js"
+            for name in (
+                "shared/words",
+                "shared/charts",
+                "shared/paged",
+                "shared/commands",
+                "shared/hints",
+                "runs/runs",
+            )
+        ),
+        "write_runs_page",
+    )
+
+
+def write_runs_page(
+    runs: Iterable[Run],
+    path: str | os.PathLike[str],
+    *,
+    ledger: str | os.PathLike[str],
+    title: str | None = None,
+    notes: Iterable[str] = (),
+    created: datetime.datetime | None = None,
+) -> None:
+    """Write one HTML file that shows runs over time, with their intervals and tags, and any two of them side by side.
+
+    The file needs no server and no network. Needs the extra ``report``.
+
+    Args:
+        runs: The runs, as :meth:`Ledger.runs` returns them. They are shown by the time at which they were added.
+        path: The file to write. After an error it is as it was.
+        ledger: The file of the ledger, for the command on the page that compares two runs.
+        title: The heading; the name of the ledger's file if ``None``.
+        notes: What the reader should know, such as :meth:`Ledger.damaged`.
+        created: The time that the page shows; now if ``None``.
+
+    Raises:
+        ValueError: If ``path`` is a folder, is in a folder that does not exist, or is the ledger.
+        ModuleNotFoundError: If Jinja2 is not installed.
+        OSError: If the file cannot be written.
+    """
+    name, shown = os.fspath(ledger), sorted(runs, key=lambda run: (run.created, run.id))
+    groups: dict[Hashable, int] = {}
+    records = [_record(run, groups.setdefault(_group(run), len(groups))) for run in shown]
+    first = {record["group"]: run for record, run in zip(reversed(records), reversed(shown), strict=True)}
+    page = RunsPage(
+        title=abbreviate(title if title is not None else Path(name).name),
+        created=time_text(created),
+        facts=fact_list(("run", "runs", len(shown)), ("group of runs", "groups of runs", len(groups))),
+        notes=tuple(map(printable, notes)),
+        settings=made_with(),
+        files=(),
+        drawn={
+            "command": ["ioukit", "compare", f"./{name}" if name.startswith("-") else name],
+            "groups": [{"words": _words(first[group]), "keys": list(first[group].summary)} for group in sorted(first)],
+            "runs": records,
+        },
+    )
+    write_page(path, None, [Path(name)], lambda _: page)
+
+
+def _group(run: Run) -> Hashable:
+    """What two runs have in common whose numbers can be compared. Data from memory have no hash, but counts."""
+    truth = next((one.sha256 for one in run.inputs if one.role == "ground_truth"), None)
+    counts = (run.counts.get(name) for name in ("images", "categories", "annotations"))
+    return truth, run.iou_type, run.rules, *counts
+
+
+def _words(run: Run) -> str:
+    """The rules and the ground truth of a run, for people."""
+    truth = next((one.name for one in run.inputs if one.role == "ground_truth"), "data from memory")
+    counts = pluralize(run.counts.get("images", 0), "image"), pluralize(run.counts.get("categories", 0), "class")
+    return ", ".join(map(abbreviate, (run.protocol, run.iou_type, truth, *counts)))
+
+
+def _record(run: Run, group: int) -> dict[str, Any]:
+    """A run for the script of the page."""
+    plain = printable(run.reference) == run.reference and not run.name.startswith("-")
+    return {
+        "group": group,
+        "name": abbreviate(run.name),
+        "number": run.number,
+        "chosen_by": run.reference if plain else f"@{run.id}",
+        "added": abbreviate(run.created[:16].replace("T", " ")),
+        "numbers": rounded(run.summary.values(), 6),
+        "limits": {key: [*rounded(one[:2], 6), one.level] for key, one in run.intervals.items()},
+        "values": {abbreviate(key): value for key, value in run.values.items()},
+        "tags": {abbreviate(key): abbreviate(text) for key, text in run.tags.items()},
+        "counts": dict(run.counts),
+    }
