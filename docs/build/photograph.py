@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import shutil
 import tempfile
@@ -21,6 +22,7 @@ from ioukit.report import (
     write_label_errors,
     write_report,
 )
+from ioukit.runs import Ledger, write_runs_page
 
 HERE = Path(__file__).parents[1] / "figures"
 EXAMPLE = HERE.parents[1] / "examples" / "coco_val2017_100"
@@ -65,6 +67,23 @@ def compared(path: Path) -> None:
     write_comparison(compare_models(models), path)
 
 
+def runs(path: Path) -> None:
+    """Writes the page of a ledger: two trainings, played by more and more of the detections of one model."""
+    truth, found = read_coco(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json")
+    ledger, rng = Ledger(path.with_name("runs.db")), np.random.default_rng(0)
+    for k in range(12):
+        evaluation = evaluate(truth, found[rng.random(len(found)) < 0.5 + 0.04 * k])
+        ledger.add(
+            evaluation,
+            name=("main", "wider")[k % 2],
+            tags={"lr": f"{1 + k % 3}e-3"},
+            values={"latency": 12 + 2 * (k % 2)},
+            intervals=evaluation.intervals(evaluation.protocol.headline_keys),
+            created=datetime.datetime(2026, 9, 1) + datetime.timedelta(days=3 * k),
+        )
+    write_runs_page(ledger.runs(), path, ledger=ledger.path)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         playground, report = Path(folder) / "playground.html", Path(folder) / "report.html"
@@ -83,6 +102,9 @@ if __name__ == "__main__":
         other_class = [f"#changes-kinds input[value={kind}]" for kind in ("gone", "lost")]
         first = "#changes-table tbody tr:nth-child(2) button"
         photograph(both, "comparison_pair.png", *other_class, first, selector="#pair")
+        kept = Path(folder) / "runs.html"
+        runs(kept)
+        photograph(kept, "runs.png", selector="#time > .wrap")
         errors = find_label_errors(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"))
         # Some of each kind, so that the picture shows how each is drawn.
         places = [np.flatnonzero(errors.kind == kind)[:count] for kind, count in enumerate((2, 1, 1, 1, 1))]
