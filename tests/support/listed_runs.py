@@ -48,6 +48,8 @@ def two_groups(path: Path) -> tuple[Run, ...]:
     ledger, scene = Ledger(path), made(images=3)
     ledger.add(scene, name="-a 'b' $c", tags={"by": "<img src=x onerror=alert(1)>"}, created=START)
     ledger.add(made(images=3, detections=False), name="<script>alert(1)</script>", created=START)
+    assert scene.ground_truth is not None
+    assert scene.detections is not None
     voc = ioukit.evaluate(scene.ground_truth, scene.detections, "voc2012")
     for _ in range(2):
         ledger.add(voc, name="it's", created=START + datetime.timedelta(days=400))
