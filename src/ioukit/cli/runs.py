@@ -77,9 +77,8 @@ def list_runs(
         for run in deleted:
             talk.say(f"deleted {printable(run.reference)} (id {run.id})")
         return
-    page = ReportOptions(report)
     with bad_use():
-        page.check([log])
+        ReportOptions(report).check([log])
         answer.check([log], {"--report": report, "--export": export if report is not None else None})
     with about_runs():
         runs = ledger.runs(name=name, tags=parse_tags(tag or ()), sort=sort, last=last, on_damaged="skip")

@@ -51,7 +51,6 @@ def write_runs_page(
     path: str | os.PathLike[str],
     *,
     ledger: str | os.PathLike[str],
-    title: str | None = None,
     notes: Iterable[str] = (),
     created: datetime.datetime | None = None,
 ) -> None:
@@ -62,8 +61,7 @@ def write_runs_page(
     Args:
         runs: The runs, as :meth:`Ledger.runs` returns them. They are shown by the time at which they were added.
         path: The file to write. After an error it is as it was.
-        ledger: The file of the ledger, for the command on the page that compares two runs.
-        title: The heading; the name of the ledger's file if ``None``.
+        ledger: The file of the ledger, for the heading and for the command on the page that compares two runs.
         notes: What the reader should know, such as :meth:`Ledger.damaged`.
         created: The time that the page shows; now if ``None``.
 
@@ -73,11 +71,10 @@ def write_runs_page(
         OSError: If the file cannot be written.
     """
     name, shown = os.fspath(ledger), sorted(runs, key=lambda run: (run.created, run.id))
-    groups: dict[Hashable, int] = {}
-    records = [_record(run, groups.setdefault(_group(run), len(groups))) for run in shown]
-    first = {record["group"]: run for record, run in zip(reversed(records), reversed(shown), strict=True)}
+    newest = {_group(run): run for run in shown}
+    groups = [*newest]
     page = RunsPage(
-        title=abbreviate(title if title is not None else Path(name).name),
+        title=abbreviate(Path(name).name),
         created=time_text(created),
         facts=fact_list(("run", "runs", len(shown)), ("group of runs", "groups of runs", len(groups))),
         notes=tuple(map(printable, notes)),
@@ -85,35 +82,34 @@ def write_runs_page(
         files=(),
         drawn={
             "command": ["ioukit", "compare", f"./{name}" if name.startswith("-") else name],
-            "groups": [{"words": _words(first[group]), "keys": list(first[group].summary)} for group in sorted(first)],
-            "runs": records,
+            "groups": [{"words": _words(run), "keys": list(run.summary)} for run in newest.values()],
+            "runs": [_record(run, groups.index(_group(run))) for run in shown],
         },
     )
     write_page(path, None, [Path(name)], lambda _: page)
 
 
 def _group(run: Run) -> Hashable:
-    """What two runs have in common whose numbers can be compared. Data from memory have no hash, but counts."""
+    """What two runs have in common whose numbers can be compared. Data without a file have no hash, but counts."""
     truth = next((one.sha256 for one in run.inputs if one.role == "ground_truth"), None)
-    counts = (run.counts.get(name) for name in ("images", "categories", "annotations"))
-    return truth, run.iou_type, run.rules, *counts
+    return truth, run.iou_type, run.rules, *run.summary, *map(run.counts.get, ("images", "categories", "annotations"))
 
 
 def _words(run: Run) -> str:
     """The rules and the ground truth of a run, for people."""
-    truth = next((one.name for one in run.inputs if one.role == "ground_truth"), "data from memory")
+    truth = next((one.name for one in run.inputs if one.role == "ground_truth"), "unknown ground truth")
     counts = pluralize(run.counts.get("images", 0), "image"), pluralize(run.counts.get("categories", 0), "class")
     return ", ".join(map(abbreviate, (run.protocol, run.iou_type, truth, *counts)))
 
 
 def _record(run: Run, group: int) -> dict[str, Any]:
     """A run for the script of the page."""
-    plain = printable(run.reference) == run.reference and not run.name.startswith("-")
     return {
         "group": group,
         "name": abbreviate(run.name),
         "number": run.number,
-        "chosen_by": run.reference if plain else f"@{run.id}",
+        # Some names could be mistaken: for an option, or for another name by what a terminal shows.
+        "chosen_by": run.reference if printable(run.name) == run.name and run.name[:1] != "-" else f"@{run.id}",
         "added": abbreviate(run.created[:16].replace("T", " ")),
         "numbers": rounded(run.summary.values(), 6),
         "limits": {key: [*rounded(one[:2], 6), one.level] for key, one in run.intervals.items()},
