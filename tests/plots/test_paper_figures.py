@@ -31,6 +31,10 @@ def models() -> dict[str, Evaluation]:
     return {name: evaluate(truth, model(truth, seed, found=0.9 - seed / 10)) for seed, name in enumerate("ABC")}
 
 
+def legend_of(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 class TestSeveralModels:
     def test_a_line_per_model_has_its_mean(self, models: dict[str, Evaluation]) -> None:
         ax = plots.precision_recall_figure(models, iou_threshold=0.75)
@@ -39,13 +43,11 @@ class TestSeveralModels:
         assert list(lines) == ["model 0", "model 1", "model 2"]
         for at, one in enumerate(alone):
             np.testing.assert_array_equal(lines[f"model {at}"].get_ydata(), named(one.lines)["mean"].get_ydata())
-        legend = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert legend == [f"{name}: AP {one.summary['AP75']:.3f}" for name, one in models.items()]
+        assert legend_of(ax) == [f"{name}: AP {one.summary['AP75']:.3f}" for name, one in models.items()]
 
     def test_ap_over_iou_has_the_ap_of_the_summary(self, models: dict[str, Evaluation]) -> None:
-        legend = plots.ap_by_iou_figure(models).get_legend().get_texts()
         expected = [f"{name}: AP {one.summary['AP']:.3f}" for name, one in models.items()]
-        assert [text.get_text() for text in legend] == expected
+        assert legend_of(plots.ap_by_iou_figure(models)) == expected
 
     def test_dots_are_the_ap_of_the_classes(self, models: dict[str, Evaluation]) -> None:
         ax = plots.class_ap_figure(models)
@@ -107,8 +109,8 @@ class TestPaper:
         for figure in figures.values():
             assert not isinstance(figure, str)
             assert figure.get_size_inches()[0] == width
-            assert max(text.get_fontsize() for text in figure.findobj(Text)) <= 8
-        render(figures["precision_recall"], dpi=100)  # type: ignore[arg-type] # checked above
+            assert max(float(text.get_fontsize()) for text in figure.findobj(Text)) <= 8
+        render(figures["precision_recall"], dpi=100)
         (ax,) = figures["precision_recall"].axes  # type: ignore[union-attr]
         legend = ax.get_legend()
         assert legend is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Curves, Evaluation, MatchTable, Protocol
     from ioukit.typing import FloatArray
 
+
+Made = TypeVar("Made")
 
 _MADE_BY = "ioukit.evaluate"
 
@@ -60,7 +62,7 @@ def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
     return evaluation if isinstance(evaluation, MatchTable) else check_result(evaluation, "matches", _MADE_BY).matches
 
 
-def made_of(given: Any, has: str, made_by: str, make: Callable[[Evaluation], Any]) -> Any:
+def made_of(given: Made | Evaluation, has: str, made_by: str, make: Callable[[Evaluation], Made]) -> Made:
     """A result that a figure shows; if it is given an evaluation, what is made of it.
 
     Args:

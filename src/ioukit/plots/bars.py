@@ -245,10 +245,10 @@ def error_kinds_figure(errors: ErrorKinds | Evaluation, *, ax: Axes | None = Non
     Reference: Bolya et al., TIDE: A General Toolbox for Identifying Object Detection Errors, ECCV 2020,
     arXiv:2008.08115.
     """
-    errors = made_of(errors, "delta_ap", "evaluation.error_kinds()", lambda given: given.error_kinds())
+    kinds = made_of(errors, "delta_ap", "evaluation.error_kinds()", lambda given: given.error_kinds())
     look = theme_of(theme)
-    names = [name for name in KIND_NAMES if name in errors.delta_ap]
-    values: FloatArray = np.array([errors.delta_ap[name] for name in names], np.float64)
+    names = [name for name in KIND_NAMES if name in kinds.delta_ap]
+    values: FloatArray = np.array([kinds.delta_ap[name] for name in names], np.float64)
     special = np.array([name.startswith("false_") for name in names], bool)
     places = np.arange(len(names)) + 0.5 * special
     ax = axes_for(ax, look, (7.2, 3.2), needed_by="error_kinds_figure")
@@ -256,7 +256,7 @@ def error_kinds_figure(errors: ErrorKinds | Evaluation, *, ax: Axes | None = Non
         fill: dict[str, Any] = {"fc": look.paper, "hatch": "////"} if apart else {"fc": look.bad}
         (bar,) = ax.barh(place, 0 if math.isnan(value) else value, 0.7, ec=look.bad, lw=1.2, **fill)
         bar.set_gid(name)
-        count = errors.counts.get(name)
+        count = kinds.counts.get(name)
         words = number(value) if count is None else f"{number(value)}  ({count:,})"
         edge = max(0 if math.isnan(value) else value, 0)
         write_value(ax, words, (edge, place), look, gap=4, fontsize=9, gid=f"value of {name}")
@@ -265,7 +265,7 @@ def error_kinds_figure(errors: ErrorKinds | Evaluation, *, ax: Axes | None = Non
     top = float(np.nanmax(values, initial=0.0))
     low = min(float(np.nanmin(values, initial=0.0)), 0.0)
     ax.set(ylim=(max(places, default=0) + 0.6, -0.6), xlim=(1.1 * low, max(1.25 * top, 0.01)))
-    ax.set_xlabel(f"gain in AP if corrected (AP at IoU {errors.iou_threshold:g} is {number(errors.ap)})")
+    ax.set_xlabel(f"gain in AP if corrected (AP at IoU {kinds.iou_threshold:g} is {number(kinds.ap)})")
     ax.tick_params(axis="y", length=0)
     return ax
 

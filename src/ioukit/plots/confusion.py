@@ -62,11 +62,11 @@ def confusion_figure(
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['cup', 'bowl', 'other classes', 'background']
     """
-    confusion = made_of(confusion, "score_threshold", "evaluation.confusion()", lambda given: given.confusion())
+    matrix = made_of(confusion, "score_threshold", "evaluation.confusion()", lambda given: given.confusion())
     look = theme_of(theme)
     if normalize not in (None, "truth", "prediction"):
         raise ValueError(f"unknown normalize {normalize!r}; choose from truth, prediction, None")
-    counts, names = _chosen_cells(confusion, classes)
+    counts, names = _chosen_cells(matrix, classes)
     values = counts.astype(np.float64)
     if normalize is not None:
         total = values.sum(axis=1 if normalize == "truth" else 0, keepdims=True)
@@ -114,8 +114,8 @@ def confusion_figure(
     ax.tick_params(length=0)
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
     shares = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
-    ax.set_xlabel(f"detected as\n(score at least {confusion.score_threshold:.3g}{shares})")
-    ax.set_ylabel(f"object\n(IoU at least {confusion.iou_threshold:g})")
+    ax.set_xlabel(f"detected as\n(score at least {matrix.score_threshold:.3g}{shares})")
+    ax.set_ylabel(f"object\n(IoU at least {matrix.iou_threshold:g})")
     return ax
 
 

@@ -333,10 +333,7 @@ def miss_rate_figure(
 def _miss_rates(given: MissRateCurves | Evaluation) -> MissRateCurves:
     from ioukit.evaluation import miss_rate_curves  # noqa: PLC0415 - keeps `import ioukit.plots` fast
 
-    made: MissRateCurves = made_of(
-        given, "overall", "miss_rate_curves(evaluation)", lambda one: miss_rate_curves(one.matches)
-    )
-    return made
+    return made_of(given, "overall", "miss_rate_curves(evaluation)", lambda one: miss_rate_curves(one.matches))
 
 
 def _curve(curves: MissRateCurves, category: int | str | None) -> MissRateCurve:
@@ -392,10 +389,10 @@ def score_curves_figure(
         >>> ax.texts[0].get_text()
         'best F1 0.604 at score 0.223: precision 0.611, recall 0.597'
     """
-    curves = made_of(curves, "overall", "evaluation.score_curves()", lambda given: given.score_curves())
+    of_scores = made_of(curves, "overall", "evaluation.score_curves()", lambda given: given.score_curves())
     look = theme_of(theme)
-    at = None if category is None else curves.categories.positions([category])[0]
-    curve = curves.overall if at is None else curves.per_class[at]
+    at = None if category is None else of_scores.categories.positions([category])[0]
+    curve = of_scores.overall if at is None else of_scores.per_class[at]
     ax = axes_for(ax, look, (6.4, 3.8), needed_by="score_curves_figure")
     rising = slice(None, None, -1)
     handles = []
@@ -421,11 +418,11 @@ def score_curves_figure(
         )
         write_above(ax, words, look, gid="best in words")
     dress(ax, look, grid="both")
-    what = "all classes" if at is None else shorten(curves.categories.names[at])
+    what = "all classes" if at is None else shorten(of_scores.categories.names[at])
     ax.set(xlim=(low, high), ylim=(0, 1.02), xlabel=f"score threshold ({what})")
     literal(ax.xaxis.label)
-    words = f"precision, recall, F1 at IoU {curves.iou_threshold:g}"
-    ax.set_ylabel(words if curves.area_range == "all" else f"{words}, {curves.area_range} objects")
+    words = f"precision, recall, F1 at IoU {of_scores.iou_threshold:g}"
+    ax.set_ylabel(words if of_scores.area_range == "all" else f"{words}, {of_scores.area_range} objects")
     literal(ax.yaxis.label)
     if not len(curve.scores):
         write_in_middle(ax, "no detections", look.soft)

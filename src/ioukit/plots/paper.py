@@ -76,7 +76,7 @@ def paper_figures(
         chosen.remove("differences")
     first = next(iter(models.values()))
     given: Any = models if len(models) > 1 else first
-    drawn: dict[str, Figure | str] = {}
+    drawn: dict[str, Any] = {}
     for name in chosen:
         if name in _OF_EACH:
             stems = {model: name if len(models) == 1 else f"{name}_{model}" for model in models}
