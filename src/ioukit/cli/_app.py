@@ -55,6 +55,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Look": {
         "view": ("view:view", "Look through images, objects and detections in the browser"),
+        "figures": ("figures:write_figures", "Figures and a LaTeX table for a paper"),
         "playground": ("playground:playground", "A page with two boxes to drag, their overlaps, and NMS"),
     },
     "Train": {

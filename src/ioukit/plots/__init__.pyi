@@ -24,12 +24,15 @@ from ioukit.plots.data_sets import (
 from ioukit.plots.evaluation_figures import FIGURES, evaluation_figure
 from ioukit.plots.grid import grid_figure
 from ioukit.plots.histograms import iou_histogram_figure, score_histogram_figure
+from ioukit.plots.models import differences_figure
 from ioukit.plots.overlap import overlap_figure
+from ioukit.plots.paper import PAPER_FIGURES, paper_figures
 from ioukit.plots.survivors import survivors_figure
 from ioukit.plots.variants import variant_figure, variants_figure
 
 __all__ = [
     "FIGURES",
+    "PAPER_FIGURES",
     "ap_by_iou_figure",
     "ap_by_size_figure",
     "assignment_figure",
@@ -37,6 +40,7 @@ __all__ = [
     "class_ap_figure",
     "class_counts_figure",
     "confusion_figure",
+    "differences_figure",
     "draw_boxes",
     "draw_regions",
     "error_kinds_figure",
@@ -50,6 +54,7 @@ __all__ = [
     "object_sizes_figure",
     "objects_per_image_figure",
     "overlap_figure",
+    "paper_figures",
     "precision_recall_figure",
     "reliability_figure",
     "score_curves_figure",

@@ -77,6 +77,11 @@ class Theme:
             (self.soft, (0, (3, 3))),
         )
 
+    @property
+    def styles_of_models(self) -> tuple[tuple[str, Any], ...]:
+        """Those of models: the first one, the base of the others, has a whole line in the colour of text."""
+        return ((self.ink, "-"), *self.styles[:-1])
+
 
 THEMES = {
     "light": Theme(paper="#FFFFFF", ink="#000000", soft="#555555", faint="#E4E4E4", blue=BLUE),
@@ -222,9 +227,13 @@ def write_in_middle(ax: Axes, text: str, colour: str) -> None:
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=colour)
 
 
+ABOVE = (0, 1.02)
+"""Where the line of text above the axes begins, in parts of the axes."""
+
+
 def write_above(ax: Axes, text: str, theme: Theme, **options: Any) -> None:
     """Writes a line of text above the axes, from the left edge on."""
-    ax.text(0, 1.02, text, transform=ax.transAxes, va="bottom", fontsize=9, color=theme.ink, **options)
+    ax.text(*ABOVE, text, transform=ax.transAxes, va="bottom", fontsize=9, color=theme.ink, **options)
 
 
 def add_scale(ax: Axes, mapped: Any, label: str, theme: Theme, **options: Any) -> None:

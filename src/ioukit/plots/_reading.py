@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from ioukit._checks import check_result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
 
+Made = TypeVar("Made")
+
 _MADE_BY = "ioukit.evaluate"
+
+MOST_MODELS = 6
+"""Models in one figure: as many as there are colours with dashes."""
+
+MARKS = ("o", "s", "^", "D", "v", "P")
+"""Their marks."""
 
 
 def curves_of(evaluation: Evaluation | Curves) -> Curves:
@@ -29,11 +38,45 @@ def curves_of(evaluation: Evaluation | Curves) -> Curves:
     return evaluation if isinstance(evaluation, Curves) else check_result(evaluation, "curves", _MADE_BY).curves
 
 
+def models_of(evaluation: Evaluation | Curves | Mapping[str, Evaluation | Curves]) -> dict[str, Curves]:
+    """The curves of models by their names; those of a single evaluation under an empty name.
+
+    Raises:
+        ValueError: If there are more than six models, or none, or their rules or classes differ.
+    """
+    named = evaluation if isinstance(evaluation, Mapping) else {"": evaluation}
+    models = {str(name): curves_of(one) for name, one in named.items()}
+    if not 1 <= len(models) <= MOST_MODELS:
+        raise ValueError(f"expected one to {MOST_MODELS} models, got {len(models)}")
+    first, *others = models.values()
+    for name, one in zip(list(models)[1:], others, strict=True):
+        if one.protocol != first.protocol or not np.array_equal(one.categories.ids, first.categories.ids):
+            raise ValueError(f"{name!r} was evaluated by other rules or on other classes than {next(iter(models))!r}")
+    return models
+
+
 def table_of(evaluation: Evaluation | MatchTable) -> MatchTable:
     """The match table of an evaluation, or a table as it is."""
     from ioukit.evaluation import MatchTable  # noqa: PLC0415 - as above
 
     return evaluation if isinstance(evaluation, MatchTable) else check_result(evaluation, "matches", _MADE_BY).matches
+
+
+def made_of(given: Made | Evaluation, has: str, made_by: str, make: Callable[[Evaluation], Made]) -> Made:
+    """A result that a figure shows; if it is given an evaluation, what is made of it.
+
+    Args:
+        given: The result or an evaluation.
+        has: An attribute that results of the right kind have, and others have not.
+        made_by: The call that makes such a result.
+        make: The same as a function.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    from ioukit.evaluation import Evaluation  # noqa: PLC0415 - as above
+
+    return make(given) if isinstance(given, Evaluation) else check_result(given, has, made_by)
 
 
 def operating_of(protocol: Protocol, iou_threshold: float | None, area_range: str | None) -> tuple[float, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from ioukit.plots._drawing import (
     theme_of,
     write_value,
 )
-from ioukit.plots._reading import average_precision, chosen, curves_of, mean_of_classes, number, operating_of
+from ioukit.plots._reading import average_precision, chosen, made_of, mean_of_classes, models_of, number, operating_of
+from ioukit.plots.models import draw_class_dots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +117,7 @@ def _limits(low: float, high: float) -> str:
 
 
 def class_ap_figure(
-    evaluation: Evaluation,
+    evaluation: Evaluation | Mapping[str, Evaluation],
     *,
     iou_threshold: float | None = None,
     classes: Sequence[int | str] | None = None,
@@ -126,10 +128,11 @@ def class_ap_figure(
 ) -> Axes:
     """Draws the AP of each class as a bar, the best at the top.
 
-    Next to the bars are AP and the number of objects, because the AP of a class with three objects says little.
+    Next to the bars are AP and the number of objects, because the AP of a class with three objects says little. Of
+    several models, each class has a dot per model in place of a bar.
 
     Args:
-        evaluation: The result of `ioukit.evaluate`.
+        evaluation: The result of `ioukit.evaluate`; or those of up to six models, by their names.
         iou_threshold: One of the protocol's IoU thresholds; ``None`` for the mean over all, with a ring at the AP of
             the lowest.
         classes: Ids or names of the classes to draw; by default all.
@@ -140,10 +143,10 @@ def class_ap_figure(
 
     Returns:
         The axes. Bars are patches with ``get_gid()`` ``"class 0"``, ..., the position of the class. The dashed line
-        ``"mean"`` is the mean of the drawn classes.
+        ``"mean"`` is the mean of the drawn classes. Dots are lines ``"model 0"``, ....
 
     Raises:
-        ValueError: If there is no such threshold, area range or class.
+        ValueError: If there is no such threshold, area range or class, or the models were evaluated by different rules.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -151,17 +154,25 @@ def class_ap_figure(
         >>> [label.get_text() for label in ax.get_yticklabels()]  # the best first
         ['car', 'person', 'chair']
     """
-    curves, look = curves_of(evaluation), theme_of(theme)
+    models, look = models_of(evaluation), theme_of(theme)
+    curves = next(iter(models.values()))
     protocol, rows = curves.protocol, chosen(curves.categories, classes)
     iou, area = operating_of(protocol, iou_threshold, area_range)
+    what = "AP, mean over IoU thresholds" if iou_threshold is None else f"AP at IoU {iou:g}"
+    what = what if area == protocol.main_area else f"{what} ({area})"
+    ax = axes_for(ax, look, (6.0, 1.3 + 0.19 * max(len(rows), 4)), needed_by="class_ap_figure")
+    size = _font(ax, len(rows))
+    if isinstance(evaluation, Mapping):
+        at = slice(None) if iou_threshold is None else protocol.position_of_iou(iou)
+        draw_class_dots(ax, models, rows, at, area, look, sort=sort, fontsize=size)
+        ax.set(xlim=(0, 1), xlabel=what)
+        return ax
     by_threshold = average_precision(curves, rows, area)  # (T, K)
     found = by_threshold.mean(axis=0) if iou_threshold is None else by_threshold[protocol.position_of_iou(iou)]
     order = np.argsort(-np.nan_to_num(found, nan=-1.0), kind="stable") if sort else np.arange(len(rows))
     rows, found, loosest = rows[order], found[order], by_threshold[0][order]
     objects = evaluation.matches.num_objects[rows, protocol.position_of_area(area)].tolist()
 
-    ax = axes_for(ax, look, (6.0, 1.3 + 0.19 * max(len(rows), 4)), needed_by="class_ap_figure")
-    size = _font(ax, len(rows))
     bars = ax.barh(range(len(rows)), np.nan_to_num(found), 0.72, color=look.blue)
     for bar, row in zip(bars, rows.tolist(), strict=True):
         bar.set_gid(f"class {row}")
@@ -179,8 +190,7 @@ def class_ap_figure(
     name_rows(ax, [shorten(curves.categories.names[row]) for row in rows], fontsize=size)
     legend_above(ax, handles, words, look, columns=2)
     dress(ax, look, grid="x")
-    what = "AP, mean over IoU thresholds" if iou_threshold is None else f"AP at IoU {iou:g}"
-    ax.set(xlim=(0, 1), xlabel=what if area == protocol.main_area else f"{what} ({area})")
+    ax.set(xlim=(0, 1), xlabel=what)
     return ax
 
 
@@ -211,11 +221,11 @@ def _columns(ax: Axes, cells: Sequence[tuple[str, str]], size: float, look: Them
         )  # fmt: skip
 
 
-def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:
+def error_kinds_figure(errors: ErrorKinds | Evaluation, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:
     """Draws the gain in AP if all errors of one kind were corrected, as in TIDE.
 
     Args:
-        errors: The result of `ioukit.evaluation.error_kinds`.
+        errors: The result of `ioukit.evaluation.error_kinds`, or an evaluation, whose kinds are then found.
         ax: Where to draw; by default axes of a new figure.
         theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
@@ -235,10 +245,10 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
     Reference: Bolya et al., TIDE: A General Toolbox for Identifying Object Detection Errors, ECCV 2020,
     arXiv:2008.08115.
     """
-    check_result(errors, "delta_ap", "evaluation.error_kinds()")
+    kinds = made_of(errors, "delta_ap", "evaluation.error_kinds()", lambda given: given.error_kinds())
     look = theme_of(theme)
-    names = [name for name in KIND_NAMES if name in errors.delta_ap]
-    values: FloatArray = np.array([errors.delta_ap[name] for name in names], np.float64)
+    names = [name for name in KIND_NAMES if name in kinds.delta_ap]
+    values: FloatArray = np.array([kinds.delta_ap[name] for name in names], np.float64)
     special = np.array([name.startswith("false_") for name in names], bool)
     places = np.arange(len(names)) + 0.5 * special
     ax = axes_for(ax, look, (7.2, 3.2), needed_by="error_kinds_figure")
@@ -246,7 +256,7 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
         fill: dict[str, Any] = {"fc": look.paper, "hatch": "////"} if apart else {"fc": look.bad}
         (bar,) = ax.barh(place, 0 if math.isnan(value) else value, 0.7, ec=look.bad, lw=1.2, **fill)
         bar.set_gid(name)
-        count = errors.counts.get(name)
+        count = kinds.counts.get(name)
         words = number(value) if count is None else f"{number(value)}  ({count:,})"
         edge = max(0 if math.isnan(value) else value, 0)
         write_value(ax, words, (edge, place), look, gap=4, fontsize=9, gid=f"value of {name}")
@@ -255,7 +265,7 @@ def error_kinds_figure(errors: ErrorKinds, *, ax: Axes | None = None, theme: The
     top = float(np.nanmax(values, initial=0.0))
     low = min(float(np.nanmin(values, initial=0.0)), 0.0)
     ax.set(ylim=(max(places, default=0) + 0.6, -0.6), xlim=(1.1 * low, max(1.25 * top, 0.01)))
-    ax.set_xlabel(f"gain in AP if corrected (AP at IoU {errors.iou_threshold:g} is {number(errors.ap)})")
+    ax.set_xlabel(f"gain in AP if corrected (AP at IoU {kinds.iou_threshold:g} is {number(kinds.ap)})")
     ax.tick_params(axis="y", length=0)
     return ax
 

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ioukit._checks import check_result
 from ioukit._optional import import_extra
 from ioukit._words_and_colours import shorten
 from ioukit.plots._drawing import add_scale, axes_for, dress, letters, theme_of, tint
-from ioukit.plots._reading import chosen
+from ioukit.plots._reading import chosen, made_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from ioukit.evaluation import ConfusionMatrix
+    from ioukit.evaluation import ConfusionMatrix, Evaluation
     from ioukit.plots._drawing import ThemeName, add_scale
     from ioukit.typing import FloatArray
 
@@ -28,7 +27,7 @@ BACKGROUND, OTHERS = "background", "other classes"
 
 
 def confusion_figure(
-    confusion: ConfusionMatrix,
+    confusion: ConfusionMatrix | Evaluation,
     *,
     normalize: Literal["truth", "prediction"] | None = None,
     classes: Sequence[int | str] | None = None,
@@ -41,7 +40,7 @@ def confusion_figure(
     because background without detections is not counted.
 
     Args:
-        confusion: The result of `ioukit.evaluation.confusion_matrix`.
+        confusion: The result of `ioukit.evaluation.confusion_matrix`, or an evaluation, whose matrix is then made.
         normalize: ``"truth"`` divides each row by its sum (shares of the objects of a class), ``"prediction"`` each
             column (shares of the detections of a class); by default counts. Empty rows and columns stay empty.
         classes: Ids or names of the classes to draw; the others are added up in one row and column. By default all.
@@ -63,11 +62,11 @@ def confusion_figure(
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['cup', 'bowl', 'other classes', 'background']
     """
-    check_result(confusion, "score_threshold", "evaluation.confusion()")
+    matrix = made_of(confusion, "score_threshold", "evaluation.confusion()", lambda given: given.confusion())
     look = theme_of(theme)
     if normalize not in (None, "truth", "prediction"):
         raise ValueError(f"unknown normalize {normalize!r}; choose from truth, prediction, None")
-    counts, names = _chosen_cells(confusion, classes)
+    counts, names = _chosen_cells(matrix, classes)
     values = counts.astype(np.float64)
     if normalize is not None:
         total = values.sum(axis=1 if normalize == "truth" else 0, keepdims=True)
@@ -115,8 +114,8 @@ def confusion_figure(
     ax.tick_params(length=0)
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
     shares = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
-    ax.set_xlabel(f"detected as\n(score at least {confusion.score_threshold:.3g}{shares})")
-    ax.set_ylabel(f"object\n(IoU at least {confusion.iou_threshold:g})")
+    ax.set_xlabel(f"detected as\n(score at least {matrix.score_threshold:.3g}{shares})")
+    ax.set_ylabel(f"object\n(IoU at least {matrix.iou_threshold:g})")
     return ax
 
 

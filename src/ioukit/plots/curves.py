@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ioukit._checks import check_result
 from ioukit._optional import import_extra
 from ioukit._words_and_colours import shorten
 from ioukit.evaluation import COCO
@@ -29,10 +28,12 @@ from ioukit.plots._drawing import (
     write_in_middle,
 )
 from ioukit.plots._reading import (
+    MARKS,
     average_precision,
     chosen,
-    curves_of,
+    made_of,
     mean_of_classes,
+    models_of,
     number,
     operating_of,
     score_limits,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def precision_recall_figure(
-    evaluation: Evaluation | Curves,
+    evaluation: Evaluation | Curves | Mapping[str, Evaluation | Curves],
     *,
     iou_threshold: float | Literal["all"] | None = None,
     classes: Sequence[int | str] | None = None,
@@ -63,10 +64,11 @@ def precision_recall_figure(
 
     At one IoU threshold there is a line per class, and a thick one for their mean. Up to six classes have colours,
     dashes and a name with their AP. More classes are thin grey lines without names: choose some by ``classes``. With
-    ``iou_threshold="all"`` there is a line per threshold: the mean over the classes.
+    ``iou_threshold="all"`` there is a line per threshold: the mean over the classes. Of several models, there is a line
+    per model: the mean over its classes.
 
     Args:
-        evaluation: The result of `ioukit.evaluate`, or its curves.
+        evaluation: The result of `ioukit.evaluate`, or its curves; or those of up to six models, by their names.
         iou_threshold: One of the protocol's IoU thresholds, its main one if ``None``; ``"all"`` for a line per
             threshold.
         classes: Ids or names of the classes to draw and to take the mean of; by default all.
@@ -76,11 +78,11 @@ def precision_recall_figure(
         theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
-        The axes. Lines have ``get_gid()`` ``"mean"``, ``"class 0"``, ... (by the position of the class) or
-        ``"iou 0.5"``, ...; a class without objects has no line, and a dash for its AP.
+        The axes. Lines have ``get_gid()`` ``"mean"``, ``"class 0"``, ... (by the position of the class),
+        ``"iou 0.5"``, ... or ``"model 0"``, ...; a class without objects has no line, and a dash for its AP.
 
     Raises:
-        ValueError: If there is no such threshold, area range or class.
+        ValueError: If there is no such threshold, area range or class, or the models were evaluated by different rules.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -89,18 +91,26 @@ def precision_recall_figure(
         ['mean of 2 classes: AP 0.631', 'person: AP 0.611', 'car: AP 0.652']
         >>> ax = precision_recall_figure(evaluation, iou_threshold="all")  # the mean of all classes at each threshold
     """
-    curves, look = curves_of(evaluation), theme_of(theme)
+    models, look = models_of(evaluation), theme_of(theme)
+    curves = next(iter(models.values()))
     protocol, rows = curves.protocol, chosen(curves.categories, classes)
     everywhere = iou_threshold == "all"
+    if everywhere and len(models) > 1:
+        raise ValueError('several models need one IoU threshold: expected a number for iou_threshold, got "all"')
     iou, area = operating_of(protocol, None if isinstance(iou_threshold, str) else iou_threshold, area_range)
-    cap = protocol.position_of_max_dets(protocol.main_max_dets)
-    precision = curves.at("precision", protocol.position_of_area(area), cap)[:, :, rows]  # (T, R, K)
+    place = protocol.position_of_area(area), protocol.position_of_max_dets(protocol.main_max_dets)
+    precision = curves.at("precision", *place)[:, :, rows]  # (T, R, K)
     found = average_precision(curves, rows, area)  # (T, K)
     recall = np.array(protocol.recall_thresholds)
     ax = axes_for(ax, look, (6.4, 4.0), needed_by="precision_recall_figure")
-    if not everywhere:
+    at = protocol.position_of_iou(iou)
+    if len(models) > 1:
+        each = [one.at("precision", *place)[at][:, rows] for one in models.values()]
+        numbers = [average_precision(one, rows, area)[at] for one in models.values()]
+        _lines_of_models(ax, recall, each, numbers, list(models), protocol, look)
+        ax.set_ylabel(f"precision at IoU {iou:.2f}")
+    elif not everywhere:
         names = [curves.categories.names[row] for row in rows]
-        at = protocol.position_of_iou(iou)
         _lines(ax, recall, precision[at], found[at], names, rows.tolist(), protocol, look)
         ax.set_ylabel(f"precision at IoU {iou:.2f}")
     else:
@@ -113,7 +123,7 @@ def precision_recall_figure(
 
 
 def ap_by_iou_figure(
-    evaluation: Evaluation | Curves,
+    evaluation: Evaluation | Curves | Mapping[str, Evaluation | Curves],
     *,
     classes: Sequence[int | str] | None = None,
     area_range: str | None = None,
@@ -123,18 +133,19 @@ def ap_by_iou_figure(
     """Draws AP over the IoU threshold. A line that falls early belongs to a class with loose boxes.
 
     Args:
-        evaluation: The result of `ioukit.evaluate`, or its curves.
+        evaluation: The result of `ioukit.evaluate`, or its curves; or those of up to six models, by their names: then
+            there is a line per model, the mean over its classes.
         classes: Ids or names of the classes to draw and to take the mean of; by default all. Up to six have names.
         area_range: Label of an area range; the protocol's main one if ``None``.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
         theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
     Returns:
-        The axes. Lines have ``get_gid()`` ``"mean"`` and ``"class 0"``, ... by the position of the class. The numbers
-        in the legend are the means over the thresholds, which is COCO's AP.
+        The axes. Lines have ``get_gid()`` ``"mean"`` and ``"class 0"``, ... by the position of the class, or
+        ``"model 0"``, .... The numbers in the legend are the means over the thresholds, which is COCO's AP.
 
     Raises:
-        ValueError: If there is no such area range or class.
+        ValueError: If there is no such area range or class, or the models were evaluated by different rules.
         ModuleNotFoundError: If matplotlib is not installed.
 
     Examples:
@@ -142,15 +153,20 @@ def ap_by_iou_figure(
         >>> ax.get_lines()[0].get_ydata().round(2)[[0, 5, 9]]  # at IoU 0.50, 0.75 and 0.95
         array([0.61, 0.35, 0.01])
     """
-    curves, look = curves_of(evaluation), theme_of(theme)
+    models, look = models_of(evaluation), theme_of(theme)
+    curves = next(iter(models.values()))
     rows = chosen(curves.categories, classes)
     protocol = curves.protocol
     area = operating_of(protocol, None, area_range)[1]
-    found = average_precision(curves, rows, area)  # (T, K)
+    found = [average_precision(one, rows, area) for one in models.values()]  # each (T, K)
+    means = [one.mean(axis=0) for one in found]
     thresholds = np.array(protocol.iou_thresholds)
     ax = axes_for(ax, look, (6.4, 4.0), needed_by="ap_by_iou_figure")
-    names = [curves.categories.names[row] for row in rows]
-    _lines(ax, thresholds, found, found.mean(axis=0), names, rows.tolist(), protocol, look, marker="o")
+    if len(models) > 1:
+        _lines_of_models(ax, thresholds, found, means, list(models), protocol, look, marker="o")
+    else:
+        names = [curves.categories.names[row] for row in rows]
+        _lines(ax, thresholds, found[0], means[0], names, rows.tolist(), protocol, look, marker="o")
     dress(ax, look, grid="both")
     ax.set(xlabel="IoU threshold", ylabel=_of("AP", area, protocol), ylim=(0, 1.02))
     room = 0.05 * (thresholds[-1] - thresholds[0]) or 0.05
@@ -205,6 +221,25 @@ def _lines(
     legend_beside(ax, handles, words, look)
 
 
+def _lines_of_models(
+    ax: Axes,
+    x: FloatArray,
+    values: Sequence[FloatArray],
+    numbers: Sequence[FloatArray],
+    names: Sequence[str],
+    protocol: Protocol,
+    look: Theme,
+    **style: Any,
+) -> None:
+    """A line per model: the mean over the classes of its (X, K) values, with that of its (K,) numbers in the legend."""
+    handles = []
+    for m, ((colour, dashes), of_model) in enumerate(zip(look.styles_of_models, values, strict=False)):
+        looks: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 1.6, "ms": 3.5, "gid": f"model {m}", **style}
+        handles += ax.plot(x, mean_of_classes(of_model, 1, protocol), **looks)
+    means = [float(mean_of_classes(one, 0, protocol)) for one in numbers]
+    legend_beside(ax, handles, [f"{shorten(n)}: AP {number(m)}" for n, m in zip(names, means, strict=True)], look)
+
+
 def _by_threshold(
     ax: Axes, recall: FloatArray, precision: FloatArray, numbers: FloatArray, thresholds: tuple[float, ...], look: Theme
 ) -> None:
@@ -228,7 +263,7 @@ _LEAST = 1e-3
 
 
 def miss_rate_figure(
-    curves: MissRateCurves | Mapping[str, MissRateCurves],
+    curves: MissRateCurves | Evaluation | Mapping[str, MissRateCurves | Evaluation],
     *,
     category: int | str | None = None,
     ax: Axes | None = None,
@@ -240,7 +275,7 @@ def miss_rate_figure(
 
     Args:
         curves: The result of `ioukit.evaluation.miss_rate_curves`, or several by the name of their detector. Up to six
-            have colours and dashes of their own.
+            have colours and dashes of their own. An evaluation is taken, too: its curves are then made.
         category: Id or name of a class; ``None`` for all classes pooled.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
         theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
@@ -262,9 +297,8 @@ def miss_rate_figure(
     """
     look = theme_of(theme)
     several = isinstance(curves, Mapping)
-    named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
-    for given in named.values():
-        check_result(given, "overall", "miss_rate_curves(evaluation)")
+    given = curves if isinstance(curves, Mapping) else {"": curves}
+    named = {name: _miss_rates(one) for name, one in given.items()}
     if not 1 <= len(named) <= len(look.styles):
         raise ValueError(f"expected one to {len(look.styles)} results of miss_rate_curves, got {len(named)}")
     chosen = [_curve(each, category) for each in named.values()]
@@ -296,6 +330,12 @@ def miss_rate_figure(
     return ax
 
 
+def _miss_rates(given: MissRateCurves | Evaluation) -> MissRateCurves:
+    from ioukit.evaluation import miss_rate_curves  # noqa: PLC0415 - keeps `import ioukit.plots` fast
+
+    return made_of(given, "overall", "miss_rate_curves(evaluation)", lambda one: miss_rate_curves(one.matches))
+
+
 def _curve(curves: MissRateCurves, category: int | str | None) -> MissRateCurve:
     if category is None:
         return curves.overall
@@ -322,7 +362,7 @@ def _miss_rate_axis(ax: Axes, lowest: float) -> None:
 
 
 def score_curves_figure(
-    curves: ScoreCurves,
+    curves: ScoreCurves | Evaluation,
     *,
     category: int | str | None = None,
     ax: Axes | None = None,
@@ -331,7 +371,7 @@ def score_curves_figure(
     """Draws precision, recall and F1 over the score threshold, and marks the threshold with the best F1.
 
     Args:
-        curves: The result of `ioukit.evaluation.score_curves`.
+        curves: The result of `ioukit.evaluation.score_curves`, or an evaluation, whose curves are then made.
         category: Id or name of a class; ``None`` for all classes pooled.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
         theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
@@ -349,10 +389,10 @@ def score_curves_figure(
         >>> ax.texts[0].get_text()
         'best F1 0.604 at score 0.223: precision 0.611, recall 0.597'
     """
-    check_result(curves, "overall", "evaluation.score_curves()")
+    of_scores = made_of(curves, "overall", "evaluation.score_curves()", lambda given: given.score_curves())
     look = theme_of(theme)
-    at = None if category is None else curves.categories.positions([category])[0]
-    curve = curves.overall if at is None else curves.per_class[at]
+    at = None if category is None else of_scores.categories.positions([category])[0]
+    curve = of_scores.overall if at is None else of_scores.per_class[at]
     ax = axes_for(ax, look, (6.4, 3.8), needed_by="score_curves_figure")
     rising = slice(None, None, -1)
     handles = []
@@ -378,24 +418,22 @@ def score_curves_figure(
         )
         write_above(ax, words, look, gid="best in words")
     dress(ax, look, grid="both")
-    what = "all classes" if at is None else shorten(curves.categories.names[at])
+    what = "all classes" if at is None else shorten(of_scores.categories.names[at])
     ax.set(xlim=(low, high), ylim=(0, 1.02), xlabel=f"score threshold ({what})")
     literal(ax.xaxis.label)
-    words = f"precision, recall, F1 at IoU {curves.iou_threshold:g}"
-    ax.set_ylabel(words if curves.area_range == "all" else f"{words}, {curves.area_range} objects")
+    words = f"precision, recall, F1 at IoU {of_scores.iou_threshold:g}"
+    ax.set_ylabel(words if of_scores.area_range == "all" else f"{words}, {of_scores.area_range} objects")
     literal(ax.yaxis.label)
     if not len(curve.scores):
         write_in_middle(ax, "no detections", look.soft)
     return ax
 
 
-_MARKS = ("o", "s", "^", "D", "v", "P")
-
 _LEAST_AREA, _MORE_AREA = 12.0, 240.0  # of a mark, in square points
 
 
 def reliability_figure(
-    errors: CalibrationErrors | Mapping[str, CalibrationErrors],
+    errors: CalibrationErrors | Evaluation | Mapping[str, CalibrationErrors | Evaluation],
     *,
     ax: Axes | None = None,
     theme: ThemeName = "light",
@@ -405,8 +443,9 @@ def reliability_figure(
     The area of a mark grows with the share of the detections in its range. Below the diagonal, scores are too high.
 
     Args:
-        errors: The result of `ioukit.operating.calibration`, or several by name, such as those before and after
-            calibration. Up to six have colours, marks and dashes of their own.
+        errors: The result of `ioukit.operating.calibration_errors`, or several by name, such as those before and after
+            calibration. Up to six have colours, marks and dashes of their own. An evaluation is taken, too: its errors
+            are then found.
         ax: Where to draw; by default axes of a new figure, with the legend to the right.
         theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
@@ -426,11 +465,14 @@ def reliability_figure(
         'D-ECE 0.047'
     """
     look = theme_of(theme)
-    named = dict(errors) if isinstance(errors, Mapping) else {"": errors}
-    for given in named.values():
-        check_result(given, "reliability", "calibration_errors(evaluation)")
-    if not 1 <= len(named) <= len(_MARKS):
-        raise ValueError(f"expected one to {len(_MARKS)} results of calibration_errors, got {len(named)}")
+    from ioukit.operating import calibration_errors  # noqa: PLC0415 - keeps `import ioukit.plots` fast
+
+    named = {
+        name: made_of(one, "reliability", "calibration_errors(evaluation)", calibration_errors)
+        for name, one in (errors if isinstance(errors, Mapping) else {"": errors}).items()
+    }
+    if not 1 <= len(named) <= len(MARKS):
+        raise ValueError(f"expected one to {len(MARKS)} results of calibration_errors, got {len(named)}")
     ax = axes_for(ax, look, (6.4, 4.4), needed_by="reliability_figure")
     ax.plot([0, 1], [0, 1], color=look.soft, lw=1.0, ls=":", gid="equal", zorder=1)
     handles, words = [], []
@@ -440,12 +482,12 @@ def reliability_figure(
         rows = np.flatnonzero(diagram.counts)
         x, y = diagram.mean_scores[rows], diagram.precision[rows]
         style: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 1.4}
-        handles += ax.plot(x, y, gid=f"curve {place}", zorder=3, marker=_MARKS[place], ms=0.1, **style)
+        handles += ax.plot(x, y, gid=f"curve {place}", zorder=3, marker=MARKS[place], ms=0.1, **style)
         handles[-1].set_markersize(5)
         handles[-1].set_markevery([])  # the legend shows the mark, and the scatter draws it
         share = diagram.counts[rows] / max(one.num_detections, 1)
         ax.scatter(
-            x, y, s=_LEAST_AREA + _MORE_AREA * share, marker=_MARKS[place], color=colour, edgecolors=look.paper,
+            x, y, s=_LEAST_AREA + _MORE_AREA * share, marker=MARKS[place], color=colour, edgecolors=look.paper,
             linewidths=0.6, zorder=4, gid=f"marks {place}",
         )  # fmt: skip
         low, high = diagram.low[rows], diagram.high[rows]

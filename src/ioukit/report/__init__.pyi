@@ -3,11 +3,13 @@
 from ioukit.report.comparison_page import write_comparison
 from ioukit.report.inspection_page import write_inspection
 from ioukit.report.label_errors_page import write_label_errors
+from ioukit.report.latex import latex_table
 from ioukit.report.markdown import markdown_summary
 from ioukit.report.playground import playground_page
 from ioukit.report.report_page import write_report
 
 __all__ = [
+    "latex_table",
     "markdown_summary",
     "playground_page",
     "write_comparison",

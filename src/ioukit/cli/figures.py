@@ -1,0 +1,132 @@
+"""`ioukit figures`: figures and a table of one or more models for a paper."""
+
+import io
+import json
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ioukit._checks import check_choice
+from ioukit._output import check_place, printable, write_whole
+from ioukit.cli._arguments import (
+    LevelOption,
+    ModelNames,
+    PermutationsOption,
+    ReplicatesOption,
+    SeedOption,
+    ThreadsOption,
+)
+from ioukit.cli._compared_models import LabelOptions, labelled_files, models_of_files
+from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of
+from ioukit.cli._errors import bad_output, bad_use, bad_value, missing_extra
+from ioukit.cli._output import AnswerOptions
+from ioukit.cli._rules import RuleOptions, parse_list
+
+if TYPE_CHECKING:
+    from ioukit.cli._streams import Talk
+    from ioukit.comparison import ModelComparison
+
+_LONG_WORK = 1_000_000  # bytes of input; resampling evaluates them often
+_NEAR = 0.1  # the confusions and the kinds of errors need these pairs, too
+
+
+# Long: its signature is the command line, a line or more per option.
+def write_figures(
+    ground_truth: GroundTruthPath,
+    detections: Annotated[
+        list[Path], typer.Argument(metavar="DT [DT ...]", help="Detections of up to six models, the first one as base.")
+    ],
+    *,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write into; files in it are replaced.")
+    ] = Path("figures"),
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LIST", help="Only these figures, such as precision_recall,confusion. [default: all]"),
+    ] = None,
+    width: Annotated[
+        float, typer.Option(min=2.0, max=20.0, metavar="INCHES", help="How wide: 3.3 is a column, 6.9 a page.")
+    ] = 3.3,
+    name: ModelNames = None,
+    level: LevelOption = 0.95,
+    replicates: ReplicatesOption = 1000,
+    permutations: PermutationsOption = 1000,
+    seed: SeedOption = 0,
+    labels: LabelOptions,
+    rules: RuleOptions,
+    reading: ReadingOptions,
+    threads: ThreadsOption = None,
+    answer: AnswerOptions,
+) -> None:
+    """Write figures for a paper as PDF and SVG, and the numbers with their intervals as a LaTeX table.
+
+    Precision over recall, AP by class, by IoU threshold and by size, scores, kinds of errors, confusions; of several
+    models also their differences with intervals. Letters have 8 points, fonts are TrueType, and table.tex needs the
+    package booktabs.
+
+    Examples:
+      ioukit figures gt.json a.json -o figures
+      ioukit figures gt.json a.json b.json --name Baseline --name Ours -o figures
+      ioukit figures gt.json a.json b.json --only differences,class_ap --width 6.9
+    """
+    clock = time.perf_counter()
+    talk = answer.talk()
+    sources = input_files(ground_truth, *detections)
+    with missing_extra():
+        from ioukit.plots import PAPER_FIGURES, paper_figures  # noqa: PLC0415 - `ioukit --help` does not need it
+    chosen = parse_list(only or ())
+    with bad_use():
+        answer.check([*sources, *labelled_files(*labels)])
+        with bad_value("--output"):
+            check_place(output)
+        with bad_value("--only"):
+            for one in chosen:
+                check_choice("figure", one, PAPER_FIGURES)
+    long = size_of(sources) > _LONG_WORK
+    reader = reading.reader(threads, talk, long=long)
+    models, found = models_of_files(sources, name, rules, reading, reader, labels, least=1, near=_NEAR)
+    options: dict[str, Any] = {"level": level, "replicates": replicates, "seed": seed, "threads": threads, **found}
+    labels.say(found, talk)
+    with bad_use(), missing_extra():
+        comparison: ModelComparison | None = None
+        if len(models) > 1 and (not chosen or "differences" in chosen):
+            from ioukit.comparison import compare_models  # noqa: PLC0415 - as above
+
+            with talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
+                comparison = compare_models(models, per_class=False, permutations=permutations, **options)
+        from ioukit.report import latex_table  # noqa: PLC0415 - as above
+
+        with talk.busy(f"intervals: {replicates:,} replicates", long=long):
+            files = {"table.tex": f"{latex_table(models, **options)}\n".encode()}
+        with talk.busy("drawing", long=long):
+            figures = paper_figures(models, chosen or None, width=width, comparison=comparison, threads=threads)
+            files |= _files(figures, talk)
+    with bad_output():
+        output.mkdir(parents=True, exist_ok=True)
+        for file, content in files.items():
+            write_whole(output / file, content)
+    talk.say(f"wrote {printable(str(output))}: {', '.join(map(printable, files))}")
+    table = files["table.tex"].decode()
+    summary = {"output": str(output), "files": list(files), "table": table}
+    done = f"done {time.perf_counter() - clock:.2f} s"
+    answer.write(lambda: json.dumps(summary), talk)
+    talk.say(done)
+    answer.print(lambda: table.rstrip("\n"), lambda: json.dumps(summary), fit=False)  # a program reads it
+
+
+def _files(figures: dict[str, Any], talk: "Talk") -> dict[str, bytes]:
+    """The figures as PDF and SVG, by names of files; says which there are not."""
+    files = {}
+    for stem, figure in figures.items():
+        if isinstance(figure, str):
+            talk.say(f"note  no figure {printable(stem)}: {figure}")
+            continue
+        safe = re.sub(r"[^\w.-]+", "_", stem)
+        for kind in ("pdf", "svg"):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=kind)
+            files[f"{safe}.{kind}"] = buffer.getvalue()
+    return files
