@@ -152,6 +152,8 @@ def test_rounded_boxes_are_found() -> None:
     assert "multiples of 16 pixels" in suspected(TRUTH, with_boxes(FOUND, of_stride), "rounding")["detections_rounded"]
     whole = with_boxes(TRUTH, np.round(TRUTH.boxes)), with_boxes(FOUND, np.round(FOUND.boxes))
     assert not suspected(*whole, "rounding")
+    enlarged = (with_boxes(data, 8 * data.boxes) for data in whole)
+    assert not suspected(*enlarged, "rounding"), "a step of 8 is a pixel of the image before it was enlarged"
 
 
 def test_annotations_without_size_are_found() -> None:
@@ -234,6 +236,20 @@ def test_annotations_that_are_detections_are_found(share: float) -> None:
     (finding,) = (one for one in result if one.code == "annotations_are_detections")
     assert finding.harmful
     assert set(finding.suspicion.images) <= set(chosen.tolist())
+
+
+def test_annotations_of_tiny_objects_are_no_copies() -> None:
+    """Of an object of four pixels, a detection that is right is within half a pixel."""
+    rng = np.random.default_rng(0)
+    sizes = rng.uniform(4, 8, (len(TRUTH), 2))
+    tiny = with_boxes(TRUTH, np.hstack([TRUTH.boxes[:, :2], sizes]))
+    found = Detections.from_arrays(
+        image_ids=TRUTH.image_ids,
+        category_ids=TRUTH.category_ids,
+        boxes=tiny.boxes + rng.uniform(-0.4, 0.4, (len(TRUTH), 4)),
+        scores=rng.random(len(TRUTH)),
+    )
+    assert "annotations_are_detections" not in suspected(tiny, found, "labels")
 
 
 def test_one_annotation_per_class_and_image_is_found() -> None:

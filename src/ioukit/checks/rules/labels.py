@@ -23,6 +23,7 @@ COPIED, NEARLY_ALL, EQUAL = 0.03, 0.95, 1e-6
 SEVERAL = 0.12
 WHOLE, MISSED = 0.03, 0.7
 HALF_A_PIXEL = 0.501  # some tools round
+ALIKE = 0.02  # of the smaller side: half a pixel is much of a tiny object
 
 
 def labels(case: Case) -> Iterator[Suspicion]:
@@ -68,7 +69,8 @@ def _copied(case: Case) -> Iterator[Suspicion]:
     """Images of which every annotation has the very numbers of a detection."""
     gt, dt, pairs = case.ground_truth, case.detections, case.pairs
     apart = np.abs(gt.boxes[pairs.objects] - dt.boxes[pairs.detections]).max(axis=1)
-    images, share, counts = pairs.per_image(pairs.best(np.where(apart <= HALF_A_PIXEL, 1.0, 0.0)))
+    near = np.minimum(HALF_A_PIXEL, ALIKE * gt.boxes[pairs.objects, 2:].min(axis=1))
+    images, share, counts = pairs.per_image(pairs.best(np.where(apart <= near, 1.0, 0.0)))
     several = counts > 1
     copied = images[several & (share == 1)]
     if len(copied) >= max(3, COPIED * several.sum()):

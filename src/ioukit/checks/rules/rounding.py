@@ -21,12 +21,14 @@ STEPS = (64.0, 32.0, 16.0, 8.0, 4.0)  # pixels
 DIGITS = (10.0, 100.0)  # parts of the image
 EXACT = 1e-3
 FEWEST, LEAST_SHARE = 20, 0.1
+LEAST_STEP = 0.04  # of the side of a typical box: a smaller step costs nothing
 
 
 def rounded(case: Case) -> Iterator[Suspicion]:
     """Boxes whose four corners are multiples of a step in pixels, or of a tenth or hundredth of the image.
 
-    Of boxes that were not rounded, one in a hundred or fewer has four such corners by chance.
+    Of boxes that were not rounded, one in a hundred or fewer has four such corners by chance. A step counts if it is
+    more than 2 pixels and not small beside the boxes: images that were enlarged have such corners, too.
     """
     for side, name in NAMES.items():
         if side == "detections" and case.data.detections is None:
@@ -34,6 +36,7 @@ def rounded(case: Case) -> Iterator[Suspicion]:
         data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
         if not len(data):
             continue
+        least = max(2.0, LEAST_STEP * float(np.median(np.sqrt(data.boxes[:, 2:].prod(axis=1)))))
         corners = np.concatenate([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]], axis=1)
         image = np.tile(np.nan_to_num(sizes, nan=1.0), 2)
         tried = [(f"{step:g} pixels", corners / step, step) for step in STEPS]
@@ -43,7 +46,7 @@ def rounded(case: Case) -> Iterator[Suspicion]:
         for what, steps, size in tried:
             on_grid = _whole(steps) & ~_at_the_border(corners, image)
             count = int(on_grid.sum())
-            if size > 2 and count >= max(FEWEST, LEAST_SHARE * len(data)):
+            if size > least and count >= max(FEWEST, LEAST_SHARE * len(data)):
                 yield Suspicion(
                     f"{side}_rounded", "likely",
                     f"the corners of {count:,} of {len(data):,} boxes of the {name} are multiples of {what}",
