@@ -1,25 +1,102 @@
 """`ioukit labels`: the labels of the ground truth that are likely wrong."""
 
+import json
+import math
 import time
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 import ioukit
 from ioukit._output import aligned, printable
 from ioukit.cli._arguments import CsvOption, ThreadsOption, complete_label_kind
-from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files, size_of
+from ioukit.cli._data_files import (
+    DetectionsPath,
+    GroundTruthPath,
+    ReadingOptions,
+    RepairOption,
+    input_files,
+    open_source,
+    size_of,
+    with_attributes,
+)
+from ioukit.cli._data_sets import ToOption, check_target
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes, parse_list
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ioukit.cli._data_files import Source
+    from ioukit.cli._streams import Talk
+    from ioukit.datasets import GroundTruth
+    from ioukit.evaluation import Evaluation
     from ioukit.label_errors import LabelErrors
+    from ioukit.label_errors.decisions import Decisions
 
 
 _LONG_WORK = 50_000_000  # bytes of input
 _PRINTED = 20  # rows of the table on the terminal, unless --top says more
+
+
+class DecidingOptions(NamedTuple):
+    """What a person decided, and what is written then; tasks for those who have to decide."""
+
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Decisions, as the page saves them: apply them, and print AP before and after."
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT", help="With --decisions: write the corrected ground truth."),
+    ] = None
+    to: ToOption = None
+    cvat: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write tasks for CVAT, as XML for images."),
+    ] = None
+    label_studio: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write tasks for Label Studio, as JSON."),
+    ] = None
+
+    def target(self, source: "Source", inputs: "Sequence[Path]") -> str | None:
+        """The format of the corrected ground truth, or ``None`` if none is written.
+
+        Raises:
+            typer.BadParameter: If an option needs another one, or the ground truth cannot be written so.
+        """
+        for option, value, needed, given in (
+            ("--output", self.output, "--decisions", self.decisions),
+            ("--to", self.to, "--output", self.output),
+        ):
+            if value is not None and given is None:
+                raise typer.BadParameter(f"{option} needs {needed}", param_hint=option)
+        if self.output is None:
+            return None
+        name = self.to or open_source(source).format.name
+        check_target(self.output, name, inputs, force=True, is_detections=False)
+        return name
+
+    def write_tasks(self, errors: "LabelErrors", corrected: "GroundTruth | None", talk: "Talk") -> None:
+        """Writes the images of these labels as tasks, if some are asked for."""
+        from ioukit import datasets, label_errors  # noqa: PLC0415 - `ioukit --help` should not load them
+
+        for path, name in ((self.cvat, "cvat"), (self.label_studio, "Label Studio")):
+            if path is None:
+                continue
+            with bad_input():
+                tasks = label_errors.annotation_tasks(errors, corrected)
+                if name == "cvat":
+                    datasets.write(tasks, path, name)
+                else:
+                    label_errors.write_label_studio(tasks, path)
+            talk.say(f"wrote {printable(str(path))}  {len(tasks.images):,} images")
 
 
 def find_labels(
@@ -28,6 +105,7 @@ def find_labels(
     *,
     page: ReportOptions,
     csv: CsvOption = None,
+    deciding: DecidingOptions,
     top: Annotated[
         int | None,
         typer.Option(
@@ -62,33 +140,88 @@ def find_labels(
       ioukit labels gt.json dt.json
       ioukit labels gt.json dt.json --report labels.html --images val2017/
       ioukit labels gt.json dt.json --csv for_annotators.csv --score-threshold 0.3
+      ioukit labels gt.json dt.json --decisions decisions.csv -o corrected.json
+      ioukit labels gt.json dt.json --cvat tasks.xml --label-studio tasks.json
       ioukit labels gt.json dt.json --kinds overlooked,swapped --top 100 --json | jq '.errors[].reason'
     """
     start = time.perf_counter()
     talk = answer.talk()
-    sources = input_files(ground_truth, detections)
+    files = input_files(ground_truth, detections)
+    inputs = [*files, *([] if deciding.decisions is None else [deciding.decisions])]
+    sources = reading.sources(files)
     with bad_use():
-        page.check(sources)
-        answer.check(sources, {"--report": page.report, "--csv": csv})
+        page.check(inputs)
+        others = {"--output": deciding.output, "--cvat": deciding.cvat, "--label-studio": deciding.label_studio}
+        answer.check(inputs, {"--report": page.report, "--csv": csv, **others})
+        target = deciding.target(sources[0], inputs)
         wanted = _kinds(kinds)
         named.found()
-    long = size_of(sources) > _LONG_WORK
-    gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources), repairs=repair or ())
+        if target is not None:  # what is written again should lose nothing
+            sources[0] = with_attributes(sources[0])
+    long = size_of(files) > _LONG_WORK
+    gt, dt = reading.reader(threads, talk, long=long).pair(sources, repairs=repair or ())
     kind, rules = named.of_data(gt, dt, talk)
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
-        from ioukit.label_errors import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
+        from ioukit import datasets, label_errors  # noqa: PLC0415 - `ioukit --help` should not load them
 
-        evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
-        found = find_label_errors(evaluation, threads=threads)
-        errors = found.chosen(top=top, at_least=score_threshold, kinds=wanted)
+        def evaluated(truth: "GroundTruth") -> "Evaluation":
+            return ioukit.evaluate(truth, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
+
+        found = label_errors.find_label_errors(evaluated(gt), threads=threads)
+        doubted, corrected, outcome = found, None, None
+        if deciding.decisions is not None:
+            decided = label_errors.read_decisions(found, deciding.decisions)
+            corrected = label_errors.apply_decisions(found, decided)
+            outcome = _outcome(found, decided, evaluated(corrected), deciding.output)
+            doubted = found[(decided != "yes") & (decided != "no")]
+        errors = doubted.chosen(top=top, at_least=score_threshold, kinds=wanted)
+        if target is not None and corrected is not None and deciding.output is not None:
+            lost = datasets.write(corrected, deciding.output, target)
+            for note in (*corrected.notes[len(gt.notes) :], *lost):
+                talk.say(f"lost {printable(note)}")
+            talk.say(f"wrote {printable(str(deciding.output))}  {target}")
     if csv is not None:
         with bad_output():
             errors.write_csv(csv)
         talk.say(f"wrote {printable(str(csv))}")
     page.write("write_label_errors", errors, errors.evaluation.ground_truth, talk, long=long)
+    deciding.write_tasks(errors, corrected, talk)
     done = f"done {time.perf_counter() - start:.2f} s in all"
-    answer.give(lambda: _text(found, errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
+    if outcome is None:
+        answer.give(lambda: _text(found, errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
+    else:
+        answer.give(lambda: _outcome_text(outcome), lambda: json.dumps(outcome), talk, done=done)
+
+
+def _outcome(found: "LabelErrors", decided: "Decisions", after: "Evaluation", output: Path | None) -> dict[str, Any]:
+    """What was changed and decided, and the main number of the protocol before and after."""
+    from ioukit.label_errors import DECISIONS, LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
+
+    key, changed = after.protocol.main_measure.key, found[decided == "yes"].kinds
+    both = (float(evaluation.summary[key]) for evaluation in (found.evaluation, after))
+    before, now = (None if math.isnan(value) else value for value in both)
+    return {
+        "counts": {kind.key: changed.count(kind.key) for kind in LABEL_ERROR_KINDS},
+        "decisions": {word: int((decided == word).sum()) for word in DECISIONS},
+        "measure": key,
+        "before": before,
+        "after": now,
+        "output": None if output is None else str(output),
+    }
+
+
+def _outcome_text(outcome: "Mapping[str, Any]") -> str:
+    """The same in one line."""
+    from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
+
+    before, after, counts = outcome["before"], outcome["after"], outcome["counts"]
+    numbers = "undefined"
+    if before is not None and after is not None:
+        numbers = f"{before:.4f} before, {after:.4f} after ({100 * (after - before):+.2f} points)"
+    kinds = [f"{kind.title.lower()} {counts[kind.key]:,}" for kind in LABEL_ERROR_KINDS if counts[kind.key]]
+    others = ", ".join(f"{word} {outcome['decisions'][word]:,}" for word in ("no", "unsure"))
+    return f"{outcome['measure']} {numbers}: {', '.join(kinds) or 'nothing'} changed; {others}"
 
 
 def _kinds(words: list[str] | None) -> list[str] | None:

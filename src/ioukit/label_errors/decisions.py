@@ -1,0 +1,257 @@
+"""What a person decided about suspicious labels: read from a table, and applied to the data set.
+
+A table is checked against the label errors, found again in the same data. What is applied comes from them and not from
+the table. So every box keeps its bits, and no number that a spreadsheet changed gets into the data set.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+import os
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ioukit._checks import check_choice
+from ioukit._columns import concat_columns, take_rows
+from ioukit._output import whole_file
+from ioukit.datasets import GroundTruth
+from ioukit.datasets.columns._regions import WITHOUT_KEYPOINTS
+from ioukit.datasets.formats.text_files import abbreviate, read_text, refuse, shortened
+from ioukit.datasets.formats.written_names import class_names, image_names
+from ioukit.datasets.formats.written_rows import plain, rows_of_images, write_json
+from ioukit.datasets.operations.columns_in_common import in_common
+from ioukit.errors import DatasetError
+from ioukit.label_errors.label_error import BADLY_DRAWN, DOUBLED, LABEL_ERROR_KINDS, OVERLOOKED, SPURIOUS, SWAPPED
+from ioukit.label_errors.label_errors import CSV_COLUMNS, WHICH, LabelErrors, cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioukit.datasets import Detections
+
+
+DECISIONS = ("yes", "no", "unsure")
+"""What a person can decide: the proposed change is right, the label is right, or neither is sure."""
+_WORDS = {"": "", **{word: one for one in DECISIONS for word in (one, one[0])}}
+_REGION = {"type": "rectanglelabels", "from_name": "label", "to_name": "image", "image_rotation": 0}
+
+Decisions: TypeAlias = npt.NDArray[np.str_]
+
+
+def read_decisions(errors: LabelErrors, path: str | os.PathLike[str]) -> Decisions:
+    """The decisions of a table: that of :meth:`LabelErrors.write_csv` with a further column ``decision``.
+
+    The column has ``yes``, ``no``, ``unsure``, their first letters, or nothing. Rows may be left out, and be in any
+    order. The cells that say which label is meant, and what is proposed, may not be edited.
+
+    Args:
+        errors: The label errors of the same data, found with the same options: all of them, not only the likely ones.
+        path: The file, in UTF-8.
+
+    Returns:
+        (N,) the decision about each of ``errors``, one of :data:`DECISIONS`; empty for none.
+
+    Raises:
+        DatasetError: If the table is invalid, is about other data, or has a label twice; names file and line, what was
+            expected and what came.
+        OSError: If the file cannot be read.
+    """
+    listed: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
+    for at, error in enumerate(errors.rows()):
+        texts = ["" if cell is None else str(cell) for cell in cells(error)[:WHICH]]
+        listed.setdefault((texts[0], texts[2]), []).append((at, texts))
+    decisions, lines = np.full(len(errors), "", "U6"), dict[int, int]()
+    table = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True, restval="")
+    try:
+        if missing := {*CSV_COLUMNS[:WHICH], "decision"}.difference(names := table.fieldnames or ()):
+            refuse(f"{os.fspath(path)}: line 1", f"a column {min(missing)}", abbreviate(", ".join(names)))
+        for row in table:
+            where, found = f"{os.fspath(path)}: line {table.line_num}", [row[name] for name in CSV_COLUMNS[:WHICH]]
+            near = [(_differing(found, texts), at) for at, texts in listed.get((found[0], found[2]), [])]
+            if not near:
+                label = f"annotation {shortened(found[2], 60)}" if found[2] else "an overlooked object"
+                refuse(where, "a label that is suspicious in these data", f"{label} of image {shortened(found[0], 60)}")
+            # An image may have several overlooked objects: the most similar one is meant.
+            differing, at = min(near, key=lambda one: (len(one[0]), one[1] in lines))
+            for name, expected, came in differing[:1]:
+                refuse(f"{where}: {name}", f"{abbreviate(expected)} as in these data", abbreviate(came))
+            if at in lines:
+                refuse(where, "a label that differs from those before", f"that of line {lines[at]}")
+            word, lines[at] = row["decision"].strip().casefold(), table.line_num
+            if word not in _WORDS:
+                refuse(f"{where}: decision", f"{', '.join(DECISIONS)} or nothing", abbreviate(row["decision"]))
+            decisions[at] = _WORDS[word]
+    except csv.Error as error:
+        refuse(f"{os.fspath(path)}: line {table.line_num}", "CSV", f"something else: {error}")
+    return decisions
+
+
+def _differing(found: Sequence[str], texts: Sequence[str]) -> list[tuple[str, str, str]]:
+    """The names of the cells that differ, with what was expected and what came. A spreadsheet may round numbers."""
+
+    def is_same(came: str, expected: str) -> bool:
+        try:
+            return came == expected or math.isclose(float(came), float(expected), rel_tol=1e-9)
+        except ValueError:
+            return False
+
+    rows = zip(CSV_COLUMNS[:WHICH], texts, found, strict=True)
+    return [(name, expected, came) for name, expected, came in rows if not is_same(came, expected)]
+
+
+def apply_decisions(errors: LabelErrors, decisions: Decisions | Sequence[str]) -> GroundTruth:
+    """The data set with the changes that were decided with ``yes``; all else is as it was.
+
+    - An overlooked object is added behind the others, with the next free id, and box, area and region of the detection.
+    - A badly drawn one gets box, area and region of the detection. Without a region, such as a mask, it keeps none.
+    - An object of a wrong class gets the other class.
+    - A doubled object, the accused one of the two, and a box around nothing are removed.
+
+    Args:
+        errors: The label errors, of an evaluation that holds its data.
+        decisions: (N,) the decision about each, as :func:`read_decisions` returns them.
+
+    Returns:
+        The corrected data set. Its notes say which attributes it lacks, because a new object has no value for them.
+
+    Raises:
+        ValueError: If there is not one decision per label error, or the evaluation does not hold its data.
+        DatasetError: If an object has to be drawn and the detections lack the kind of region of the data set.
+    """
+    decided = np.asarray(decisions, np.str_)
+    if decided.shape != errors.kind.shape:
+        raise ValueError(f"decisions must have shape {errors.kind.shape}, one per label error, got {decided.shape}")
+    for one in np.unique(decided).tolist():
+        check_choice("decision", one, ("", *DECISIONS))
+    return _changed(errors, decided == "yes", None)[0]
+
+
+def annotation_tasks(errors: LabelErrors, ground_truth: GroundTruth | None = None) -> GroundTruth:
+    """The images with labels that are in doubt, for a tool in which annotators work.
+
+    It has all objects of these images. An object in doubt has the kind of error, the reason and the proposed change in
+    the attribute ``reason``; overlooked objects are added. ``ioukit.datasets.write`` writes it for CVAT, and
+    :func:`write_label_studio` for Label Studio.
+
+    Args:
+        errors: The labels in doubt, of an evaluation that holds its data.
+        ground_truth: The data set as :func:`apply_decisions` corrected it; that of the evaluation if ``None``.
+
+    Raises:
+        ValueError: If the evaluation does not hold its data.
+        DatasetError: As :func:`apply_decisions`.
+    """
+    # Of a corrected data set, only the ids of objects are those of the evaluation: nothing but new objects is changed.
+    gt, ids = _changed(errors, errors.kind == OVERLOOKED, ground_truth)
+    kinds = {kind.key: kind for kind in LABEL_ERROR_KINDS}
+    reasons = {
+        number: f"{kinds[row.kind].title}: {row.reason} Proposed: {kinds[row.kind].change}."
+        for number, row in zip(ids.tolist(), errors.rows(), strict=True)
+    }
+    told = {**gt.attributes, "reason": np.array([reasons.get(one, "") for one in gt.ids.tolist()], np.str_)}
+    images = errors.evaluation.matches.image_ids[np.unique(errors.image)]
+    return dataclasses.replace(gt, attributes=told).filter(images=images)
+
+
+def write_label_studio(tasks: GroundTruth, path: str | os.PathLike[str]) -> None:
+    """Write tasks for Label Studio: a JSON file with a task per image, and its objects as predictions.
+
+    The labeling configuration needs ``<Image name="image" value="$image"/>`` and ``<RectangleLabels name="label"
+    toName="image">`` with the classes. The image of a task is the name of its file. The attribute ``reason`` of an
+    object becomes the text beside its region. Boxes are written alone, without masks.
+
+    Args:
+        tasks: What :func:`annotation_tasks` returns. It must have the sizes of images.
+        path: The file to write. After an error it is as it was.
+
+    Raises:
+        DatasetError: If the size of an image is unknown, or names cannot be told apart.
+        OSError: If the file cannot be written.
+    """
+    classes, names = class_names(tasks.categories, tasks.source), image_names(tasks.images, tasks.source)[0]
+    labels, reasons = tasks.category_ids.tolist(), tasks.attributes["reason"].tolist()
+    records = []
+    for image, rows in enumerate(rows_of_images(tasks, tasks.images)):
+        width, height = tasks.images.sizes[image].tolist()
+        if not min(width, height) >= 1:
+            refuse(
+                f"{tasks.source}: image {abbreviate(names[image])}", "a width and a height", f"{width:g}, {height:g}"
+            )
+        # Label Studio's unit is a hundredth of the image.
+        shares = (tasks.boxes[rows] * (100 / np.array([width, height, width, height]))).tolist()
+        size, regions = {"original_width": plain(width), "original_height": plain(height)}, []
+        for row, (x, y, across, down) in zip(rows, shares, strict=True):
+            place = {"x": x, "y": y, "width": across, "height": down, "rotation": 0}
+            meta = {"meta": {"text": [reasons[row]]}} if reasons[row] else {}
+            value = {**place, "rectanglelabels": [classes[labels[row]]]}
+            regions.append({"id": str(tasks.ids[row]), **_REGION, **size, "value": value, **meta})
+        predictions = [{"model_version": "ioukit", "result": regions}]
+        records.append({"data": {"image": names[image]}, "predictions": predictions})
+    with whole_file(path) as unfinished:
+        write_json(unfinished, records)
+
+
+def _changed(
+    errors: LabelErrors, accepted: npt.NDArray[np.bool_], corrected: GroundTruth | None
+) -> tuple[GroundTruth, npt.NDArray[np.int64]]:
+    """The data set after the accepted changes, and (N,) the id of the object that each label error is about."""
+    own, dt, table = errors.evaluation.ground_truth, errors.evaluation.detections, errors.evaluation.near_matches()
+    if own is None or dt is None:
+        raise ValueError("the evaluation does not hold its data: evaluate the ground truth and the detections together")
+    gt = own if corrected is None else corrected
+    overlooked, count = errors.kind == OVERLOOKED, len(gt)
+    ids = gt.ids.max(initial=0) + np.cumsum(overlooked & accepted)
+    rows = np.full(len(errors), -1)
+    rows[~overlooked] = table.objects.row[errors.object[~overlooked]]
+    ids[~overlooked] = own.ids[rows[~overlooked]]
+    classes = table.categories.ids[errors.suggested]
+    labels = gt.category_ids.copy()
+    swapped = accepted & (errors.kind == SWAPPED)
+    labels[rows[swapped]] = classes[swapped]
+    made = dataclasses.replace(gt, category_ids=labels)
+    kept = np.ones(count, np.bool_)
+    kept[rows[accepted & np.isin(errors.kind, (DOUBLED, SPURIOUS))]] = False
+    drawn = np.flatnonzero(accepted & np.isin(errors.kind, (OVERLOOKED, BADLY_DRAWN)))
+    if len(drawn):
+        source = table.detections.row[errors.detection[drawn]]
+        columns, notes = _joined(made, dt.take(source))
+        is_new = overlooked[drawn]
+        # A drawn object stands behind all others: what it looks like is taken from there, all else only if it is new.
+        look = np.arange(count + len(drawn))
+        look[rows[drawn[~is_new]]] = count + np.flatnonzero(~is_new)
+        columns |= {name: take_rows(columns[name], look) for name in ("boxes", "areas", "regions")}
+        new = gt.images.positions(table.image_ids[errors.image[drawn]])
+        for name, values in (("ids", ids[drawn]), ("image_ids", gt.images.ids[new]), ("category_ids", classes[drawn])):
+            columns[name][count:] = values
+        made = dataclasses.replace(made, **columns, notes=(*made.notes, *notes))
+        kept = np.concatenate([kept, is_new])
+    return made.take(kept), ids
+
+
+def _joined(gt: GroundTruth, found: Detections) -> tuple[dict[str, Any], list[str]]:
+    """The columns of a data set with rows behind them that look like detections, and notes about attributes."""
+    count, boxes = len(found), found.boxes
+    regions = {kind: column for kind, column in found.regions.items() if kind in gt.regions}
+    # NaN says that a new object has no number; integers have no such value.
+    own = {name: one.astype(float) if one.dtype.kind in "iu" else one for name, one in gt.attributes.items()}
+    rows = dataclasses.replace(
+        gt[:0],
+        **dict.fromkeys(("ids", "image_ids", "category_ids"), np.zeros(count, np.int64)),
+        boxes=boxes,
+        areas=boxes[:, 2] * boxes[:, 3] if found.areas is None else found.areas,
+        flags={name: np.full(count, name == WITHOUT_KEYPOINTS and not regions) for name in gt.flags},
+        regions=regions,
+        attributes={},
+    )
+    parts, notes = in_common([dataclasses.replace(gt, attributes=own), rows])
+    if lost := gt.regions.keys() - parts[0].regions.keys():
+        raise DatasetError(
+            f"{found.source}: expected {min(lost)}, which objects of {gt.source} have, found boxes alone"
+        )
+    names = GroundTruth.column_names()
+    return {name: concat_columns([getattr(part, name) for part in parts], name) for name in names}, notes
