@@ -284,7 +284,7 @@ def test_tasks_are_the_images_in_doubt(errors: LabelErrors, tmp_path: Path) -> N
             size = [region["original_width"], region["original_height"]] * 2
             np.testing.assert_allclose(np.multiply(shares, size), tasks.boxes[place])
             reason = reasons[int(region["id"])]
-            assert region.get("meta") == ({"text": [reason]} if reason else None)
+            assert region["meta"] == {"text": [reason] if reason else []}
             seen += 1
     assert seen == len(tasks)
 

@@ -1,7 +1,6 @@
 """`ioukit labels`: the labels of the ground truth that are likely wrong."""
 
 import json
-import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -28,10 +27,9 @@ from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes, parse_list
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ioukit.cli._data_files import Source
-    from ioukit.cli._streams import Talk
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
     from ioukit.label_errors import LabelErrors
@@ -46,57 +44,32 @@ class DecidingOptions(NamedTuple):
     """What a person decided, and what is written then; tasks for those who have to decide."""
 
     decisions: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Decisions, as the page saves them: apply them, and print AP before and after."
-        ),
+        Path | None, typer.Option(metavar="FILE", help="Apply these decisions of the page; AP before and after.")
     ] = None
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT", help="With --decisions: write the corrected ground truth."),
+        Path | None, typer.Option("--output", "-o", metavar="OUT", help="With --decisions: the corrected ground truth.")
     ] = None
     to: ToOption = None
-    cvat: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also write tasks for CVAT, as XML for images."),
-    ] = None
+    cvat: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write tasks for CVAT, as XML.")] = None
     label_studio: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also write tasks for Label Studio, as JSON."),
+        Path | None, typer.Option(metavar="FILE", help="Also write tasks for Label Studio, as JSON.")
     ] = None
 
-    def target(self, source: "Source", inputs: "Sequence[Path]") -> str | None:
-        """The format of the corrected ground truth, or ``None`` if none is written.
+    def target(self, source: "Source", inputs: "Sequence[Path]") -> str:
+        """The format of the corrected ground truth; empty if none is written.
 
         Raises:
             typer.BadParameter: If an option needs another one, or the ground truth cannot be written so.
         """
-        for option, value, needed, given in (
-            ("--output", self.output, "--decisions", self.decisions),
-            ("--to", self.to, "--output", self.output),
-        ):
-            if value is not None and given is None:
-                raise typer.BadParameter(f"{option} needs {needed}", param_hint=option)
         if self.output is None:
-            return None
+            if self.to is not None:
+                raise typer.BadParameter("--to needs --output", param_hint="--to")
+            return ""
+        if self.decisions is None:
+            raise typer.BadParameter("--output needs --decisions", param_hint="--output")
         name = self.to or open_source(source).format.name
         check_target(self.output, name, inputs, force=True, is_detections=False)
         return name
-
-    def write_tasks(self, errors: "LabelErrors", corrected: "GroundTruth | None", talk: "Talk") -> None:
-        """Writes the images of these labels as tasks, if some are asked for."""
-        from ioukit import datasets, label_errors  # noqa: PLC0415 - `ioukit --help` should not load them
-
-        for path, name in ((self.cvat, "cvat"), (self.label_studio, "Label Studio")):
-            if path is None:
-                continue
-            with bad_input():
-                tasks = label_errors.annotation_tasks(errors, corrected)
-                if name == "cvat":
-                    datasets.write(tasks, path, name)
-                else:
-                    label_errors.write_label_studio(tasks, path)
-            talk.say(f"wrote {printable(str(path))}  {len(tasks.images):,} images")
 
 
 def find_labels(
@@ -169,59 +142,50 @@ def find_labels(
             return ioukit.evaluate(truth, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
 
         found = label_errors.find_label_errors(evaluated(gt), threads=threads)
-        doubted, corrected, outcome = found, None, None
+        doubted, corrected, outcome = found, gt, None
         if deciding.decisions is not None:
             decided = label_errors.read_decisions(found, deciding.decisions)
             corrected = label_errors.apply_decisions(found, decided)
-            outcome = _outcome(found, decided, evaluated(corrected), deciding.output)
+            outcome = _outcome(found, decided, evaluated(corrected))
             doubted = found[(decided != "yes") & (decided != "no")]
         errors = doubted.chosen(top=top, at_least=score_threshold, kinds=wanted)
-        if target is not None and corrected is not None and deciding.output is not None:
-            lost = datasets.write(corrected, deciding.output, target)
-            for note in (*corrected.notes[len(gt.notes) :], *lost):
+    written = [(deciding.output, target, corrected)]
+    with bad_input():
+        if deciding.cvat is not None or deciding.label_studio is not None:
+            tasks = label_errors.annotation_tasks(errors, corrected)
+            written += [(deciding.cvat, "cvat", tasks), (deciding.label_studio, "", tasks)]
+        for path, name, data in written:
+            if path is None:
+                continue
+            lost = datasets.write(data, path, name) if name else label_errors.write_label_studio(data, path)
+            for note in (*data.notes[len(gt.notes) :], *(lost or ())) if data is corrected else ():
                 talk.say(f"lost {printable(note)}")
-            talk.say(f"wrote {printable(str(deciding.output))}  {target}")
+            talk.say(f"wrote {printable(str(path))}")
     if csv is not None:
         with bad_output():
             errors.write_csv(csv)
         talk.say(f"wrote {printable(str(csv))}")
     page.write("write_label_errors", errors, errors.evaluation.ground_truth, talk, long=long)
-    deciding.write_tasks(errors, corrected, talk)
     done = f"done {time.perf_counter() - start:.2f} s in all"
     if outcome is None:
         answer.give(lambda: _text(found, errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
     else:
-        answer.give(lambda: _outcome_text(outcome), lambda: json.dumps(outcome), talk, done=done)
+        answer.give(lambda: outcome[0], lambda: json.dumps(outcome[1]), talk, done=done)
 
 
-def _outcome(found: "LabelErrors", decided: "Decisions", after: "Evaluation", output: Path | None) -> dict[str, Any]:
-    """What was changed and decided, and the main number of the protocol before and after."""
+def _outcome(found: "LabelErrors", decided: "Decisions", after: "Evaluation") -> tuple[str, dict[str, Any]]:
+    """What was changed and decided, and the main number of the protocol before and after: in words, and as values."""
+    from ioukit._plain_values import plain_value  # noqa: PLC0415 - as above
     from ioukit.label_errors import DECISIONS, LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
 
     key, changed = after.protocol.main_measure.key, found[decided == "yes"].kinds
-    both = (float(evaluation.summary[key]) for evaluation in (found.evaluation, after))
-    before, now = (None if math.isnan(value) else value for value in both)
-    return {
-        "counts": {kind.key: changed.count(kind.key) for kind in LABEL_ERROR_KINDS},
-        "decisions": {word: int((decided == word).sum()) for word in DECISIONS},
-        "measure": key,
-        "before": before,
-        "after": now,
-        "output": None if output is None else str(output),
-    }
-
-
-def _outcome_text(outcome: "Mapping[str, Any]") -> str:
-    """The same in one line."""
-    from ioukit.label_errors import LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
-
-    before, after, counts = outcome["before"], outcome["after"], outcome["counts"]
-    numbers = "undefined"
-    if before is not None and after is not None:
-        numbers = f"{before:.4f} before, {after:.4f} after ({100 * (after - before):+.2f} points)"
-    kinds = [f"{kind.title.lower()} {counts[kind.key]:,}" for kind in LABEL_ERROR_KINDS if counts[kind.key]]
-    others = ", ".join(f"{word} {outcome['decisions'][word]:,}" for word in ("no", "unsure"))
-    return f"{outcome['measure']} {numbers}: {', '.join(kinds) or 'nothing'} changed; {others}"
+    before, now = (float(evaluation.summary[key]) for evaluation in (found.evaluation, after))
+    counts = {kind.key: changed.count(kind.key) for kind in LABEL_ERROR_KINDS}
+    words = {word: int((decided == word).sum()) for word in DECISIONS}
+    kinds = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing"
+    text = f"{key} {before:.4f} before, {now:.4f} after ({100 * (now - before):+.2f} points): {kinds} changed"
+    values = {"counts": counts, "decisions": words, "measure": key, "before": before, "after": now}
+    return f"{text}; {words['no']:,} no, {words['unsure']:,} unsure", plain_value(values)
 
 
 def _kinds(words: list[str] | None) -> list[str] | None:

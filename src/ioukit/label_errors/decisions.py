@@ -21,7 +21,7 @@ from ioukit._columns import concat_columns, take_rows
 from ioukit._output import whole_file
 from ioukit.datasets import GroundTruth
 from ioukit.datasets.columns._regions import WITHOUT_KEYPOINTS
-from ioukit.datasets.formats.text_files import abbreviate, read_text, refuse, shortened
+from ioukit.datasets.formats.text_files import abbreviate, read_text, refuse
 from ioukit.datasets.formats.written_names import class_names, image_names
 from ioukit.datasets.formats.written_rows import plain, rows_of_images, write_json
 from ioukit.datasets.operations.columns_in_common import in_common
@@ -32,13 +32,11 @@ from ioukit.label_errors.label_errors import CSV_COLUMNS, WHICH, LabelErrors, ce
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.datasets import Detections
-
 
 DECISIONS = ("yes", "no", "unsure")
 """What a person can decide: the proposed change is right, the label is right, or neither is sure."""
 _WORDS = {"": "", **{word: one for one in DECISIONS for word in (one, one[0])}}
-_REGION = {"type": "rectanglelabels", "from_name": "label", "to_name": "image", "image_rotation": 0}
+_REGION = {"type": "rectanglelabels", "from_name": "label", "to_name": "image"}
 
 Decisions: TypeAlias = npt.NDArray[np.str_]
 
@@ -61,47 +59,46 @@ def read_decisions(errors: LabelErrors, path: str | os.PathLike[str]) -> Decisio
             expected and what came.
         OSError: If the file cannot be read.
     """
-    listed: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
+    known: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
     for at, error in enumerate(errors.rows()):
         texts = ["" if cell is None else str(cell) for cell in cells(error)[:WHICH]]
-        listed.setdefault((texts[0], texts[2]), []).append((at, texts))
-    decisions, lines = np.full(len(errors), "", "U6"), dict[int, int]()
+        known.setdefault((texts[0], texts[2]), []).append((at, texts))
+    file, decisions, lines = os.fspath(path), np.full(len(errors), "", "U6"), dict[int, int]()
     table = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True, restval="")
     try:
         if missing := {*CSV_COLUMNS[:WHICH], "decision"}.difference(names := table.fieldnames or ()):
-            refuse(f"{os.fspath(path)}: line 1", f"a column {min(missing)}", abbreviate(", ".join(names)))
+            refuse(f"{file}: line 1", f"a column {min(missing)}", abbreviate(", ".join(names)))
         for row in table:
-            where, found = f"{os.fspath(path)}: line {table.line_num}", [row[name] for name in CSV_COLUMNS[:WHICH]]
-            near = [(_differing(found, texts), at) for at, texts in listed.get((found[0], found[2]), [])]
+            where, found = f"{file}: line {table.line_num}", [row[name] for name in CSV_COLUMNS[:WHICH]]
+            word = row["decision"].strip().casefold()
+            near = [(_differing(found, texts), at, texts) for at, texts in known.get((found[0], found[2]), ())]
             if not near:
-                label = f"annotation {shortened(found[2], 60)}" if found[2] else "an overlooked object"
-                refuse(where, "a label that is suspicious in these data", f"{label} of image {shortened(found[0], 60)}")
+                label = f"annotation {found[2]}" if found[2] else "an overlooked object"
+                refuse(where, "a label that is suspicious in these data", f"{label} of image {found[0]}"[:200])
             # An image may have several overlooked objects: the most similar one is meant.
-            differing, at = min(near, key=lambda one: (len(one[0]), one[1] in lines))
-            for name, expected, came in differing[:1]:
-                refuse(f"{where}: {name}", f"{abbreviate(expected)} as in these data", abbreviate(came))
-            if at in lines:
+            differing, at, texts = min(near, key=lambda one: (len(one[0]), one[1] in lines))
+            for k in differing:
+                refuse(f"{where}: {CSV_COLUMNS[k]}", f"{abbreviate(texts[k])} as in these data", abbreviate(found[k]))
+            if lines.setdefault(at, table.line_num) != table.line_num:
                 refuse(where, "a label that differs from those before", f"that of line {lines[at]}")
-            word, lines[at] = row["decision"].strip().casefold(), table.line_num
             if word not in _WORDS:
                 refuse(f"{where}: decision", f"{', '.join(DECISIONS)} or nothing", abbreviate(row["decision"]))
             decisions[at] = _WORDS[word]
     except csv.Error as error:
-        refuse(f"{os.fspath(path)}: line {table.line_num}", "CSV", f"something else: {error}")
+        refuse(f"{file}: line {table.line_num}", "CSV", f"something else: {error}")
     return decisions
 
 
-def _differing(found: Sequence[str], texts: Sequence[str]) -> list[tuple[str, str, str]]:
-    """The names of the cells that differ, with what was expected and what came. A spreadsheet may round numbers."""
+def _differing(found: Sequence[str], texts: Sequence[str]) -> list[int]:
+    """The positions of cells that differ. A spreadsheet may round numbers."""
 
-    def is_same(came: str, expected: str) -> bool:
+    def is_near(one: str, other: str) -> bool:
         try:
-            return came == expected or math.isclose(float(came), float(expected), rel_tol=1e-9)
+            return math.isclose(float(one), float(other), rel_tol=1e-6)
         except ValueError:
             return False
 
-    rows = zip(CSV_COLUMNS[:WHICH], texts, found, strict=True)
-    return [(name, expected, came) for name, expected, came in rows if not is_same(came, expected)]
+    return [k for k in range(WHICH) if found[k] != texts[k] and not is_near(found[k], texts[k])]
 
 
 def apply_decisions(errors: LabelErrors, decisions: Decisions | Sequence[str]) -> GroundTruth:
@@ -174,24 +171,21 @@ def write_label_studio(tasks: GroundTruth, path: str | os.PathLike[str]) -> None
         OSError: If the file cannot be written.
     """
     classes, names = class_names(tasks.categories, tasks.source), image_names(tasks.images, tasks.source)[0]
-    labels, reasons = tasks.category_ids.tolist(), tasks.attributes["reason"].tolist()
     records = []
-    for image, rows in enumerate(rows_of_images(tasks, tasks.images)):
-        width, height = tasks.images.sizes[image].tolist()
-        if not min(width, height) >= 1:
-            refuse(
-                f"{tasks.source}: image {abbreviate(names[image])}", "a width and a height", f"{width:g}, {height:g}"
-            )
-        # Label Studio's unit is a hundredth of the image.
-        shares = (tasks.boxes[rows] * (100 / np.array([width, height, width, height]))).tolist()
-        size, regions = {"original_width": plain(width), "original_height": plain(height)}, []
-        for row, (x, y, across, down) in zip(rows, shares, strict=True):
-            place = {"x": x, "y": y, "width": across, "height": down, "rotation": 0}
-            meta = {"meta": {"text": [reasons[row]]}} if reasons[row] else {}
-            value = {**place, "rectanglelabels": [classes[labels[row]]]}
-            regions.append({"id": str(tasks.ids[row]), **_REGION, **size, "value": value, **meta})
-        predictions = [{"model_version": "ioukit", "result": regions}]
-        records.append({"data": {"image": names[image]}, "predictions": predictions})
+    for at, rows in enumerate(rows_of_images(tasks, tasks.images)):
+        across, down = map(plain, tasks.images.sizes[at].tolist())
+        if not min(across, down) >= 1:
+            refuse(f"{tasks.source}: image {abbreviate(names[at])}", "a width and a height", f"{across}, {down}")
+        regions = []
+        for row in rows:
+            # Label Studio's unit is a hundredth of the image.
+            shares = tasks.boxes[row] / np.array([across, down] * 2) * 100
+            value: dict[str, Any] = dict(zip(("x", "y", "width", "height"), shares.tolist(), strict=True))
+            value |= {"rotation": 0, "rectanglelabels": [classes[int(tasks.category_ids[row])]]}
+            told = {"text": [text] if (text := str(tasks.attributes["reason"][row])) else []}
+            size = {"original_width": across, "original_height": down, "image_rotation": 0}
+            regions.append({"id": str(tasks.ids[row]), **_REGION, **size, "value": value, "meta": told})
+        records.append({"data": {"image": names[at]}, "predictions": [{"model_version": "ioukit", "result": regions}]})
     with whole_file(path) as unfinished:
         write_json(unfinished, records)
 
@@ -204,54 +198,43 @@ def _changed(
     if own is None or dt is None:
         raise ValueError("the evaluation does not hold its data: evaluate the ground truth and the detections together")
     gt = own if corrected is None else corrected
-    overlooked, count = errors.kind == OVERLOOKED, len(gt)
-    ids = gt.ids.max(initial=0) + np.cumsum(overlooked & accepted)
-    rows = np.full(len(errors), -1)
-    rows[~overlooked] = table.objects.row[errors.object[~overlooked]]
-    ids[~overlooked] = own.ids[rows[~overlooked]]
-    classes = table.categories.ids[errors.suggested]
-    labels = gt.category_ids.copy()
+    count, is_new, classes = len(gt), errors.kind == OVERLOOKED, table.categories.ids[errors.suggested]
+    rows = table.objects.row[errors.object[~is_new]]
+    ids = gt.ids.max(initial=0) + np.cumsum(is_new & accepted)
+    ids[~is_new] = own.ids[rows]
+    place = np.full(len(errors), -1)
+    place[~is_new] = rows
+    labels, kept = gt.category_ids.copy(), np.ones(count, np.bool_)
     swapped = accepted & (errors.kind == SWAPPED)
-    labels[rows[swapped]] = classes[swapped]
+    labels[place[swapped]] = classes[swapped]
+    kept[place[accepted & np.isin(errors.kind, (DOUBLED, SPURIOUS))]] = False
     made = dataclasses.replace(gt, category_ids=labels)
-    kept = np.ones(count, np.bool_)
-    kept[rows[accepted & np.isin(errors.kind, (DOUBLED, SPURIOUS))]] = False
     drawn = np.flatnonzero(accepted & np.isin(errors.kind, (OVERLOOKED, BADLY_DRAWN)))
-    if len(drawn):
-        source = table.detections.row[errors.detection[drawn]]
-        columns, notes = _joined(made, dt.take(source))
-        is_new = overlooked[drawn]
-        # A drawn object stands behind all others: what it looks like is taken from there, all else only if it is new.
-        look = np.arange(count + len(drawn))
-        look[rows[drawn[~is_new]]] = count + np.flatnonzero(~is_new)
-        columns |= {name: take_rows(columns[name], look) for name in ("boxes", "areas", "regions")}
-        new = gt.images.positions(table.image_ids[errors.image[drawn]])
-        for name, values in (("ids", ids[drawn]), ("image_ids", gt.images.ids[new]), ("category_ids", classes[drawn])):
-            columns[name][count:] = values
-        made = dataclasses.replace(made, **columns, notes=(*made.notes, *notes))
-        kept = np.concatenate([kept, is_new])
-    return made.take(kept), ids
-
-
-def _joined(gt: GroundTruth, found: Detections) -> tuple[dict[str, Any], list[str]]:
-    """The columns of a data set with rows behind them that look like detections, and notes about attributes."""
-    count, boxes = len(found), found.boxes
+    if not len(drawn):
+        return made.take(kept), ids
+    found, added = dt.take(table.detections.row[errors.detection[drawn]]), is_new[drawn]
     regions = {kind: column for kind, column in found.regions.items() if kind in gt.regions}
-    # NaN says that a new object has no number; integers have no such value.
-    own = {name: one.astype(float) if one.dtype.kind in "iu" else one for name, one in gt.attributes.items()}
-    rows = dataclasses.replace(
+    looks = dataclasses.replace(
         gt[:0],
-        **dict.fromkeys(("ids", "image_ids", "category_ids"), np.zeros(count, np.int64)),
-        boxes=boxes,
-        areas=boxes[:, 2] * boxes[:, 3] if found.areas is None else found.areas,
-        flags={name: np.full(count, name == WITHOUT_KEYPOINTS and not regions) for name in gt.flags},
+        ids=ids[drawn],
+        image_ids=gt.images.ids[gt.images.positions(table.image_ids[errors.image[drawn]])],
+        category_ids=classes[drawn],
+        boxes=found.boxes,
+        areas=found.boxes[:, 2:].prod(axis=1) if found.areas is None else found.areas,
+        flags={name: np.full(len(drawn), name == WITHOUT_KEYPOINTS and not regions) for name in gt.flags},
         regions=regions,
         attributes={},
     )
-    parts, notes = in_common([dataclasses.replace(gt, attributes=own), rows])
+    # A new object has no value: NaN says so, and integers cannot.
+    own_values = {name: one.astype(float) if one.dtype.kind in "iu" else one for name, one in gt.attributes.items()}
+    parts, notes = in_common([dataclasses.replace(made, attributes=own_values), looks])
     if lost := gt.regions.keys() - parts[0].regions.keys():
-        raise DatasetError(
-            f"{found.source}: expected {min(lost)}, which objects of {gt.source} have, found boxes alone"
-        )
+        raise DatasetError(f"{dt.source}: expected {min(lost)}, which objects of {gt.source} have, found boxes alone")
     names = GroundTruth.column_names()
-    return {name: concat_columns([getattr(part, name) for part in parts], name) for name in names}, notes
+    columns = {name: concat_columns([getattr(part, name) for part in parts], name) for name in names}
+    # Behind all others stands what drawn objects look like. Badly drawn ones take it from there, and keep all else.
+    order = np.arange(count + len(drawn))
+    order[place[drawn[~added]]] = count + np.flatnonzero(~added)
+    columns |= {name: take_rows(columns[name], order) for name in ("boxes", "areas", "regions")}
+    made = dataclasses.replace(made, **columns, notes=(*made.notes, *notes))
+    return made.take(np.concatenate([kept, added])), ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from ioukit._array_types import Positions
 from ioukit._output import printable
 from ioukit.label_errors import LABEL_ERROR_KINDS
+from ioukit.label_errors.label_errors import CSV_COLUMNS, WHICH, cells
 from ioukit.report._numbers import Tile
 from ioukit.report._pictures import Drawer, Photographs, tenths, thousandths
 from ioukit.report._sources import input_file, input_paths, made_with, name_of, time_text
@@ -19,9 +21,11 @@ from ioukit.report.writer import Layout, Page, write_page
 if TYPE_CHECKING:
     import datetime
     import os
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ioukit.label_errors import LabelErrors
+    from ioukit.report._sources import InputFile
 
 
 _MOST_OBJECTS = 300  # other annotations on one picture
@@ -45,7 +49,10 @@ class LabelsPage(Page):
     layout: ClassVar[Layout] = Layout(
         "labels/labels.html.j2",
         ("shared/document.css", "labels/labels.css"),
-        ("shared/words.js", "labels/suspicions.js", "shared/pictures.js", "labels/cards.js"),
+        (
+            *("shared/words.js", "shared/downloads.js", "labels/suspicions.js", "shared/pictures.js"),
+            *("labels/decisions.js", "labels/cards.js"),
+        ),
         "write_label_errors",
     )
 
@@ -133,8 +140,16 @@ def labels_data(
             "images": records["images"],
             "photos": records["photos"],
             "drawing": style,
+            "table": {"columns": CSV_COLUMNS, "which": WHICH, "key": _data_key(files, errors)},
         },
     )
+
+
+def _data_key(files: Sequence[InputFile], errors: LabelErrors) -> str:
+    """A hash of the ground truth: what is decided about it is not taken for that of other data."""
+    of_file = (file.sha256 for file in files if file.role == "Ground truth")
+    objects = errors.evaluation.matches.objects
+    return next(of_file, None) or hashlib.sha256(objects.id.tobytes() + objects.category.tobytes()).hexdigest()
 
 
 def _tiles(errors: LabelErrors) -> list[Tile]:
@@ -162,6 +177,7 @@ def _pictures(
             "label": int(errors.category[at]),
             "suggested": int(errors.suggested[at]),
             "reason": printable(row.reason),
+            "row": cells(row)[:-1],
         }
         for at, row in enumerate(errors.rows())
     ]
