@@ -279,8 +279,6 @@ def test_decisions_by_key_are_kept_undone_and_applied(
     cards.nth(5).get_by_role("button", name="No").click()
     after = f"4 of {total} decided: 2 yes, 1 no, 1 unsure"
     assert decided(page) == after
-    assert serious_violations(page) == []
-
     page.reload()
     assert decided(page) == after
     page.locator("#undecided").check()
