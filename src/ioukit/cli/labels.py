@@ -29,11 +29,13 @@ from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes, parse_l
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ioukit.cli._data_files import Source
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
     from ioukit.label_errors import LabelErrors
-    from ioukit.label_errors.decisions import Decisions
 
 
 _LONG_WORK = 50_000_000  # bytes of input
@@ -43,17 +45,11 @@ _PRINTED = 20  # rows of the table on the terminal, unless --top says more
 class DecidingOptions(NamedTuple):
     """What a person decided, and what is written then; tasks for those who have to decide."""
 
-    decisions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Apply these decisions of the page; AP before and after.")
-    ] = None
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT", help="With --decisions: the corrected ground truth.")
-    ] = None
+    decisions: Annotated[Path | None, typer.Option(metavar="FILE", help="Apply these decisions of the page.")] = None
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT", help="The corrected labels.")] = None
     to: ToOption = None
     cvat: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write tasks for CVAT, as XML.")] = None
-    label_studio: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write tasks for Label Studio, as JSON.")
-    ] = None
+    label_studio: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write tasks for Label Studio.")] = None
 
     def target(self, source: "Source", inputs: "Sequence[Path]") -> str:
         """The format of the corrected ground truth; empty if none is written.
@@ -61,14 +57,11 @@ class DecidingOptions(NamedTuple):
         Raises:
             typer.BadParameter: If an option needs another one, or the ground truth cannot be written so.
         """
-        if self.output is None:
-            if self.to is not None:
-                raise typer.BadParameter("--to needs --output", param_hint="--to")
-            return ""
-        if self.decisions is None:
-            raise typer.BadParameter("--output needs --decisions", param_hint="--output")
-        name = self.to or open_source(source).format.name
-        check_target(self.output, name, inputs, force=True, is_detections=False)
+        if (self.output or self.to) and None in (self.output, self.decisions):
+            raise typer.BadParameter("--output needs --decisions, and --to needs both")
+        name = (self.to or open_source(source).format.name) if self.output else ""
+        if self.output is not None:
+            check_target(self.output, name, inputs, force=True, is_detections=False)
         return name
 
 
@@ -129,8 +122,8 @@ def find_labels(
         target = deciding.target(sources[0], inputs)
         wanted = _kinds(kinds)
         named.found()
-        if target is not None:  # what is written again should lose nothing
-            sources[0] = with_attributes(sources[0])
+        # What is written again should lose nothing.
+        sources[:1] = map(with_attributes, sources[:1]) if target else sources[:1]
     long = size_of(files) > _LONG_WORK
     gt, dt = reading.reader(threads, talk, long=long).pair(sources, repairs=repair or ())
     kind, rules = named.of_data(gt, dt, talk)
@@ -154,11 +147,9 @@ def find_labels(
         if deciding.cvat is not None or deciding.label_studio is not None:
             tasks = label_errors.annotation_tasks(errors, corrected)
             written += [(deciding.cvat, "cvat", tasks), (deciding.label_studio, "", tasks)]
-        for path, name, data in written:
-            if path is None:
-                continue
+        for path, name, data in [(path, name, data) for path, name, data in written if path is not None]:
             lost = datasets.write(data, path, name) if name else label_errors.write_label_studio(data, path)
-            for note in (*data.notes[len(gt.notes) :], *(lost or ())) if data is corrected else ():
+            for note in (*data.notes[len(gt.notes) :], *lost) if data is corrected else ():
                 talk.say(f"lost {printable(note)}")
             talk.say(f"wrote {printable(str(path))}")
     if csv is not None:
@@ -173,7 +164,7 @@ def find_labels(
         answer.give(lambda: outcome[0], lambda: json.dumps(outcome[1]), talk, done=done)
 
 
-def _outcome(found: "LabelErrors", decided: "Decisions", after: "Evaluation") -> tuple[str, dict[str, Any]]:
+def _outcome(found: "LabelErrors", decided: "NDArray[np.str_]", after: "Evaluation") -> tuple[str, dict[str, Any]]:
     """What was changed and decided, and the main number of the protocol before and after: in words, and as values."""
     from ioukit._plain_values import plain_value  # noqa: PLC0415 - as above
     from ioukit.label_errors import DECISIONS, LABEL_ERROR_KINDS  # noqa: PLC0415 - as above

@@ -11,16 +11,17 @@ import dataclasses
 import io
 import math
 import os
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._checks import check_choice
+from ioukit._array_types import Flags, Ids
 from ioukit._columns import concat_columns, take_rows
 from ioukit._output import whole_file
 from ioukit.datasets import GroundTruth
-from ioukit.datasets.columns._regions import WITHOUT_KEYPOINTS
+from ioukit.datasets.columns._regions import KEYPOINTS, WITHOUT_KEYPOINTS
+from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.text_files import abbreviate, read_text, refuse
 from ioukit.datasets.formats.written_names import class_names, image_names
 from ioukit.datasets.formats.written_rows import plain, rows_of_images, write_json
@@ -38,10 +39,8 @@ DECISIONS = ("yes", "no", "unsure")
 _WORDS = {"": "", **{word: one for one in DECISIONS for word in (one, one[0])}}
 _REGION = {"type": "rectanglelabels", "from_name": "label", "to_name": "image"}
 
-Decisions: TypeAlias = npt.NDArray[np.str_]
 
-
-def read_decisions(errors: LabelErrors, path: str | os.PathLike[str]) -> Decisions:
+def read_decisions(errors: LabelErrors, path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
     """The decisions of a table: that of :meth:`LabelErrors.write_csv` with a further column ``decision``.
 
     The column has ``yes``, ``no``, ``unsure``, their first letters, or nothing. Rows may be left out, and be in any
@@ -70,8 +69,8 @@ def read_decisions(errors: LabelErrors, path: str | os.PathLike[str]) -> Decisio
             refuse(f"{file}: line 1", f"a column {min(missing)}", abbreviate(", ".join(names)))
         for row in table:
             where, found = f"{file}: line {table.line_num}", [row[name] for name in CSV_COLUMNS[:WHICH]]
-            word = row["decision"].strip().casefold()
-            near = [(_differing(found, texts), at, texts) for at, texts in known.get((found[0], found[2]), ())]
+            listed = known.get((found[0], found[2]), ())
+            near = [([k for k in range(WHICH) if not _is_same(found[k], one[k])], at, one) for at, one in listed]
             if not near:
                 label = f"annotation {found[2]}" if found[2] else "an overlooked object"
                 refuse(where, "a label that is suspicious in these data", f"{label} of image {found[0]}"[:200])
@@ -81,7 +80,7 @@ def read_decisions(errors: LabelErrors, path: str | os.PathLike[str]) -> Decisio
                 refuse(f"{where}: {CSV_COLUMNS[k]}", f"{abbreviate(texts[k])} as in these data", abbreviate(found[k]))
             if lines.setdefault(at, table.line_num) != table.line_num:
                 refuse(where, "a label that differs from those before", f"that of line {lines[at]}")
-            if word not in _WORDS:
+            if (word := row["decision"].strip().casefold()) not in _WORDS:
                 refuse(f"{where}: decision", f"{', '.join(DECISIONS)} or nothing", abbreviate(row["decision"]))
             decisions[at] = _WORDS[word]
     except csv.Error as error:
@@ -89,19 +88,15 @@ def read_decisions(errors: LabelErrors, path: str | os.PathLike[str]) -> Decisio
     return decisions
 
 
-def _differing(found: Sequence[str], texts: Sequence[str]) -> list[int]:
-    """The positions of cells that differ. A spreadsheet may round numbers."""
-
-    def is_near(one: str, other: str) -> bool:
-        try:
-            return math.isclose(float(one), float(other), rel_tol=1e-6)
-        except ValueError:
-            return False
-
-    return [k for k in range(WHICH) if found[k] != texts[k] and not is_near(found[k], texts[k])]
+def _is_same(one: str, other: str) -> bool:
+    """Whether two cells say the same. A spreadsheet may round numbers."""
+    try:
+        return one == other or math.isclose(float(one), float(other), rel_tol=1e-6)
+    except ValueError:
+        return False
 
 
-def apply_decisions(errors: LabelErrors, decisions: Decisions | Sequence[str]) -> GroundTruth:
+def apply_decisions(errors: LabelErrors, decisions: npt.NDArray[np.str_] | Sequence[str]) -> GroundTruth:
     """The data set with the changes that were decided with ``yes``; all else is as it was.
 
     - An overlooked object is added behind the others, with the next free id, and box, area and region of the detection.
@@ -121,10 +116,8 @@ def apply_decisions(errors: LabelErrors, decisions: Decisions | Sequence[str]) -
         DatasetError: If an object has to be drawn and the detections lack the kind of region of the data set.
     """
     decided = np.asarray(decisions, np.str_)
-    if decided.shape != errors.kind.shape:
-        raise ValueError(f"decisions must have shape {errors.kind.shape}, one per label error, got {decided.shape}")
-    for one in np.unique(decided).tolist():
-        check_choice("decision", one, ("", *DECISIONS))
+    if decided.shape != errors.kind.shape or not np.isin(decided, ("", *DECISIONS)).all():
+        raise ValueError(f"expected {len(errors):,} decisions: {', '.join(DECISIONS)} or '', got {decided}")
     return _changed(errors, decided == "yes", None)[0]
 
 
@@ -145,33 +138,33 @@ def annotation_tasks(errors: LabelErrors, ground_truth: GroundTruth | None = Non
     """
     # Of a corrected data set, only the ids of objects are those of the evaluation: nothing but new objects is changed.
     gt, ids = _changed(errors, errors.kind == OVERLOOKED, ground_truth)
-    kinds = {kind.key: kind for kind in LABEL_ERROR_KINDS}
-    reasons = {
-        number: f"{kinds[row.kind].title}: {row.reason} Proposed: {kinds[row.kind].change}."
-        for number, row in zip(ids.tolist(), errors.rows(), strict=True)
-    }
+    words = {kind.key: f"{kind.title}: {{}} Proposed: {kind.change}." for kind in LABEL_ERROR_KINDS}
+    reasons = {k: words[row.kind].format(row.reason) for k, row in zip(ids.tolist(), errors.rows(), strict=True)}
     told = {**gt.attributes, "reason": np.array([reasons.get(one, "") for one in gt.ids.tolist()], np.str_)}
     images = errors.evaluation.matches.image_ids[np.unique(errors.image)]
     return dataclasses.replace(gt, attributes=told).filter(images=images)
 
 
-def write_label_studio(tasks: GroundTruth, path: str | os.PathLike[str]) -> None:
+def write_label_studio(tasks: GroundTruth, path: str | os.PathLike[str]) -> list[str]:
     """Write tasks for Label Studio: a JSON file with a task per image, and its objects as predictions.
 
     The labeling configuration needs ``<Image name="image" value="$image"/>`` and ``<RectangleLabels name="label"
     toName="image">`` with the classes. The image of a task is the name of its file. The attribute ``reason`` of an
-    object becomes the text beside its region. Boxes are written alone, without masks.
+    object becomes the text beside its region. Boxes are written, and no masks.
 
     Args:
         tasks: What :func:`annotation_tasks` returns. It must have the sizes of images.
         path: The file to write. After an error it is as it was.
+
+    Returns:
+        What the file does not hold.
 
     Raises:
         DatasetError: If the size of an image is unknown, or names cannot be told apart.
         OSError: If the file cannot be written.
     """
     classes, names = class_names(tasks.categories, tasks.source), image_names(tasks.images, tasks.source)[0]
-    records = []
+    records, tasks = list[dict[str, Any]](), tasks.in_pixels()
     for at, rows in enumerate(rows_of_images(tasks, tasks.images)):
         across, down = map(plain, tasks.images.sizes[at].tolist())
         if not min(across, down) >= 1:
@@ -188,22 +181,19 @@ def write_label_studio(tasks: GroundTruth, path: str | os.PathLike[str]) -> None
         records.append({"data": {"image": names[at]}, "predictions": [{"model_version": "ioukit", "result": regions}]})
     with whole_file(path) as unfinished:
         write_json(unfinished, records)
+    return left_out_columns(tasks, Holds(attributes=frozenset({"reason"}), ids=True))
 
 
-def _changed(
-    errors: LabelErrors, accepted: npt.NDArray[np.bool_], corrected: GroundTruth | None
-) -> tuple[GroundTruth, npt.NDArray[np.int64]]:
+def _changed(errors: LabelErrors, accepted: Flags, corrected: GroundTruth | None) -> tuple[GroundTruth, Ids]:
     """The data set after the accepted changes, and (N,) the id of the object that each label error is about."""
     own, dt, table = errors.evaluation.ground_truth, errors.evaluation.detections, errors.evaluation.near_matches()
     if own is None or dt is None:
         raise ValueError("the evaluation does not hold its data: evaluate the ground truth and the detections together")
     gt = own if corrected is None else corrected
     count, is_new, classes = len(gt), errors.kind == OVERLOOKED, table.categories.ids[errors.suggested]
-    rows = table.objects.row[errors.object[~is_new]]
-    ids = gt.ids.max(initial=0) + np.cumsum(is_new & accepted)
-    ids[~is_new] = own.ids[rows]
-    place = np.full(len(errors), -1)
-    place[~is_new] = rows
+    # The position -1 of no object takes the last value.
+    place = np.append(table.objects.row.astype(np.int64), -1)[errors.object]
+    ids = np.where(is_new, gt.ids.max(initial=0) + np.cumsum(is_new & accepted), np.append(own.ids, 0)[place])
     labels, kept = gt.category_ids.copy(), np.ones(count, np.bool_)
     swapped = accepted & (errors.kind == SWAPPED)
     labels[place[swapped]] = classes[swapped]
@@ -213,7 +203,7 @@ def _changed(
     if not len(drawn):
         return made.take(kept), ids
     found, added = dt.take(table.detections.row[errors.detection[drawn]]), is_new[drawn]
-    regions = {kind: column for kind, column in found.regions.items() if kind in gt.regions}
+    lacking = () if KEYPOINTS in dt.regions else (WITHOUT_KEYPOINTS,)
     looks = dataclasses.replace(
         gt[:0],
         ids=ids[drawn],
@@ -221,8 +211,8 @@ def _changed(
         category_ids=classes[drawn],
         boxes=found.boxes,
         areas=found.boxes[:, 2:].prod(axis=1) if found.areas is None else found.areas,
-        flags={name: np.full(len(drawn), name == WITHOUT_KEYPOINTS and not regions) for name in gt.flags},
-        regions=regions,
+        flags={name: np.full(len(drawn), name in lacking) for name in gt.flags},
+        regions={kind: column for kind, column in found.regions.items() if kind in gt.regions},
         attributes={},
     )
     # A new object has no value: NaN says so, and integers cannot.
@@ -230,11 +220,10 @@ def _changed(
     parts, notes = in_common([dataclasses.replace(made, attributes=own_values), looks])
     if lost := gt.regions.keys() - parts[0].regions.keys():
         raise DatasetError(f"{dt.source}: expected {min(lost)}, which objects of {gt.source} have, found boxes alone")
-    names = GroundTruth.column_names()
-    columns = {name: concat_columns([getattr(part, name) for part in parts], name) for name in names}
+    columns = {name: concat_columns([getattr(part, name) for part in parts], name) for name in gt.column_names()}
     # Behind all others stands what drawn objects look like. Badly drawn ones take it from there, and keep all else.
     order = np.arange(count + len(drawn))
     order[place[drawn[~added]]] = count + np.flatnonzero(~added)
     columns |= {name: take_rows(columns[name], order) for name in ("boxes", "areas", "regions")}
-    made = dataclasses.replace(made, **columns, notes=(*made.notes, *notes))
+    made = dataclasses.replace(made, **columns, notes=(*gt.notes, *notes))
     return made.take(np.concatenate([kept, added])), ids

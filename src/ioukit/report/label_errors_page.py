@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,11 +20,9 @@ from ioukit.report.writer import Layout, Page, write_page
 if TYPE_CHECKING:
     import datetime
     import os
-    from collections.abc import Sequence
     from pathlib import Path
 
     from ioukit.label_errors import LabelErrors
-    from ioukit.report._sources import InputFile
 
 
 _MOST_OBJECTS = 300  # other annotations on one picture
@@ -49,12 +46,10 @@ class LabelsPage(Page):
     layout: ClassVar[Layout] = Layout(
         "labels/labels.html.j2",
         ("shared/document.css", "labels/labels.css"),
-        (
-            *("shared/words.js", "shared/downloads.js", "labels/suspicions.js", "shared/pictures.js"),
-            *("labels/decisions.js", "labels/cards.js"),
-        ),
+        ("shared/words.js", "shared/downloads.js", "labels/suspicions.js", "shared/pictures.js", "labels/decisions.js",
+         "labels/cards.js"),
         "write_label_errors",
-    )
+    )  # fmt: skip
 
     tiles: tuple[Tile, ...]
     """How many labels of each kind are listed."""
@@ -140,16 +135,9 @@ def labels_data(
             "images": records["images"],
             "photos": records["photos"],
             "drawing": style,
-            "table": {"columns": CSV_COLUMNS, "which": WHICH, "key": _data_key(files, errors)},
+            "table": {"columns": CSV_COLUMNS, "which": WHICH, "key": files[0].sha256 if files else ""},
         },
     )
-
-
-def _data_key(files: Sequence[InputFile], errors: LabelErrors) -> str:
-    """A hash of the ground truth: what is decided about it is not taken for that of other data."""
-    of_file = (file.sha256 for file in files if file.role == "Ground truth")
-    objects = errors.evaluation.matches.objects
-    return next(of_file, None) or hashlib.sha256(objects.id.tobytes() + objects.category.tobytes()).hexdigest()
 
 
 def _tiles(errors: LabelErrors) -> list[Tile]:
