@@ -45,7 +45,7 @@ _PRINTED = 20  # rows of the table on the terminal, unless --top says more
 class DecidingOptions(NamedTuple):
     """What a person decided, and what is written then; tasks for those who have to decide."""
 
-    decisions: Annotated[Path | None, typer.Option(metavar="FILE", help="Apply these decisions of the page.")] = None
+    decisions: Annotated[Path | None, typer.Option(metavar="FILE", help="Apply decisions that the page saved.")] = None
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT", help="The corrected labels.")] = None
     to: ToOption = None
     cvat: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write tasks for CVAT, as XML.")] = None
