@@ -29,7 +29,7 @@ EXAMPLE = HERE.parents[1] / "examples" / "coco_val2017_100"
 MARGIN = 12
 
 
-def photograph(page: Path, name: str, *choose: str, selector: str) -> None:
+def photograph(page: Path, name: str, *choose: str, selector: str, height: int = 900) -> None:
     """Writes an element of a page to the folder of the figures, in few colours, which makes a small file.
 
     Args:
@@ -37,10 +37,11 @@ def photograph(page: Path, name: str, *choose: str, selector: str) -> None:
         name: The name of the picture.
         choose: The elements to click before, in order.
         selector: The element.
+        height: That of the window. If the page fits into it, lines that stick to its edges lie on nothing.
     """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 1160, "height": 900}, color_scheme="light")
+        tab = browser.new_page(viewport={"width": 1160, "height": height}, color_scheme="light")
         tab.goto(page.as_uri())
         for element in choose:
             tab.click(element)
@@ -110,4 +111,6 @@ if __name__ == "__main__":
         places = [np.flatnonzero(errors.kind == kind)[:count] for kind, count in enumerate((2, 1, 1, 1, 1))]
         labels = Path(folder) / "labels.html"
         write_label_errors(errors[np.sort(np.concatenate(places))], labels)
-        photograph(labels, "labels.png", selector="#labels > .wrap")
+        made = [f".card:nth-child({at + 1}) [value={word}]" for at, word in enumerate(("no", "yes", "yes", "unsure"))]
+        photograph(labels, "labels.png", *made, selector="#labels > .wrap", height=2800)
+        photograph(labels, "labels_decide.png", *made, ".card:nth-child(3) > button", selector="#viewer")

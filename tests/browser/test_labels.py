@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
-from ioukit.label_errors import LabelErrors, find_label_errors
+from ioukit.label_errors import LabelErrors, find_label_errors, read_decisions
 from ioukit.report import write_label_errors
 from support.browsing import assert_themes, pictured, serious_violations
 from support.evaluated_scenes import HARD_NAMES
@@ -237,3 +238,71 @@ def test_it_prints(open_page: OpenPage, pages: dict[str, tuple[LabelErrors, Path
     page.emulate_media(media="print")
     assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator("#filters").is_visible()
+
+
+def decided(page: Page) -> str:
+    return page.locator("#decided").inner_text()
+
+
+def test_decisions_by_key_are_kept_undone_and_applied(
+    open_page: OpenPage, pages: dict[str, tuple[LabelErrors, Path]], tmp_path: Path
+) -> None:
+    errors, path = pages["planted"][0][:12], tmp_path / "page.html"
+    write_label_errors(errors, path)
+    page, total = open_page(path), len(errors)
+    cards = page.locator("#gallery .card")
+    assert decided(page) == f"0 of {total} decided"
+    page.keyboard.press("y")  # nothing has the focus: the first card gets it, and nothing is decided
+    assert decided(page) == f"0 of {total} decided"
+    for key in ("y", "N", "u"):
+        page.keyboard.press(key)
+    assert decided(page) == f"3 of {total} decided: 1 yes, 1 no, 1 unsure"
+    assert cards.nth(1).locator(".deciding [aria-pressed=true]").inner_text() == "No"
+    assert page.evaluate("() => document.activeElement.closest('.card').dataset.at") == "3"
+    page.keyboard.press("z")
+    assert decided(page) == f"2 of {total} decided: 1 yes, 1 no, 0 unsure"
+    page.keyboard.press("Control+y")
+    page.locator("#text").press("u")  # a word, and no decision
+    page.locator("#text").fill("")
+    assert decided(page) == f"2 of {total} decided: 1 yes, 1 no, 0 unsure"
+    # In the large image: a decision leads to the next one, and back again.
+    cards.nth(2).locator("button").first.click()
+    page.keyboard.press("y")
+    assert errors.rows()[3].reason in page.locator("#viewer-words").inner_text()
+    page.keyboard.press("z")
+    assert errors.rows()[2].reason in page.locator("#viewer-words").inner_text()
+    page.keyboard.press("y")
+    page.locator("#viewer .deciding button", has_text="Unsure").click()
+    page.keyboard.press("Escape")
+    # A pressed button takes its decision back.
+    cards.nth(5).get_by_role("button", name="No").click()
+    cards.nth(5).get_by_role("button", name="No").click()
+    after = f"4 of {total} decided: 2 yes, 1 no, 1 unsure"
+    assert decided(page) == after
+    page.reload()
+    assert decided(page) == after
+    page.locator("#undecided").check()
+    assert listed(page) == total - 4
+    with page.expect_download() as started:
+        page.locator("#save").click()
+    started.value.save_as(tmp_path / "decisions.csv")
+    expected = ["yes", "no", "yes", "unsure", *[""] * (total - 4)]
+    assert read_decisions(errors, tmp_path / "decisions.csv").tolist() == expected
+    # The table is the one of the command, and a further column.
+    errors.write_csv(tmp_path / "labels.csv")
+    texts = [(tmp_path / name).read_text(encoding="utf-8").splitlines() for name in ("labels.csv", "decisions.csv")]
+    for label, row, word in zip(*map(csv.DictReader, texts), expected, strict=True):
+        assert row.pop("decision") == word
+        assert [*label] == [*row]
+        assert all(cell == row[name] or float(cell) == float(row[name]) for name, cell in label.items())
+
+
+def test_decisions_of_a_page_without_storage(open_page: OpenPage, pages: dict[str, tuple[LabelErrors, Path]]) -> None:
+    page = open_page(pages["one"][1])
+    assert not page.locator("#lost").is_visible()
+    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('no storage'); } })")
+    page.reload()
+    page.locator("#gallery button").first.focus()
+    page.keyboard.press("y")
+    assert decided(page) == "1 of 1 decided: 1 yes, 0 no, 0 unsure"
+    assert page.locator("#lost").is_visible()

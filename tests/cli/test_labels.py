@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from ioukit import evaluate, read_coco
-from ioukit.label_errors import LABEL_ERROR_KINDS, find_label_errors
+from ioukit.datasets import read, write
+from ioukit.label_errors import LABEL_ERROR_KINDS, LabelErrors, apply_decisions, find_label_errors, read_decisions
 from support.command import run_here
 from support.paths import EXAMPLES, write_coco
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 GT = EXAMPLES / "coco_val2017_100" / "ground_truth.json"
@@ -86,9 +90,80 @@ def test_a_page(tmp_path: Path) -> None:
     assert (tmp_path / "labels.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.fixture(scope="module")
+def errors() -> LabelErrors:
+    return find_label_errors(evaluate(*read_coco(GT, DT)))
+
+
+def decided(errors: LabelErrors, path: Path, words: Sequence[str]) -> Path:
+    """The table of the labels, in which a person filled in a word per row, again and again."""
+    errors.chosen(at_least=0.1).write_csv(path)
+    first, *rows = path.read_text(encoding="utf-8").splitlines()
+    lines = [f"{row},{word}" for row, word in zip(rows, itertools.cycle(words), strict=False)]
+    path.write_text("\n".join([f"{first},decision", *lines]), encoding="utf-8")
+    return path
+
+
+def test_decisions_correct_the_ground_truth(errors: LabelErrors, tmp_path: Path) -> None:
+    table = decided(errors, tmp_path / "decisions.csv", ["yes", "no", "unsure", "", "yes"])
+    corrected, xml, tasks, left = (tmp_path / name for name in ("corrected.json", "t.xml", "t.json", "left.csv"))
+    others = ("--cvat", xml, "--label-studio", tasks, "--csv", left)
+    found = run_here("labels", GT, DT, "--decisions", table, "-o", corrected, *others)
+    assert found.code == 0
+    decisions = read_decisions(errors, table)
+    truth, after = read(corrected), evaluate(corrected, DT).summary["AP"]
+    expected = apply_decisions(errors, decisions)
+    for name in ("ids", "image_ids", "category_ids", "boxes", "areas"):
+        assert getattr(truth, name).tolist() == getattr(expected, name).tolist()
+    before = errors.evaluation.summary["AP"]
+    start = f"AP {before:.4f} before, {after:.4f} after ({100 * (after - before):+.2f} points): "
+    assert found.out.startswith(start)
+    changed = [(kind, errors[decisions == "yes"].kinds.count(kind.key)) for kind in LABEL_ERROR_KINDS]
+    kinds = ", ".join(f"{count} {kind.key}" for kind, count in changed if count)
+    counts = {word: int((decisions == word).sum()) for word in ("yes", "no", "unsure")}
+    words = f"{start}{kinds} changed; {counts['no']} no, {counts['unsure']} unsure"
+    assert found.out.split() == words.split()
+    # What is not decided yet is left for others.
+    rows = csv.DictReader(left.read_text(encoding="utf-8").splitlines())
+    open_ones = errors[np.isin(decisions, ("", "unsure"))].chosen(at_least=0.1).rows()
+    assert [(row["image_id"], row["annotation_id"]) for row in rows] == [
+        (str(row.image_id), str(row.annotation_id or "")) for row in open_ones
+    ]
+    names = {row.file_name for row in open_ones}
+    assert {task["data"]["image"] for task in json.loads(tasks.read_text())} == names
+    assert set(read(xml).images.names) == names
+    told = json.loads(run_here("labels", GT, DT, "--decisions", table, "--json").out)
+    assert told == {
+        "counts": {kind.key: count for kind, count in changed}, "decisions": counts, "measure": "AP", "before": before,
+        "after": after,
+    }  # fmt: skip
+
+
+def test_the_corrected_data_in_another_format(errors: LabelErrors, tmp_path: Path) -> None:
+    table, yolo, again = (
+        decided(errors, tmp_path / "decisions.csv", ["yes"]),
+        tmp_path / "yolo",
+        tmp_path / "again.json",
+    )
+    assert run_here("labels", GT, DT, "--decisions", table, "-o", yolo, "--to", "yolo").code == 0
+    expected, back = apply_decisions(errors, read_decisions(errors, table)), read(yolo)
+    assert sorted(map(tuple, back.boxes.round(2).tolist())) == sorted(map(tuple, expected.boxes.round(2).tolist()))
+    # Decisions are about these data alone: the corrected ones have other labels.
+    write(expected, tmp_path / "corrected.json", "coco")
+    other = run_here("labels", tmp_path / "corrected.json", DT, "--decisions", table, "-o", again)
+    assert (other.code, other.out, again.exists()) == (2, "", False)
+    assert other.err.splitlines()[-1].startswith(f"Error: {table}: line ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("-o", "x.json"), "--output needs --decisions"),
+        (("--decisions", "none.csv", "--to", "yolo"), "--to needs both"),
+        (("--decisions", "none.csv"), "none.csv: there is no such file"),
+        (("--decisions", "none.csv", "-o", "x", "--to", "labelme-xml"), "--to takes"),
+        (("--decisions", DT, "-o", DT), "is an input and would be overwritten"),
+        (("--cvat", "x.xml", "--label-studio", "x.xml"), "x.xml is the file of --cvat, too"),
         (("--kinds", "blurred"), "unknown kind 'blurred'; choose from overlooked, badly_drawn, swapped, doubled, "),
         (("--top", "0"), "--top"),
         (("--score-threshold", "1.5"), "--score-threshold"),

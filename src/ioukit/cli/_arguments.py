@@ -16,7 +16,7 @@ STATISTICS, LARGE = "Intervals and tests", "Large data"
 HEADINGS = {
     "AnswerOptions": RESULTS, "ReportOptions": RESULTS, "TablesOptions": RESULTS, "RuleOptions": RULES,
     "NamedRules": RULES, "SendingOptions": CHECKS, "LogOptions": RUNS, "LabelOptions": IMAGES,
-    "ReadingOptions": READING, "WritingOptions": READING, "PartsOptions": LARGE,
+    "ReadingOptions": READING, "WritingOptions": READING, "PartsOptions": LARGE, "DecidingOptions": RESULTS,
 }  # fmt: skip
 """The headings of groups of options, for those of their options that name none."""
 

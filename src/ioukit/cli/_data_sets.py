@@ -115,7 +115,7 @@ def convert_data(
         opened = [open_source(source, detections=is_detections) for source in sources]
         of_truth = None if truth is None else open_source(Source(every[-1]))
         target = to or opened[0].format.name
-        _check_target(output, target, every, force=options.force, is_detections=is_detections)
+        check_target(output, target, every, force=options.force, is_detections=is_detections)
         answer.check(every)
         if answer.file is not None and os.path.realpath(answer.file) == os.path.realpath(output):
             raise ValueError(f"{output} is the file of --json, too")
@@ -154,7 +154,7 @@ def convert_data(
     answer.give(None, lambda: json.dumps(summary), talk)
 
 
-def _check_target(output: Path, target: str, inputs: "Sequence[Path]", *, force: bool, is_detections: bool) -> None:
+def check_target(output: Path, target: str, inputs: "Sequence[Path]", *, force: bool, is_detections: bool) -> None:
     """Refuses a format that cannot be written, and an output that exists, before the work starts."""
     from ioukit import datasets  # noqa: PLC0415 - as above
 

@@ -1,25 +1,68 @@
 """`ioukit labels`: the labels of the ground truth that are likely wrong."""
 
+import json
 import time
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 import ioukit
 from ioukit._output import aligned, printable
 from ioukit.cli._arguments import CsvOption, ThreadsOption, complete_label_kind
-from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files, size_of
+from ioukit.cli._data_files import (
+    DetectionsPath,
+    GroundTruthPath,
+    ReadingOptions,
+    RepairOption,
+    input_files,
+    open_source,
+    size_of,
+    with_attributes,
+)
+from ioukit.cli._data_sets import ToOption, check_target
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes, parse_list
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ioukit.cli._data_files import Source
+    from ioukit.datasets import GroundTruth
+    from ioukit.evaluation import Evaluation
     from ioukit.label_errors import LabelErrors
 
 
 _LONG_WORK = 50_000_000  # bytes of input
 _PRINTED = 20  # rows of the table on the terminal, unless --top says more
+
+
+class DecidingOptions(NamedTuple):
+    """What a person decided, and what is written then; tasks for those who have to decide."""
+
+    decisions: Annotated[Path | None, typer.Option(metavar="FILE", help="Apply decisions that the page saved.")] = None
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT", help="The corrected labels.")] = None
+    to: ToOption = None
+    cvat: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write tasks for CVAT, as XML.")] = None
+    label_studio: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write tasks for Label Studio.")] = None
+
+    def target(self, source: "Source", inputs: "Sequence[Path]") -> str:
+        """The format of the corrected ground truth; empty if none is written.
+
+        Raises:
+            typer.BadParameter: If an option needs another one, or the ground truth cannot be written so.
+        """
+        if (self.output or self.to) and None in (self.output, self.decisions):
+            raise typer.BadParameter("--output needs --decisions, and --to needs both")
+        name = (self.to or open_source(source).format.name) if self.output else ""
+        if self.output is not None:
+            check_target(self.output, name, inputs, force=True, is_detections=False)
+        return name
 
 
 def find_labels(
@@ -28,6 +71,7 @@ def find_labels(
     *,
     page: ReportOptions,
     csv: CsvOption = None,
+    deciding: DecidingOptions,
     top: Annotated[
         int | None,
         typer.Option(
@@ -62,33 +106,77 @@ def find_labels(
       ioukit labels gt.json dt.json
       ioukit labels gt.json dt.json --report labels.html --images val2017/
       ioukit labels gt.json dt.json --csv for_annotators.csv --score-threshold 0.3
+      ioukit labels gt.json dt.json --decisions decisions.csv -o corrected.json
+      ioukit labels gt.json dt.json --cvat tasks.xml --label-studio tasks.json
       ioukit labels gt.json dt.json --kinds overlooked,swapped --top 100 --json | jq '.errors[].reason'
     """
     start = time.perf_counter()
     talk = answer.talk()
-    sources = input_files(ground_truth, detections)
+    files = input_files(ground_truth, detections)
+    inputs = [*files, *([] if deciding.decisions is None else [deciding.decisions])]
+    sources = reading.sources(files)
     with bad_use():
-        page.check(sources)
-        answer.check(sources, {"--report": page.report, "--csv": csv})
+        page.check(inputs)
+        others = {"--output": deciding.output, "--cvat": deciding.cvat, "--label-studio": deciding.label_studio}
+        answer.check(inputs, {"--report": page.report, "--csv": csv, **others})
+        target = deciding.target(sources[0], inputs)
         wanted = _kinds(kinds)
         named.found()
-    long = size_of(sources) > _LONG_WORK
-    gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources), repairs=repair or ())
+        # What is written again should lose nothing.
+        sources[:1] = map(with_attributes, sources[:1]) if target else sources[:1]
+    long = size_of(files) > _LONG_WORK
+    gt, dt = reading.reader(threads, talk, long=long).pair(sources, repairs=repair or ())
     kind, rules = named.of_data(gt, dt, talk)
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
-        from ioukit.label_errors import find_label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
+        from ioukit import datasets, label_errors  # noqa: PLC0415 - `ioukit --help` should not load them
 
-        evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
-        found = find_label_errors(evaluation, threads=threads)
-        errors = found.chosen(top=top, at_least=score_threshold, kinds=wanted)
+        def evaluated(truth: "GroundTruth") -> "Evaluation":
+            return ioukit.evaluate(truth, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
+
+        found = label_errors.find_label_errors(evaluated(gt), threads=threads)
+        doubted, corrected, outcome = found, gt, None
+        if deciding.decisions is not None:
+            decided = label_errors.read_decisions(found, deciding.decisions)
+            corrected = label_errors.apply_decisions(found, decided)
+            outcome = _outcome(found, decided, evaluated(corrected))
+            doubted = found[(decided != "yes") & (decided != "no")]
+        errors = doubted.chosen(top=top, at_least=score_threshold, kinds=wanted)
+    written = [(deciding.output, target, corrected)]
+    with bad_input():
+        if deciding.cvat is not None or deciding.label_studio is not None:
+            tasks = label_errors.annotation_tasks(errors, corrected)
+            written += [(deciding.cvat, "cvat", tasks), (deciding.label_studio, "", tasks)]
+        for path, name, data in [(path, name, data) for path, name, data in written if path is not None]:
+            lost = datasets.write(data, path, name) if name else label_errors.write_label_studio(data, path)
+            for note in (*data.notes[len(gt.notes) :], *lost) if data is corrected else ():
+                talk.say(f"lost {printable(note)}")
+            talk.say(f"wrote {printable(str(path))}")
     if csv is not None:
         with bad_output():
             errors.write_csv(csv)
         talk.say(f"wrote {printable(str(csv))}")
     page.write("write_label_errors", errors, errors.evaluation.ground_truth, talk, long=long)
     done = f"done {time.perf_counter() - start:.2f} s in all"
-    answer.give(lambda: _text(found, errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
+    if outcome is None:
+        answer.give(lambda: _text(found, errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
+    else:
+        answer.give(lambda: outcome[0], lambda: json.dumps(outcome[1]), talk, done=done)
+
+
+def _outcome(found: "LabelErrors", decided: "NDArray[np.str_]", after: "Evaluation") -> tuple[str, dict[str, Any]]:
+    """What was changed and decided, and the main number of the protocol before and after: in words, and as values."""
+    from ioukit._plain_values import plain_value  # noqa: PLC0415 - as above
+    from ioukit.label_errors import DECISIONS, LABEL_ERROR_KINDS  # noqa: PLC0415 - as above
+
+    key, changed = after.protocol.main_measure.key, found[decided == "yes"].kinds
+    before, now = (float(evaluation.summary[key]) for evaluation in (found.evaluation, after))
+    counts = {kind.key: changed.count(kind.key) for kind in LABEL_ERROR_KINDS}
+    words = {word: int((decided == word).sum()) for word in DECISIONS}
+    kinds = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing"
+    text = f"{key} {before:.4f} before, {now:.4f} after ({100 * (now - before):+.2f} points): {kinds} changed"
+    values = {"counts": counts, "decisions": words, "measure": key, "before": before, "after": now}
+    return f"{text}; {words['no']:,} no, {words['unsure']:,} unsure", plain_value(values)
 
 
 def _kinds(words: list[str] | None) -> list[str] | None:

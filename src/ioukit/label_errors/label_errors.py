@@ -29,6 +29,8 @@ CSV_COLUMNS = (
     *("score", "detection_score", "iou", "reason"),
 )
 """The columns of a CSV file, in order."""
+WHICH = CSV_COLUMNS.index("score")
+"""How many of them say which label is meant, and what is proposed; the others say why."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -231,12 +233,16 @@ class LabelErrors(Columns):
         with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(CSV_COLUMNS)
-            for row in self.rows():
-                image = _text(row.image_id) if isinstance(row.image_id, str) else row.image_id
-                names = (_text(row.category), _text(row.suggested_category))
-                boxes = (*(row.box or (None,) * 4), *(row.suggested_box or (None,) * 4))
-                what = (image, _text(row.file_name), row.annotation_id, row.other_id, row.kind, *names)
-                writer.writerow((*what, *boxes, row.score, row.detection_score, row.iou, _text(row.reason)))
+            writer.writerows(map(cells, self.rows()))
+
+
+def cells(row: LabelError) -> tuple[Any, ...]:
+    """The cells of a label in a CSV file, see :data:`CSV_COLUMNS`; ``None`` for an empty one."""
+    image = _text(row.image_id) if isinstance(row.image_id, str) else row.image_id
+    names = (_text(row.category), _text(row.suggested_category))
+    boxes = (*(row.box or (None,) * 4), *(row.suggested_box or (None,) * 4))
+    what = (image, _text(row.file_name), row.annotation_id, row.other_id, row.kind, *names)
+    return (*what, *boxes, row.score, row.detection_score, row.iou, _text(row.reason))
 
 
 def _padded(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from ioukit._array_types import Positions
 from ioukit._output import printable
 from ioukit.label_errors import LABEL_ERROR_KINDS
+from ioukit.label_errors.label_errors import CSV_COLUMNS, WHICH, cells
 from ioukit.report._numbers import Tile
 from ioukit.report._pictures import Drawer, Photographs, tenths, thousandths
 from ioukit.report._sources import input_file, input_paths, made_with, name_of, time_text
@@ -45,9 +46,10 @@ class LabelsPage(Page):
     layout: ClassVar[Layout] = Layout(
         "labels/labels.html.j2",
         ("shared/document.css", "labels/labels.css"),
-        ("shared/words.js", "labels/suspicions.js", "shared/pictures.js", "labels/cards.js"),
+        ("shared/words.js", "shared/downloads.js", "labels/suspicions.js", "shared/pictures.js", "labels/decisions.js",
+         "labels/cards.js"),
         "write_label_errors",
-    )
+    )  # fmt: skip
 
     tiles: tuple[Tile, ...]
     """How many labels of each kind are listed."""
@@ -133,6 +135,7 @@ def labels_data(
             "images": records["images"],
             "photos": records["photos"],
             "drawing": style,
+            "table": {"columns": CSV_COLUMNS, "which": WHICH, "key": files[0].sha256 if files else ""},
         },
     )
 
@@ -162,6 +165,7 @@ def _pictures(
             "label": int(errors.category[at]),
             "suggested": int(errors.suggested[at]),
             "reason": printable(row.reason),
+            "row": cells(row)[:-1],
         }
         for at, row in enumerate(errors.rows())
     ]

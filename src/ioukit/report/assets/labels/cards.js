@@ -11,11 +11,12 @@ function card(position) {
     ? element("button", { type: "button", "aria-label": `Show ${image.name} large: ${LOOK.words(image)}`, onclick: show }, detail(image, 11, 330, 248))
     : null;
   const where = image.id === null ? "" : ` · annotation ${image.id}`;
-  return element("figure", { class: "card" }, view,
+  return element("figure", { class: "card", "data-at": position }, view,
     element("figcaption", {},
       element("span", { class: "title" }, element("span", { class: "score" }, image.score.toFixed(2)), ` ${title}: `, named(change(image))),
       element("span", { class: "why" }, image.reason),
-      element("span", { class: "counts" }, named(image.name), `${where} · ${act}`)));
+      element("span", { class: "counts" }, named(image.name), `${where} · ${act}`)),
+    decisionButtons(position));
 }
 
 function more() {
@@ -28,7 +29,7 @@ function more() {
 
 // A label is listed if its kind is checked, its class or the suggested one is chosen, and all words are found in it.
 function matches(image, kinds, label, words, least) {
-  if (!kinds.has(image.kind) || image.score < least) return false;
+  if (!kinds.has(image.kind) || image.score < least || (byId("undecided").checked && decisionOf(image))) return false;
   if (label >= 0 && image.label !== label && image.suggested !== label) return false;
   const text = `${image.name} ${image.id === null ? "" : image.id} ${change(image)} ${image.reason}`.toLowerCase();
   return words.every((word) => text.includes(word));
@@ -47,6 +48,7 @@ function startCards() {
   byId("class").addEventListener("change", follow);
   byId("text").addEventListener("input", follow);
   byId("least").addEventListener("input", follow);
+  byId("undecided").addEventListener("change", follow);
   byId("more").addEventListener("click", () => {
     const first = drawn;
     more();
@@ -77,4 +79,5 @@ if (byId("viewer-overlays")) {
     element("input", { type: "checkbox", id: "zoom", onchange: (event) => { zoomed = event.target.checked; viewer.draw(); } }), "enlarge the label"));
 }
 startCards();
+startDecisions();
 document.documentElement.setAttribute("data-ready", "");

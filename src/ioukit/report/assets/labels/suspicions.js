@@ -51,5 +51,6 @@ function detail(image, pixels, across, down) {
 let zoomed = false;
 
 function large(image, across, down) {
+  deciding(DATA.images.indexOf(image));
   return zoomed ? detail(image, 13, across, down) : picture(image, 13 / Math.min(across / image.w, down / image.h));
 }
