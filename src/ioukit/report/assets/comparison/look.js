@@ -5,10 +5,10 @@ const MODELS = DATA.models; // the names of A and B
 const SIDES = ["a", "b"];
 const LETTERS = ["A", "B"];
 
-// A difference always has its sign. The minus is the sign of mathematics, as wide as a plus.
-function signed(value, digits = 4) {
+// A difference, in points. It always has its sign; the minus is the sign of mathematics, as wide as a plus.
+function inPoints(value) {
   if (!Number.isFinite(value)) return "–";
-  const text = Math.abs(value).toFixed(digits);
+  const text = Math.abs(100 * value).toFixed(2);
   return Number(text) === 0 ? text : `${value > 0 ? "+" : "−"}${text}`;
 }
 
