@@ -225,6 +225,8 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
         for finding in ("broken", "undefined", "in doubt")
     }
     many = len(checks) > 1
+    if rule.compares and not many and not math.isnan(checks[0].low):
+        return _change(rule, rules, checks[0])
     if of["broken"]:
         named = f" for {', '.join(check.key.partition('/')[2] or check.key for check in of['broken'])}" if many else ""
         return f"it does not hold{named}" if certainty is None else f"the data show that it does not hold{named}"
@@ -236,6 +238,19 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
         named = f" for {len(of['in doubt']):,} of {len(checks):,} classes" if many else ""
         return f"in doubt{named}: the limit lies between the bounds; in_doubt is {rules.doubt_of(rule)}"
     return "it holds" if certainty is None else _why_it_holds(checks)
+
+
+def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
+    """How a number changed, and whether it may: ``"AP fell by 5.2 points (3.8 to 7.5): not allowed"``."""
+    sign = -1 if check.difference < 0 else 1
+    size, *bounds = (
+        f"{round(100 * sign * value, 3):#.3g}".rstrip(".") for value in (check.difference, check.low, check.high)
+    )
+    limits = " to ".join(bounds[::sign])
+    allowed = {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
+    limit = f"; the limit is {100 * rule.limit:g} points" if rule.limit else ""
+    doubt = f"; in_doubt is {rules.doubt_of(rule)}" if check.finding == "in doubt" else ""
+    return f"{check.key} {'fell' if sign < 0 else 'rose'} by {size} points ({limits}): {allowed}{limit}{doubt}"
 
 
 def _why_it_holds(checks: Sequence[RuleCheck]) -> str:
