@@ -175,7 +175,9 @@ def _result(
         finding = _exact(rule, *numbers) if math.isnan(bounds[0]) else _finding(rule, *bounds)
         checks.append(RuleCheck(key, *numbers, finding, *bounds))
     outcome = _outcome(rule, rules, checks)
-    return RuleResult(rule, outcome, tuple(checks), certainty, _reason(rule, rules, checks, certainty))
+    bounded = rule.compares and len(checks) == 1 and not math.isnan(checks[0].low)
+    reason = _change(rule, rules, checks[0]) if bounded else _reason(rule, rules, checks, certainty)
+    return RuleResult(rule, outcome, tuple(checks), certainty, reason)
 
 
 def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) -> tuple[float, float]:
@@ -225,8 +227,6 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
         for finding in ("broken", "undefined", "in doubt")
     }
     many = len(checks) > 1
-    if rule.compares and not many and not math.isnan(checks[0].low):
-        return _change(rule, rules, checks[0])
     if of["broken"]:
         named = f" for {', '.join(check.key.partition('/')[2] or check.key for check in of['broken'])}" if many else ""
         return f"it does not hold{named}" if certainty is None else f"the data show that it does not hold{named}"
