@@ -32,7 +32,7 @@ def test_text() -> None:
     first, *lines = result().to_text().splitlines()
     assert first.startswith("broken: <script>")
     check = result().results[0].checks[0]
-    size, least, most = (f"{-100 * value:#.3g}" for value in (check.difference, check.high, check.low))
+    size, least, most = (f"{-100 * value:.2f}" for value in (check.difference, check.high, check.low))
     said = lines.index(f"broken     AP fell by {size} points ({least} to {most}): not allowed")
     assert lines[said + 1].startswith("           AP  ")
     assert "           AP/unicorn  undefined -> undefined  undefined" in lines

@@ -113,7 +113,7 @@ def check_change(reason: str, rule: Rule, check: RuleCheck, doubt: str) -> None:
     sign = -100 if way == "fell" else 100
     bounds = sorted((sign * check.low, sign * check.high))
     for text, value in zip(numbers, (sign * check.difference, *bounds), strict=True):
-        assert abs(float(text) - value) <= max(6e-4, 0.006 * abs(value))
+        assert abs(float(text) - value) <= 5.1e-3
     assert sign * check.difference >= 0
     assert said == {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
     assert float(limit or 0) == pytest.approx(100 * rule.limit, rel=1e-4)

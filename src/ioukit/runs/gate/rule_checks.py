@@ -241,11 +241,9 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
 
 
 def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
-    """How a number changed, and whether it may: ``"AP fell by 5.2 points (3.8 to 7.5): not allowed"``."""
+    """How a number changed, and whether it may: ``"AP fell by 5.20 points (3.81 to 7.52): not allowed"``."""
     sign = -1 if check.difference < 0 else 1
-    size, *bounds = (
-        f"{round(100 * sign * value, 3):#.3g}".rstrip(".") for value in (check.difference, check.low, check.high)
-    )
+    size, *bounds = (f"{100 * sign * value:.2f}" for value in (check.difference, check.low, check.high))
     limits = " to ".join(bounds[::sign])
     allowed = {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
     limit = f"; the limit is {100 * rule.limit:g} points" if rule.limit else ""
