@@ -53,7 +53,7 @@ class TestConfusion:
         }
         worst = sorted(listed, key=lambda name: (-errors[name], listed.index(name)))[:12]
         assert names == [*sorted(worst, key=listed.index), "other classes", "background"]
-        assert max(ax.figure.get_size_inches()) <= 7.6
+        assert max(ax.get_figure(root=True).get_size_inches()) <= 7.6  # type: ignore[union-attr]
         assert named(ax.texts)["cell 0 0"].get_fontsize() >= 7
 
     def test_numbers_stand_out_from_their_cells(self) -> None:

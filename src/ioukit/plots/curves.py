@@ -189,7 +189,8 @@ def _lines(
     mean = mean_of_classes(values, 1, protocol)
     size = {"ms": 3.5, **style}
     few = len(rows) <= len(look.styles)
-    handles, words = [], []
+    handles: list[Any] = []
+    words = []
     if len(rows) != 1:  # the mean of one class is that class
         handles += ax.plot(x, mean, color=look.ink, lw=2.4, zorder=4, gid="mean", **size)
         words.append(_mean_in_words(numbers, protocol))
@@ -200,7 +201,7 @@ def _lines(
     known = values[:, ~np.isnan(values).all(axis=0)]
     if not few and known.size:
         low, high = np.nanquantile(known, (0.25, 0.75), axis=1)
-        band = {"color": tint(look.many, 0.35, look.paper), "lw": 0, "zorder": 1.5}
+        band: dict[str, Any] = {"color": tint(look.many, 0.35, look.paper), "lw": 0, "zorder": 1.5}
         handles.append(ax.fill_between(x, low, high, gid="middle half", **band))
         words.append("the middle half of the classes")
     (legend_beside if few else legend_above)(ax, handles, words, look)
