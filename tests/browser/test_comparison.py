@@ -73,6 +73,26 @@ def test_it_opens_without_a_complaint_and_fits_phone_and_desk(
             pictured(page, tmp_path / f"{width}.png")
 
 
+def test_no_column_is_cut_on_a_phone(open_page: OpenPage, pages: Written) -> None:
+    page = open_page(pages["three models"][1], width=390)
+    areas = page.locator("main .scroll:visible").evaluate_all(
+        "areas => areas.map((area) => [area.getAttribute('aria-label'), area.scrollWidth - area.clientWidth])"
+    )
+    assert len(areas) >= 5
+    assert [area for area in areas if area[1] > 0] == []
+
+
+def test_a_page_of_three_models_begins_with_all_of_them(open_page: OpenPage, pages: Written) -> None:
+    comparison, path = pages["three models"]
+    page = open_page(path)
+    assert comparison.ranking is not None
+    assert page.locator("h1").inner_text() == "second, third compared with first"
+    assert page.locator(".lead").inner_text() == comparison.ranking.verdict()
+    said = page.locator("#summary p").all_inner_texts()
+    assert said[1:3] == [pair.verdict() for pair in comparison.pairs]
+    assert "detections of C" in page.locator(".facts").inner_text()
+
+
 @pytest.mark.parametrize(
     ("case", "dark"),
     [("three classes", False), ("three classes", True), ("three models", False), ("no detections", True)],
@@ -97,7 +117,7 @@ def test_parts_are_split_sorted_and_filtered(open_page: OpenPage, pages: Written
     for button in page.locator("#parts-by button").all():
         button.click()
         total = page.locator("#parts-said").inner_text().split("add up to ")[1].split()[0].rstrip(".")
-        assert number(total) == pytest.approx(parts.difference, abs=2e-5)
+        assert number(total) == pytest.approx(100 * parts.difference, abs=6e-3)
         shares = []
         while True:
             shares += [number(text) for text in column(page, "#parts-table", 4)]
@@ -105,7 +125,7 @@ def test_parts_are_split_sorted_and_filtered(open_page: OpenPage, pages: Written
             if not following.is_visible() or following.is_disabled():
                 break
             following.click()
-        assert sum(shares) == pytest.approx(parts.difference, abs=1e-3)
+        assert sum(shares) == pytest.approx(100 * parts.difference, abs=5e-3 * len(shares))
         assert [abs(share) for share in shares] == sorted(map(abs, shares), reverse=True)
     page.locator("#parts-by button").first.click()
     page.locator("#parts-table thead button", has_text="part").first.click()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import score_curves
-from ioukit.report import write_report
+from ioukit.report import _html, write_report
 from support.browsing import assert_themes, pictured, serious_violations
-from support.report_cases import CASES, attacked, photographed
+from support.report_cases import CASES, attacked, drawn, photographed
 from support.report_pages import column
 
 if TYPE_CHECKING:
@@ -57,6 +58,48 @@ def test_axe_finds_nothing_serious(
     if case == "three classes":
         page.locator("#gallery button").first.click()
         assert serious_violations(page) == []
+
+
+def test_charts_stand_side_by_side_with_their_legends(
+    open_page: OpenPage, written: dict[str, tuple[Evaluation, Path]]
+) -> None:
+    page = open_page(written["80 classes"][1])
+    for legend in ("#score-legend", "#iou-bins-legend"):
+        assert page.locator(f"{legend} li").all_inner_texts() == ["true positives", "false positives"]
+    tops = page.locator("#scores .pair > .sheet").evaluate_all("cards => cards.map((card) => card.offsetTop)")
+    assert tops == [tops[0]] * 3
+    shared = "".join(_html.asset(f"shared/{name}.js") for name in ("page", "charts", "bars", "pictures"))
+    ticks = f"""most => {{ {shared}
+        const holder = document.createElement("div");
+        barChart(holder, {{ x: {{ low: 0, high: 1 }}, y: {{}}, bars: [{{ from: 0, to: 1, parts: [["", most]] }}] }});
+        return [...holder.querySelectorAll("text")].map((text) => text.textContent);
+    }}"""
+    for most, expected in (
+        (12_000, {"0", "5k", "10k"}),
+        (1500, {"0", "500", "1000", "1500"}),
+        (2_000_000, {"0", "1M", "2M"}),
+    ):
+        assert expected <= set(page.evaluate(ticks, most))
+    box = "{ kind: 'fp', label: 'broccoli', score: 0.96, note: ': wrong class, IoU 0.93' }"
+    labels = f"most => {{ {shared} const LOOK = {{ before: {{}} }}; return labelText({box}, most); }}"
+    assert [page.evaluate(labels, most) for most in (44, 20, 10)] == [
+        "broccoli 0.96: wrong class, IoU 0.93",
+        "broccoli 0.96",
+        "broc… 0.96",
+    ]
+    order = page.locator("main > section").evaluate_all("parts => parts.map((part) => part.id)")
+    linked = page.locator("nav a").evaluate_all("links => links.map((link) => link.hash.slice(1))")
+    assert order == linked == ["summary", "curves", "errors", "images", "classes", *order[5:]]
+
+
+def test_a_matrix_of_many_classes_is_filled_with_the_largest(open_page: OpenPage, tmp_path: Path) -> None:
+    evaluation = drawn(300, [f"class {number}" for number in range(60)])
+    write_report(evaluation, tmp_path / "page.html", score_threshold=0.97)
+    confusion = evaluation.confusion(score_threshold=0.97)
+    wrong = confusion.counts[:-1, :-1] - np.diag(confusion.counts.diagonal()[:-1])
+    assert np.count_nonzero(wrong.sum(0) + wrong.sum(1)) < 20
+    page = open_page(tmp_path / "page.html")
+    assert page.locator("#matrix tbody tr").count() == 21
 
 
 def visible(page: Page, scope: str, kind: str) -> int:

@@ -98,6 +98,10 @@ def test_sorting_sorts_and_filtering_filters(open_page: OpenPage, written: dict[
     page = open_page(path)
     names = [result.name for result in evaluation.per_class]
     aps = {result.name: result.summary["AP"] for result in evaluation.per_class}
+    with_objects = [result.name for result in evaluation.per_class if result.num_ground_truth]
+    assert column(page, 0) == with_objects
+    assert page.locator("#class-said").inner_text().startswith(f"{len(with_objects)} of 80 classes")
+    page.get_by_label(f"also {80 - len(with_objects)} without objects").check()
     assert column(page, 0) == names
     page.get_by_role("button", name="AP", exact=True).click()
     defined = [name for name in names if not math.isnan(aps[name])]

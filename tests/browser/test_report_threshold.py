@@ -172,6 +172,7 @@ def test_on_a_phone_long_parts_are_folded_and_wide_ones_say_so(open_page: OpenPa
 
 def test_no_bar_of_a_class_without_objects_is_out_of_line(open_page: OpenPage, written: Written) -> None:
     page = open_page(written["80 classes"][1])
+    page.locator("#class-bare").check()
     for table in ("#class-table", "#size-table"):
         ends = page.locator(f"{table} .with-bar .bar").evaluate_all(
             "bars => bars.map(bar => Math.round(bar.getBoundingClientRect().left))"

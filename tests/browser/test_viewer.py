@@ -122,7 +122,7 @@ def test_a_step_of_the_slider_changes_the_numbers(visits: Visits) -> None:
     assert counts(page) == expected(evaluation)
     page.go_forward()
     ready(page)
-    page.get_by_role("button", name="Reset thresholds").click()
+    page.get_by_role("button", name="Reset all").click()
     ready(page)
     assert counts(page) == expected(evaluation)
 
@@ -380,7 +380,7 @@ def test_nothing_fits_and_errors_are_said_in_words(visits: Visits) -> None:
     server = visits.serve(CASES["three classes"]())
     page = visits.open(server, "score=0.5..0.5&size=..1")
     assert page.locator("#nothing-words").inner_text() == "No image fits all filters. Remove one of them."
-    page.get_by_role("button", name="Reset all filters").click()
+    page.get_by_role("button", name="Reset all").click()
     ready(page)
     assert page.locator("#said").inner_text() == "60 images"
 
@@ -397,3 +397,38 @@ def test_nothing_fits_and_errors_are_said_in_words(visits: Visits) -> None:
     page.locator("label", has_text="False positives").first.click()
     until(page, "() => !document.getElementById('problem').hidden")
     assert page.locator("#problem-words").inner_text().startswith("The viewer does not answer.")
+
+
+def test_a_question_mark_lists_the_keys(visits: Visits) -> None:
+    page = visits.visit("three classes")
+    keys = page.locator("#keys")
+    press(page, "?")
+    assert keys.is_visible()
+    assert {"?", "Enter", "+, \N{MINUS SIGN}, 0", "t, n", "l, c"} <= set(keys.locator("dt").all_inner_texts())
+    assert serious_violations(page) == []
+    press(page, "Escape")
+    assert keys.is_hidden()
+    page.locator(".cell").first.click()
+    page.locator("#large").wait_for()
+    press(page, "?")
+    assert keys.is_visible()
+    press(page, "Escape")
+    assert page.locator("#large").is_visible()
+    press(page, "Escape")
+    page.get_by_placeholder("Search classes").press("?")  # a letter of what is searched
+    assert keys.is_hidden()
+
+
+def test_the_order_follows_the_filter(visits: Visits) -> None:
+    page = visits.visit("80 classes", "outcome=fp")
+    assert page.locator("#sort option:checked").inner_text() == "Most selected regions"
+    shown = names(page)
+    page.locator("#sort").select_option("fp")
+    ready(page)
+    assert names(page) == shown
+    page.get_by_role("button", name="Reset all").click()
+    ready(page)
+    page.locator("#sort").select_option("errors")
+    ready(page)
+    assert page.locator("#sort option:checked").inner_text() == "Most errors"
+    assert names(page) != shown

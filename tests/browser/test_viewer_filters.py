@@ -14,7 +14,7 @@ from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.filters import Filter
 from support.browsing import until
 from support.two_models import model
-from support.viewer_pages import Visits, query, ready
+from support.viewer_pages import Visits, counts, query, ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,19 +86,21 @@ def assert_the_answer_is_that_of_the_library(page: Page) -> Any:
     expected = answer(collection, Filter.parse(pairs))
     images, marks = len(expected.order), int(expected.marks.sum())
     assert page.locator("#said").inner_text() == ("50 images" if images == 50 else f"{images} of 50 images")
-    if page.locator("#chips").is_visible() and images:
+    if page.locator("#chips .chip").count() and images:
         assert page.locator("#said-marks").inner_text() == f"with {marks:,} selected region{'s' * (marks != 1)}"
     shown = page.evaluate("() => [...document.querySelectorAll('.cell')].map((card) => Number(card.dataset.at))")
     assert shown == expected.order[: len(shown)].tolist()
-    for row, counts in enumerate(expected.counts):
+    for row, of in enumerate(expected.counts):
         texts = page.locator("#numbers tbody tr").nth(row).locator("td").all_inner_texts()
-        shares = (counts.precision, counts.recall, counts.f1)
+        shares = (of.precision, of.recall, of.f1)
         wanted = [
-            *(f"{count:,}" for count in (counts.tp, counts.fp, counts.fn)),
+            *(f"{count:,}" for count in (of.tp, of.fp, of.fn)),
             *("\N{EN DASH}" if np.isnan(share) else f"{share:.3f}" for share in shares),
         ]
         if any(key in ("change", "flag") for key, _ in pairs):  # of objects only: nothing is said of detections
-            wanted = ["\N{EN DASH}" if k in (0, 1, 3, 5) else text for k, text in enumerate(wanted)]
+            wanted = [
+                "\N{EN DASH}" if k in (1, 3, 5) else text for k, text in enumerate([f"{of.found:,}", *wanted[1:]])
+            ]
         assert texts == wanted
     lists = page.evaluate(FACETS)
     for key, label in LABELS.items():
@@ -214,6 +216,7 @@ def test_the_numbers_say_what_they_leave_out_and_whose_threshold_it_is(visits: V
     assert "FN, recall and F1 are not defined" in page.locator("#numbers-words").inner_text()
     page = visits.open(visits.serve(MODELS), "change=lost#colour=class")
     assert "chooses objects only" in page.locator("#numbers-words").inner_text()
+    assert f"finds {counts(page)[0]} of these" in page.locator("#numbers-words").inner_text()
     assert page.locator(".filtered .k-gt:not(.other-mark) .box").first.is_visible()
     assert page.locator("html.class-colours").count() == 1
 

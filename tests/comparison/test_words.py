@@ -128,8 +128,8 @@ def test_sentences_about_changes() -> None:
     count = changed.counts
     first, *_, last = change_sentences(changed, ("A", "B"), same_boxes=False)
     assert first == (
-        f"B finds no object that A misses, and misses {count['lost'] + count['other_class_now']:,} objects that A "
-        f"finds. Both find {count['still_found']:,}; both miss {count['still_missed']:,}."
+        f"B misses {count['lost'] + count['other_class_now']:,} objects that A finds, and finds no object that A "
+        f"misses. Both find {count['still_found']:,}; both miss {count['still_missed']:,}."
     )
     assert last == (
         f"B has no new false positive; {count['gone_false_positive']:,} of A are gone, "
@@ -137,7 +137,7 @@ def test_sentences_about_changes() -> None:
     )
     same = change_sentences(changes(a, a), ("A", "B"), same_boxes=False)
     assert len(same) == 2
-    assert same[0].startswith("B finds no object that A misses, and misses no object that A finds. Both find ")
+    assert same[0].startswith("B misses no object that A finds, and finds no object that A misses. Both find ")
     assert same[1].startswith("B has no new false positive; none of A are gone, ")
 
 

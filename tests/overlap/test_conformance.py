@@ -182,7 +182,7 @@ def test_the_doctor_says_what_is_not_here(monkeypatch: pytest.MonkeyPatch) -> No
     assert by_name["array API on NumPy"]["version"] == np.__version__
     assert by_name["Nothing"]["available"] is False
     assert by_name["Nothing"]["problems"] == ["no_such_library is not installed"]
-    assert "not here: no_such_library is not installed" in run_here("doctor").out
+    assert "left out: no_such_library is not installed" in run_here("doctor").out
 
 
 def test_what_is_not_available_does_not_disagree() -> None:

@@ -68,6 +68,9 @@ def test_boxes_as_points_units_and_names() -> None:
             assert_array_equal(collections(one)[gid], offsets)
     assert figure.axes[0].get_title().endswith("none for tiny")
     assert [text.get_text() for text in figure.axes[0].texts] == ["a", "tiny", "b"]
+    three = assignment_figure((64, 64), OBJECTS, POINTS, {**BOTH, "again": next(iter(BOTH.values()))})
+    (words,) = three.texts  # in the place of the fourth panel
+    assert words.get_text().endswith("\nring: differs from ATSS")
     nothing = assign_max_iou(ANCHORS, [])
     draw(assignment_figure((64, 32), [], POINTS, {"none": nothing}))
 

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ioukit._label_places import place_labels
 from ioukit.evaluation import Evaluation, Outcome
 from ioukit.plots import boxes_figure, worst_images_figure
+from ioukit.plots._box_drawing import score_text
 from ioukit.plots.boxes import KINDS
 from ioukit.statistics import image_influence
 from support.data_rows import outcomes_in_data
@@ -167,6 +168,11 @@ class TestBoxes:
                 said += 1
             assert "object" not in kind or kind == "ignored object", "the object that was found has no second label"
         assert said > 1
+
+    def test_with_little_room_the_class_stays(self) -> None:
+        words = score_text("a remote control", 0.456, "FP ")
+        assert (words[0], words[-1]) == ("FP a remote control 0.46", "FP a remo\N{HORIZONTAL ELLIPSIS}rol")
+        assert score_text("", 0.456, "FP ") == ["FP 0.46"]
 
     def test_kinds_differ_without_colour(self) -> None:
         dashes = [str(kind.dashes) for kind in KINDS.values()]

@@ -33,7 +33,7 @@ class TestConfusion:
 
     def test_colours_of_many_classes(self) -> None:
         confusion = scene("eighty classes").confusion()
-        ax = plots.confusion_figure(confusion)
+        ax = plots.confusion_figure(confusion, classes="all")
         mesh = named(ax.collections)["matrix"]
         shown = np.asarray(np.ma.getdata(mesh.get_array()))
         shown = shown.reshape(81, 81).copy()
@@ -41,6 +41,20 @@ class TestConfusion:
         assert_array_equal(shown, confusion.counts)
         assert len(ax.texts) == 0
         assert len(ax.figure.axes) == 2, "a colour bar stands for the numbers"
+
+    def test_the_twelve_most_confused_classes_fit_on_a_page(self) -> None:
+        confusion = scene("eighty classes").confusion()
+        ax = plots.confusion_figure(confusion)
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        counts, listed = confusion.counts, confusion.categories.names
+        errors = {
+            name: counts[k].sum() + counts[:, k].sum() - 2 * counts[k, k]
+            for k, name in enumerate(confusion.categories.names)
+        }
+        worst = sorted(listed, key=lambda name: (-errors[name], listed.index(name)))[:12]
+        assert names == [*sorted(worst, key=listed.index), "other classes", "background"]
+        assert max(ax.get_figure(root=True).get_size_inches()) <= 7.6  # type: ignore[union-attr]
+        assert named(ax.texts)["cell 0 0"].get_fontsize() >= 7
 
     def test_numbers_stand_out_from_their_cells(self) -> None:
         for theme in ("light", "dark"):

@@ -119,6 +119,12 @@ def test_the_list_has_every_change(case: str, made: dict[str, ModelComparison]) 
         assert count == counts[names.get(kind.name, kind.name)], kind.name
 
 
+def test_the_list_begins_with_what_was_lost() -> None:
+    looks = [kind.to_json()["look"] for kind in _changes.LISTED]
+    assert looks == ["loss"] * 4 + ["gain"] * 4
+    assert _changes.LISTED[0].name == "lost"
+
+
 def test_changes_lead_to_their_regions(made: dict[str, ModelComparison]) -> None:
     drawn = data_of(made["80 classes"]).drawn
     listed, images = drawn["changes"], drawn["images"]
@@ -169,9 +175,9 @@ def test_the_numbers_are_those_of_the_comparison(made: dict[str, ModelComparison
     for row, one in zip(rows, pair.comparison.differences, strict=True):
         assert row.a == f"{one.a:.3f}"
         assert row.b == f"{one.b:.3f}"
-        assert float(row.difference.replace("\N{MINUS SIGN}", "-")) == pytest.approx(one.difference, abs=5e-5)
+        assert float(row.difference.replace("\N{MINUS SIGN}", "-")) == pytest.approx(100 * one.difference, abs=5.1e-3)
         limits = [float(end) for end in row.interval.replace("\N{MINUS SIGN}", "-").split(" to ")]
-        assert_allclose(limits, [one.low, one.high], atol=5.1e-5)
+        assert_allclose(limits, [100 * one.low, 100 * one.high], atol=5.1e-3)
         said = "gain" if one.difference > 0 else "loss"
         assert row.verdict == (said if one.p_value <= 0.05 else "open")
         assert row.span is not None

@@ -19,6 +19,7 @@ from ioukit import COCO, Detections, GroundTruth, evaluate
 from ioukit.evaluation import ERROR_KINDS, Evaluation, Outcome, score_curves
 from ioukit.report._curves import MOST_POSITIONS, slider_scores
 from ioukit.report._pictures import thumbnail
+from ioukit.report._texts import score_text
 from ioukit.report.report_page import report_data
 from support.data_rows import outcomes_in_data
 from support.report_cases import CASES, coco, drawn, photographed
@@ -151,7 +152,7 @@ def test_ap_by_iou_and_by_size_are_those_of_the_evaluation() -> None:
             assert np.mean(values) == pytest.approx(result.summary["AP"], abs=1e-5)
     best = score_curves(evaluation.matches).overall.best.score
     for row, letter, words in zip(
-        data.sizes, ("", "s", "m", "l"), ("every size", "below 32²", "32² to 96²", "at least 96²"), strict=True
+        data.sizes, ("", "s", "m", "l"), ("every size", "below 32² px", "32² to 96² px", "at least 96² px"), strict=True
     ):
         point = score_curves(evaluation.matches, area_range=row.name).overall.at(best)
         objects = point.true_positives + point.false_negatives
@@ -384,3 +385,7 @@ def test_missing_photographs_are_told(folder: Path) -> None:
     # The size is that of the photograph, or what the boxes reach to, where the data set does not say.
     assert (first["w"], first["h"], "thumb" in first) == (900, 600, True)
     assert (second["w"], second["h"], "thumb" in second) == (301, 402, False)
+
+
+def test_a_score_of_zero_has_no_decimals() -> None:
+    assert [score_text(value) for value in (0.0, -0.0, 0.5, 1e-5)] == ["0", "0", "0.5000", "1.00e-05"]

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import shutil
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
+from ioukit import evaluate, read_coco
 from ioukit.evaluation import score_curves
+from ioukit.report._sources import view_command
 from ioukit.report.report_page import report_data
 from ioukit.viewer.answers.answering import answer
 from ioukit.viewer.answers.collection import Collection
 from ioukit.viewer.answers.filters import Filter
+from support.paths import DEMO
 from support.report_cases import coco
 from support.report_marks import matrix_at, up_to
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'ioukit[report]'")
+
+
+def test_the_command_does_not_tell_where_its_author_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for file in ("gt.json", "a.json"):
+        shutil.copy(DEMO / file, tmp_path / file)
+    monkeypatch.chdir(tmp_path)
+    made = view_command([evaluate(*read_coco(tmp_path / "gt.json", tmp_path / "a.json"))], tmp_path / "photos")
+    assert made is not None
+    assert made["before"] == ["ioukit", "view", "gt.json", "a.json", "--images", "photos"]
+    elsewhere = view_command([evaluate(*read_coco(DEMO / "gt.json", DEMO / "a.json"))], None)
+    assert elsewhere is not None
+    assert elsewhere["before"][2:] == [str(DEMO / "gt.json"), str(DEMO / "a.json")]
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 1.0])

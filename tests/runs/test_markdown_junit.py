@@ -31,8 +31,10 @@ def result() -> GateResult:
 def test_text() -> None:
     first, *lines = result().to_text().splitlines()
     assert first.startswith("broken: <script>")
-    assert "broken     AP may not fall" in lines
-    assert "           the data show that it does not hold" in lines
+    check = result().results[0].checks[0]
+    size, least, most = (f"{-100 * value:.2f}" for value in (check.difference, check.high, check.low))
+    said = lines.index(f"broken     AP fell by {size} points ({least} to {most}): not allowed")
+    assert lines[said + 1].startswith("           AP  ")
     assert "           AP/unicorn  undefined -> undefined  undefined" in lines
     assert "           latency  12.2500" in lines
     assert sum(line.startswith("           AP50/") for line in lines) == 3
@@ -68,7 +70,8 @@ def test_junit_tells_failures_from_errors() -> None:
     cases = suite.findall("testcase")
     assert [[child.tag for child in case] for case in cases] == [["failure"], ["error"], [], []]
     assert cases[0].get("name") == "AP may not fall"
-    assert "the data show that it does not hold: AP  " in str(cases[0][0].get("message"))
+    assert "points (" in str(cases[0][0].get("message"))
+    assert "): not allowed: AP  " in str(cases[0][0].get("message"))
 
 
 def test_runs_that_cannot_be_compared_are_an_error() -> None:

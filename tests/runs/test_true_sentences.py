@@ -7,11 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ioukit.runs import GateResult, Rule, Rules, check_rules, gate_junit, gate_markdown
-from ioukit.runs.gate.gate_result import RuleResult
+from ioukit.runs.gate.gate_result import RuleCheck, RuleResult
 from ioukit.statistics import compare, intervals
 from support.odd_models import odd_models
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 NUMBER = r"[-+]?\d[\d.e+-]*|undefined"
 BOUNDS = re.compile(rf"at least ({NUMBER}) \(([\d.]+) %\), at most ({NUMBER}) \(([\d.]+) %\)")
 CHECK = re.compile(rf"(\S+)  (?:({NUMBER}) -> )?({NUMBER})(?:  ({NUMBER}))?(?:; (.*))?")
+CHANGE = re.compile(
+    rf".+ (fell|rose) by ({NUMBER}) points \(({NUMBER}) to ({NUMBER})\): (not allowed|allowed|in doubt)"
+    r"(?:; the limit is ([\d.e-]+) points)?(?:; in_doubt is (\w+))?"
+)
 DOUBT = re.compile(r"in doubt(?: for (\d+) of (\d+) classes)?: the limit lies between the bounds; in_doubt is (\w+)")
 CODES = {"passed": 0, "broken": 1, "undecided": 2}
 
@@ -100,6 +105,21 @@ def check_line(
     return "holds" if allowed(rule, worst) else "in doubt" if allowed(rule, best) else "broken"
 
 
+def check_change(reason: str, rule: Rule, check: RuleCheck, doubt: str) -> None:
+    """The sentence about one number says its change, its bounds, and what the rule makes of them."""
+    parsed = CHANGE.fullmatch(reason)
+    assert parsed, reason
+    way, *numbers, said, limit, asked = parsed.groups()
+    sign = -100 if way == "fell" else 100
+    bounds = sorted((sign * check.low, sign * check.high))
+    for text, value in zip(numbers, (sign * check.difference, *bounds), strict=True):
+        assert abs(float(text) - value) <= 5.1e-3
+    assert sign * check.difference >= 0
+    assert said == {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
+    assert float(limit or 0) == pytest.approx(100 * rule.limit, rel=1e-4)
+    assert asked == (doubt if said == "in doubt" else None)
+
+
 def check_reason(reason: str, found: list[str], lines: list[str], doubt: str) -> None:
     """The reason says what the lines show."""
     assert ("it does not hold" in reason) == ("broken" in found)
@@ -153,15 +173,20 @@ def test_every_line_of_a_gate_is_true(made: tuple[GateResult, Evaluation, Evalua
     outcomes, one_image = [], "cannot be decided" in head
     for one, rule, paragraph in zip(result.results, rules.rules, paragraphs, strict=True):
         unknown = one_image and one.certainty is not None  # nothing tells how sure the numbers are
-        title, reason, *lines = (line.strip() for line in paragraph.splitlines())
-        assert title.split(maxsplit=1) == [one.outcome, str(rule)]
+        title, *lines = (line.strip() for line in paragraph.splitlines())
+        changed = CHANGE.fullmatch(one.reason)
+        assert title.split(maxsplit=1) == [one.outcome, one.reason if changed else str(rule)]
+        reason = one.reason if changed else lines.pop(0)
         found = [
             "undefined" if unknown or f"{line.split()[0]}, " in f"{reason.partition(':')[0]}, " else shown
             for line in lines
             for shown in [check_line(line, rule, one.certainty, len(lines), (baseline, candidate))]
         ]
         doubt = rules.doubt_of(rule)
-        check_reason(reason, found, lines, doubt)
+        if changed:
+            check_change(reason, rule, one.checks[0], doubt)
+        else:
+            check_reason(reason, found, lines, doubt)
         assert outcome_of(found, doubt) == one.outcome
         assert found == [check.finding for check in one.checks]
         outcomes.append(one.outcome)

@@ -67,7 +67,7 @@ def until(page: Page, expression: str, *, seconds: float = 20) -> None:
 
 
 def serious_violations(page: Page) -> list[str]:
-    """Serious and critical findings of axe-core: the rule, its help, and the elements that break it.
+    """Serious and critical findings of axe-core, and those about landmarks: the rule, its help, and the elements.
 
     axe-core is evaluated and not added as an element, because the page's content security policy would refuse it.
     """
@@ -78,7 +78,7 @@ def serious_violations(page: Page) -> list[str]:
     return [
         f"{violation['id']} ({violation['impact']}): {violation['help']}: {node['html']}"
         for violation in found
-        if violation["impact"] in ("serious", "critical")
+        if violation["impact"] in ("serious", "critical") or violation["id"].startswith("landmark")
         for node in violation["nodes"]
     ]
 

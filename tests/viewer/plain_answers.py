@@ -299,10 +299,11 @@ class PlainAnswer:
         of = Counter((mark["side"], mark["outcome"]) for mark in self.chosen("outcome", "error") if mark["image"] == at)
         tp, fp = of["detection", "tp"], of["detection", "fp"]
         found, fn = of["object", "detected"], of["object", "fn"]
+        follows = {"outcome", "error"} & self.wanted.keys()
         if sort in ("precision", "recall", "f1"):
             return self._ratios(of)[sort]
         return {
-            "errors": fp + fn,
+            "errors": sum(mark["image"] == at for mark in self.chosen()) if follows else fp + fn,
             "fp": fp,
             "fn": fn,
             "tp": found if self._objects_only() else tp,

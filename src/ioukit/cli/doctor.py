@@ -85,7 +85,7 @@ def _table(report: dict[str, Any], found: list[Agreement]) -> str:
     width = max(len(agreement.name) for agreement in found)
     for agreement in found:
         if not agreement.available:
-            state = f"not here: {agreement.problems[0]}"
+            state = f"left out: {agreement.problems[0]}"
         elif agreement.agrees:
             state = "agrees" if agreement.version is None else f"agrees within {agreement.worst:.1f} roundings"
         else:

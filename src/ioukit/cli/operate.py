@@ -191,8 +191,8 @@ def _choice_text(choice: "ThresholdChoice") -> str:
         every=choice.per_class,
         drop=(5, 1, 4, 3),
     )
-    lines = [head, table, "* on images that the choice did not see", *_intervals(choice, f), *_notes(choice)]
-    return "\n".join(lines)
+    answer = [head, *_intervals(choice, f), "* on images that the choice did not see", *_notes(choice)]
+    return "\n".join([*answer, "", table])
 
 
 def _row(one: "ClassThreshold") -> list[str]:

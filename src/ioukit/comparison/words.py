@@ -203,7 +203,7 @@ def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bo
     both = count["still_found"] + count["better_placed"] + count["worse_placed"]
     lines = ["Both have the same boxes: only scores differ."] if same_boxes else []
     lines += [
-        f"{b} finds {_many(found, 'object')} that {a} misses, and misses {_many(lost, 'object')} that {a} finds."
+        f"{b} misses {_many(lost, 'object')} that {a} finds, and finds {_many(found, 'object')} that {a} misses."
         + f" Both find {_none(both)}; both miss {_none(count['still_missed'])}."
     ]
     better, worse = count["better_placed"], count["worse_placed"]
@@ -213,10 +213,10 @@ def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bo
             f"worse placed, by an IoU of at least {changes.placement:g}."
         )
     right, other = count["right_class_now"], count["other_class_now"]
-    if right:
-        lines.append(f"{b} gives the right class to {pluralize(right, 'object')} to which {a} gives another one.")
     if other:
         lines.append(f"{b} gives another class to {pluralize(other, 'object')} to which {a} gives the right one.")
+    if right:
+        lines.append(f"{b} gives the right class to {pluralize(right, 'object')} to which {a} gives another one.")
     new, gone, still = (count[f"{kind}_false_positive"] for kind in ("new", "gone", "still"))
     lines.append(
         f"{b} has {_many(new, 'new false positive')}; {_none(gone)} of {a} {_are(gone)} gone, {_none(still)} stay."

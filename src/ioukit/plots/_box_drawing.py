@@ -179,4 +179,5 @@ def score_text(name: str, score: float | None, mark: str = "") -> list[str]:
     if score is None:
         return [*(f"{mark}{one}" for one in names), *([mark.strip()] if mark else [])]
     number = f"{score:.2f}" if abs(score) < 100 else f"{score:.3g}"
-    return [*(f"{mark}{one} {number}" for one in names), f"{mark}{number}"]
+    # With little room, the class is worth more than the score.
+    return [*(f"{mark}{one} {number}" for one in names), f"{mark}{names[-1] if names else number}"]

@@ -98,8 +98,8 @@ def average_precision(curves: Curves, rows: NDArray[np.intp], area_range: str) -
 
 
 def chosen(categories: Categories, classes: Sequence[int | str] | None) -> NDArray[np.intp]:
-    """Positions of classes given by id or name, each once, in the given order; all classes for ``None``."""
-    if classes is None:
+    """Positions of classes given by id or name, each once, in the given order; all for ``None`` and ``"all"``."""
+    if classes is None or str(classes) == "all":
         return np.arange(len(categories))
     return np.array(list(dict.fromkeys(categories.positions(classes))), np.intp)
 

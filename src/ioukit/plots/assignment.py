@@ -137,7 +137,10 @@ def assignment_figure(
     legend = ["small grey dot: background", "cross: ignored", "hatched: object without predictions"]
     if len(assignments) > 1:
         legend.append(f"ring: differs from {next(iter(assignments))}")
-    figure.supxlabel("; ".join(legend), fontsize=9, color=look.soft)
+    if lines * columns > len(assignments):  # in the place of the panel that is missing
+        figure.text(0.78, 0.5 / lines, "\n".join(legend), fontsize=9, color=look.soft, ha="center", va="center")
+    else:
+        figure.supxlabel("; ".join(legend), fontsize=9, color=look.soft)
     return figure
 
 

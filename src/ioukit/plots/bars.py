@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ioukit.typing import FloatArray
 
 
+MOST_CLASSES = 40  # that are drawn by default: with more, the names are too small for a page
 LARGEST = 1e5  # a side of this length or more stands for no limit: COCO's ranges end at 1e5 squared
 
 KIND_NAMES = {
@@ -120,7 +121,7 @@ def class_ap_figure(
     evaluation: Evaluation | Mapping[str, Evaluation],
     *,
     iou_threshold: float | None = None,
-    classes: Sequence[int | str] | None = None,
+    classes: Sequence[int | str] | Literal["all"] | None = None,
     area_range: str | None = None,
     sort: bool = True,
     ax: Axes | None = None,
@@ -135,7 +136,7 @@ def class_ap_figure(
         evaluation: The result of `ioukit.evaluate`; or those of up to six models, by their names.
         iou_threshold: One of the protocol's IoU thresholds; ``None`` for the mean over all, with a ring at the AP of
             the lowest.
-        classes: Ids or names of the classes to draw; by default all.
+        classes: Ids or names of the classes to draw; by default the forty with the most objects, and ``"all"`` for all.
         area_range: Label of an area range; the protocol's main one if ``None``.
         sort: Whether to sort by descending AP, classes without objects last; otherwise ``classes`` gives the order.
         ax: Where to draw; by default axes of a new figure, whose height grows with the number of classes.
@@ -143,7 +144,7 @@ def class_ap_figure(
 
     Returns:
         The axes. Bars are patches with ``get_gid()`` ``"class 0"``, ..., the position of the class. The dashed line
-        ``"mean"`` is the mean of the drawn classes. Dots are lines ``"model 0"``, ....
+        ``"mean"`` is the mean of the classes that were asked for, by default of all. Dots are lines ``"model 0"``, ....
 
     Raises:
         ValueError: If there is no such threshold, area range or class, or the models were evaluated by different rules.
@@ -160,37 +161,43 @@ def class_ap_figure(
     iou, area = operating_of(protocol, iou_threshold, area_range)
     what = "AP, mean over IoU thresholds" if iou_threshold is None else f"AP at IoU {iou:g}"
     what = what if area == protocol.main_area else f"{what} ({area})"
-    ax = axes_for(ax, look, (6.0, 1.3 + 0.19 * max(len(rows), 4)), needed_by="class_ap_figure")
-    size = _font(ax, len(rows))
+    first = next(iter(evaluation.values())) if isinstance(evaluation, Mapping) else evaluation
+    objects = first.matches.num_objects[rows, protocol.position_of_area(area)]
+    most = np.sort(np.argsort(-objects, kind="stable")[: MOST_CLASSES if classes is None else None])
+    if len(most) < len(rows):
+        what = f"{what}\nthe {len(most)} classes with the most objects"
+    ax = axes_for(ax, look, (6.0, 1.3 + 0.19 * max(len(most), 4)), needed_by="class_ap_figure")
+    size = _font(ax, len(most))
+    ax.set(xlim=(0, 1), xlabel=what)
     if isinstance(evaluation, Mapping):
         at = slice(None) if iou_threshold is None else protocol.position_of_iou(iou)
-        draw_class_dots(ax, models, rows, at, area, look, sort=sort, fontsize=size)
-        ax.set(xlim=(0, 1), xlabel=what)
+        draw_class_dots(ax, models, rows[most], at, area, look, sort=sort, fontsize=size)
         return ax
     by_threshold = average_precision(curves, rows, area)  # (T, K)
     found = by_threshold.mean(axis=0) if iou_threshold is None else by_threshold[protocol.position_of_iou(iou)]
+    mean = float(mean_of_classes(found, 0, protocol))
     order = np.argsort(-np.nan_to_num(found, nan=-1.0), kind="stable") if sort else np.arange(len(rows))
-    rows, found, loosest = rows[order], found[order], by_threshold[0][order]
-    objects = evaluation.matches.num_objects[rows, protocol.position_of_area(area)].tolist()
+    order = order[np.isin(order, most)]
+    rows, found, loosest, objects = rows[order], found[order], by_threshold[0][order], objects[order]
 
     bars = ax.barh(range(len(rows)), np.nan_to_num(found), 0.72, color=look.blue)
     for bar, row in zip(bars, rows.tolist(), strict=True):
         bar.set_gid(f"class {row}")
-    mean = float(mean_of_classes(found, 0, protocol))
     handles, words = [], []
     if not math.isnan(mean):
         handles.append(ax.axvline(mean, color=look.ink, ls="--", lw=1.2, gid="mean"))
-        words.append(f"mean {mean:.3f}")
+        words.append(f"mean {mean:.3f}" + (f" of {len(rows) + left_out:,} classes" if left_out else ""))
     thresholds = protocol.iou_thresholds
     if iou_threshold is None and len(thresholds) > 1:
         style: dict[str, Any] = {"mfc": look.paper, "mec": look.ink, "ms": max(size / 2, 2), "ls": "none", "mew": 1.0}
         handles += ax.plot(loosest, range(len(rows)), "o", gid="loosest", clip_on=False, zorder=4, **style)
         words.append(f"AP at IoU {thresholds[0]:g}")
-    _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects, strict=True)], size, look)
+    _columns(
+        ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects.tolist(), strict=True)], size, look
+    )
     name_rows(ax, [shorten(curves.categories.names[row]) for row in rows], fontsize=size)
     legend_above(ax, handles, words, look, columns=2)
     dress(ax, look, grid="x")
-    ax.set(xlim=(0, 1), xlabel=what)
     return ax
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 MOST_WITH_NUMBERS = 24  # with more rows, the cells are too small for digits
+MOST_CONFUSED = 12  # that are drawn by default: their numbers can be read on a page
 BACKGROUND, OTHERS = "background", "other classes"
 
 
@@ -30,7 +31,7 @@ def confusion_figure(
     confusion: ConfusionMatrix | Evaluation,
     *,
     normalize: Literal["truth", "prediction"] | None = None,
-    classes: Sequence[int | str] | None = None,
+    classes: Sequence[int | str] | Literal["all"] | None = None,
     ax: Axes | None = None,
     theme: ThemeName = "light",
 ) -> Axes:
@@ -43,7 +44,8 @@ def confusion_figure(
         confusion: The result of `ioukit.evaluation.confusion_matrix`, or an evaluation, whose matrix is then made.
         normalize: ``"truth"`` divides each row by its sum (shares of the objects of a class), ``"prediction"`` each
             column (shares of the detections of a class); by default counts. Empty rows and columns stay empty.
-        classes: Ids or names of the classes to draw; the others are added up in one row and column. By default all.
+        classes: Ids or names of the classes to draw; the others are added up in one row and column. By default
+            the twelve that are most confused; ``"all"`` for all.
         ax: Where to draw; by default axes of a new figure, whose size grows with the number of classes.
         theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
 
@@ -66,14 +68,14 @@ def confusion_figure(
     look = theme_of(theme)
     if normalize not in (None, "truth", "prediction"):
         raise ValueError(f"unknown normalize {normalize!r}; choose from truth, prediction, None")
-    counts, names = _chosen_cells(matrix, classes)
+    counts, names = _chosen_cells(matrix, _most_confused(matrix) if classes is None else classes)
     values = counts.astype(np.float64)
     if normalize is not None:
         total = values.sum(axis=1 if normalize == "truth" else 0, keepdims=True)
         values = np.divide(values, total, out=np.full_like(values, np.nan), where=total > 0).reshape(values.shape)
     values[-1, -1] = np.nan
     size = len(values)
-    side = float(np.clip(2.2 + 0.55 * size, 4.4, 13.0))
+    side = float(np.clip(1.6 + 0.38 * size, 4.4, 13.0))
     ax = axes_for(ax, look, (side + 0.6, side), needed_by="confusion_figure")
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="confusion_figure")
     meant = _meanings(size, has_others=OTHERS in names[-2:-1])
@@ -127,6 +129,15 @@ def _meanings(size: int, *, has_others: bool) -> NDArray[np.str_]:
     if has_others:
         meant[-2, -2] = "others"
     return meant
+
+
+def _most_confused(confusion: ConfusionMatrix) -> list[int]:
+    """The ids of the classes with the most errors, in the order of the matrix."""
+    errors = confusion.counts.copy()
+    np.fill_diagonal(errors, 0)
+    worst = np.argsort(-(errors.sum(axis=0) + errors.sum(axis=1))[:-1], kind="stable")[:MOST_CONFUSED]
+    ids: list[int] = confusion.categories.ids[np.sort(worst)].tolist()
+    return ids
 
 
 def _chosen_cells(

@@ -20,10 +20,12 @@ from ioukit.plots._drawing import (
     VERMILLION,
     axes_for,
     dress,
+    legend_above,
     legend_beside,
     literal,
     new_figure,
     theme_of,
+    tint,
     write_above,
     write_in_middle,
 )
@@ -63,9 +65,9 @@ def precision_recall_figure(
     """Draws precision over recall, with AP in the legend.
 
     At one IoU threshold there is a line per class, and a thick one for their mean. Up to six classes have colours,
-    dashes and a name with their AP. More classes are thin grey lines without names: choose some by ``classes``. With
-    ``iou_threshold="all"`` there is a line per threshold: the mean over the classes. Of several models, there is a line
-    per model: the mean over its classes.
+    dashes and a name with their AP. Of more classes, a band shows where the middle half lies: choose some by
+    ``classes``. With ``iou_threshold="all"`` there is a line per threshold: the mean over the classes. Of several
+    models, there is a line per model: the mean over its classes.
 
     Args:
         evaluation: The result of `ioukit.evaluate`, or its curves; or those of up to six models, by their names.
@@ -203,22 +205,22 @@ def _lines(
     mean = mean_of_classes(values, 1, protocol)
     size = {"ms": 3.5, **style}
     few = len(rows) <= len(look.styles)
-    handles, words = [], []
+    handles: list[Any] = []
+    words = []
     if len(rows) != 1:  # the mean of one class is that class
         handles += ax.plot(x, mean, color=look.ink, lw=2.4, zorder=4, gid="mean", **size)
         words.append(_mean_in_words(numbers, protocol))
-    thin = []
-    for k, (row, name) in enumerate(zip(rows, names, strict=True)):
-        if few:
-            colour, dashes = look.styles[k]
-            handles += ax.plot(x, values[:, k], color=colour, ls=dashes, lw=1.6, zorder=3, gid=f"class {row}", **size)
-            words.append(f"{shorten(name)}: AP {number(float(numbers[k]))}")
-        elif not np.isnan(values[:, k]).all():
-            thin += ax.plot(x, values[:, k], color=look.many, lw=0.7, alpha=0.55, zorder=2, gid=f"class {row}")
-    if thin:
-        handles.append(thin[0])
-        words.append("a class")
-    legend_beside(ax, handles, words, look)
+    for k, (row, name) in enumerate(zip(rows, names, strict=True) if few else ()):
+        colour, dashes = look.styles[k]
+        handles += ax.plot(x, values[:, k], color=colour, ls=dashes, lw=1.6, zorder=3, gid=f"class {row}", **size)
+        words.append(f"{shorten(name)}: AP {number(float(numbers[k]))}")
+    known = values[:, ~np.isnan(values).all(axis=0)]
+    if not few and known.size:
+        low, high = np.nanquantile(known, (0.25, 0.75), axis=1)
+        band: dict[str, Any] = {"color": tint(look.many, 0.35, look.paper), "lw": 0, "zorder": 1.5}
+        handles.append(ax.fill_between(x, low, high, gid="middle half", **band))
+        words.append("the middle half of the classes")
+    (legend_beside if few else legend_above)(ax, handles, words, look)
 
 
 def _lines_of_models(

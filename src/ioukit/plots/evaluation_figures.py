@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ioukit.evaluation import ConfusionMatrix, Evaluation, ScoreCurves
-
-
-_MOST_BARS = 80  # classes; a figure of more is taller than trackers show
-_MOST_CELLS = 20  # classes of the matrix, as many as the report starts with
+    from ioukit.evaluation import Evaluation, ScoreCurves
 
 
 class Drawer:
@@ -68,19 +64,9 @@ class Drawer:
         return figure
 
 
-def _class_ap(drawer: Drawer) -> Any:
-    """All classes; if they are very many, those with the most objects."""
-    classes = drawer.evaluation.curves.categories
-    ids = None
-    if len(classes) > _MOST_BARS:
-        objects = np.array([result.num_ground_truth for result in drawer.evaluation.per_class])
-        ids = classes.ids[np.argsort(-objects, kind="stable")[:_MOST_BARS]].tolist()
-    return class_ap_figure(drawer.evaluation, classes=ids)
-
-
 def _confusion(drawer: Drawer) -> Any:
     matrix = drawer.evaluation.confusion(iou_threshold=drawer.iou, score_threshold=drawer.score, threads=drawer.threads)
-    return confusion_figure(matrix, classes=_most_confused(matrix))
+    return confusion_figure(matrix)
 
 
 def _error_kinds(drawer: Drawer) -> Any:
@@ -96,7 +82,7 @@ def _error_kinds(drawer: Drawer) -> Any:
 _DRAWN: dict[str, Callable[[Drawer], Any]] = {
     "precision_recall": lambda drawer: precision_recall_figure(drawer.evaluation),
     "score_curves": lambda drawer: score_curves_figure(drawer.curves),
-    "class_ap": _class_ap,
+    "class_ap": lambda drawer: class_ap_figure(drawer.evaluation),
     "ap_by_iou": lambda drawer: ap_by_iou_figure(drawer.evaluation),
     "ap_by_size": lambda drawer: ap_by_size_figure(drawer.evaluation),
     "confusion": _confusion,
@@ -124,15 +110,3 @@ def evaluation_figure(
     if isinstance(drawn, str):
         raise ValueError(f"there is no figure {name!r}: {drawn}")
     return drawn
-
-
-def _most_confused(matrix: ConfusionMatrix) -> list[int] | None:
-    """The ids of the classes with the most errors; ``None`` for all if they are few."""
-    if len(matrix.categories) <= _MOST_CELLS:
-        return None
-    counts = matrix.counts.copy()
-    np.fill_diagonal(counts, 0)
-    errors = (counts.sum(axis=0) + counts.sum(axis=1))[:-1]
-    worst = np.sort(np.argsort(-errors, kind="stable")[:_MOST_CELLS])
-    ids: list[int] = matrix.categories.ids[worst].tolist()
-    return ids

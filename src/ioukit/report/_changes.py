@@ -51,22 +51,22 @@ class ListedKind(NamedTuple):
 
 
 LISTED = (
-    ListedKind(ObjectChange.FOUND, "found", "found", "▲", "Only B finds the object."),
-    ListedKind(
-        *(ObjectChange.RIGHT_CLASS_NOW, "right-class", "right class", "▲"),
-        "B finds the object. A has another class for it.",
-    ),
-    ListedKind(ObjectChange.BETTER_PLACED, "better", "better placed", "△", "The IoU of B is higher."),
-    ListedKind(DetectionChange.GONE, "gone", "gone false positive", "▲", "A has this false positive, and B does not."),
     ListedKind(ObjectChange.LOST, "lost", "lost", "▼", "Only A finds the object."),
     ListedKind(
         *(ObjectChange.OTHER_CLASS_NOW, "other-class", "other class", "▼"),
         "A finds the object. B has another class for it.",
     ),
-    ListedKind(ObjectChange.WORSE_PLACED, "worse", "worse placed", "▽", "The IoU of B is lower."),
     ListedKind(DetectionChange.NEW, "new", "new false positive", "▼", "B has this false positive, and A does not."),
+    ListedKind(ObjectChange.WORSE_PLACED, "worse", "worse placed", "▽", "The IoU of B is lower."),
+    ListedKind(ObjectChange.FOUND, "found", "found", "▲", "Only B finds the object."),
+    ListedKind(
+        *(ObjectChange.RIGHT_CLASS_NOW, "right-class", "right class", "▲"),
+        "B finds the object. A has another class for it.",
+    ),
+    ListedKind(DetectionChange.GONE, "gone", "gone false positive", "▲", "A has this false positive, and B does not."),
+    ListedKind(ObjectChange.BETTER_PLACED, "better", "better placed", "△", "The IoU of B is higher."),
 )
-"""The kinds of the list, in its order."""
+"""The kinds of the list, in its order: what was lost comes first."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from ioukit._words_and_colours import ERROR_WORDS
-from ioukit.comparison.words import corrected_by
+from ioukit.comparison.words import corrected_by, signed_points
 from ioukit.report._numbers import limits_text, measure_rows
 from ioukit.report._texts import UNDEFINED, abbreviate, rounded, text
 
@@ -53,17 +53,9 @@ class DifferenceRow:
     ``None`` if undefined."""
 
 
-def signed(value: float, digits: int = 4) -> str:
-    """The number with its sign, or a dash if it is undefined."""
-    if math.isnan(value):
-        return UNDEFINED
-    words = f"{abs(value):.{digits}f}"
-    return words if not float(words) else f"{'+' if value > 0 else _MINUS}{words}"
-
-
-def interval_text(low: float, high: float, digits: int = 4) -> str:
-    """The limits of an interval of a difference."""
-    return f"{signed(low, digits)} to {signed(high, digits)}"
+def in_points(value: float) -> str:
+    """A difference in points, the unit of all differences of the page; a dash if it is undefined."""
+    return UNDEFINED if math.isnan(value) else signed_points(value).replace("-", _MINUS)
 
 
 def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[DifferenceRow], str]:
@@ -81,14 +73,14 @@ def difference_rows(a: Evaluation, comparison: Comparison) -> tuple[list[Differe
                     f"IoU {iou}" + ("" if measure.area_range in (None, a.protocol.main_area) else f", {area}"),
                     text(one.a),
                     text(one.b),
-                    signed(one.difference),
-                    UNDEFINED if math.isnan(one.low) else interval_text(one.low, one.high),
+                    in_points(one.difference),
+                    UNDEFINED if math.isnan(one.low) else f"{in_points(one.low)} to {in_points(one.high)}",
                     UNDEFINED if math.isnan(one.p_value) else f"{one.p_value:.3f}",
                     _verdict(one, lower_is_better=measure.quantity == "MR"),
                     _span(one, most),
                 )
             )
-    return rows, signed(-most) if most else ""
+    return rows, in_points(-most) if most else ""
 
 
 def _verdict(one: Difference, *, lower_is_better: bool) -> str:
@@ -148,7 +140,7 @@ def part_lists(
         titles: The name of each image, by its position on the page.
     """
     key, areas = parts.key, {area.label: limits_text(area) for area in pair.a.protocol.area_ranges}
-    whole = f"B {_MINUS} A = {signed(parts.difference, 5)} {key}, split into parts that add up to it. "
+    whole = f"B {_MINUS} A = {in_points(parts.difference)} points of {key}, split into parts that add up to it. "
     of_class, order = _list(
         ("Class", "class", "classes"), names, parts.classes, whole + _WORDS["class"].format(key=key)
     )

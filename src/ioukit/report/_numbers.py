@@ -215,7 +215,7 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
         ("Recalls", f"{len(protocol.recall_thresholds)}"),
         (cap_title(protocol), ", ".join("all" if cap == NO_CAP else str(cap) for cap in protocol.max_dets)),
-        ("Areas in square pixels", areas),
+        ("Areas", areas),
     ]
     if protocol.class_agnostic:
         rows.append(("Classes", "a detection may match an object of any class"))
@@ -229,8 +229,9 @@ def _cell(value: float, *, bar: bool = False) -> Cell:
 def limits_text(area: AreaRange) -> str:
     """The sizes of an area range in words, as squares of sides."""
     if area.high >= _LARGEST:
-        return "every size" if area.low <= 0 else f"at least {_side(area.low)}"
-    return f"below {_side(area.high)}" if area.low <= 0 else f"{_side(area.low)} to {_side(area.high)}"
+        return "every size" if area.low <= 0 else f"at least {_side(area.low)} px"
+    start = "below" if area.low <= 0 else f"{_side(area.low)} to"
+    return f"{start} {_side(area.high)} px"
 
 
 def _side(area: float) -> str:

@@ -97,11 +97,18 @@ def view_command(
     # Names with invisible characters could do something else in a shell than what they look like.
     if any(printable(one) != one for one in (*files, *names)):
         return None
-    paths = [f"./{file}" if file.startswith("-") else file for file in files]  # a word with a hyphen is an option
+    paths = [_from_here(file) for file in files]
+    paths = [f"./{file}" if file.startswith("-") else file for file in paths]  # a word with a hyphen is an option
     words = ["ioukit", "view", *paths, *(word for name in names for word in ("--name", name))]
     if folder is not None and printable(os.fspath(folder)) == os.fspath(folder):
-        words += ["--images", os.fspath(folder)]
+        words += ["--images", _from_here(os.fspath(folder))]
     return {"before": [*words, *_rules(evaluations[0])], "ids": _by_id(evaluations[0].matches.categories)}
+
+
+def _from_here(path: str) -> str:
+    """The path without the working directory, which says who wrote the page."""
+    here = f"{os.getcwd()}{os.sep}"
+    return path.removeprefix(here) if os.path.isabs(path) else path
 
 
 def _by_id(categories: Categories) -> dict[str, str]:

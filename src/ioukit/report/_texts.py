@@ -55,7 +55,9 @@ def value_text(value: float) -> str:
 def score_text(value: float) -> str:
     """A score as the script of the page writes it."""
     size = abs(value)
-    if size != 0 and (size < 1e-3 or size >= 1e6):
+    if not size:
+        return "0"
+    if size < 1e-3 or size >= 1e6:
         return f"{value:.2e}"
     return f"{value:.{1 if size >= 100 else 2 if size >= 10 else 4}f}"
 

@@ -16,7 +16,7 @@ from ioukit.comparison.words import change_sentences, doubt_sentence, verdict_no
 from ioukit.evaluation import score_curves
 from ioukit.report._changes import Thresholds, change_list, pair_marks, side_by_side
 from ioukit.report._curves import SliderCurves, slider
-from ioukit.report._differences import DifferenceRow, PartList, difference_rows, part_lists, signed
+from ioukit.report._differences import DifferenceRow, PartList, difference_rows, in_points, part_lists
 from ioukit.report._numbers import settings
 from ioukit.report._sources import InputFile, input_file, input_paths, made_with, name_of, time_text, view_command
 from ioukit.report._texts import abbreviate, class_name, class_names, fact_list, iou_text, score_text, text
@@ -69,7 +69,9 @@ class ComparisonPage(Page):
     against: str
     """The ground truth that the models were evaluated against."""
     lead: str
-    """Which model is better, and how sure that is."""
+    """Which model is better, and how sure that is; of more than two models, which is the best."""
+    verdicts: tuple[str, ...]
+    """Of more than two models, how each compares with the first."""
     lead_notes: str
     """How large a difference the images can show, and what ± is; may be empty."""
     protocol: str
@@ -160,7 +162,9 @@ def comparison_data(
     thresholds = f"A {scores[0]}, B {scores[1]}"
     level = percent(pair.difference.level)
     return ComparisonPage(
-        title=abbreviate(title if title is not None else f"{models[1][1]} compared with {models[0][1]}"),
+        title=abbreviate(
+            f"{', '.join(name for _, name in models[1:])} compared with {models[0][1]}" if title is None else title
+        ),
         models=tuple(models),
         against=name_of(sources, "Ground truth"),
         created=time_text(created),
@@ -168,10 +172,13 @@ def comparison_data(
             ("image", "images", counts["images"]),
             ("class", "classes", counts["categories"]),
             ("object", "objects", curves[0].overall.num_ground_truth),
-            ("detection of A", "detections of A", counts["detections"]),
-            ("detection of B", "detections of B", pair.b.counts["detections"]),
+            *(
+                (f"detection of {letter}", f"detections of {letter}", one.counts["detections"])
+                for (letter, _), one in zip(models, comparison.evaluations, strict=True)
+            ),
         ),
-        lead=printable(pair.verdict()),
+        lead=printable(pair.verdict() if ranking is None else ranking.verdict()),
+        verdicts=() if ranking is None else tuple(printable(one.verdict()) for one in comparison.pairs),
         lead_notes=verdict_notes(pair.difference, pair.comparison.num_images),
         protocol=abbreviate(comparison.protocol.name),
         key=comparison.protocol.main_measure.key,
@@ -280,7 +287,7 @@ def _records(pair: ModelPair, order: Positions, drawn: Mapping[int, dict[str, An
         false = f"{new[image]:,} new and {gone[image]:,} gone false positives"
         words = f"{found[image]:,} found, {lost[image]:,} lost, {false}"
         if pair.parts is not None:
-            words = f"{key} {signed(float(pair.parts.images[image]), 5)}: {words}"
+            words = f"{key} {in_points(float(pair.parts.images[image]))} points: {words}"
         name = abbreviate(raw, f"image {table.image_ids[image]}")
         records.append({"name": name, "words": words, **drawn.get(image, {})})
     return records

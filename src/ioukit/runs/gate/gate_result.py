@@ -75,6 +75,12 @@ class RuleResult:
         """What the rule is called."""
         return self.rule.name or str(self.rule)
 
+    @property
+    def lines(self) -> list[str]:
+        """What it is called and why; the reason alone where it says how the number of the rule changed."""
+        says_all = not self.rule.name and any(self.reason.startswith(f"{check.key} ") for check in self.checks)
+        return [self.reason] if says_all else [self.title, self.reason]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python values, ``None`` where a number is undefined."""
         return {**plain_values(self), "rule": str(self.rule), "name": self.rule.name}
@@ -156,8 +162,8 @@ class GateResult(Shown):
         """The outcome, and a few lines for each rule."""
         lines = self._outcome_in_words()
         for result in self.results:
-            lines += ["", f"{result.outcome:9}  {result.title}", f"           {result.reason}"]
-            lines += [f"           {shown_check(check, result)}" for check in result.checks[:_MOST_SHOWN]]
+            said = [*result.lines, *(shown_check(check, result) for check in result.checks[:_MOST_SHOWN])]
+            lines += ["", *(f"{'' if at else result.outcome:9}  {line}" for at, line in enumerate(said))]
             if len(result.checks) > _MOST_SHOWN:
                 lines.append(f"           and {len(result.checks) - _MOST_SHOWN:,} more")
         return "\n".join(lines)

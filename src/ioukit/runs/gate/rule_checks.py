@@ -175,7 +175,9 @@ def _result(
         finding = _exact(rule, *numbers) if math.isnan(bounds[0]) else _finding(rule, *bounds)
         checks.append(RuleCheck(key, *numbers, finding, *bounds))
     outcome = _outcome(rule, rules, checks)
-    return RuleResult(rule, outcome, tuple(checks), certainty, _reason(rule, rules, checks, certainty))
+    bounded = rule.compares and len(checks) == 1 and not math.isnan(checks[0].low)
+    reason = _change(rule, rules, checks[0]) if bounded else _reason(rule, rules, checks, certainty)
+    return RuleResult(rule, outcome, tuple(checks), certainty, reason)
 
 
 def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) -> tuple[float, float]:
@@ -236,6 +238,17 @@ def _reason(rule: Rule, rules: Rules, checks: Sequence[RuleCheck], certainty: fl
         named = f" for {len(of['in doubt']):,} of {len(checks):,} classes" if many else ""
         return f"in doubt{named}: the limit lies between the bounds; in_doubt is {rules.doubt_of(rule)}"
     return "it holds" if certainty is None else _why_it_holds(checks)
+
+
+def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
+    """How a number changed, and whether it may: ``"AP fell by 5.20 points (3.81 to 7.52): not allowed"``."""
+    sign = -1 if check.difference < 0 else 1
+    size, *bounds = (f"{100 * sign * value:.2f}" for value in (check.difference, check.low, check.high))
+    limits = " to ".join(bounds[::sign])
+    allowed = {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
+    limit = f"; the limit is {100 * rule.limit:g} points" if rule.limit else ""
+    doubt = f"; in_doubt is {rules.doubt_of(rule)}" if check.finding == "in doubt" else ""
+    return f"{check.key} {'fell' if sign < 0 else 'rose'} by {size} points ({limits}): {allowed}{limit}{doubt}"
 
 
 def _why_it_holds(checks: Sequence[RuleCheck]) -> str:

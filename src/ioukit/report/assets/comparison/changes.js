@@ -27,8 +27,8 @@ function startChanges() {
     { title: "class", style: "class-name", value: (k) => labelPlaces[CHANGES.label[k]], cell: (k) => labelWords(k) },
     { title: "image", style: "wide-name", value: (k) => imagePlaces[CHANGES.image[k]], cell: (k) => named(imageName(k)) },
     ...SIDES.flatMap((_, side) => [
-      { title: `score ${LETTERS[side]}`, num: true, value: (k) => scoreOf(side, k), cell: (k) => measured(scoreOf(side, k)) },
-      { title: `IoU ${LETTERS[side]}`, num: true, value: (k) => iouOf(side, k), cell: (k) => measured(iouOf(side, k)) },
+      { title: `score ${LETTERS[side]}`, num: true, style: "model", value: (k) => scoreOf(side, k), cell: (k) => measured(scoreOf(side, k)) },
+      { title: `IoU ${LETTERS[side]}`, num: true, style: "model", value: (k) => iouOf(side, k), cell: (k) => measured(iouOf(side, k)) },
     ]),
   ];
   const table = pagedTable(byId("changes-table"), { label: "Objects and detections that changed", columns, rows, start: [0, "ascending"] });

@@ -5,6 +5,13 @@ const MODELS = DATA.models; // the names of A and B
 const SIDES = ["a", "b"];
 const LETTERS = ["A", "B"];
 
+// A difference, in points. It always has its sign; the minus is the sign of mathematics, as wide as a plus.
+function inPoints(value) {
+  if (!Number.isFinite(value)) return "–";
+  const text = Math.abs(100 * value).toFixed(2);
+  return Number(text) === 0 ? text : `${value > 0 ? "+" : "−"}${text}`;
+}
+
 // A bar from the middle: to the right for a gain, to the left for a loss. share: within [-1, 1].
 function signedBar(share) {
   const width = Math.min(50, Math.abs(share) * 50);

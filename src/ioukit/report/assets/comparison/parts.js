@@ -17,7 +17,7 @@ function startParts() {
     { title: "A", num: true, style: "model", value: (k) => number(state.list.a, k), cell: (k) => fixed(number(state.list.a, k)) },
     { title: "B", num: true, style: "model", value: (k) => number(state.list.b, k), cell: (k) => fixed(number(state.list.b, k)) },
     { title: "p-value", num: true, style: "model tested", value: (k) => number(state.list.p, k), cell: (k) => fixed(number(state.list.p, k)) },
-    { title: "share", words: "of the difference", num: true, value: (k) => state.list.values[k], cell: (k) => signed(state.list.values[k], 5) },
+    { title: "points", words: "of the difference", num: true, value: (k) => state.list.values[k], cell: (k) => inPoints(state.list.values[k]) },
     { title: "amount", words: "without the sign", num: true, style: "bar-column", value: (k) => Math.abs(state.list.values[k]), cell: (k) => signedBar(state.list.values[k] / largest) },
   ];
   // The filters of the viewer for a part of each list.
@@ -46,9 +46,9 @@ function startParts() {
     byId("parts-table").classList.toggle("no-tests", !list.p);
     table.show(rows);
     const sum = (chosenRows) => chosenRows.reduce((total, k) => total + list.values[k], 0);
-    const all = `${plural(list.values.length + list.left, list.one, list.many)} add up to ${signed(sum(list.values.map((_, k) => k)) + list.rest, 5)}`;
-    const left = list.left ? ` The ${whole(list.left)} smallest are left out; they add ${signed(list.rest, 5)}.` : "";
-    byId("parts-said").textContent = `${all}.${wanted ? ` The ${whole(rows.length)} shown add ${signed(sum(rows), 5)}.` : ""}${left}`;
+    const all = `${plural(list.values.length + list.left, list.one, list.many)} add up to ${inPoints(sum(list.values.map((_, k) => k)) + list.rest)} points`;
+    const left = list.left ? ` The ${whole(list.left)} smallest are left out; they add ${inPoints(list.rest)}.` : "";
+    byId("parts-said").textContent = `${all}.${wanted ? ` The ${whole(rows.length)} shown add ${inPoints(sum(rows))}.` : ""}${left}`;
     byId("parts-words").textContent = list.words;
   }
   choice(byId("parts-by"), (value) => {

@@ -74,11 +74,11 @@ function startThresholds() {
   function numbers() {
     const points = SIDES.map((_, side) => pointAt(side));
     for (const key of KEYS) {
-      const write = (value) => (!Number.isFinite(value) ? "–" : KEYS.indexOf(key) < 3 ? fixed(value, 4) : whole(value));
+      const write = (value) => (!Number.isFinite(value) ? "–" : KEYS.indexOf(key) < 3 ? fixed(value) : whole(value));
       const [one, other] = points.map((point) => (point ? point[key] : NaN));
       byId(`a-${key}`).textContent = write(one);
       byId(`b-${key}`).textContent = write(other);
-      byId(`d-${key}`).textContent = KEYS.indexOf(key) < 3 ? signed(other - one) : signedCount(other - one);
+      byId(`d-${key}`).textContent = KEYS.indexOf(key) < 3 ? inPoints(other - one) : signedCount(other - one);
     }
   }
   function charts() {

@@ -11,6 +11,7 @@ const outcomeOf = (style) => ["outcome", style === "c-tp" ? "tp" : "fp"];
 const picked = (filters) => (DATA.view ? (bar, style) => showCommand(viewCommand(filters(bar, style))) : undefined);
 
 const bothKinds = (tp, fp) => [["c-tp", tp], ["c-fp", fp]];
+const bothWords = ["tp", "fp"].map((kind) => [`${WORDS.outcomes[kind]}s`, `c-${kind}`]);
 
 function startScoreBins() {
   const holder = byId("score-bins"), { low, high, rows } = DATA.scoreBins;
@@ -24,6 +25,7 @@ function startScoreBins() {
     pick: picked(({ from, to }, style) => [outcomeOf(style), ["score", `${from}..${to}`], ["at_score", String(SCORES[SCORES.length - 1])], ["at_iou", String(DATA.iou)], ...rowFilters()]) });
   listeners.push(draw);
   drawnToFit(holder, draw);
+  legend(byId("score-legend"), bothWords);
   downloads(byId("score-bins-downloads"), "score_histogram", "histogram of scores", { drawing: () => holder.querySelector("svg"),
     rows: () => [["from", "to", "true positives", "false positives"], ...bars().map(({ from, to, tp, fp }) => [from, to, tp, fp])] });
 }
@@ -39,6 +41,7 @@ function startIouBins() {
   };
   slowly(holder, draw);
   drawnToFit(holder, draw);
+  legend(byId("iou-bins-legend"), bothWords);
   downloads(byId("iou-bins-downloads"), "iou_histogram", "histogram of IoU", { drawing: () => holder.querySelector("svg"),
     rows: () => [["from", "to", "true positives", "false positives"], ...found.map((bar) => [bar.from, bar.to, bar.tp, bar.fp])] });
 }

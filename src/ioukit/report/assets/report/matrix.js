@@ -50,10 +50,10 @@ function startMatrix() {
   const ranked = Array.from({ length: count }, (_, k) => k)
     .sort((a, b) => confused[b] - confused[a] || trueSums[b] - trueSums[a] || a - b);
   const everything = ranked.slice(0, MOST_SHOWN).sort((a, b) => a - b);
-  const worst = ranked.slice(0, MOST_CONFUSED).filter((k) => confused[k] > 0).sort((a, b) => a - b);
-  const state = { values: "counts", scope: count > MOST_CONFUSED && worst.length ? "confused" : "all", cell: null };
+  const worst = ranked.slice(0, MOST_CONFUSED).sort((a, b) => a - b);
+  const state = { values: "counts", scope: count > MOST_CONFUSED ? "confused" : "all", cell: null };
   if (count > MOST_SHOWN) byId("matrix-scope").lastElementChild.textContent = `${MOST_SHOWN} classes`;
-  byId("matrix-scope").hidden = count <= MOST_CONFUSED || !worst.length;
+  byId("matrix-scope").hidden = count <= MOST_CONFUSED;
 
   const truthName = (k) => (k === count ? "background" : source.classes[k]);
   const predictedName = (k) => (k === count ? "missed" : source.classes[k]);
@@ -131,7 +131,7 @@ function startMatrix() {
     if (chosenCell) chosenCell.setAttribute("aria-selected", "true");
     (chosenCell || holder.querySelector("td")).tabIndex = 0;
     byId("matrix-said").textContent = shown.length - 1 < count
-      ? `${whole(shown.length - 1)} of ${whole(count)} classes: those most often confused with another. Shares count the others too.` : "";
+      ? `${whole(shown.length - 1)} of ${whole(count)} classes: those most often confused with another, then those with the most objects. Shares count the others too.` : "";
   }
 
   function open(td) {

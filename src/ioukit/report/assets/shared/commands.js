@@ -18,7 +18,7 @@ const commandLines = (words) => words.replaceAll(/ (?=--[a-z])/g, "\n");
 
 // A small control that shows the command and lets one copy it. filters: a list, or a function that makes it.
 // label: what it opens, for those who do not see where it stands; text: what it shows.
-function commandButton(filters, label = "", text = "Open in viewer") {
+function commandButton(filters, label = "", text = "Viewer command") {
   if (!DATA.view) return null;
   return element("button", { type: "button", class: "command-button screen-only", "aria-haspopup": "dialog",
     onclick: () => showCommand(viewCommand(typeof filters === "function" ? filters() : filters)) },

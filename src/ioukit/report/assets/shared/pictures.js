@@ -84,7 +84,7 @@ function picture(image, size, boxes = boxesOf(image)) {
     const words = shape("g", { class: `k-${kind}` });
     for (const box of boxes) {
       if (box.kind !== kind || box.look === "dim" || (box.outline && kind === LOOK.quiet)) continue; // the detection of an object has a label
-      const text = labelText(box, Math.min(32, Math.floor((image.w / size - 0.7) / 0.54)));
+      const text = labelText(box, Math.min(44, Math.floor((image.w / size - 0.7) / 0.54)));
       const spot = labelSpot(box, text, size, image, taken);
       if (spot) {
         taken.push(spot);
@@ -100,10 +100,12 @@ function picture(image, size, boxes = boxesOf(image)) {
   return drawing;
 }
 
-// The name is cut if the text is longer than this number of letters; the text is empty if only a few would fit.
+// If the text is longer than this number of letters, the note is left out, then the name is cut; the text is empty if only a
+// few letters would fit.
 function labelText(box, most) {
-  const before = LOOK.before[box.kind] || "", after = (box.score === null ? "" : ` ${box.score.toFixed(2)}`) + (box.note || "");
-  const room = most - before.length - after.length, letters = [...box.label];
+  const before = LOOK.before[box.kind] || "", score = box.score === null ? "" : ` ${box.score.toFixed(2)}`, letters = [...box.label];
+  const noted = score + (box.note || ""), after = before.length + letters.length + noted.length <= most ? noted : score;
+  const room = Math.min(32, most - before.length - after.length);
   if (room < Math.min(3, letters.length)) return "";
   return before + (letters.length > room ? `${letters.slice(0, room - 1).join("")}…` : box.label) + after;
 }

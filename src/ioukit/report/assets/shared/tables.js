@@ -1,4 +1,5 @@
 // The table of the classes: sorted by any column, filtered by name. data-v of a cell holds its number, or is empty.
+// Rows with data-bare, of classes without objects, are hidden until they are asked for, unless there are no others.
 // chooseClass: called with the position of a class whose name is chosen; null if names cannot be chosen.
 
 function startClassTable(chooseClass) {
@@ -6,7 +7,7 @@ function startClassTable(chooseClass) {
   if (!table) return;
   const body = table.tBodies[0];
   const rows = [...body.rows].map((row, order) => ({
-    row, order, name: row.cells[0].textContent.trim(),
+    row, order, name: row.cells[0].textContent.trim(), bare: row.dataset.bare !== undefined,
     values: [...row.cells].map((cell) => (cell.dataset.v ? Number(cell.dataset.v) : NaN)),
   }));
   const heads = [...table.tHead.rows[0].cells];
@@ -32,18 +33,21 @@ function startClassTable(chooseClass) {
     });
   });
 
-  const filter = byId("class-filter");
+  const filter = byId("class-filter"), count = rows.filter(({ bare }) => bare).length;
+  const every = element("input", { type: "checkbox", id: "class-bare", checked: count === rows.length, onchange: say });
+  if (count && !every.checked) said.before(element("label", { class: "check" }, every, `also ${whole(count)} without objects`));
+  else every.checked = true;
   filter.addEventListener("input", say);
   function say() {
     const wanted = filter.value.trim().toLowerCase();
     let shown = 0;
     for (const entry of rows) {
-      const hit = entry.name.toLowerCase().includes(wanted);
+      const hit = entry.name.toLowerCase().includes(wanted) && (wanted !== "" || every.checked || !entry.bare);
       entry.row.hidden = !hit;
       shown += hit;
     }
     const head = heads.find((other) => other.getAttribute("aria-sort") !== "none");
-    said.textContent = `${wanted ? `${whole(shown)} of ` : ""}${plural(rows.length, "class", "classes")}`
+    said.textContent = `${shown < rows.length ? `${whole(shown)} of ` : ""}${plural(rows.length, "class", "classes")}`
       + (head ? `, by ${head.textContent.trim()}` : "");
   }
   say();

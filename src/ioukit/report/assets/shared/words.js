@@ -11,7 +11,8 @@ const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 
 function score(value) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);
+  if (!size) return "0";
+  if (size < 1e-3 || size >= 1e6) return value.toExponential(2);
   return size >= 100 ? value.toFixed(1) : size >= 10 ? value.toFixed(2) : value.toFixed(4);
 }
 

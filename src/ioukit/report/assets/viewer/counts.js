@@ -46,7 +46,7 @@ function startCounts() {
     if (!answer) return;
     const objects = onlyObjects().length > 0;
     answer.counts.forEach((counts, at) => COUNT_TITLES.forEach(([key], k) => {
-      const left = objects && ["tp", "fp", "precision", "f1"].includes(key);
+      const left = objects && ["fp", "precision", "f1"].includes(key);
       cells[at][k].textContent = left ? "–" : countText(counts, key);
       cells[at][k].title = left ? ONLY_OBJECTS : counts.fn === null && ["fn", "recall", "f1"].includes(key) ? NO_MISSED : "";
     }));
@@ -62,7 +62,7 @@ function startThresholds() {
   const first = inside ? 0 : low, last = inside ? 1 : high, step = (last - first) / SCORE_STEPS || 0.01;
   // Each model has its own start: the score with the best F1.
   const start = () => DATA.default.at_scores?.[DATA.models.indexOf(STATE.one("model", DATA.models[0]))] ?? DATA.default.at_score;
-  const slider = byId("at-score"), exact = byId("at-score-exact"), back = byId("thresholds-reset");
+  const slider = byId("at-score"), exact = byId("at-score-exact");
   slider.max = String(SCORE_STEPS);
   const label = byId("at-score-label"), whose = byId("at-score-whose"), many = DATA.models.length > 1;
   whose.hidden = !many;
@@ -83,10 +83,6 @@ function startThresholds() {
   };
   const iouText = (value) => (Math.round(value * 100) / 100 === value ? value.toFixed(2) : String(value));
   iou.addEventListener("input", () => STATE.set({ at_iou: String(ious[Number(iou.value)]) }, { soft: true }));
-  back.addEventListener("click", () => {
-    STATE.set({ at_score: null, at_iou: null });
-    slider.focus();
-  });
   parts.push(() => {
     const value = now(), at = place();
     slider.value = String(Math.round((value - first) / step));
@@ -99,6 +95,5 @@ function startThresholds() {
     const name = STATE.one("model", DATA.models[0]), all = STATE.has("at_score");
     whose.textContent = all ? "for all models" : `best F1 of ${name}`;
     label.title = !many ? "" : all ? "This threshold holds for all models." : "Each model has the threshold of its best F1. This is the one of the chosen model.";
-    back.hidden = !STATE.has("at_score") && !STATE.has("at_iou");
   });
 }

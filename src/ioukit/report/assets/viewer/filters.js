@@ -195,9 +195,10 @@ function chipWords(key, value) {
 }
 
 const filterPairs = () => STATE.pairs().filter(([key]) => !SETTINGS.includes(key));
+const THRESHOLDS = ["at_score", "at_iou"];
 
 function drawChips() {
-  const holder = byId("chips"), pairs = filterPairs();
+  const holder = byId("chips"), pairs = filterPairs(), some = pairs.length || THRESHOLDS.some(STATE.has);
   const focused = [...holder.querySelectorAll("button")].indexOf(document.activeElement);
   holder.replaceChildren(...pairs.map(([key, value]) => {
     const words = chipWords(key, value);
@@ -206,14 +207,14 @@ function drawChips() {
     const position = key === "class" ? DATA.names.indexOf(value) : -1;
     if (position >= 0) chip.prepend(classKey(position));
     return element("li", {}, chip);
-  }), ...(pairs.length ? [element("li", {}, element("button", { type: "button", class: "plain", id: "reset", onclick: resetFilters }, "Reset all"))] : []));
-  holder.hidden = !pairs.length;
+  }), ...(some ? [element("li", {}, element("button", { type: "button", class: "plain", id: "reset", onclick: resetFilters }, "Reset all"))] : []));
+  holder.hidden = !some;
   byId("open-panel-count").textContent = pairs.length ? String(pairs.length) : "";
-  byId("panel-reset").hidden = !pairs.length;
   if (focused >= 0) (holder.querySelectorAll("button")[Math.min(focused, pairs.length - 1)] || byId("sort")).focus();
 }
 
+// The one way back: no filter, and the thresholds of the start.
 function resetFilters() {
-  STATE.set(Object.fromEntries(filterPairs().map(([key]) => [key, null])));
+  STATE.set(Object.fromEntries([...filterPairs().map(([key]) => key), ...THRESHOLDS].map((key) => [key, null])));
   byId("said").focus?.();
 }

@@ -56,10 +56,6 @@ function startPanel() {
   byId("open-panel").addEventListener("click", () => drawer.showModal());
   for (const id of ["drawer-close", "drawer-done"]) byId(id).addEventListener("click", () => drawer.close());
   drawer.addEventListener("click", (event) => { if (event.target === drawer) drawer.close(); });
-  byId("panel-reset").addEventListener("click", () => {
-    resetFilters();
-    (narrow.matches ? byId("drawer-close") : byId("panel").querySelector("summary")).focus();
-  });
 }
 
 async function start() {
@@ -79,6 +75,7 @@ async function start() {
   startSort();
   startLook(grid);
   startExporting(byId("exporting"));
+  startKeys();
 
   function found(answer, query) {
     for (const part of parts) part(answer);
@@ -90,7 +87,6 @@ async function start() {
     const words = !all ? "The ground truth has no images." : number ? "" : "No image fits all filters. Remove one of them.";
     byId("nothing").hidden = !words;
     byId("nothing-words").textContent = words;
-    byId("nothing-reset").hidden = !all || !filterPairs().length;
     byId("grid").hidden = number === 0;
     byId("grid").setAttribute("aria-label", `Images: ${byId("said").textContent}`);
     grid.show(answer, query);
@@ -112,7 +108,6 @@ async function start() {
     }
   });
   byId("again").addEventListener("click", follow);
-  byId("nothing-reset").addEventListener("click", resetFilters);
   for (const part of parts) part(null);
   const answer = await early;
   if (answer instanceof Error) {

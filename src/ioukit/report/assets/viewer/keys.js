@@ -1,0 +1,25 @@
+// The keys, listed by "?".
+
+const KEYS = [
+  ["All images", [["arrows, Page Up, Page Down, Home, End", "other image"], ["Enter", "shows the image large"]]],
+  ["One image", [["\u2190, \u2192 or k, j", "image before, after"], ["\u2191, \u2193", "region before, after"], ["Enter", "shows the region larger"],
+    ["+, \u2212, 0", "zooms in, zooms out, shows the whole image"], ["Shift with arrows", "moves the image"], ["t, n", "writes a tag, a note"],
+    ["l, c", "labels on and off; colours of classes or outcomes"], ["Escape", "back to all images"]]],
+  ["Everywhere", [["?", "this list"]]],
+];
+
+function startKeys() {
+  const close = element("button", { type: "button", class: "button", autofocus: true, onclick: () => dialog.close() }, "Close");
+  const dialog = element("dialog", { id: "keys", "aria-labelledby": "keys-title" }, element("h2", { id: "keys-title" }, "Keys"),
+    KEYS.map(([title, lines]) => [element("h3", {}, title), element("dl", { class: "keys" },
+      lines.map(([keys, words]) => element("div", {}, element("dt", {}, keys), element("dd", {}, words))))]).flat(), close);
+  document.body.append(dialog);
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  const open = () => { if (!dialog.open) dialog.showModal(); };
+  byId("open-keys").addEventListener("click", open);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "?" || event.target.matches("input:not([type=checkbox], [type=range]), textarea, select")) return;
+    event.preventDefault();
+    open();
+  });
+}
