@@ -178,7 +178,7 @@ def class_ap_figure(
     mean = float(mean_of_classes(found, 0, protocol))
     order = np.argsort(-np.nan_to_num(found, nan=-1.0), kind="stable") if sort else np.arange(len(rows))
     order = order[np.isin(order, most)]
-    rows, found, loosest, objects = rows[order], found[order], by_threshold[0][order], objects[order]
+    rows, found, loosest = rows[order], found[order], by_threshold[0][order]
 
     bars = ax.barh(range(len(rows)), np.nan_to_num(found), 0.72, color=look.blue)
     for bar, row in zip(bars, rows.tolist(), strict=True):
@@ -186,15 +186,14 @@ def class_ap_figure(
     handles, words = [], []
     if not math.isnan(mean):
         handles.append(ax.axvline(mean, color=look.ink, ls="--", lw=1.2, gid="mean"))
-        words.append(f"mean {mean:.3f}" + (f" of {len(rows) + left_out:,} classes" if left_out else ""))
+        words.append(f"mean {mean:.3f}" + (f" of {len(objects):,} classes" if len(most) < len(objects) else ""))
     thresholds = protocol.iou_thresholds
     if iou_threshold is None and len(thresholds) > 1:
         style: dict[str, Any] = {"mfc": look.paper, "mec": look.ink, "ms": max(size / 2, 2), "ls": "none", "mew": 1.0}
         handles += ax.plot(loosest, range(len(rows)), "o", gid="loosest", clip_on=False, zorder=4, **style)
         words.append(f"AP at IoU {thresholds[0]:g}")
-    _columns(
-        ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), objects.tolist(), strict=True)], size, look
-    )
+    counts = objects[order].tolist()
+    _columns(ax, [(number(value), f"{n:,}") for value, n in zip(found.tolist(), counts, strict=True)], size, look)
     name_rows(ax, [shorten(curves.categories.names[row]) for row in rows], fontsize=size)
     legend_above(ax, handles, words, look, columns=2)
     dress(ax, look, grid="x")
