@@ -125,6 +125,7 @@ def check_files(
         lambda: json.dumps(checked.to_dict(), indent=2),
         talk,
         done=f"done {time.perf_counter() - start:.2f} s in all",
+        fit=False,  # a broken line of options is no command
     )
     raise typer.Exit(0 if checked.ok else 1)
 
