@@ -153,3 +153,9 @@ def test_the_line_with_all_repairs_runs_in_eval(tmp_path: Path) -> None:
     command = run_here("eval", GT, path, *shlex.split(options), "--quiet", "--json")
     best = max(float(number) for number in re.findall(r"AP is ([\d.]+) instead of", checked.out))
     assert json.loads(command.out)["summary"]["AP"] == pytest.approx(best, abs=5e-4)
+
+
+def test_detections_alone_are_refused_as_such() -> None:
+    """Nothing is exchanged, as there is one file only."""
+    assert f"{DT}: detections, not ground truth: ioukit eval GT {DT} compares" in run_here("check", DT).err
+    assert "are the two files swapped?" in run_here("check", DT, GT).err

@@ -19,6 +19,7 @@ from ioukit import _core
 from ioukit._array_types import Ids
 from ioukit._arrays import library_of, namespace_of
 from ioukit._checks import check_threads
+from ioukit._keywords import REQUIRED, wrong_call
 from ioukit.overlap.engines.engine import engine_of
 from ioukit.overlap.join import overlap_join
 from ioukit.postprocess import _array_api
@@ -97,10 +98,10 @@ def nms(
     check: bool = ...,
     threads: int | None = ...,
 ) -> Suppression: ...
-def nms(
+def nms(  # noqa: D417 - `unknown` is refused
     boxes: BoxesLike | Regions,
-    scores: Array,
-    iou_threshold: float,
+    scores: Array = REQUIRED,
+    iou_threshold: float = REQUIRED,
     *,
     labels: Array | None = None,
     batch: Array | None = None,
@@ -113,6 +114,7 @@ def nms(
     format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
+    **unknown: Any,
 ) -> Array | Suppression:
     """The positions of the boxes that survive greedy non-maximum suppression.
 
@@ -175,6 +177,8 @@ def nms(
     Reference: the greedy suppression of object detectors (Dalal and Triggs, Histograms of Oriented Gradients for Human
     Detection, CVPR 2005; Felzenszwalb et al., Object Detection with Discriminatively Trained Part-Based Models, 2010).
     """
+    if unknown or iou_threshold is REQUIRED:
+        raise wrong_call(nms, unknown, "nms(boxes, scores, 0.5): a score per box, then the IoU threshold")
     rule, limits = rule_of(metric, of, iou_threshold, suppress), limits_of(score_threshold, max_keep)
     suppressed = _suppressed
     if _in_torch_compile():
