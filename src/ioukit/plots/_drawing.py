@@ -183,7 +183,7 @@ def legend_beside(
 
     Names are shown as they are.
     """
-    if not options and ax.bbox.width < _NARROW * ax.get_figure(root=True).dpi:
+    if not options and ax.get_window_extent().width < _NARROW * ax.figure.dpi:
         columns = 1 + (max(map(len, names), default=0) <= _SHORT)
         return legend_above(
             ax,

@@ -26,6 +26,7 @@ from ioukit.postprocess import _array_api
 from ioukit.postprocess._groups import groups, limited
 from ioukit.postprocess._inputs import DeviceSet, HostSet, device_set, least_score, receive, refuse_nan, restored
 from ioukit.postprocess._options import least_reaching, limits_of, rule_of
+from ioukit.postprocess._signatures import survivors_and_numbers
 from ioukit.postprocess.suppression import suppression_of
 
 if TYPE_CHECKING:
@@ -187,6 +188,7 @@ def nms(  # noqa: D417 - `unknown` is refused
     return suppressed(boxes, scores, labels, batch, rule, limits, explain, format, check, check_threads(threads))
 
 
+@survivors_and_numbers
 def nms_padded(
     boxes: BoxesLike,
     scores: Array,
