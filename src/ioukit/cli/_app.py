@@ -45,7 +45,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("show:show_run", "Show one of these evaluations"),
     },
     "Data": {
-        "check": ("check:check_files", "Find data that can be read and are probably wrong"),
+        "check": ("check:check_files", "Find likely mistakes in files that can be read"),
         "inspect": ("inspect:inspect_data", "What a data set holds: classes, sizes, positions, ..."),
         "labels": ("labels:find_labels", "Find objects whose labels are likely wrong"),
         "convert": ("convert:convert", "Write a data set in another format"),
