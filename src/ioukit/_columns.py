@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -97,7 +97,7 @@ class Frozen(Shown, Answering):
                 for column in value.values():
                     if isinstance(column, np.ndarray):
                         frozen(column)
-                if not isinstance(value, MappingProxyType):
+                if isinstance(value, MutableMapping):
                     vars(self)[field.name] = MappingProxyType(dict(value))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ioukit.evaluation.class_results import ClassResult, ClassResults
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
-from ioukit.evaluation.summary import summarise, summarise_classes, table
+from ioukit.evaluation.summary import Summary, summarise, summarise_classes, table
 from ioukit.evaluation.table import MatchTable
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Evaluation(Frozen):
         COCO's are AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl. With other caps or area ranges there are further
         ones (``AR300``, ``APtiny``, ``ARtiny``). Each is described by one of ``protocol.measures``.
         """
-        return MappingProxyType(summarise(self.curves))
+        return Summary(summarise(self.curves))
 
     @cached_property
     def per_class(self) -> ClassResults[ClassResult]:
@@ -140,7 +140,7 @@ class Evaluation(Frozen):
             categories.names,
             table.num_objects[:, area].tolist(),
             table.num_detections.tolist(),
-            map(MappingProxyType, summarise_classes(self.curves)),
+            map(Summary, summarise_classes(self.curves)),
             strict=True,
         )
         return ClassResults([ClassResult(*row) for row in rows])
