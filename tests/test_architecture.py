@@ -79,7 +79,7 @@ HOMES = {
 # Type checkers may import what these methods return.
 DOORS = {
     ("evaluation/results.py", f"ioukit.{room}")
-    for room in ("comparison", "experiment_logs", "plots", "report", "statistics")
+    for room in ("checks", "comparison", "experiment_logs", "plots", "report", "statistics")
 }
 # What every installation has; the rest is imported inside the function that needs it, by `_optional`.
 ALWAYS = {

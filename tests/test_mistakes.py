@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -63,15 +65,37 @@ def names() -> dict[str, Any]:
         ("ioukit.plots.slices_figure(ev)", r"expected what slice_numbers\(...\) returns"),
         ("ioukit.plots.precision_recall_figure(ev.summary)", "expected what ioukit.evaluate returns"),
         ("ioukit.plots.precision_recall(ev)", "did you mean 'precision_recall_figure'"),
-        ('ioukit.report.write_report(ev.summary, "x.html")', "expected what ioukit.evaluate returns, got mappingproxy"),
+        ('ioukit.report.write_report(ev.summary, "x.html")', "expected what ioukit.evaluate returns, got Summary"),
         ('ioukit.report.write_report("x.html", ev)', "expected what ioukit.evaluate returns, got str"),
         ("ioukit.view(dt)", "expected what ioukit.evaluate returns, got Detections"),
         ("ioukit.mAP(gt, dt)", "did you mean 'evaluate'"),
         ("ioukit.box_iou(boxes, boxes)", "did you mean 'pairwise_iou'"),
         ("ioukit.pairwise_ious(boxes, boxes)", "did you mean 'pairwise_iou'"),
         ("ioukit.compare(ev, ev)", r"write a.compare\(b\) of two evaluations, or ioukit.statistics.compare"),
+        ('ev.per_class["1"]', r"no category has the name '1'; the category with the id 1 is per_class\['person'\]"),
+        ("ev.per_class[90]", r"a number is a position, of 80, got 90; the category with the id 90 is per_class"),
+        ("ioukit.nms(boxes, 0.5)", r"nms\(\) lacks an argument: write nms\(boxes, scores, 0.5\)"),
+        ("ioukit.nms(boxes, scores, iou_thres=0.5)", "argument 'iou_thres'; did you mean 'iou_threshold'"),
+        ("ioukit.nms(boxes, 0.5, 0.5)", "scores must be an array with a number per box, got 0.5"),
+        ("ioukit.soft_nms(boxes, 0.5)", "scores must be an array with a number per box, got 0.5"),
+        (
+            'ioukit.evaluate(gt, dt, "bbox")',
+            "unknown protocol 'bbox': it is a kind of region, so write iou_type='bbox'",
+        ),
+        ("ioukit.Evaluator().add([], [])", "'Evaluator' object has no attribute 'add'; did you mean 'update'"),
+        ("ioukit.Evaluator().result()", "did you mean 'compute'"),
+        (
+            "ioukit.evaluate(gt, dt, categories=[0])",
+            r"no category has the id 0; there are 1 \(person\), 2 \(bicycle\),",
+        ),
+        (
+            'ioukit.evaluation.check_requirements(ev, [ioukit.evaluation.Requirement("AP50/person", 40)])',
+            r"AP50/person is within \[0, 1\], got 40; did you mean 0.4",
+        ),
         ("ioukit.COCOeval", "did you mean 'compat.pycocotools.cocoeval.COCOeval'"),
         ("ioukit.batched_nms", "did you mean 'nms'"),
+        ("ev.summary.AP", "'Summary' object has no attribute 'AP'; did you mean 'summary\\[\"AP\"\\]'"),
+        ("ev.per_class[0].summary.AP50", "did you mean 'summary"),
         ('ev["map"]', r"write summary\['AP'\]"),
         ('ioukit.evaluate(gt, dt, iouType="bbox")', "unexpected keyword argument 'iouType'; did you mean 'iou_type'"),
         ('ioukit.evaluate(gt, dt, classes=["person"])', "did you mean 'categories'"),
@@ -117,8 +141,35 @@ def names() -> dict[str, Any]:
     ],
 )
 def test_a_mistake_is_answered(program: str, answer: str) -> None:
-    with pytest.raises((AttributeError, KeyError, TypeError, ValueError), match=answer):
+    with pytest.raises((AttributeError, LookupError, TypeError, ValueError), match=answer):
         eval(program, names())  # each is one line of this file
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("COCOeval", "; did you mean 'compat.pycocotools.cocoeval.COCOeval'"),
+        ("MeanAveragePrecision", "; it is ioukit.torch.MeanAveragePrecision"),
+        ("nothing_like_that", r" \("),
+    ],
+)
+def test_an_import_of_another_name_is_answered(name: str, answer: str) -> None:
+    with pytest.raises(ImportError, match=f"cannot import name '{name}' from 'ioukit'.*{answer}"):
+        exec(f"from ioukit import {name}")
+    assert not hasattr(ioukit, name)
+
+
+def test_records_in_another_format_are_no_silent_zero() -> None:
+    truth, found = (json.loads((FOLDER / name).read_text()) for name in ("ground_truth.json", "yolact.json"))
+    with warnings.catch_warnings(record=True) as nothing:
+        right = ioukit.evaluate(truth, found).summary["AP"]
+    assert not nothing
+    for record in found:
+        x, y, width, height = record["bbox"]
+        record["bbox"] = [x, y, x + width, y + height]
+    with pytest.warns(UserWarning, match=r"and fit \[x1, y1, x2, y2\]: convert them") as caught:
+        assert ioukit.evaluate(truth, found).summary["AP"] < right / 5
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_an_error_inside_of_a_call_is_no_mistake_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:

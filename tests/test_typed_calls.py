@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import ioukit
 from ioukit._array_types import Ids
@@ -46,7 +47,15 @@ def test_numpy_in_numpy_out() -> None:
     assert isinstance(overlaps, np.ndarray)
     assert_type(ioukit.pairwise_giou([[0, 0, 1, 1]], ioukit.Boxes(BOXES)), FloatArray)
     assert_type(ioukit.elementwise_iou(BOXES, BOXES, format="xywh"), FloatArray)
+    assert_type(ioukit.pairwise_ioa(BOXES, BOXES, of="first"), FloatArray)
+    assert_type(ioukit.elementwise_nwd(BOXES, [[0, 0, 1, 1]], constant=12.8), FloatArray)
     kept = assert_type(ioukit.nms(BOXES, SCORES, 0.5), Ids)
+    assert_type(ioukit.fast_nms(BOXES, [0.9, 0.8], 0.5), Ids)
+    keep, lowered = ioukit.soft_nms(BOXES, SCORES, method="gaussian", sigma=0.5)
+    assert isinstance(assert_type(keep, Ids), np.ndarray)
+    assert isinstance(assert_type(lowered, NDArray[Any]), np.ndarray)
+    padded = ioukit.nms_padded(boxes=BOXES, scores=SCORES, iou_threshold=0.5, max_keep=4)
+    assert isinstance(assert_type(padded, tuple[Ids, NDArray[Any]]), tuple)
     assert isinstance(kept, np.ndarray)
     assert isinstance(assert_type(ioukit.nms(BOXES, SCORES, 0.5, explain=True), Suppression), Suppression)
 
@@ -57,6 +66,11 @@ def tensor_in_tensor_out(tensor: OtherTensor) -> None:
     assert_type(ioukit.elementwise_iou(tensor, tensor), OtherTensor)
     assert_type(ioukit.nms(tensor, tensor, 0.5), OtherTensor)
     assert_type(ioukit.nms(tensor, tensor, 0.5, explain=True), Suppression)
+    assert_type(ioukit.pairwise_mpdiou(tensor, tensor, image_size=(640, 480)), OtherTensor)
+    assert_type(ioukit.elementwise_alpha_iou(tensor, tensor, alpha=2.0), OtherTensor)
+    assert_type(ioukit.fast_nms(tensor, tensor), OtherTensor)
+    assert_type(ioukit.matrix_nms(tensor, tensor, kernel="linear"), tuple[OtherTensor, OtherTensor])
+    assert_type(ioukit.soft_nms(ioukit.Boxes(BOXES), tensor), tuple[OtherTensor, OtherTensor])
 
 
 def test_results_have_types() -> None:
@@ -99,13 +113,19 @@ reveal_type(ioukit.pairwise_iou(tensor, tensor))
 reveal_type(ioukit.nms(boxes, scores, 0.5))
 reveal_type(ioukit.nms(tensor, tensor, 0.5))
 reveal_type(ioukit.nms(boxes, scores, 0.5, explain=True))
+reveal_type(ioukit.pairwise_ioa(boxes, boxes, of="first"))
+reveal_type(ioukit.elementwise_inner_iou(tensor, tensor, ratio=0.7))
+reveal_type(ioukit.fast_nms(boxes, scores))
+reveal_type(ioukit.soft_nms(boxes, scores, sigma=0.3)[0])
+reveal_type(ioukit.nms_padded(tensor, tensor, 0.5, max_keep=3)[1])
 reveal_type(evaluation.interval("AP"))
 reveal_type(evaluation.to_pandas("per_image"))
 reveal_type(compare(evaluation, evaluation))
 """
 SEEN = (
     *("ioukit.evaluation.results.Evaluation", "numpy.floating", "Tensor", "numpy.signedinteger", "Tensor"),
-    *("Suppression", "Interval", "DataFrame", "Comparison"),
+    *("Suppression", "numpy.floating", "Tensor", "numpy.signedinteger", "numpy.signedinteger", "Tensor"),
+    *("Interval", "DataFrame", "Comparison"),
 )
 
 

@@ -42,6 +42,13 @@ def pluralize(number: int, noun: str) -> str:
     return f"{number:,} {many}"
 
 
+def agree(number: int, words: str) -> str:
+    """The words after a number, which begin with a plural verb: ``agree(1, "have no box")`` is ``"has no box"``."""
+    verb, space, rest = words.partition(" ")
+    singular = {"have": "has", "are": "is", "reach": "reaches"}.get(verb, verb)
+    return f"{singular if number == 1 else verb}{space}{rest}"
+
+
 def duration(seconds: float) -> str:
     """A time for a message, in the unit that suits it: ``"45 s"``, ``"12 min"``, ``"3.5 h"``."""
     if seconds < 90:

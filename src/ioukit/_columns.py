@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ioukit._near_names import did_you_mean, near_names
+from ioukit._near_names import Answering
 from ioukit._notebook import Shown
 
 if TYPE_CHECKING:
@@ -77,11 +77,8 @@ else:
         return made
 
 
-class Frozen(Shown):
+class Frozen(Shown, Answering):
     """A base of records whose arrays are read-only, also in copies and after pickling."""
-
-    OTHER_WORDS: ClassVar[Mapping[str, str]] = {}
-    """What a user writes who looks for a name of another tool, in lower case, by that name."""
 
     if not TYPE_CHECKING:
 
@@ -90,17 +87,6 @@ class Frozen(Shown):
 
         def __delattr__(self, name: str) -> None:
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what there is in place of a name that there is not; type checkers know it without."""
-            if hasattr(type(self), name):  # a property that raised an AttributeError: it is raised again
-                return object.__getattribute__(self, name)
-            missing = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if not name.startswith("_"):
-                known = [one for one in dir(self) if not one.startswith("_")]
-                meant = self.OTHER_WORDS.get(name.casefold())
-                missing += did_you_mean([meant] if meant else near_names(name, known))
-            raise AttributeError(missing)
 
     def _freeze(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -111,7 +97,7 @@ class Frozen(Shown):
                 for column in value.values():
                     if isinstance(column, np.ndarray):
                         frozen(column)
-                if not isinstance(value, MappingProxyType):
+                if isinstance(value, MutableMapping):
                     vars(self)[field.name] = MappingProxyType(dict(value))
 
     def __getstate__(self) -> dict[str, Any]:

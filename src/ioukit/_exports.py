@@ -44,6 +44,12 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     def getattribute(name: str) -> Any:
         if name not in homes:
             where = "" if name.startswith("_") else _meant(package, file, name, homes)
+            # ``from package import name`` asks here first, and would replace the message of an AttributeError.
+            if where and sys._getframe(1).f_globals.get("__name__") == "importlib._bootstrap":
+                from importlib.util import find_spec  # noqa: PLC0415 - only for messages
+
+                if find_spec(f"{package}.{name}") is None:
+                    raise ImportError(f"cannot import name {name!r} from {package!r}{where}", name=name)
             raise AttributeError(f"module {package!r} has no attribute {name!r}{where}")
         if homes[name] == package:
             return _module(package, name)

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -53,13 +53,28 @@ def answers_keywords(function: Function) -> Function:
     return cast("Function", call)
 
 
+REQUIRED: Any = ...
+"""The default of an argument that a call must have, in a function that answers a call without it by `wrong_call`.
+
+For functions that other libraries trace, for which `answers_keywords` would be one more function to trace.
+"""
+
+
+def wrong_call(function: Callable[..., Any], unknown: Mapping[str, Any], example: str) -> TypeError:
+    """The error for a call with keyword arguments that the function does not take, or without one that it needs."""
+    for name in unknown:
+        return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{_instead(function, name)}")
+    return TypeError(f"{function.__name__}() lacks an argument: write {example}")
+
+
 def _instead(function: Callable[..., Any], name: str) -> str:
     import inspect  # noqa: PLC0415 - only for messages
     import re  # noqa: PLC0415
 
     from ioukit._near_names import did_you_mean, near_names  # noqa: PLC0415
 
-    known = [known for known in inspect.signature(function).parameters if known != "self"]
+    given = inspect.signature(function).parameters.values()
+    known = [one.name for one in given if one.name != "self" and one.kind is not one.VAR_KEYWORD]
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     if plain in known:
         return did_you_mean([plain])

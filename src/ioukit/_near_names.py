@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 _MEANT = {
@@ -56,6 +56,25 @@ def did_you_mean(names: Sequence[str]) -> str:
 def suggest(name: str, known: Iterable[str], otherwise: str = "", most: int = 3) -> str:
     """The end of a message about an unknown name: the similar names, or other words if no name is similar."""
     return did_you_mean(near_names(name, known, most)) or (f"; {otherwise}" if otherwise else "")
+
+
+class Answering:
+    """A base of classes whose objects say what there is in place of a name that they do not have."""
+
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = {}
+    """What a user writes who looks for a name of another tool, in lower case, by that name."""
+
+    if not TYPE_CHECKING:  # type checkers know it without
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):  # a property that raised an AttributeError: it is raised again
+                return object.__getattribute__(self, name)
+            missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_"):
+                known = [one for one in dir(self) if not one.startswith("_")]
+                meant = self.OTHER_WORDS.get(name.casefold())
+                missing += did_you_mean([meant] if meant else near_names(name, known))
+            raise AttributeError(missing)
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

@@ -80,6 +80,13 @@ ERROR_WORDS = {
 }
 """Each of `ioukit.evaluation.ERROR_KINDS`."""
 
+KIND_NAMES = {
+    **{kind: f"{kind}: {words.plain}" for kind, words in ERROR_WORDS.items()},
+    "false_positive": "all false positives",
+    "false_negative": "all false negatives",
+}
+"""What each row of a table or figure of errors is called."""
+
 
 def percent(share: float, digits: int | None = None) -> str:
     """A share as text: ``"95 %"`` for 0.95.

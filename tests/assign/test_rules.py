@@ -99,7 +99,7 @@ def test_atss_takes_ignored_anchors_out_before_it_looks_for_candidates(seed: int
     result = assign_atss(
         scene.predictions, scene.objects, levels=scene.levels, top_k=top_k, ignore_regions=corners, ignore_ioa=0.5
     )
-    ignored = (pairwise_ioa(corners, scene.predictions) > 0.5).any(axis=0)
+    ignored: Any = (pairwise_ioa(corners, scene.predictions) > 0.5).any(axis=0)
     lists: list[Any] = [scene.predictions.tolist(), scene.objects.tolist(), scene.levels, top_k, ignored.tolist()]
     slow: Any = plain.atss
     assert_array_equal(result.target, slow(*lists))

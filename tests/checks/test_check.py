@@ -60,6 +60,10 @@ class TestFindings:
         assert sorted(codes) == ["detections_are_xyxy", "other_class_ids"]
         repairs = {str(finding.suspicion.repair) for finding in checked if finding.harmful}
         assert repairs == {"boxes=xyxy", "classes=-1"}
+        assert set(checked.repairs) == repairs
+        assert checked.to_dict()["repairs"] == list(checked.repairs)
+        both = " ".join(f"--repair '{one}'" for one in checked.repairs)
+        assert f"All repairs together, in the order that works:\n  {both}\n" in f"{checked}\n"
         for finding in checked:
             if finding.harmful:
                 assert finding.after > finding.before

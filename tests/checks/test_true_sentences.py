@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections import Counter
@@ -158,14 +159,19 @@ def check_message(said: VerifiedSuspicion, gt: GroundTruth, dt: Detections) -> b
     return bool(numbers)
 
 
+def steps_of(repair: Repair | None) -> list[Repair]:
+    """The single repairs of a chain."""
+    return [] if repair is None else [dataclasses.replace(repair, then=None), *steps_of(repair.then)]
+
+
 def check_if_so(said: VerifiedSuspicion, checked: Checked, gt: GroundTruth, dt: Detections) -> None:
     """The numbers after the repair, and before it, are those of the data after the named repairs."""
     match = IF_SO.search(" ".join(str(said).split()))
     assert bool(match) == (not math.isnan(said.after))
     if match is None:
         return
-    repairs = {str(one.suspicion.repair): one.suspicion.repair for one in checked if one.suspicion.repair is not None}
-    others = [repairs[name] for name in (match[4] or "").split(" and ") if name]
+    steps = {str(step): step for one in checked for step in steps_of(one.suspicion.repair)}
+    others = [steps[name] for name in re.split(", | and ", match[4] or "") if name]
     own = said.suspicion.repair
     assert own is not None
     words = " ".join(f"--repair '{one}'" for one in str(own).split(" "))
@@ -210,7 +216,12 @@ def test_every_finding_is_true(name: str, images: int, fewest: int) -> None:
             if not said.together_with:  # else the words are about the data after other repairs, and say so
                 recounts[said.code] += check_message(said, *wrong)
             else:
-                assert f"with {' and '.join(said.together_with)}" in " ".join(str(said).split())
+                *first, last = " ".join(said.together_with).split(" ")
+                words = f"{', '.join(first)} and {last}" if first else last
+                assert f"with {words}" in " ".join(str(said).split())
+                # Notes are of the same data, which is said once, before them.
+                about = f"The notes are about the data with {words}."
+                assert said.harmful or " ".join(str(checked).split()).count(about) == 1
     assert len(+recounts) >= fewest, recounts
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -132,3 +134,28 @@ def test_training_set() -> None:
     command = run_here("check", GT, "--train", GT, "--quiet")
     assert command.code == 1
     assert "100 of 100 images have the name of an image of the training set" in command.out
+
+
+def test_the_line_with_all_repairs_runs_in_eval(tmp_path: Path) -> None:
+    """NMS of boxes that are still fractions would find no overlap: the order matters, and the line is not broken."""
+    sizes = {image["id"]: (image["width"], image["height"]) for image in load(GT)["images"]}
+    found = []
+    for record in load(DT):
+        (x, y, width, height), (wide, high) = record["bbox"], sizes[record["image_id"]]
+        box = [(x + width / 2) / wide, (y + height / 2) / high, width / wide, height / high]
+        found += 2 * [{**record, "category_id": record["category_id"] - 1, "bbox": box}]
+    path = tmp_path / "found.json"
+    path.write_text(json.dumps(found))
+    checked = run_here("check", GT, path, "--quiet")
+    lines = checked.out.splitlines()
+    options = lines[lines.index("All repairs together, in the order that works:") + 1]
+    assert len(options) > 80
+    command = run_here("eval", GT, path, *shlex.split(options), "--quiet", "--json")
+    best = max(float(number) for number in re.findall(r"AP is ([\d.]+) instead of", checked.out))
+    assert json.loads(command.out)["summary"]["AP"] == pytest.approx(best, abs=5e-4)
+
+
+def test_detections_alone_are_refused_as_such() -> None:
+    """Nothing is exchanged, as there is one file only."""
+    assert f"{DT}: detections, not ground truth: ioukit eval GT {DT} compares" in run_here("check", DT).err
+    assert "are the two files swapped?" in run_here("check", DT, GT).err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,15 +32,16 @@ def test_errors_are_a_third_table(result: ioukit.Evaluation) -> None:
     assert f"{coco}\n\n{classes}\n" == plain.out
     lines = errors.splitlines()
     assert lines[0] == f"at IoU 0.50, AP {STATS['AP50']:.3f}"
-    assert lines[1].split() == ["error", "count", "dAP"]
+    assert lines[1].split() == ["error", "count", "gain", "in", "AP", "if", "corrected"]
     kinds = result.error_kinds()
-    rows = {kind: (count, delta) for kind, count, delta in (line.split() for line in lines[2:8])}
+    cells = [re.split(" {2,}", line) for line in lines[2:8]]
+    rows = {name.partition(": ")[0]: (count, delta) for name, count, delta in cells}
     assert rows == {kind: (f"{kinds.counts[kind]:,}", f"{kinds.delta_ap[kind]:.3f}") for kind in kinds.counts}
     deltas = [float(line.split()[-1]) for line in lines[2:8]]
     assert deltas == sorted(deltas, reverse=True), "the costliest first"
     assert {line.rsplit(maxsplit=1)[0].rstrip() for line in lines[8:10]} == {
-        "every false positive",
-        "every false negative",
+        "all false positives",
+        "all false negatives",
     }
     best = result.score_curves().overall.best
     assert lines[10] == (

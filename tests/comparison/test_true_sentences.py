@@ -20,7 +20,7 @@ from support.two_models import ground_truth, model
 NOW = datetime.datetime(2026, 11, 27, tzinfo=datetime.timezone.utc)
 BETTER = re.compile(
     r"^(\w+) is (better|worse) than (\w+) by ([\d.]+) ± ([\d.]+) points of AP \(([\d.]+) to ([\d.]+)\)\. "
-    r"Chance alone would show as much in (.*)\.$"
+    r"Chance alone would show as much in [^.]*\.( The p-value decides this, though the interval contains 0\.)?$"
 )
 OPEN = re.compile(r"^(\d+) images cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?(;.*)?\. .*$")
 
@@ -58,6 +58,7 @@ def test_verdicts_are_true(seed: int, number: int, spread: float) -> None:
             assert bool(known[4]) == (one.p_value <= 0.05)
             continue
         assert p_value <= 0.05
+        assert bool(parsed[8]) == (one.low <= 0 <= one.high)
         assert (parsed[1], parsed[3]) == (pair.name_b, pair.name_a)
         assert (parsed[2] == "better") == (one.difference > 0)
         digits = len(parsed[4].partition(".")[2])

@@ -161,7 +161,7 @@ def test_what_intervals_and_letters_mean() -> None:
     )
     assert biased == (
         f"Intervals are for endlessly many images: AP of this many is too high. {said}. "
-        "Intervals may hold less often than 95 %: there are 8 videos."
+        "Intervals that may miss the true value in more than 5 % of cases: there are 8 videos."
     )
 
 
@@ -170,10 +170,23 @@ def test_whose_limits_are_doubtful() -> None:
     found = [difference(warnings=few), difference(key="AP50"), difference(key="APs", warnings=few)]
     assert doubt_sentence(found[1:2], 0.95) == ""
     assert doubt_sentence([*found, difference(key="AR", warnings=other)], 0.95) == (
-        "Limits that may hold less often than 95 %: AP and APs (a few images decide the number), "
-        "AR (the number is close to 1; there are 3 images)."
+        "Intervals that may miss the true value in more than 5 % of cases: AP and APs (a few images decide the "
+        "number), AR (the number is close to 1; there are 3 images)."
     )
     assert doubt_sentence([difference(low=NAN, warnings=few)], 0.95) == ""
+
+
+def test_the_p_value_decides_where_the_interval_says_the_opposite() -> None:
+    """Only there, it is said: below the verdict, and below the table with the keys of the rows."""
+    wide, narrow, doubtful = difference(low=-0.004), difference(key="AR", p_value=0.2), ("there are 3 images",)
+    assert "decides" not in verdict(difference(), ("A", "B"), 5_000, 1_000)
+    assert verdict(wide, ("A", "B"), 5_000, 1_000).endswith(
+        "in 2 of 1,000 cases. The p-value decides this, though the interval contains 0."
+    )
+    assert verdict(narrow, ("A", "B"), 5_000, 1_000).endswith("this, though the interval does not contain 0.")
+    said = "The p-value decides where the interval says the opposite: AP and AR."
+    assert doubt_sentence([wide, difference(key="AP50"), narrow], 0.95) == said
+    assert doubt_sentence([wide, difference(key="APs", warnings=doubtful), narrow], 0.95).endswith(f"images). {said}")
 
 
 def test_a_corrected_p_value_decides() -> None:

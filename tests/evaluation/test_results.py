@@ -51,7 +51,7 @@ def test_results_of_classes_are_found_by_name() -> None:
     assert per_class["b"] is per_class[1]
     assert per_class[-1].name == "c"
     assert [result.name for result in per_class[:2]] == ["a", "b"]
-    assert repr(per_class["b"]) == "ClassResult('b', AP=0.0000, 1 object, 0 detections)"
+    assert repr(per_class["b"]) == "ClassResult('b', id 2, AP=0.0000, 1 object, 0 detections)"
     with pytest.raises(KeyError, match="no category has the name 'bb'; did you mean 'b'"):
         per_class["bb"]
     gt = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[BIG], categories={1: "a", 2: "a"})

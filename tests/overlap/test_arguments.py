@@ -169,7 +169,7 @@ def test_ioa_of_either_area() -> None:
     assert_array_equal(pairwise_ioa(A[:1], B, of="first"), [[1 / 4, 1 / 4]])
     assert_array_equal(elementwise_ioa(A[:2], B, of="first"), [1 / 4, 1])
     with pytest.raises(ValueError, match=r"unknown of='third'; choose from second, first"):
-        pairwise_ioa(A, B, of="third")  # type: ignore[arg-type]
+        pairwise_ioa(A, B, of="third")  # type: ignore[call-overload]
 
 
 @pairwise_functions
@@ -308,6 +308,6 @@ def test_parameters_out_of_range_are_refused(function: Any, options: Any, messag
 
 def test_sizes_that_have_no_default_must_be_given() -> None:
     with pytest.raises(TypeError, match="image_size"):
-        ioukit.pairwise_mpdiou(A, B)  # type: ignore[call-arg]
+        ioukit.pairwise_mpdiou(A, B)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="ratio"):
-        ioukit.pairwise_inner_iou(A, B)  # type: ignore[call-arg]
+        ioukit.pairwise_inner_iou(A, B)  # type: ignore[call-overload]

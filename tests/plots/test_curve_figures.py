@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ioukit import plots
@@ -53,6 +54,17 @@ class TestPrecisionRecall:
         means = [float(np.mean(line.get_ydata())) for line in lines.values()]
         shown = np.array([means[0], means[5], np.mean(means)])
         assert_allclose(shown, np.array([evaluation.summary[key] for key in ("AP50", "AP75", "AP")]))
+
+    @pytest.mark.parametrize("threshold", [None, "all"])
+    def test_in_a_column_of_a_paper_the_names_leave_room_for_the_curves(self, threshold: Any) -> None:
+        figure = Figure((3.25, 2.6), layout="constrained")
+        ax = plots.precision_recall_figure(scene("three classes"), iou_threshold=threshold, ax=figure.subplots())
+        figure.draw_without_rendering()
+        names = ax.get_legend()
+        assert names is not None
+        assert ax.get_position().width > 0.75
+        assert ax.get_position().height > 0.35
+        assert names.get_window_extent().x1 <= figure.bbox.x1
 
     def test_the_mean_of_one_class_is_not_drawn_twice(self) -> None:
         assert set(named(plots.precision_recall_figure(scene("one class")).get_lines())) == {"class 0"}

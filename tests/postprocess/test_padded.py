@@ -29,4 +29,4 @@ def test_errors() -> None:
     with pytest.raises(ValueError, match=r"iou_threshold must be within \[0, 1\]"):
         nms_padded(BOXES, [1, 2, 3], iou_threshold=2, max_keep=3)
     with pytest.raises(TypeError, match="integer"):
-        nms_padded(BOXES, [1, 2, 3], iou_threshold=0.5, max_keep=2.5)  # type: ignore[arg-type]
+        nms_padded(BOXES, [1, 2, 3], iou_threshold=0.5, max_keep=2.5)  # type: ignore[call-overload]

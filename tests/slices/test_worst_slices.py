@@ -257,7 +257,7 @@ def test_results_are_written_as_text_json_and_csv() -> None:
     found = worst_slices(data, ["weather", "size"], tables=table, permutations=20, replicates=10)
     lines = found.table().splitlines()
     assert "with 95 % certainty for the whole search" in lines[0]
-    assert lines[1].split()[:4] == ["slice", "images", "objects", "number"]
+    assert lines[1].split()[:4] == ["slice", "images", "objects", "measure"]
     assert json.loads(found.to_json())["looked_at"] == found.looked_at
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert [row["name"] for row in rows] == [one.name for one in found]

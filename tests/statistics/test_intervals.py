@@ -203,7 +203,7 @@ def test_what_vanished_is_told() -> None:
     assert of_owl.vanished == {}
     assert of_owl.warnings == (
         "the class is on 1 image",
-        "the bias is known from 1 class",
+        "the bias is estimated from only 1 class",
         "the number is close to 1",
     )
     assert evaluation.interval("APs", replicates=9).vanished == {}
@@ -238,7 +238,7 @@ def test_a_bias_that_no_class_tells_is_said() -> None:
     few = Evaluation.from_table(repeat_images(evaluation.matches, np.arange(30) < 3))
     found = few.intervals(["AP", "AR100"], replicates=20)
     assert found["AP"].bias == 0
-    assert "the bias is known from no class, as all are on few images" in found["AP"].warnings
+    assert "the bias is unknown, as every class is on few images" in found["AP"].warnings
     assert not any("bias" in warning for warning in found["AR100"].warnings)
 
 

@@ -12,7 +12,7 @@ from ioukit.checks.case import Case
 from ioukit.checks.diagnosis.findings import Findings
 from ioukit.checks.repairs.repair import Data
 from ioukit.checks.suspicion import SURENESS
-from ioukit.checks.verifying import VerifiedSuspicion, explained
+from ioukit.checks.verifying import VerifiedSuspicion, explained, in_words, options
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class Checked(Findings[VerifiedSuspicion]):
     """The detections; None if only ground truth was checked."""
     summary: Mapping[str, float]
     """The numbers of the data as they are, without detections that `evaluate` refuses; empty without detections."""
+    repairs: tuple[str, ...] = ()
+    """The repairs of all findings that are not notes, in the order in which they work together: `repaired` and
+    ``--repair`` take them. A repair of some of the images ends with ``@FILE``."""
 
     @property
     def ok(self) -> bool:
@@ -50,7 +53,13 @@ class Checked(Findings[VerifiedSuspicion]):
             total += f", {pluralize(self.num_detections, 'detection')}"
         found = f"{pluralize(harmful, 'finding') if harmful else 'no finding'}, {pluralize(notes, 'note')}"
         found = found if notes else pluralize(harmful, "finding") if harmful else "nothing looks wrong"
-        return "\n\n".join([f"{total}: {found}", *map(str, self.findings)])
+        paragraphs = [f"{total}: {found}", *map(str, self.findings[:harmful])]
+        if len(self.repairs) > 1:
+            paragraphs.append(f"All repairs together, in the order that works:\n  {options(self.repairs)}")
+        # The notes are all of the same data, those after the repairs of all guesses.
+        if notes and (repaired := self.findings[-1].together_with):
+            paragraphs.append(f"The notes are about the data with {in_words(repaired)}.")
+        return "\n\n".join([*paragraphs, *(note.text(others=False) for note in self.findings[harmful:])])
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values for JSON."""
@@ -61,6 +70,7 @@ class Checked(Findings[VerifiedSuspicion]):
             "detections": self.num_detections,
             "summary": {key: None if math.isnan(value) else value for key, value in self.summary.items()},
             "findings": [finding.to_dict() for finding in self.findings],
+            "repairs": list(self.repairs),
         }
 
 
@@ -125,7 +135,8 @@ def check(
     found = explained(case, summary)
     findings = sorted(found, key=lambda one: (not one.harmful, -_size(one), SURENESS.index(one.suspicion.sure)))
     counts = len(ground_truth.images), len(ground_truth), None if detections is None else len(detections)
-    return Checked(tuple(findings), *counts, summary)
+    repairs = [str(one.suspicion.repair) for one in found if one.harmful and one.suspicion.repair is not None]
+    return Checked(tuple(findings), *counts, summary, tuple(" ".join(repairs).split()))
 
 
 def _size(finding: VerifiedSuspicion) -> float:

@@ -19,7 +19,7 @@ from ioukit.checks.suspicion import SHOWN, Suspicion
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ioukit.checks.case import Case
     from ioukit.checks.repairs.repair import Repair
@@ -64,27 +64,46 @@ class VerifiedSuspicion:
         return {name: value for name, value in found.items() if name not in ("suspicion", "least_gain", "must_improve")}
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, others: bool = True) -> str:
+        """The finding in lines.
+
+        Args:
+            others: Whether to name the repairs that it is found with.
+        """
         suspicion = self.suspicion
         paragraphs = [f"{suspicion.message}."]
         if suspicion.examples:
             more = ", ..." if len(suspicion.examples) > SHOWN else ""
             paragraphs.append(f"Such as: {'; '.join(suspicion.examples[:SHOWN])}{more}")
-        others = " and ".join(self.together_with)
+        together = in_words(self.together_with) if others else ""
         if not math.isnan(self.after):
             now, then = f"{self.before:.3f}", f"{self.after:.3f}"
             becomes = f"stays {then}" if now == then else f"is {then} instead of {now}"
-            with_others = f" (with {others})" if others else ""
+            with_others = f" (with {together})" if together else ""
             paragraphs.append(f"{self.measure} {becomes} if so{with_others}.")
-        elif others:
-            paragraphs.append(f"This is so in the data with {others}.")
+        elif together:
+            paragraphs.append(f"This is so in the data with {together}.")
         if suspicion.refused and math.isnan(self.after):
             paragraphs.append("`evaluate` refuses the data because of this.")
         paragraphs.append(f"-> {suspicion.hint}")
         if suspicion.repair is not None and self.harmful:
-            paragraphs.append("   " + " ".join(f"--repair '{word}'" for word in str(suspicion.repair).split(" ")))
+            paragraphs.append(f"   {options([str(suspicion.repair)])}")
         return "\n".join(
             [f"{suspicion.sure if self.harmful else 'note'}: {suspicion.code}", *map(_wrapped, paragraphs)]
         )
+
+
+def in_words(repairs: Sequence[str]) -> str:
+    """Texts of repairs as a list: ``"units=fractions, boxes=cxcywh and classes=+1"``."""
+    *first, last = " ".join(repairs).split(" ")
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def options(repairs: Sequence[str]) -> str:
+    """Texts of repairs as options of a command."""
+    return " ".join(f"--repair '{word}'" for word in " ".join(repairs).split(" "))
 
 
 def _wrapped(paragraph: str) -> str:

@@ -40,12 +40,12 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Decide": {
         "compare": ("compare:compare_files", "Is B better than A, and what changed?"),
         "gate": ("gate:check_gate", "May a model replace another one? For CI jobs"),
-        "operate": ("operate:operate", "Score thresholds for a rule, and calibrated scores"),
-        "runs": ("runs:list_runs", "The evaluations that a ledger keeps"),
-        "show": ("show:show_run", "One evaluation of a ledger"),
+        "operate": ("operate:operate", "Find the score threshold that gives a wanted precision, ..."),
+        "runs": ("runs:list_runs", "List the evaluations that `eval --log FILE` has kept"),
+        "show": ("show:show_run", "Show one of these evaluations"),
     },
     "Data": {
-        "check": ("check:check_files", "Find data that can be read and are probably wrong"),
+        "check": ("check:check_files", "Find likely mistakes in files that can be read"),
         "inspect": ("inspect:inspect_data", "What a data set holds: classes, sizes, positions, ..."),
         "labels": ("labels:find_labels", "Find objects whose labels are likely wrong"),
         "convert": ("convert:convert", "Write a data set in another format"),

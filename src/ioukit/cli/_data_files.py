@@ -263,22 +263,22 @@ class Reader(NamedTuple):
             of_split = open_source(Source(path, name, [f"split={split}"], words_option="--split"))
             opened = opened._replace(arguments={**opened.arguments, **of_split.arguments})
         with bad_input(), self.talk.busy(f"reading {shown}", long=self.long):
-            try:
-                gt = opened.read(self)
-            except DatasetError:
-                if not holds_detections(path, name):
-                    raise
-                raise DatasetError(
-                    f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
-                ) from None
+            gt = opened.read_alone(self)
         self.talk.say(
             f"read {shown}  {name}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}  "
             f"{time.perf_counter() - start:.2f} s"
         )
         return gt, name
 
-    def side(self, source: Source, ground_truth: "GroundTruth | None") -> "GroundTruth | Detections":
+    def side(
+        self, source: Source, ground_truth: "GroundTruth | None", *, alone: bool = False
+    ) -> "GroundTruth | Detections":
         """Reads ground truth, or the detections of some ground truth, which may be of images and classes that it lacks.
+
+        Args:
+            source: What to read.
+            ground_truth: The ground truth of the detections; ``None`` to read ground truth.
+            alone: Whether ground truth is all that was given, so that it is not exchanged with detections.
 
         Raises:
             typer.Exit: If the path is of no known format, the file is invalid, or a format or an argument of a reader
@@ -288,7 +288,8 @@ class Reader(NamedTuple):
         opened = open_source(source, detections=ground_truth is not None)
         data: GroundTruth | Detections
         with bad_input(), self.talk.busy(f"reading {shown}", long=self.long):
-            data = opened.read(self) if ground_truth is None else opened.read_detections(self, ground_truth)
+            read = opened.read_alone if alone else opened.read
+            data = read(self) if ground_truth is None else opened.read_detections(self, ground_truth)
         rows = "boxes" if ground_truth is None else "detections"
         self.talk.say(f"read {shown}  {opened.format.name}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
         for note in data.notes:
@@ -310,6 +311,18 @@ class Opened(NamedTuple):
 
         with self._arguments_checked():
             return datasets.read(self.source.path, self.format.name, **self._options(reader))
+
+    def read_alone(self, reader: Reader) -> "GroundTruth":
+        """The ground truth, in the same way. Detections in its place are refused as such."""
+        try:
+            return self.read(reader)
+        except DatasetError:
+            path = self.source.path
+            if not holds_detections(path, self.format.name):
+                raise
+            raise DatasetError(
+                f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
+            ) from None
 
     def read_detections(self, reader: Reader, gt: "GroundTruth | None") -> "Detections":
         """The detections, in the same way."""

@@ -65,7 +65,11 @@ class LogOptions(NamedTuple):
 
     log: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also add a run to a ledger: `ioukit runs` lists it, `compare` compares it."),
+        typer.Option(
+            metavar="FILE",
+            help="Also keep the evaluation, as a run, in this file: the ledger. `ioukit runs` lists its runs, "
+            "`compare` compares them.",
+        ),
     ] = None
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="With --log: the name of the run.")] = None
     tag: Annotated[

@@ -104,7 +104,13 @@ class AnswerOptions(NamedTuple):
         check_files({JSON: self.file, **(others or {})}, inputs)
 
     def give(
-        self, text: "Callable[[], str] | None", json: "Callable[[], str]", talk: Talk, *, done: str | None = None
+        self,
+        text: "Callable[[], str] | None",
+        json: "Callable[[], str]",
+        talk: Talk,
+        *,
+        done: str | None = None,
+        fit: bool = True,
     ) -> None:
         """Writes the file of ``--json``, says that the command is done, and prints the text or the JSON.
 
@@ -113,11 +119,12 @@ class AnswerOptions(NamedTuple):
             json: Makes the JSON.
             talk: Where lines go.
             done: The last line about the work.
+            fit: Whether lines are broken that are wider than the terminal.
         """
         self.write(json, talk)
         if done is not None:
             talk.say(done)
-        self.print(text, json)
+        self.print(text, json, fit=fit)
 
     def write(self, json: "Callable[[], str]", talk: Talk) -> None:
         """Writes the file of ``--json``, if it names one."""

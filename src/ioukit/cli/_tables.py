@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ioukit._output import aligned, printable, terminal_width
 from ioukit._plain_values import plain_value, plain_values
+from ioukit._words_and_colours import KIND_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,11 +142,11 @@ def analysis_table(analysis: dict[str, Any]) -> str:
     """A line for each kind of error, the costliest first, and one for the best F1."""
     kinds = sorted(analysis["errors"].items(), key=lambda item: -(item[1]["delta_ap"] or 0))
     single = [(kind, found) for kind, found in kinds if found["count"] is not None]
-    whole = [(f"every {kind.replace('_', ' ')}", found) for kind, found in kinds if found["count"] is None]
-    rows = [("error", "count", "dAP")]
+    whole = [(kind, found) for kind, found in kinds if found["count"] is None]
+    rows = [("error", "count", "gain in AP if corrected")]
     for kind, found in [*single, *whole]:
         count = "" if found["count"] is None else f"{found['count']:,}"
-        rows.append((kind, count, _number(found["delta_ap"])))
+        rows.append((KIND_NAMES[kind], count, _number(found["delta_ap"])))
     best = {name: _number(value) for name, value in analysis["best_f1"].items()}
     return (
         f"at IoU {analysis['iou_threshold']:.2f}, AP {_number(analysis['ap'])}\n{aligned(rows)}\n"

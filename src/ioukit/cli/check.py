@@ -98,7 +98,7 @@ def check_files(
         kind, rules = named.found()
     reader = reading.reader(threads, talk, long=size_of(sources) > _LONG_WORK)
     of_pair = reading.sources(sources)
-    gt: Any = reader.side(of_pair[0], None)
+    gt: Any = reader.side(of_pair[0], None, alone=detections is None)
     dt: Any = None if detections is None else reader.side(of_pair[1], gt)
     of_train: Any = None
     if train is not None:
@@ -125,6 +125,7 @@ def check_files(
         lambda: json.dumps(checked.to_dict(), indent=2),
         talk,
         done=f"done {time.perf_counter() - start:.2f} s in all",
+        fit=False,  # a broken line of options is no command
     )
     raise typer.Exit(0 if checked.ok else 1)
 

@@ -50,8 +50,8 @@ def compare_files(
         typer.Option(
             metavar="FILE",
             rich_help_panel=RUNS,
-            help="Compare runs of this ledger, without files of data: the arguments are then two or more runs, such as "
-            "main, B@2 or @7. It may also be the first path.",
+            help="Compare runs that `ioukit eval --log FILE` has kept in this file, the ledger. The arguments are then "
+            "two or more runs, such as main, B@2 or @7. The file may also be the first path.",
         ),
     ] = None,
     name: ModelNames = None,

@@ -65,7 +65,8 @@ def eval_files(
 ) -> None:
     """Evaluate detections against ground truth: the numbers of COCO, then AP per class.
 
-    The numbers are those of pycocotools to the last bit. An undefined one is -1 in the table and null in JSON.
+    The numbers are those of pycocotools to the last bit. A number that is undefined, such as AP without objects, is
+    printed as -1, and is null in JSON.
 
     Examples:
       ioukit eval instances_val2017.json detections.json

@@ -42,8 +42,8 @@ def panoptic(
 ) -> None:
     """Evaluate panoptic segmentations: panoptic quality (PQ), SQ and RQ over all classes, things and stuff.
 
-    The table is that of panopticapi, in percent. An undefined number is nan in it and null in JSON, where numbers are
-    between 0 and 1.
+    The table is that of panopticapi, in percent. A number that is undefined is printed as nan. In JSON, it is null, and
+    numbers are between 0 and 1.
 
     Examples:
       ioukit panoptic panoptic_val2017.json predictions.json

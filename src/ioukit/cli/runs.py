@@ -54,7 +54,7 @@ def list_runs(
     ] = None,
     answer: AnswerOptions,
 ) -> None:
-    """List the runs of a ledger, in the order in which they were added.
+    """List the runs of a ledger, the file of `ioukit eval --log FILE`, in the order in which they were added.
 
     A run is chosen by its name: B is the newest run of this name, B@2 the second one, @7 the one with the id 7.
 

@@ -37,7 +37,7 @@ def show_run(
     threads: ThreadsOption = None,
     answer: AnswerOptions,
 ) -> None:
-    """Show a run of a ledger: where it comes from, and all its numbers.
+    """Show a run of a ledger, the file of `ioukit eval --log FILE`: where it comes from, and all its numbers.
 
     Examples:
       ioukit show runs.db B

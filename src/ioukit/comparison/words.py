@@ -51,7 +51,7 @@ def verdict(
             pair.
 
     Returns:
-        Two sentences; one if the numbers are equal or undefined.
+        Two sentences, and a third one if the interval says the opposite; one if the numbers are equal or undefined.
     """
     a, b = names
     key, gain = difference.key, difference.difference
@@ -62,7 +62,10 @@ def verdict(
         return f"{a} and {b} have the same {key}, {difference.a:.3f}."
     amount = f"{_with_error(difference)} of {key}"
     often = f"hance alone would show as much in {chance(difference.p_value, permutations)}."
-    if shown := outcome(difference, lower_is_better=lower_is_better, p_corrected=p_corrected):
+    shown = outcome(difference, lower_is_better=lower_is_better, p_corrected=p_corrected)
+    if _denied(difference, shown=bool(shown)):
+        often += f" The p-value decides this, though the interval {'contains' if shown else 'does not contain'} 0."
+    if shown:
         return f"{b} is {shown} than {a} by {amount} ({numbers}). C{often}"
     needed = _needed(difference.images_needed)
     would = f"; {needed} would, if this difference is the true one" if needed else ""
@@ -70,6 +73,12 @@ def verdict(
     pairs = "" if p_corrected is None or not difference.is_significant else ", with so many pairs to compare"
     first = f"{pluralize(num_images, 'image')} cannot tell {a} and {b} apart{pairs}{would}."
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
+
+
+def _denied(difference: Difference, *, shown: bool) -> bool:
+    """Whether the interval says the opposite of the test; false if it is undefined."""
+    low, high = difference.low, difference.high
+    return low <= 0 <= high if shown else low > 0 or high < 0
 
 
 def interval_note(level: float) -> str:
@@ -129,7 +138,7 @@ def ranking_note(intervals: Sequence[Interval], level: float, correction: str, p
     if permutations < enough:
         note += f" {pluralize(permutations, 'permutation')} cannot show any difference; at least {enough:,} are needed."
     doubtful = sorted({reason for one in intervals for reason in one.warnings})
-    return f"{note} Intervals may hold less often than {percent(level)}: {'; '.join(doubtful)}." if doubtful else note
+    return f"{note} {_doubt(level)}: {'; '.join(doubtful)}." if doubtful else note
 
 
 def point_of_view(changes: Changes, names: tuple[str, str]) -> str:
@@ -184,14 +193,21 @@ def verdict_notes(difference: Difference, num_images: int) -> str:
     return " ".join(filter(None, notes))
 
 
-def doubt_sentence(found: Sequence[Difference | Interval], level: float) -> str:
-    """Whose limits may hold less often than they say, and why; empty if there are none."""
+def doubt_sentence(found: Sequence[Difference], level: float) -> str:
+    """Which intervals may be wrong more often than they say, and why; and which the test denies. It may be empty."""
     doubtful: dict[tuple[str, ...], list[str]] = {}
     for one in found:
         if one.warnings and not math.isnan(one.low):
             doubtful.setdefault(one.warnings, []).append(one.key)
     parts = [f"{_listed(keys)} ({'; '.join(reasons)})" for reasons, keys in doubtful.items()]
-    return f"Limits that may hold less often than {percent(level)}: {', '.join(parts)}." if parts else ""
+    sentences = [f"{_doubt(level)}: {', '.join(parts)}."] if parts else []
+    if denied := [one.key for one in found if _denied(one, shown=one.is_significant)]:
+        sentences.append(f"The p-value decides where the interval says the opposite: {_listed(denied)}.")
+    return " ".join(sentences)
+
+
+def _doubt(level: float) -> str:
+    return f"Intervals that may miss the true value in more than {percent(1 - level)} of cases"
 
 
 def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bool) -> list[str]:

@@ -46,11 +46,14 @@ class ClassResult(Frozen):
     def __repr__(self) -> str:
         numbers = "".join(f", {key}={value:.4f}" for key, value in list(self.summary.items())[:1])
         counts = f"{pluralize(self.num_ground_truth, 'object')}, {pluralize(self.num_detections, 'detection')}"
-        return f"ClassResult({self.name!r}{numbers}, {counts})"
+        return f"ClassResult({self.name!r}, id {self.id}{numbers}, {counts})"
 
 
 class ClassResults(Sequence[Result], Shown):
-    """The numbers of all categories, sorted by id: ``results[0]`` by position, ``results["person"]`` by name."""
+    """The numbers of all categories, sorted by id: ``results["person"]`` by name, ``results[0]`` by position.
+
+    A position is not an id: ``results[1]`` is the second category, whatever its id is.
+    """
 
     def __init__(self, results: Sequence[Result]) -> None:
         """Take the results in order."""
@@ -64,15 +67,22 @@ class ClassResults(Sequence[Result], Shown):
     @overload
     def __getitem__(self, key: slice) -> tuple[Result, ...]: ...
     def __getitem__(self, key: int | str | slice) -> Result | tuple[Result, ...]:
-        if not isinstance(key, str):
+        if isinstance(key, slice) or (not isinstance(key, str) and -len(self) <= key < len(self)):
             return self._results[key]
+        if not isinstance(key, str):
+            raise IndexError(f"a number is a position, of {len(self):,}, got {key}{self._with_id(str(key))}")
         found = [self._results[place] for place in self._places.get(key, ())]
         if len(found) == 1:
             return found[0]
         if found:
             ids = ", ".join(str(result.id) for result in found)
             raise KeyError(f"{len(found)} categories have the name {key!r}, with the ids {ids}: choose by position")
-        raise KeyError(f"no category has the name {key!r}{suggest(key, [result.name for result in self._results])}")
+        raise KeyError(f"no category has the name {key!r}{self._with_id(key) or suggest(key, list(self._places))}")
+
+    def _with_id(self, key: str) -> str:
+        """What to say about the id of a category in the place of its position or name."""
+        named = [result.name for result in self._results if str(result.id) == key]
+        return f"; the category with the id {key} is per_class[{named[0]!r}]" if named else ""
 
     @cached_property
     def _places(self) -> Mapping[str, Sequence[int]]:

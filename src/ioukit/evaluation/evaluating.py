@@ -68,6 +68,9 @@ def evaluate(
         ValueError: If no protocol or kind of region has the name, or ``categories`` or ``images`` has one that the
             ground truth does not list.
 
+    Warns:
+        UserWarning: If detections are a list of records whose boxes fit another format than COCO's.
+
     Examples:
         >>> from ioukit import Detections, GroundTruth
         >>> ground_truth = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 10, 10]])
@@ -87,7 +90,10 @@ def evaluate(
         dt = detections_of(detections, gt, threads)
     table = match(gt, dt, rules, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
     curves = accumulate(table, threads=threads)
-    return Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
+    evaluation = Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
+    if isinstance(detections, list):  # `ioukit eval` says so of files
+        evaluation.warn_of_readings()
+    return evaluation
 
 
 def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:

@@ -110,4 +110,7 @@ def check_requirements(evaluation: Evaluation, requirements: Iterable[Requiremen
             summary = ", ".join(one for one in known if "/" not in one)
             every = f"choose from {summary}, or the same of a class, as in {next(iter(known))}/NAME"
             raise ValueError(f"there is no metric {requirement.metric!r}{suggest(requirement.metric, known, every, 1)}")
+        if requirement.metric.partition("/")[0] in evaluation.summary and 1 < requirement.threshold <= 100:
+            name, fraction = requirement.metric, f"{requirement.threshold / 100:g}"
+            raise ValueError(f"{name} is within [0, 1], got {requirement.threshold:g}; did you mean {fraction}?")
     return tuple(RequirementResult(requirement, known[requirement.metric]) for requirement in wanted)

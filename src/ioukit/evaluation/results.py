@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -21,7 +22,7 @@ from ioukit.evaluation.class_results import ClassResult, ClassResults
 from ioukit.evaluation.curves import Curves, accumulate
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.protocols import Protocol
-from ioukit.evaluation.summary import summarise, summarise_classes, table
+from ioukit.evaluation.summary import Summary, summarise, summarise_classes, table
 from ioukit.evaluation.table import MatchTable
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from ioukit.typing import FigureName, TableName
 
 
+_LOW = 0.2
 _NEAR = 0.1  # the background threshold of TIDE
 
 
@@ -126,7 +128,7 @@ class Evaluation(Frozen):
         COCO's are AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl. With other caps or area ranges there are further
         ones (``AR300``, ``APtiny``, ``ARtiny``). Each is described by one of ``protocol.measures``.
         """
-        return MappingProxyType(summarise(self.curves))
+        return Summary(summarise(self.curves))
 
     @cached_property
     def per_class(self) -> ClassResults[ClassResult]:
@@ -138,7 +140,7 @@ class Evaluation(Frozen):
             categories.names,
             table.num_objects[:, area].tolist(),
             table.num_detections.tolist(),
-            map(MappingProxyType, summarise_classes(self.curves)),
+            map(Summary, summarise_classes(self.curves)),
             strict=True,
         )
         return ClassResults([ClassResult(*row) for row in rows])
@@ -375,6 +377,15 @@ class Evaluation(Frozen):
         """
         drawn: Figure = importlib.import_module("ioukit.plots").evaluation_figure(self, name, images, threads)
         return drawn
+
+    def warn_of_readings(self) -> None:
+        """Warn if the boxes hardly fit the format that they were read in, and fit another one."""
+        if not next(iter(self.summary.values()), math.nan) < _LOW:  # so high, they are not read wrongly
+            return
+        for side, reference in ((self.ground_truth, None), (self.detections, self.ground_truth)):
+            for one in importlib.import_module("ioukit.checks").diagnose(side, reference=reference):
+                if one.code.startswith("looks_like_") or one.code == "normalized_not_declared":
+                    warnings.warn(f"{one.message}: {one.hint}", stacklevel=4)  # above `evaluate` and its decorator
 
     def compare(self, *others: Evaluation, **options: Any) -> ModelComparison:
         """Is another model better? This one is A, see :func:`ioukit.comparison.compare_models` for the options.

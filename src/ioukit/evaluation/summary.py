@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._boundary import ReadingColumns
-from ioukit._near_names import suggest
+from ioukit._near_names import Answering, suggest
 from ioukit.datasets import Categories
 from ioukit.evaluation.curves import Curves, drawing_of
 from ioukit.evaluation.protocols import Measure, Protocol
@@ -25,6 +25,31 @@ class Numbers(dict[str, float]):
     def __missing__(self, key: object) -> float:
         near = suggest(str(key), self, most=2)
         raise KeyError(f"no number {key!r}{near or ';'}{' Else' if near else ''} choose from {', '.join(self)}")
+
+
+class Summary(Mapping[str, float], Answering):
+    """Numbers by their keys, read-only; a key in the place of an attribute is answered, too."""
+
+    def __init__(self, numbers: Mapping[str, float]) -> None:
+        """Take the numbers."""
+        self._numbers = numbers
+
+    def __getitem__(self, key: str) -> float:
+        return self._numbers[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __repr__(self) -> str:
+        return repr(self._numbers)
+
+    @property
+    def OTHER_WORDS(self) -> Mapping[str, str]:  # type: ignore[override]  # noqa: N802 - see `Answering`
+        """What to write for a key that is asked for as an attribute."""
+        return {key.casefold(): f'summary["{key}"]' for key in self}
 
 
 def summarise(curves: Curves) -> dict[str, float]:

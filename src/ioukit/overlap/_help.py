@@ -4,13 +4,32 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
 from ioukit.overlap.variants import VARIANTS, Variant
 
+if TYPE_CHECKING:
+    from ioukit.regions.boxes import HostBoxes
+    from ioukit.typing import FloatArray, Tensor
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+Options = ParamSpec("Options")
+
+
+class OverlapFunction(Protocol[Options]):
+    """A function of two sets of boxes, for type checkers: NumPy in, NumPy out; tensors in, tensors out."""
+
+    @overload
+    def __call__(
+        self, boxes1: HostBoxes, boxes2: HostBoxes, *args: Options.args, **options: Options.kwargs
+    ) -> FloatArray: ...
+    @overload
+    def __call__(self, boxes1: Tensor, boxes2: Tensor, *args: Options.args, **options: Options.kwargs) -> Tensor: ...
+    def __call__(self, boxes1: Any, boxes2: Any, *args: Options.args, **options: Options.kwargs) -> Any:
+        """The overlaps."""
+
 
 _HELP = """{summary}
 
@@ -69,12 +88,12 @@ _OUT = """\
 """
 
 
-def documented(function: _Function) -> _Function:
+def documented(function: Callable[Concatenate[Any, Any, Options], Any]) -> OverlapFunction[Options]:
     """Completes the one-line docstring of a function ``pairwise_<name>`` or ``elementwise_<name>``."""
     family, _, name = function.__name__.partition("_")
     (row,) = (row for row in VARIANTS if row.name == name)
     function.__doc__ = _pairwise_help(function, row) if family == "pairwise" else _elementwise_help(function, row)
-    return function
+    return function  # type: ignore[return-value]
 
 
 def named(function: _Function, name: str, summary: str) -> _Function:

@@ -74,7 +74,7 @@ def _function(variant: str, what: str, first: str = "box", second: str = "box") 
         return _pairwise(measure, boxes1, boxes2, format, check, threads, out, max_bytes)
 
     summary = f"{what} of every {first} of one set with every {second} of another."
-    return documented(named(function, f"pairwise_{variant}", summary))
+    return documented(named(function, f"pairwise_{variant}", summary))  # type: ignore[return-value]
 
 
 def _pairwise(

@@ -178,10 +178,29 @@ def literal(text: Text) -> Text:
     return text
 
 
+_NARROW, _SHORT = 3.0, 20  # inches: axes in a column of a paper; letters: two names fit side by side there
+
+
 def legend_beside(
     ax: Axes, handles: Sequence[Any], names: Sequence[str], theme: Theme, *, fontsize: float = 9, **options: Any
 ) -> Legend:
-    """A legend to the right of the axes, where it covers nothing. Names are shown as they are."""
+    """A legend to the right of the axes, where it covers nothing; above narrow ones, which it would leave no room.
+
+    Names are shown as they are.
+    """
+    if not options and ax.get_window_extent().width < _NARROW * ax.figure.dpi:
+        columns = 1 + (max(map(len, names), default=0) <= _SHORT)
+        return legend_above(
+            ax,
+            handles,
+            names,
+            theme,
+            columns=columns,
+            fontsize=7,
+            handlelength=2.2,
+            columnspacing=0.8,
+            labelspacing=0.3,
+        )
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02), "borderaxespad": 0.3, "handlelength": 2.8, **options}
     # The names are set afterwards, because matplotlib leaves out names that begin with an underscore.
     legend = ax.legend(list(handles), ["-"] * len(handles), frameon=False, fontsize=fontsize, **place)
@@ -191,10 +210,12 @@ def legend_beside(
     return legend
 
 
-def legend_above(ax: Axes, handles: Sequence[Any], names: Sequence[str], theme: Theme, *, columns: int = 3) -> Legend:
+def legend_above(
+    ax: Axes, handles: Sequence[Any], names: Sequence[str], theme: Theme, *, columns: int = 3, **options: Any
+) -> Legend:
     """A legend above the axes, from the left edge on."""
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.1, "ncols": columns}
-    return legend_beside(ax, handles, names, theme, **place)
+    return legend_beside(ax, handles, names, theme, **place, **options)
 
 
 def write_value(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ioukit._checks import check_result, pluralize
-from ioukit._words_and_colours import ERROR_WORDS, shorten
+from ioukit._words_and_colours import KIND_NAMES, shorten
 from ioukit.plots._drawing import (
     axes_for,
     dress,
@@ -37,12 +37,6 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 40  # that are drawn by default: with more, the names are too small for a page
 LARGEST = 1e5  # a side of this length or more stands for no limit: COCO's ranges end at 1e5 squared
-
-KIND_NAMES = {
-    **{kind: f"{kind}: {words.plain}" for kind, words in ERROR_WORDS.items()},
-    "false_positive": "all false positives",
-    "false_negative": "all false negatives",
-}
 
 
 def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: ThemeName = "light") -> Axes:

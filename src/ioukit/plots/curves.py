@@ -118,7 +118,7 @@ def precision_recall_figure(
     else:
         means = mean_of_classes(precision, 2, protocol), mean_of_classes(found, 1, protocol)
         _by_threshold(ax, recall, *means, protocol.iou_thresholds, look)
-        ax.set_ylabel("precision, mean of the classes")
+        ax.set_ylabel("mean precision")
     dress(ax, look, grid="both")
     ax.set(xlabel=_of("recall", area, protocol), xlim=(0, 1), ylim=(0, 1.02))
     return ax

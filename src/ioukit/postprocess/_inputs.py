@@ -187,6 +187,8 @@ def host_set(
             traced.
     """
     if not (type(boxes) is type(scores) is np.ndarray):
+        if isinstance(scores, float):
+            raise TypeError(f"{names.scores} must be an array with a number per box, got {scores!r}")
         check_one_library(**{names.boxes: boxes, names.scores: scores})
     like = scores if isinstance(boxes, Boxes) else boxes
     corners, box_kind = host_boxes(boxes, format, check, names.boxes)

@@ -19,12 +19,14 @@ from ioukit import _core
 from ioukit._array_types import Ids
 from ioukit._arrays import library_of, namespace_of
 from ioukit._checks import check_threads
+from ioukit._keywords import REQUIRED, wrong_call
 from ioukit.overlap.engines.engine import engine_of
 from ioukit.overlap.join import overlap_join
 from ioukit.postprocess import _array_api
 from ioukit.postprocess._groups import groups, limited
 from ioukit.postprocess._inputs import DeviceSet, HostSet, device_set, least_score, receive, refuse_nan, restored
 from ioukit.postprocess._options import least_reaching, limits_of, rule_of
+from ioukit.postprocess._signatures import survivors_and_numbers
 from ioukit.postprocess.suppression import suppression_of
 
 if TYPE_CHECKING:
@@ -97,10 +99,10 @@ def nms(
     check: bool = ...,
     threads: int | None = ...,
 ) -> Suppression: ...
-def nms(
+def nms(  # noqa: D417 - `unknown` is refused
     boxes: BoxesLike | Regions,
-    scores: Array,
-    iou_threshold: float,
+    scores: Array = REQUIRED,
+    iou_threshold: float = REQUIRED,
     *,
     labels: Array | None = None,
     batch: Array | None = None,
@@ -113,6 +115,7 @@ def nms(
     format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
+    **unknown: Any,
 ) -> Array | Suppression:
     """The positions of the boxes that survive greedy non-maximum suppression.
 
@@ -175,6 +178,8 @@ def nms(
     Reference: the greedy suppression of object detectors (Dalal and Triggs, Histograms of Oriented Gradients for Human
     Detection, CVPR 2005; Felzenszwalb et al., Object Detection with Discriminatively Trained Part-Based Models, 2010).
     """
+    if unknown or iou_threshold is REQUIRED:
+        raise wrong_call(nms, unknown, "nms(boxes, scores, 0.5): a score per box, then the IoU threshold")
     rule, limits = rule_of(metric, of, iou_threshold, suppress), limits_of(score_threshold, max_keep)
     suppressed = _suppressed
     if _in_torch_compile():
@@ -183,6 +188,7 @@ def nms(
     return suppressed(boxes, scores, labels, batch, rule, limits, explain, format, check, check_threads(threads))
 
 
+@survivors_and_numbers
 def nms_padded(
     boxes: BoxesLike,
     scores: Array,

@@ -9,6 +9,7 @@ import numpy as np
 from ioukit._checks import check_choice, check_positive
 from ioukit.postprocess._options import check_thresholds, count_limit
 from ioukit.postprocess._ranked import Ranked, ranked_pairs
+from ioukit.postprocess._signatures import survivors, survivors_and_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ MatrixKernel: TypeAlias = Literal["gaussian", "linear"]
 ClusterVariant: TypeAlias = Literal["plain", "score_penalty", "score_penalty_distance", "weighted"]
 
 
+@survivors_and_numbers
 def matrix_nms(
     boxes: BoxesLike,
     scores: ArrayLike,
@@ -102,6 +104,7 @@ def matrix_nms(
     return given.positions_back(ranked.order[places].astype(np.int64)), given.scores_back(lowered[places])
 
 
+@survivors
 def fast_nms(
     boxes: BoxesLike,
     scores: ArrayLike,

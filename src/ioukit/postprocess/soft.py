@@ -16,6 +16,7 @@ from ioukit.postprocess._options import (
     count_limit,
     join_threshold,
 )
+from ioukit.postprocess._signatures import survivors_and_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 SoftMethod: TypeAlias = Literal["linear", "gaussian"]
 
 
+@survivors_and_numbers
 def soft_nms(
     boxes: BoxesLike,
     scores: ArrayLike,

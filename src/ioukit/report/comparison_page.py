@@ -337,8 +337,8 @@ def _numbers_words(pair: ModelPair, level: str) -> str:
     statistics = pair.comparison
     return (
         f"The {level} interval of a difference shows what other images could give. The p-value is the share of "
-        f"{statistics.permutations:,} random exchanges of A and B that show a difference as large; where the two "
-        f"disagree, it decides. {doubt_sentence(statistics.differences, statistics.differences[0].level)}"
+        f"{statistics.permutations:,} random exchanges of A and B that show a difference as large. "
+        f"{doubt_sentence(statistics.differences, statistics.differences[0].level)}"
     ).rstrip()
 
 

@@ -358,15 +358,16 @@ class WorstSlices(Shown):
         if not self.looked_at:
             least = pluralize(self.least_objects, "object")
             return f"no slice was compared: none has at least {least} inside and outside"
-        compared = "the second model is worse than the first"
+        compared = "the second model is worse there than the first"
         if not self.two_models:
-            compared = "the detector is worse than elsewhere"
+            compared = "the detector is worse there than elsewhere"
         line = (
             f"{pluralize(self.looked_at, 'slice')} of at least {pluralize(self.least_objects, 'object')}: "
-            f"on {self.num_found:,} of them {compared}, with {percent(self.level)} certainty for the whole search"
+            f"{self.num_found or 'none'} {'show' if self.num_found > 1 else 'shows'} that {compared}, with "
+            f"{percent(self.level)} certainty for the whole search"
         )
         names = ("A", "B") if self.two_models else ("expected", "value")
-        rows = [["slice", "images", "objects", "number", *names, "difference", "interval", "p", "adjusted p"]]
+        rows = [["slice", "images", "objects", "measure", *names, "difference", "interval", "p", "adjusted p"]]
         for one in self.slices:
             interval = "-" if math.isnan(one.low) else f"{one.low:+.3f} to {one.high:+.3f}"
             rows.append(

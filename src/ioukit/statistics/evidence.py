@@ -139,8 +139,8 @@ class Evidence:
             warnings = self._warnings(column, of_class, spread)
             few = bias.classes < min(_FEW_CLASSES, np.count_nonzero(clusters))
             if few and self.numbers.measures[column].quantity == "AP":
-                from_where = pluralize(bias.classes, "class") if bias.classes else "no class, as all are on few images"
-                warnings.append(f"the bias is known from {from_where}")
+                known = f"estimated from only {pluralize(bias.classes, 'class')}"
+                warnings.append(f"the bias is {known if bias.classes else 'unknown, as every class is on few images'}")
             if expected > _LARGE_BIAS * value:
                 warnings.append("the bias is more than a third of the number")
             if value > _NEAR_ONE:
@@ -180,7 +180,7 @@ class Evidence:
         elif spread.df < _FEW_DF:
             warnings.append(f"a few {noun}s decide the number")
         if spread.share_unseen > _MANY_UNSEEN:
-            warnings.append(f"about {percent(spread.share_unseen, 0)} of the classes are on no {noun}")
+            warnings.append(f"more {noun}s would show further classes, about {percent(spread.share_unseen, 0)} of all")
         return warnings
 
     def _spread(self, drawn: Floats, left: Floats, whole: Floats) -> list[_Spread]:

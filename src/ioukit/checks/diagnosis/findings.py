@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get
 
 import numpy as np
 
-from ioukit._checks import pluralize
+from ioukit._checks import agree, pluralize
 from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value, plain_values
 
@@ -152,7 +152,8 @@ class Collector:
 
     def add(self, code: Code, severity: Severity, rows: Mask, says: str, hint: str) -> None:
         """Adds a finding if a row of (N,) is true. The message is the number of regions, then ``says``."""
-        self.state(code, severity, rows, f"{int(rows.sum())} of {pluralize(self.count, self.kind)} {says}", hint)
+        number = int(rows.sum())
+        self.state(code, severity, rows, f"{number} of {pluralize(self.count, self.kind)} {agree(number, says)}", hint)
 
     def state(self, code: Code, severity: Severity, rows: Mask | None, message: str, hint: str) -> None:
         """Adds a finding with this message if a row of (N,) is true, or if it is not about rows at all (None)."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ioukit._checks import agree
 from ioukit._words_and_colours import percent
 from ioukit.checks import diagnose
 from ioukit.checks.diagnosis._common_rules import SURELY_PIXELS
@@ -166,8 +167,8 @@ def beyond_image(case: Case) -> Iterator[Suspicion]:
             images = dict.fromkeys(data.image_labels()[beyond].tolist())
             found.append((Suspicion(
                 f"{side}_beyond_image", "likely" if often else "possible",
-                f"{count:,} of {len(data):,} boxes of the {NAMES[side]} reach beyond the image, by more than "
-                f"{percent(BEYOND, 0)} of the image or {percent(FAR_BEYOND, 0)} of their own side",
+                f"{count:,} of {len(data):,} boxes of the {NAMES[side]} {agree(count, 'reach')} beyond the image, by "
+                f"more than {percent(BEYOND, 0)} of the image or {percent(FAR_BEYOND, 0)} of their own side",
                 count, len(data), "cut them at the border of the image, if the other side ends there",
                 examples(images), repair=Repair("clip", side=side) if often else None, least_gain=0.002,
             ), side))  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ioukit._array_types import Ids
-from ioukit._checks import pluralize
+from ioukit._checks import agree, pluralize
 from ioukit.checks.case import MATCH
 from ioukit.checks.class_ids import conventions, in_words, mapped, mapping_text
 from ioukit.checks.class_ids import other_ids as ids_after
@@ -56,7 +56,8 @@ def unknown(case: Case) -> Iterator[Suspicion]:
         shown = examples(np.unique(dt.category_ids[strange]).tolist())
         yield Suspicion(
             "classes_only_in_detections", "sure",
-            f"{int(strange.sum()):,} of {len(dt):,} detections have a class id that the ground truth does not list",
+            f"{int(strange.sum()):,} of {len(dt):,} detections "
+            f"{agree(int(strange.sum()), 'have')} a class id that the ground truth does not list",
             int(strange.sum()), len(dt),
             "write the class ids of the ground truth; `--on-invalid drop` leaves these detections out, and `ioukit "
             "subset DT OUT --ground-truth GT` writes a file without them",
@@ -213,8 +214,8 @@ def _suspicion(case: Case, hits: _Hits, how: str, then: NDArray[np.bool_], image
     repair = Repair("classes", how, images=labels)
     return Suspicion(
         "other_class_ids", "likely",
-        f"of {total:,} objects{where} that a detection overlaps by at least {MATCH:g}, {own:,} have its class, and "
-        f"{right:,} have it if {what}",
+        f"of {total:,} objects{where} that a detection overlaps by at least {MATCH:g}, {own:,} "
+        f"{agree(own, 'have')} its class, and {right:,} if {what}",
         int(repair.rows(case.detections.image_labels()).sum()), len(case.detections),
         "write the class ids of the ground truth", examples(moved), labels or (), repair, least_gain=0.001,
     )  # fmt: skip
@@ -305,7 +306,8 @@ def empty(case: Case) -> Iterator[Suspicion]:
     elif len(bare):
         yield Suspicion(
             "classes_without_objects", "possible",
-            f"{len(bare):,} of {len(ids):,} classes have no object, and their AP is undefined", len(bare), len(ids),
+            f"{len(bare):,} of {len(ids):,} classes {agree(len(bare), 'have no object')}, and so no AP",
+            len(bare), len(ids),
             "leave them out of the list of classes, if they should not be there (`ioukit subset --classes LIST` keeps "
             "the other classes)",
             examples(listed[place] for place in bare.tolist()),
@@ -355,8 +357,8 @@ def _without_detections(case: Case, gt: GroundTruth, objects: Ids) -> Iterator[S
             total = int((objects > 0).sum())
             yield Suspicion(
                 "classes_without_detections" if sure == "likely" else "rare_classes_without_detections", sure,
-                f"{len(places):,} of {total:,} classes with objects have no detection; they have "
-                f"{pluralize(lost, 'object')}",
+                f"{len(places):,} of {total:,} classes with objects {agree(len(places), 'have no detection')} "
+                f"({pluralize(lost, 'object')} in all)",
                 len(places), total, "check that the detector knows these classes, and their ids",
                 examples(shown), repair=Repair("only", "detected-classes") if sure == "likely" else None,
                 must_improve=False,

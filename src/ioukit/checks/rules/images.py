@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
 from ioukit.checks.case import MATCH, elementwise_iou
 from ioukit.checks.diagnosis.data_sets import SHARE_OF_IMAGES
@@ -64,7 +65,8 @@ def unknown(case: Case) -> Iterator[Suspicion]:
         listed = dict.fromkeys(dt.image_labels()[strange].tolist())
         yield Suspicion(
             "images_only_in_detections", "sure",
-            f"{count:,} of {len(dt):,} detections are of {len(listed):,} images that the ground truth does not list",
+            f"{count:,} of {len(dt):,} detections {agree(count, 'are')} of "
+            f"{pluralize(len(listed), 'image')} that the ground truth does not list",
             count, len(dt), "leave these detections out (`--on-invalid drop`; `ioukit subset DT OUT --ground-truth GT` "
             "writes a file without them), or add their images to the ground truth", examples(listed), refused=True,
         )  # fmt: skip

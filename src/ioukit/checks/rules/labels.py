@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ioukit._checks import agree
 from ioukit._words_and_colours import percent
 from ioukit.checks.rules.repeats import close_pairs
 from ioukit.checks.suspicion import Suspicion, examples
@@ -43,7 +44,8 @@ def _without_size(case: Case) -> Iterator[Suspicion]:
     if count:
         yield Suspicion(
             "annotations_without_size", "likely" if count >= max(3, WITHOUT_SIZE * len(gt)) else "possible",
-            f"{count:,} of {len(gt):,} annotations have no width or no height: no detection can match them",
+            f"{count:,} of {len(gt):,} annotations {agree(count, 'have no width or no height')}, so no detection "
+            "can match",
             count, len(gt), "write their width and height, or leave them out",
             examples(dict.fromkeys(gt.image_labels()[flat].tolist())),
         )  # fmt: skip

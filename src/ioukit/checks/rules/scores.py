@@ -177,8 +177,8 @@ def _lowest_score(case: Case) -> Iterator[Suspicion]:
     if missed >= MISSED:
         yield Suspicion(
             "threshold_left_in", "possible",
-            f"no score is below {lowest:.3g}, and no detection overlaps {percent(missed, 0)} of the objects by at "
-            f"least {MATCH:g}: AP counts weak detections too, and can lose as much as those would find",
+            f"no score is below {lowest:.3g}, and {percent(missed, 0)} of the objects have no detection that overlaps "
+            f"them by at least {MATCH:g}: AP counts weak detections too, and can lose as much as those would find",
             len(dt), len(dt), "write all detections down to a score of about 0.001",
         )  # fmt: skip
 

@@ -108,15 +108,20 @@ class Categories(Columns):
     def _position(self, key: int | str, by_id: Mapping[int, int]) -> int:
         if not isinstance(key, str):
             if int(key) not in by_id:
-                raise ValueError(f"no category has the id {key}")
+                listed = [f"{number} ({self.names[at]})" for number, at in [*by_id.items()][:5]]
+                raise ValueError(f"no category has the id {key}; there are {_first(listed, len(self))}")
             return by_id[int(key)]
         found = [position for position, name in enumerate(self.names) if name == key]
         if len(found) > 1:
             raise ValueError(f"{len(found)} categories have the name {key!r}; choose by id: {self.ids[found].tolist()}")
         if not found:
-            others = ", ".join(map(repr, self.names[:5])) + (", ..." if len(self) > 5 else "")
-            raise ValueError(f"no category has the name {key!r}{suggest(key, self.names, f'there are {others}')}")
+            others = f"there are {_first([*map(repr, self.names[:5])], len(self))}"
+            raise ValueError(f"no category has the name {key!r}{suggest(key, self.names, others)}")
         return found[0]
+
+
+def _first(listed: Sequence[str], count: int) -> str:
+    return ", ".join(listed) + (", ..." if count > len(listed) else "")
 
 
 def listed_images(

@@ -13,10 +13,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ioukit._checks import check_format, check_threads
 from ioukit._keywords import answers_keywords
+from ioukit._near_names import Answering
 from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.evaluation.evaluator.categories import KnownCategories, given_categories
 from ioukit.evaluation.evaluator.collected import CollectedImages, Settings
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from ioukit.typing import BoxFormat, IouType, ProtocolName
 
 
-class Evaluator:
+class Evaluator(Answering):
     """An evaluation that grows batch by batch, for training and validation loops.
 
     :meth:`update` takes what a model predicts for some images, and what is there; :meth:`compute` returns the
@@ -82,6 +83,11 @@ class Evaluator:
         >>> round(evaluator.compute().summary["AP"], 3)
         0.7
     """
+
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("add", "append", "process", "step", "add_batch"), "update"),
+        **dict.fromkeys(("evaluate", "result", "results", "accumulate", "summarize", "get_metric"), "compute"),
+    }
 
     @answers_keywords
     def __init__(

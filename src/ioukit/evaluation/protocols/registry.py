@@ -63,6 +63,10 @@ def find_protocol(name: str, iou_type: str | None = None) -> Protocol:
         meant = [other for other in others if iou_type in other.meant_for]
         if len(meant) == 1:
             return meant[0]
+    from ioukit.evaluation.kinds.registry import REGION_KINDS  # noqa: PLC0415 - kinds know their protocols
+
+    if key in REGION_KINDS and key not in PROTOCOLS:
+        raise ValueError(f"unknown protocol {name!r}: it is a kind of region, so write iou_type={name!r}")
     return PROTOCOLS.find(key)
 
 
