@@ -1,13 +1,15 @@
-"""What pip calls to build ioukit: maturin, and one sentence where it needs Rust and cannot fetch it.
+"""What pip calls to build ioukit: maturin, and one sentence where it needs Rust and cannot fetch it, or another Python.
 
 Where there is no cargo, maturin fetches Rust. Without a way to static.rust-lang.org, that ends with fifty lines of
-Python's own words. Standard: PEP 517 and PEP 660 (hooks of a build backend).
+Python's own words. The wheel is for the stable interface (abi3), which free-threaded Python lacks, so pip goes on to the
+sources there. Standard: PEP 517 and PEP 660 (hooks of a build backend).
 """
 
 from __future__ import annotations
 
 import functools
 import shutil
+import sysconfig
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -19,6 +21,11 @@ Made = TypeVar("Made")
 def _says_what_is_missing(hook: Callable[..., Made]) -> Callable[..., Made]:
     @functools.wraps(hook)
     def answer(*arguments: object, **options: object) -> Made:
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):
+            raise SystemExit(
+                "ioukit: this is the free-threaded build of Python, for which there is no ioukit yet; install it with the "
+                "usual build of Python 3.10 or later"
+            )
         try:
             return hook(*arguments, **options)
         except Exception as error:

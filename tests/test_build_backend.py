@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 import shutil
 import sys
+import sysconfig
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,3 +53,12 @@ def test_an_error_with_rust_stays_what_it_is(backend: dict[str, Any], monkeypatc
     monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/cargo")
     with pytest.raises(ConnectionError, match="no route"):
         backend["prepare_metadata_for_build_wheel"]("folder")
+
+
+def test_one_sentence_on_free_threaded_python(backend: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_config_var", {"Py_GIL_DISABLED": 1}.get)
+    with pytest.raises(
+        SystemExit, match="the free-threaded build of Python, for which there is no ioukit yet"
+    ) as ended:
+        backend["build_wheel"]("folder")
+    assert "\n" not in str(ended.value)

@@ -1,4 +1,4 @@
-"""The arrays that the native module takes and makes: other layouts are refused, and memory ends where an array ends."""
+"""The native module refuses arrays of other layouts, keeps to memory, and makes exceptions of its panics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from ioukit import _core
+from ioukit import Detections, GroundTruth, _core, evaluate
+from ioukit.statistics import replicate
 
 BOXES = np.array([[0, 0, 2, 2], [1, 1, 3, 3], [0, 0, 1, 1]], np.float64)
 
@@ -147,3 +148,15 @@ def test_results_keep_their_memory() -> None:
         assert runs.flags.aligned
         assert not runs.flags.owndata
         assert runs.base is not None
+
+
+def test_a_defect_of_the_core_is_an_exception(capfd: pytest.CaptureFixture[str]) -> None:
+    """A panic: it names its place, prints nothing, and nothing is wrong afterwards."""
+    gt = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=[[0, 0, 9, 9]] * 2)
+    dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=[0.9])
+    table, other = (evaluate(gt, dt).matches for _ in range(2))
+    object.__setattr__(table.detections, "image", np.array([7], np.uint32))
+    with pytest.raises(RuntimeError, match=r"^a defect of ioukit, please report it: index out of bounds: .*\.rs:\d+"):
+        replicate(table, [[1, 1]])
+    assert capfd.readouterr() == ("", "")
+    assert replicate(other, [[1, 1]]).values[0, 0] == pytest.approx(0.5, abs=0.01)

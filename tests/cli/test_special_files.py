@@ -75,6 +75,10 @@ def test_a_pipe_in_a_folder_is_named(tmp_path: Path) -> None:
     ended = run_here("inspect", tmp_path, "--format", "yolo")
     assert (ended.code, ended.out) == (2, "")
     assert "1.txt: expected a regular file, found a pipe, a device or a socket" in ended.err
+    for format_ in ("kitti", "padilla"):
+        ended = run_here("inspect", tmp_path, "--format", format_)
+        assert (ended.code, ended.out) == (2, "")
+        assert "1.txt: expected a regular file, found a pipe, a device or a socket" in ended.err
     os.mkfifo(tmp_path / "dt.csv")
     writer = os.open(tmp_path / "dt.csv", os.O_RDWR | os.O_NONBLOCK)  # its head can be read
     os.write(writer, b"image_id,category_id,x,y,width,height,score\n" * 9)

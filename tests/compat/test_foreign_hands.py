@@ -117,6 +117,19 @@ def test_a_method_of_one_object_is_called(tmp_path: Path) -> None:
     assert found[0][4][0] == 0
 
 
+def test_parameters_that_are_missing_are_missed_at_the_same_step(tmp_path: Path) -> None:
+    for name in ("areaRng", "maxDets"):
+        found = []
+        for library in (OURS, THEIRS):
+            with contextlib.redirect_stdout(io.StringIO()):
+                evaluation = library.cocoeval.COCOeval(*loaded(library, tmp_path), "bbox")
+                delattr(evaluation.params, name)
+                with pytest.raises(AttributeError, match=name):
+                    evaluation.evaluate()
+            found.append([evaluation.ious, evaluation._gts, evaluation._dts, evaluation.evalImgs])
+        assert difference(found[0], found[1]) is None
+
+
 class Proxy:
     """Stands in front of another object, with methods of its own."""
 
@@ -308,3 +321,11 @@ def test_prepare_of_lvis_may_be_overridden_as_there(tmp_path: Path) -> None:
     run = Prepared(plain.lvis_gt, plain.lvis_dt, "bbox")
     run.run()
     assert dict(run.results) == dict(plain.results)
+
+
+def test_what_lvis_has_grouped_before_a_replaced_method_fails_is_there(tmp_path: Path) -> None:
+    run = lvis_of(tmp_path)
+    with mock.patch.object(LVIS, "load_imgs", return_value=None), pytest.raises(TypeError):
+        run.evaluate()
+    assert run._gts
+    assert not run._dts

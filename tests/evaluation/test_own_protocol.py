@@ -95,6 +95,11 @@ def test_a_protocol_can_be_based_on_another(tmp_path: Path) -> None:
             r"own\.toml: expected TOML, found something else: lists or tables are nested too deeply",
             id="nested",
         ),
+        pytest.param(
+            "a." * 9_000 + "b = 1",
+            r"own\.toml: expected TOML, found something else: a line with more than 5,000 dots",
+            id="dots",
+        ),
         ("name = \nties = 1", r"own\.toml: expected TOML, found something else: .*line 1"),
         (
             "iou_threshold = [0.5]",

@@ -30,7 +30,9 @@ from ioukit.statistics import (
 )
 from ioukit.statistics.copies import interleave
 from ioukit.statistics.correction import stepped_down
+from ioukit.statistics.estimating import enough_groups
 from ioukit.statistics.evidence import Evidence
+from ioukit.statistics.named_numbers import labels_of, named_numbers
 from ioukit.statistics.resampling import image_groups
 from ioukit.statistics.spread import jackknifed
 from ioukit.statistics.student import t_quantile
@@ -352,3 +354,12 @@ def test_a_last_bit_does_not_decide_whether_a_permutation_reaches_the_data(
     assert p_values[0] == p_values[1]
     adjusted = [[one.p_adjusted for rows in result.per_class.values() for one in rows] for result in (before, after)]
     np.testing.assert_array_equal(adjusted[0], adjusted[1])
+
+
+def test_classes_that_are_asked_for_are_drawn_once() -> None:
+    """With many classes, their numbers in all replicates are the most that a comparison keeps."""
+    a, b = pair(3)
+    keys = ["AP", *(f"AP/{label}" for label in labels_of(a.matches))]
+    for asked in (keys, keys[:3]):
+        evidence = Evidence(named_numbers(a, asked), (a, b), enough_groups(a.matches, None, None), 5, 0)
+        assert [drawn.shape for drawn in evidence.drawn] == [(5, len(keys))] * 2

@@ -92,15 +92,15 @@ class Evidence:
     def drawn(self) -> tuple[Floats, ...]:
         """For each evaluation, (B, W) the numbers in each replicate of the bootstrap.
 
-        The first Q are the numbers, the others those of all classes with which some of them share a variance.
+        The first Q are the numbers, the others those of further classes with which some of them share a variance.
         """
         return self._resampled[0]
 
     @property
     def undefined(self) -> Floats:
         """(Q,) the share of the replicates in which a number is undefined in one of the evaluations."""
-        missing = np.isnan(sum(self.drawn))
-        return np.asarray(missing[:, : len(self.numbers.keys)].mean(axis=0))
+        missing = np.isnan(sum(one[:, : len(self.numbers.keys)] for one in self.drawn))
+        return np.asarray(missing.mean(axis=0))
 
     @cached_property
     def vanished(self) -> list[Mapping[str, float]]:
@@ -199,7 +199,8 @@ class Evidence:
             if len(classes):
                 on = clusters[numbers.classes[classes]]
                 of_classes = variance[classes], np.minimum(df[classes], on - 1)
-                variance[classes], df[classes] = shared(*of_classes, on, classes >= asked)
+                each_once = np.isin(classes, classes[np.unique(numbers.classes[classes], return_index=True)[1]])
+                variance[classes], df[classes] = shared(*of_classes, on, each_once)
             defined = counted & (clusters > 0) & ~np.isnan(whole[:, column])
             unseen_classes[means] = unseen(whole[defined, column], clusters[counted])
         df = np.minimum(df, limits)
@@ -252,13 +253,13 @@ class Evidence:
 
     def _made(self, count: int, weights: Callable[[int, int], Weights]) -> tuple[Floats, ...]:
         """For each evaluation, (count, W) the numbers of data sets whose weights are asked for in batches."""
-        parts: list[list[Floats]] = [[] for _ in self.evaluations]
+        # In the same layout for any number of batches: the last bits of a sum depend on it.
+        made = tuple(np.empty((count, len(self._wide.columns))) for _ in self.evaluations)
         for start, stop in self._wide.batches(self._table, count):
             of_batch = weights(start, stop)
-            for part, one in zip(parts, self.evaluations, strict=True):
-                part.append(self._wide.replicated(one.matches, of_batch, self.threads))
-        # In the same layout for any number of batches: the last bits of a sum depend on it.
-        return tuple(np.ascontiguousarray(np.concatenate(part)) for part in parts)
+            for rows, one in zip(made, self.evaluations, strict=True):
+                rows[start:stop] = self._wide.replicated(one.matches, of_batch, self.threads)
+        return made
 
     @cached_property
     def _whole(self) -> tuple[Floats, ...]:

@@ -53,13 +53,12 @@ class NamedNumbers:
         return np.array(values, np.float64)
 
     def with_classes(self, count: int) -> NamedNumbers:
-        """These, and then those of all classes, for each measure that numbers of classes are asked of."""
-        columns = np.unique(self.columns[self.classes >= 0])
-        return dataclasses.replace(
-            self,
-            columns=np.concatenate([self.columns, np.repeat(columns, count)]),
-            classes=np.concatenate([self.classes, np.tile(np.arange(count), len(columns))]),
-        )
+        """These, and then those of all other classes, for each measure that numbers of classes are asked of."""
+        columns, classes = [self.columns], [self.classes]
+        for column in np.unique(self.columns[self.classes >= 0]):
+            classes.append(np.setdiff1d(np.arange(count), self.classes[self.columns == column]))
+            columns.append(np.full(len(classes[-1]), column))
+        return dataclasses.replace(self, columns=np.concatenate(columns), classes=np.concatenate(classes))
 
     def batches(self, table: MatchTable, count: int, *, replicates: int = 1) -> list[tuple[int, int]]:
         """Cut draws of a table into batches that fit into memory; each draw has this number of replicates."""

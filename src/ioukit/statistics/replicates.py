@@ -94,9 +94,6 @@ def _weighed(
     """The numbers in one pass over the sorted detections for each data set."""
     protocol, rows, objects = table.protocol, table.detections, table.objects
     drawing = drawing_of(protocol)
-    shape = len(weights), len(table.evaluated), len(measures)
-    values = np.full((shape[0], shape[2]), np.nan)
-    of_class = np.full(shape, np.nan) if per_class else None
     defined = [column for column, measure in enumerate(measures) if protocol.defines(measure)]
     found = _core.replicate(
         WeighedColumns(
@@ -122,10 +119,18 @@ def _weighed(
         per_class,
         check_threads(threads),
     )
-    values[:, defined] = found["values"]
-    if of_class is not None:
-        of_class[:, :, defined] = found["per_class"]
+    values = _in_columns(found["values"], defined, len(measures))
+    of_class = _in_columns(found["per_class"], defined, len(measures)) if per_class else None
     return Replicates(tuple(measure.key for measure in measures), values, table.evaluated, of_class)
+
+
+def _in_columns(found: Floats, columns: Sequence[int], count: int) -> Floats:
+    """Numbers of some of the measures, and NaN for the others. Of all of them, there is no copy: it would be large."""
+    if len(columns) == count:
+        return found
+    made = np.full((*found.shape[:-1], count), np.nan)
+    made[..., columns] = found
+    return made
 
 
 def _number(table: MatchTable, measure: Measure) -> NumberColumns:

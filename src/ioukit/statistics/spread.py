@@ -29,10 +29,12 @@ _FEWEST_CLASSES = 3
 
 def variances(values: Floats) -> Floats:
     """(Q,) the variances of the columns, without NaN; NaN of fewer than two values."""
-    defined = ~np.isnan(values)
-    count = defined.sum(axis=0)
-    mean = np.where(defined, values, 0).sum(axis=0) / np.maximum(count, 1)
-    squares = np.where(defined, values - mean, 0) ** 2
+    undefined = np.isnan(values)
+    count = len(values) - undefined.sum(axis=0)
+    squares = np.where(undefined, 0, values)  # and its only copy: with many classes, it is large
+    squares -= squares.sum(axis=0) / np.maximum(count, 1)
+    squares[undefined] = 0
+    squares *= squares
     return np.where(count > 1, squares.sum(axis=0) / np.maximum(count - 1, 1), math.nan)
 
 

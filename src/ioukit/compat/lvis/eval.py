@@ -123,13 +123,14 @@ class LVISEval(OnDemand):
                 self._to_mask(records, side)
         for gt in gts:
             gt.setdefault("ignore", 0)
+        self._gts = by_group(gts)
         images = self.lvis_gt.load_imgs(ids=p.img_ids)
         looked_for = {image["id"]: set(_listed(image, "neg_category_ids")) for image in images}
         self.img_nel = {image["id"]: _listed(image, "not_exhaustive_category_ids") for image in images}
         for gt in gts:
             looked_for[gt["image_id"]].add(gt["category_id"])
         dts = [dt for dt in dts if dt["category_id"] in looked_for[dt["image_id"]]]
-        self._gts, self._dts = by_group(gts), by_group(dts)
+        self._dts = by_group(dts)
         self.freq_groups = self._prepare_freq_group()
 
     def _prepare_freq_group(self) -> list[list[int]]:

@@ -59,7 +59,7 @@ class Rules:
                 sigmas = np.array(params.kpt_oks_sigmas, np.float64)
                 if not isinstance(params.kpt_oks_sigmas, np.ndarray) or not (sigmas > 0).all():
                     raise IrregularError("sigmas")
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise IrregularError("params") from error
         checks = (
             thresholds.ndim == 1 and len(thresholds) > 0,

@@ -22,7 +22,7 @@ from ioukit.datasets.formats.objects import Objects, to_size
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
 from ioukit.datasets.formats.text_files import (
     abbreviate,
-    check_link,
+    check_inner_file,
     member,
     numbers,
     read_json,
@@ -105,7 +105,7 @@ def read_labelme(
         refuse(str(root), "JSON files of LabelMe", "none")
     for file in files:
         with objects.record("bad file"):
-            check_link(root, file)
+            check_inner_file(root, file)
             _read_file(file, root, objects)
     return objects.ground_truth()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ioukit.datasets.formats import drawn_shapes
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import first_bytes, first_file
-from ioukit.datasets.formats.text_files import abbreviate, check_link, read_xml, refuse, to_number
+from ioukit.datasets.formats.text_files import abbreviate, check_inner_file, read_xml, refuse, to_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -66,7 +66,7 @@ def read_labelme_xml(
         refuse(str(root), "XML files of LabelMe", "none")
     for file in files:
         with objects.record("bad file"):
-            check_link(root, file)
+            check_inner_file(root, file)
             _read_file(file, objects)
     return objects.ground_truth()
 

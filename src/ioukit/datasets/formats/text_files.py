@@ -14,6 +14,7 @@ import contextlib
 import json
 import math
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -323,10 +324,14 @@ def inside(folder: Path, named: str, where: str) -> Path:
     return path
 
 
-def check_link(folder: Path, file: Path) -> None:
-    """Refuse a file in a folder, or in those inside of it, that is a link out of the folder."""
-    if file.is_symlink():
+def check_inner_file(folder: Path, file: Path) -> None:
+    """Refuse a file in a folder, or in those inside of it, that is a link out of the folder, or a pipe or a device."""
+    mode = file.lstat().st_mode
+    if stat.S_ISLNK(mode):
         inside(folder, file.relative_to(folder).as_posix(), str(file))
+        mode = file.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        refuse(str(file), "a regular file", "a pipe, a device or a socket")
 
 
 def single_file(path: Path, usual: str) -> Path:
@@ -342,7 +347,7 @@ def single_file(path: Path, usual: str) -> Path:
     if len(files) != 1:
         kind = suffix[1:].upper()
         refuse(str(path), f"{usual}, or a single {kind} file", f"{len(files)} {kind} files")
-    check_link(path, files[0])
+    check_inner_file(path, files[0])
     return files[0]
 
 
@@ -385,7 +390,7 @@ def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path
     folder = existing_folder(path, what)
     files = sorted(folder.glob(pattern))
     for file in files:
-        check_link(folder, file)
+        check_inner_file(folder, file)
     return files
 
 
