@@ -80,7 +80,7 @@ class TestScenes:
         assert 0.3 * 90 - 1 <= sides.min() <= sides.max() <= 0.7 * 90 + 1
         for wrong in ({"sides": (0.5, 0.3)}, {"sides": (0, 0.3)}, {"mean": 0.5}):
             with pytest.raises(ValueError, match=r"sides must ascend within \(0, 1\], and mean be at least 1"):
-                draw_scene(0, **wrong)  # type: ignore[arg-type]
+                draw_scene(0, **wrong)
 
     def test_too_small(self) -> None:
         with pytest.raises(ValueError, match=r"of at least 32 pixels each, got \(31, 40\)"):

@@ -138,7 +138,7 @@ def with_numbers(settings: Settings, words: Iterable[str]) -> Settings:
         if hasattr(settings.augmentation, name):
             settings = replace(settings, augmentation=replace(settings.augmentation, **{name: number}))
         else:
-            settings = replace(settings, **{name: number})
+            settings = replace(settings, **{name: number})  # type: ignore[arg-type]
     return settings
 
 
