@@ -69,6 +69,19 @@ class TestScenes:
         )
         assert any(not np.array_equal(a.pixels, b.pixels) for a, b in zip(typeset, handwritten, strict=True))
 
+    def test_few_large_and_whole(self) -> None:
+        easy = {"sides": (0.3, 0.7), "mean": 1.5, "whole": True}
+        scenes = [draw_scene(index, seed=7, size=SIZE, handwritten=False, **easy) for index in range(60)]  # type: ignore[arg-type]
+        assert np.mean([len(scene.labels) for scene in scenes]) == pytest.approx(1.5, abs=0.3)
+        alone = [scene for scene in scenes if scene.labels.tolist() == [CLASSES.index("circle")]]
+        sides = np.concatenate([scene.boxes[:, 2:] - scene.boxes[:, :2] for scene in alone])
+        assert len(sides) > 3
+        assert np.ptp(sides, axis=1).max() <= 1  # no edge cuts a circle
+        assert 0.3 * 90 - 1 <= sides.min() <= sides.max() <= 0.7 * 90 + 1
+        for wrong in ({"sides": (0.5, 0.3)}, {"sides": (0, 0.3)}, {"mean": 0.5}):
+            with pytest.raises(ValueError, match=r"sides must ascend within \(0, 1\], and mean be at least 1"):
+                draw_scene(0, **wrong)
+
     def test_too_small(self) -> None:
         with pytest.raises(ValueError, match=r"of at least 32 pixels each, got \(31, 40\)"):
             draw_scene(0, size=(31, 40))

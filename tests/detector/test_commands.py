@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -19,6 +20,7 @@ pytest.importorskip("yaml", reason="the detector needs PyYAML: pip install 'iouk
 from PIL import Image
 
 from ioukit import Detections, GroundTruth, evaluate
+from ioukit.cli import train as train_command
 from ioukit.datasets.shapes import CLASSES
 from ioukit.postprocess import OperatingPoints
 from ioukit.torch.detector.checkpoint import load_model
@@ -300,6 +302,61 @@ class TestDefects:
         assert done.code in (0, None), done.err
         (tmp_path / "plain").touch()
         assert (tmp_path / "run" / "curves.png").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+class TestQuick:
+    def test_its_options_are_defaults_and_shapes_are_drawn_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(train_command._QUICK_SHAPES, "images", 22)
+        small = ["--size", "32", "--width", "0.125", "--depth", "0.1", "--epochs", "1", "--set", "flip=0", *CPU]
+        first = run_here("train", "--quick", "-o", tmp_path / "run", *small)
+        assert first.code in (0, None), first.err
+        assert first.err.splitlines()[:2] == [
+            "quick  about two minutes on two cores", f"drew 22 images into {tmp_path / 'run-shapes'}"
+        ]  # fmt: skip
+        settings = json.loads((tmp_path / "run" / "settings.json").read_text())["settings"]
+        assert (settings["batch"], settings["epochs"]) == (8, 1)
+        assert settings["augmentation"]["flip"] == 0
+        predict = first.err.splitlines()[-1].removeprefix("next  ioukit ").split()
+        assert run_here(*predict, *CPU).code in (0, None)
+        assert len(list((tmp_path / "run-drawn").iterdir())) == 2
+        (tmp_path / "run").rename(tmp_path / "other")
+        assert "drew" not in run_here("train", "--quick", "-o", tmp_path / "run", *small).err.partition("read train")[0]
+
+    def test_without_data(self, tmp_path: Path) -> None:
+        done = run_here("train", "-o", tmp_path / "run")
+        assert (done.code, "DATA: expected a path, or --quick, which draws images" in done.err) == (2, True)
+
+    @pytest.mark.slow
+    def test_right_boxes_after_two_minutes(self, tmp_path: Path) -> None:
+        # Threads that wait for each other beside other work cost many times their gain.
+        done = run_fresh("train", "--quick", "-o", tmp_path / "run", *CPU, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        assert done.code == 0, done.err
+        with open(tmp_path / "run" / "log.csv", encoding="utf-8", newline="") as file:
+            assert float(list(csv.DictReader(file))[-1]["AP50"]) >= 0.5
+
+
+class TestSet:
+    def test_a_setting_without_an_option(self, folder: Path, tmp_path: Path) -> None:
+        changes = ["--set", "ema=0.5", "--set", "scale=0", "--set", "scale=0.25"]
+        done = run_here("train", folder / "data.yaml", "-o", tmp_path / "run", *TestDefects.SHORT, *changes)
+        assert done.code in (0, None), done.err
+        settings = json.loads((tmp_path / "run" / "settings.json").read_text())["settings"]
+        assert (settings["ema"], settings["augmentation"]["scale"]) == (0.5, 0.25)
+
+    @pytest.mark.parametrize(
+        ("word", "message"),
+        [
+            ("emma=1", "unknown setting 'emma'; choose from final_lr, weight_decay, "),
+            ("ema", "expected ema=NUMBER from 0 to 1, got 'ema'"),
+            ("flip=2", "expected flip=NUMBER from 0 to 1, got 'flip=2'"),
+            ("warmup=nan", "expected warmup=NUMBER from 0 to 1000, got 'warmup=nan'"),
+        ],
+    )
+    def test_a_wrong_one(self, word: str, message: str, folder: Path, tmp_path: Path) -> None:
+        done = run_here("train", folder / "data.yaml", "-o", tmp_path / "run", "--set", word)
+        assert (done.code, message in done.err) == (2, True)
 
 
 class TestNothingFound:

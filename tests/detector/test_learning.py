@@ -33,6 +33,20 @@ class TestLearning:
             sum(value.item() for name, value in losses.items() if name != "total"), rel=1e-5
         )
 
+    def test_the_first_loss_is_not_of_the_background_alone(self, learn: Data) -> None:
+        """Where boxes overlap no object, or scores are too high everywhere, the classes are 92 % of a loss of 180."""
+        batch = collate([_sample(learn, number) for number in range(16)])
+        images = batch.images.float() / 255
+        for seed in range(3):
+            torch.manual_seed(seed)
+            outputs = YOLO(config("free"))(images)
+            losses = Learning(config("free"))(outputs, batch)
+            assert losses["total"].item() < 50
+            assert losses["classes"].item() < 0.75 * losses["total"].item()
+            levels = decode(outputs, config("free")).scores.split(priors(config("free")).levels, dim=1)
+            found = [level.sum(dim=(1, 2)).mean().item() for level in levels]
+            assert found == pytest.approx([1, 1, 1], rel=0.3)  # one object in an image is expected on each map
+
     @pytest.mark.parametrize("loss", BOX_LOSSES)
     def test_every_loss_learns(self, loss: str, learn: Data) -> None:
         _learns(config(), learn, loss=loss)

@@ -169,7 +169,9 @@ class TestCommands:
         evaluated = run_here("val", run / "best.safetensors", folder / "data.yaml", "--json", "--device", "cpu")
         assert evaluated.code in (0, None), evaluated.err
         with open(run / "log.csv", encoding="utf-8", newline="") as file:
-            best = max(float(row["AP"]) for row in csv.DictReader(file))
+            rows = list(csv.DictReader(file))
+        best = max(float(row["AP"]) for row in rows)
+        assert float(rows[1]["lr"]) < float(rows[0]["lr"]) / 2  # after two epochs, it has risen and fallen
         assert json.loads(evaluated.out)["summary"]["AP"] == pytest.approx(best)
 
         found = run_here(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,14 +32,42 @@ _PATIENCE = 60.0  # seconds; a log gets a line after this time without one
 _WORTH_SAYING = 10.0  # seconds
 _MEASURED = 5  # steps that tell how long the others will take; the first one, which is slow, comes before them
 
+# Many small steps, and images as they are: changed ones teach more, but not within 1,000 steps.
+_QUICK = {"size": 96, "epochs": 8, "batch": 8, "mosaic": 0.0, "evaluate_every": 4}
+_QUICK_NUMBERS = ("scale=0", "shift=0", "hue=0", "saturation=0", "brightness=0")
+_QUICK_SHAPES: Any = {"images": 1100, "val": 1 / 11, "sides": (0.3, 0.7), "mean": 1.5, "whole": True}
+
+
+def _quick(context: typer.Context, wanted: bool) -> bool:
+    """Gives options that the user does not name other defaults."""
+    if wanted:
+        context.default_map = _QUICK
+    return wanted
+
 
 # Long: each option takes a line or more.
 def train(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="data.yaml of YOLO folders, or a COCO annotation file.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DATA",
+            help="data.yaml of YOLO folders, or a COCO annotation file. [default with --quick: drawn shapes]",
+        ),
+    ] = None,
+    *,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="OUT", help="Folder for the results: a new or an empty one.")
     ],
-    *,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            is_eager=True,
+            callback=_quick,
+            help="Find shapes after two minutes on two cores: small images, few epochs. Without DATA, they are drawn "
+            "into OUT-shapes. Other options still count.",
+        ),
+    ] = False,
     images: ImagesOption = None,
     val: Annotated[Path | None, typer.Option(metavar="FILE", help="COCO file of the held-out images.")] = None,
     val_images: Annotated[
@@ -61,6 +90,15 @@ def train(
         ),
     ] = None,
     mosaic: Annotated[float, typer.Option(help="Probability that four images are combined into one.")] = 0.5,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=NUMBER",
+            help="Another setting: warmup (epochs), ema, weight_decay, final_lr, clip, plain_epochs, or of the "
+            "augmentation flip, scale, shift, hue, saturation, brightness. Can be repeated.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")] = 1,
     workers: Annotated[int, typer.Option(min=0, metavar="N", help="Processes that read images.")] = 0,
     evaluate_every: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs between two evaluations.")] = 1,
@@ -80,6 +118,7 @@ def train(
     as one that is not stopped.
 
     Examples:
+      ioukit train --quick -o run
       ioukit make-shapes shapes --images 400 --size 192
       ioukit train shapes/data.yaml -o run
       ioukit train data.yaml -o run --loss diou --assigner atss --epochs 100
@@ -89,6 +128,8 @@ def train(
     """
     first = os.environ.get("RANK", "0") == "0"  # one of the processes that torchrun starts
     talk = Talk(quiet=quiet or not first)
+    if data is None and not quick:
+        raise typer.BadParameter("expected a path, or --quick, which draws images to learn from", param_hint="DATA")
     with bad_use():
         from ioukit._checks import check_choice  # noqa: PLC0415 - loads NumPy
         from ioukit.torch.detector import train as training  # noqa: PLC0415 - PyTorch takes a second
@@ -104,6 +145,10 @@ def train(
             loss=loss, assigner=assigner, augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers,
             evaluate_every=evaluate_every, device=device,
         )  # fmt: skip
+        settings = training.with_numbers(settings, [*(_QUICK_NUMBERS if quick else ()), *(changes or ())])
+    drawn = data is None
+    if data is None:
+        data = _drawn(output, size, seed, talk)
     with bad_input():
         learn = read_split(data, images, "train", policy)
         held_out = read_split(val or data, val_images or images, "val", policy)
@@ -126,6 +171,24 @@ def train(
         _draw_curves(done, talk)
         talk.say(done.evaluation.table())
         talk.say(f"wrote {printable(str(output))}")
+        if drawn:
+            words = [str(output / training.BEST), str(data.parent / "images" / "val"), "--draw", f"{output}-drawn"]
+            talk.say(f"next  ioukit predict {printable(shlex.join(words))}")
+
+
+def _drawn(output: Path, size: int, seed: int, talk: Talk) -> Path:
+    """The drawn data set beside OUT, which is drawn unless it is there."""
+    from ioukit.datasets.shapes.writing import make_shapes  # noqa: PLC0415 - only --quick needs it
+
+    folder = Path(f"{output}-shapes")
+    settings = folder / "data.yaml"
+    talk.say("quick  about two minutes on two cores")
+    if not settings.exists():
+        count = _QUICK_SHAPES["images"]
+        with bad_input(), talk.busy(f"drawing {count} images", long=True):
+            make_shapes(folder, seed=seed, size=(size, size), handwritten=False, **_QUICK_SHAPES)
+        talk.say(f"drew {count} images into {printable(str(folder))}")
+    return settings
 
 
 def _config(data: Data, *, size: int, head: str, width: float, depth: float, anchors: str, seed: int) -> Config:

@@ -28,7 +28,7 @@ _OUTLINES = {
     "star": star(),
 }
 
-SIZES = (0.08, 0.5)  # the longer side of a shape, as a fraction of the shorter side of the image
+SIDES = (0.08, 0.5)  # the longer side of a shape, as a fraction of the shorter side of the image
 ASPECTS = (0.3, 0.65)  # of an ellipse: a rounder one looks like a circle
 MEAN_SHAPES, MOST_SHAPES = 4, 12
 STAYS_VISIBLE = 0.4  # the smallest fraction of a shape that shapes in front of it leave visible
@@ -64,13 +64,19 @@ def check_size(size: tuple[int, int]) -> None:
 
 
 def draw_scene(
-    index: int, *, seed: int = 1, size: tuple[int, int] = (416, 416), handwritten: bool | None = None
+    index: int,
+    *,
+    seed: int = 1,
+    size: tuple[int, int] = (416, 416),
+    handwritten: bool | None = None,
+    sides: tuple[float, float] = SIDES,
+    mean: float = MEAN_SHAPES,
+    whole: bool = False,
 ) -> Scene:
     """Draws one scene of a data set; it depends on the arguments only, not on other scenes.
 
     A scene has 1 to 12 circles, ellipses, triangles, squares, pentagons, stars and digits. They are turned, textured
-    and may overlap. Their longer side is 8 % to 50 % of the shorter side of the image, and they may reach over its
-    edge. The colour of a shape does not depend on its class.
+    and may overlap. The colour of a shape does not depend on its class.
 
     Args:
         index: The number of the scene, from 0 on.
@@ -78,25 +84,30 @@ def draw_scene(
         size: (width, height) in pixels, at least 32 each.
         handwritten: Whether digits are scikit-learn's handwritten ones rather than those of a font; by default
             handwritten if scikit-learn is installed. Set it where two machines must draw the same.
+        sides: The least and the largest longer side of a shape, as fractions of the shorter side of the image.
+        mean: How many shapes there are on average, at least 1; fewer where they would cover each other.
+        whole: Whether no shape reaches over the edge of the image.
 
     Raises:
-        ValueError: If the size is too small, or a number is negative.
+        ValueError: If the size is too small, or another number is out of its range.
         ModuleNotFoundError: If a digit is drawn and the package that it comes from is not installed: Pillow, or
             scikit-learn with ``handwritten=True``.
     """
     check_size(size)
+    if not (0 < sides[0] <= sides[1] <= 1 and mean >= 1):
+        raise ValueError(f"sides must ascend within (0, 1], and mean be at least 1, got {sides} and {mean}")
     rng = np.random.default_rng([seed, index])  # refuses negative numbers
     width, height = size
     pixels = _texture(rng, width, height, rng.uniform(30, 225, 3), contrast=45)
     owner = np.full((height, width), -1)
     labels: list[int] = []
     areas: list[int] = []
-    wanted = int(np.clip(rng.poisson(MEAN_SHAPES - 1) + 1, 1, MOST_SHAPES))
+    wanted = int(np.clip(rng.poisson(mean - 1) + 1, 1, MOST_SHAPES))
     for _ in range(ATTEMPTS * wanted):
         if len(labels) == wanted:
             break
         label = int(rng.integers(len(CLASSES)))
-        mask = _place(rng, label, width, height, handwritten)
+        mask = _place(rng, label, width, height, handwritten, sides, whole=whole)
         area = int(mask.sum())
         if area < LEAST_PIXELS or not _all_visible(owner, mask, areas):
             continue
@@ -112,14 +123,21 @@ def draw_scene(
 
 
 def _place(
-    rng: np.random.Generator, label: int, width: int, height: int, handwritten: bool | None
+    rng: np.random.Generator,
+    label: int,
+    width: int,
+    height: int,
+    handwritten: bool | None,
+    sides: tuple[float, float],
+    *,
+    whole: bool,
 ) -> NDArray[np.bool_]:
     """(H, W) whether a new shape covers the centre of a pixel."""
     outline, (across, along) = _outline(rng, label, handwritten)
-    low, high = SIZES
     # Uniform in the logarithm: as many shapes of 8 % to 16 % as of 16 % to 32 %.
-    half = min(width, height) * np.exp(rng.uniform(np.log(low), np.log(high))) / 2
-    x, y = rng.uniform(0, width), rng.uniform(0, height)
+    half = min(width, height) * np.exp(rng.uniform(*np.log(sides))) / 2
+    inset = half if whole else 0.0
+    x, y = rng.uniform(inset, width - inset), rng.uniform(inset, height - inset)
     # Digits stay nearly upright: turned further, a 6 could be a 9.
     turn = rng.uniform(-0.4, 0.4) if CLASSES[label] == "digit" else rng.uniform(0, 2 * np.pi)
     cos, sin = np.cos(turn), np.sin(turn)

@@ -13,7 +13,7 @@ import numpy as np
 from ioukit._core import __version__
 from ioukit._optional import import_extra
 from ioukit._output import check_place, whole_folder
-from ioukit.datasets.shapes.drawing import CLASSES, Scene, check_size, draw_scene
+from ioukit.datasets.shapes.drawing import CLASSES, MEAN_SHAPES, SIDES, Scene, check_size, draw_scene
 from ioukit.datasets.shapes.outlines import has_handwritten
 from ioukit.regions.masks import Masks
 
@@ -34,6 +34,9 @@ def make_shapes(
     val: float = 0.2,
     formats: Sequence[str] = FORMATS,
     handwritten: bool | None = None,
+    sides: tuple[float, float] = SIDES,
+    mean: float = MEAN_SHAPES,
+    whole: bool = False,
 ) -> dict[str, int]:
     """Draws a data set of shapes into a new folder: images, boxes and masks, the same for the same arguments.
 
@@ -56,6 +59,9 @@ def make_shapes(
         formats: ``"coco"``, ``"yolo"`` or both.
         handwritten: Whether digits are scikit-learn's handwritten ones rather than those of a font; by default
             handwritten if scikit-learn is installed. The COCO files say which.
+        sides: The least and the largest longer side of a shape, as fractions of the shorter side of the image.
+        mean: How many shapes an image has on average.
+        whole: Whether no shape reaches over the edge of its image.
 
     Returns:
         How many images and objects there are: ``train``, ``train_objects``, ``val``, ``val_objects``.
@@ -70,7 +76,7 @@ def make_shapes(
     count = operator.index(images)
     held_out = min(round(count * val), count - 1)
     splits = {"train": range(count - held_out), "val": range(count - held_out, count)}
-    draw = partial(draw_scene, seed=seed, size=size, handwritten=handwritten)
+    draw = partial(draw_scene, seed=seed, size=size, handwritten=handwritten, sides=sides, mean=mean, whole=whole)
     counts: dict[str, int] = {}
     with whole_folder(folder) as unfinished:
         for split, numbers in splits.items():

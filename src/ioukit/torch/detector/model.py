@@ -19,6 +19,7 @@ anchor-free head are those of Wang et al., YOLOv10, NeurIPS 2024, arXiv:2405.144
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -227,16 +228,25 @@ class FreeHead(nn.Module):
     do not reach the features, which are learnt through the first.
     """
 
-    def __init__(self, channels: tuple[int, ...], num_classes: int, bins: int) -> None:
+    def __init__(self, channels: tuple[int, ...], config: Config) -> None:
         super().__init__()
-        self.num_classes, self.bins = num_classes, bins
-        self.one_to_many, self.one_to_one = self._branch(channels), self._branch(channels)
+        self.num_classes, self.bins = config.num_classes, config.bins
+        self.one_to_many, self.one_to_one = (self._branch(channels, config.image_size) for _ in range(2))
 
-    def _branch(self, channels: tuple[int, ...]) -> nn.ModuleList:
+    def _branch(self, channels: tuple[int, ...], image_size: tuple[int, int]) -> nn.ModuleList:
         outputs = 4 * self.bins + self.num_classes
         branch = nn.ModuleList(nn.Sequential(conv(c, c, 3), conv(c, c, 3), nn.Conv2d(c, outputs, 1)) for c in channels)
-        for scale in branch:
-            scale[-1].bias.detach()[4 * self.bins :] = -4.6  # as in the anchor head
+        for scale, stride in zip(branch, STRIDES, strict=True):
+            distances, classes = scale[-1].bias.detach().split([4 * self.bins, self.num_classes])
+            # Task alignment weights what a prediction learns by its overlap to the power of 6, so the first boxes must
+            # overlap objects, or nothing but background is learnt. Equally likely distances make boxes of 15 strides,
+            # larger than most objects. With a mean of two strides, boxes are as large as YOLOv3's anchors in the
+            # median. The logits fall linearly: of all distributions with that mean, this one presumes the least.
+            distances.view(4, -1)[:] = torch.arange(self.bins) * math.log(2 / 3)
+            # The loss of the classes is a sum over all cells, divided by the sum of the targets. If all scores begin
+            # too high, they are nearly the whole loss. So each map begins with one object in an image, of any class: a
+            # prior as in RetinaNet (arXiv:1708.02002), but by stride, as fine maps have more cells for their objects.
+            classes[:] = -math.log(self.num_classes * image_size[0] * image_size[1] / stride**2)
         return branch
 
     def forward(self, features: list[Tensor]) -> tuple[FreeMaps, FreeMaps]:
@@ -261,7 +271,7 @@ class YOLO(nn.Module):
         self.head: nn.Module = (
             AnchorHead(self.neck.channels, config.num_classes, len(config.anchors[0]))
             if config.head == "anchor"
-            else FreeHead(self.neck.channels, config.num_classes, config.bins)
+            else FreeHead(self.neck.channels, config)
         )
 
     def forward(self, image: Tensor) -> Any:  # (B, 3, H, W) within [0, 1] -> AnchorMaps, or two FreeMaps

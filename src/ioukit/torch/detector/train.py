@@ -15,7 +15,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
@@ -25,6 +25,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import nn
 
+from ioukit._checks import check_choice
 from ioukit._output import write_whole
 from ioukit.evaluation import Evaluation, evaluate
 from ioukit.torch.detector.batches import Augmentation, Batch, loader
@@ -57,7 +58,7 @@ class Settings:
         lr: The learning rate after the warm-up.
         final_lr: The learning rate at the end, as a fraction of ``lr``; a cosine leads from one to the other.
         weight_decay: Weight decay of the convolution kernels; biases and normalisation layers have none.
-        warmup: Epochs in which the learning rate rises from 0.
+        warmup: Epochs in which the learning rate rises from 0; at most a tenth of all epochs.
         ema: Decay per step of the running mean of the weights. The running mean is what is evaluated and saved. The
             decay starts lower, so that the first weights are soon forgotten.
         clip: The largest norm of the gradient.
@@ -104,6 +105,41 @@ class Settings:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.optimizer not in ("sgd", "adamw"):
             raise ValueError(f"unknown optimizer {self.optimizer!r}; choose from sgd, adamw")
+
+
+NUMBERS = {
+    "final_lr": (0, 1), "weight_decay": (0, 1), "warmup": (0, 1000), "ema": (0, 1), "clip": (0, 1e6),
+    "plain_epochs": (0, 1000), "flip": (0, 1), "scale": (0, 4), "shift": (0, 1), "hue": (0, 0.5), "saturation": (0, 4),
+    "brightness": (0, 4),
+}  # fmt: skip
+"""Settings that `with_numbers` changes, those of the augmentation included, each with its least and largest value."""
+
+
+def with_numbers(settings: Settings, words: Iterable[str]) -> Settings:
+    """The settings with other numbers.
+
+    Args:
+        settings: The settings.
+        words: Each ``NAME=NUMBER``, with a name of `NUMBERS`; the last word about a name counts.
+
+    Raises:
+        ValueError: If a name is unknown, or a number is out of its range.
+    """
+    for word in words:
+        name, _, text = word.partition("=")
+        check_choice("setting", name, tuple(NUMBERS))
+        low, high = NUMBERS[name]
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise ValueError(f"expected {name}=NUMBER from {low:g} to {high:g}, got {word!r}")
+        if hasattr(settings.augmentation, name):
+            settings = replace(settings, augmentation=replace(settings.augmentation, **{name: number}))
+        else:
+            settings = replace(settings, **{name: number})  # type: ignore[arg-type]
+    return settings
 
 
 @dataclass(frozen=True)
@@ -322,9 +358,10 @@ class Run:
     def _learning_rate(self) -> float:
         """The learning rate of the next step: it rises linearly, then falls along a cosine."""
         settings, done = self.settings, (self.epoch * self.steps + self.step + 1) / self.steps  # epochs
-        if done < settings.warmup:
-            return settings.lr * done / settings.warmup
-        part = (done - settings.warmup) / max(settings.epochs - settings.warmup, 1e-9)
+        warmup = min(settings.warmup, settings.epochs / 10)  # a short training must reach its learning rate, too
+        if done < warmup:
+            return settings.lr * done / warmup
+        part = (done - warmup) / (settings.epochs - warmup)
         cosine = (1 + math.cos(math.pi * min(part, 1.0))) / 2
         return settings.lr * (settings.final_lr + (1 - settings.final_lr) * cosine)
 
