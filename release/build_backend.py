@@ -23,8 +23,8 @@ def _says_what_is_missing(hook: Callable[..., Made]) -> Callable[..., Made]:
     def answer(*arguments: object, **options: object) -> Made:
         if sysconfig.get_config_var("Py_GIL_DISABLED"):
             raise SystemExit(
-                "ioukit: this is the free-threaded build of Python, for which there is no ioukit yet; install it with the "
-                "usual build of Python 3.10 or later"
+                "ioukit: this is the free-threaded build of Python, for which there is no ioukit yet; install it with "
+                "the usual build of Python 3.10 or later"
             )
         try:
             return hook(*arguments, **options)

@@ -152,7 +152,7 @@ def test_rounded_boxes_are_found() -> None:
     assert "multiples of 16 pixels" in suspected(TRUTH, with_boxes(FOUND, of_stride), "rounding")["detections_rounded"]
     whole = with_boxes(TRUTH, np.round(TRUTH.boxes)), with_boxes(FOUND, np.round(FOUND.boxes))
     assert not suspected(*whole, "rounding")
-    enlarged = (with_boxes(data, 8 * data.boxes) for data in whole)
+    enlarged = with_boxes(whole[0], 8 * whole[0].boxes), with_boxes(whole[1], 8 * whole[1].boxes)
     assert not suspected(*enlarged, "rounding"), "a step of 8 is a pixel of the image before it was enlarged"
 
 
