@@ -16,9 +16,10 @@ thread_local!(static FILE: RefCell<Nameless> = RefCell::new(Nameless::new("coco"
 const POLICIES: [OnInvalid; 3] = [OnInvalid::Error, OnInvalid::Drop, OnInvalid::Pycocotools];
 
 fuzz_target!(|text: &[u8]| {
-    let memory = Source::Memory(text.to_vec());
+    let memory = Source::Memory(text.to_vec().into());
     let file = FILE.with_borrow_mut(|file| file.source(text));
-    let expected = str::from_utf8(text).ok().and_then(|text| serde_json::from_str::<Value>(&without_constants(text)).ok());
+    let expected =
+        str::from_utf8(text).ok().and_then(|text| serde_json::from_str::<Value>(&without_constants(text)).ok());
     for policy in POLICIES {
         for lines in [false, true] {
             let read = read_detections(&memory, policy, lines, 0);
@@ -79,11 +80,11 @@ fn in_parts(file: &Source, policy: OnInvalid, lines: bool, whole: &Result<Detect
     for (start, end, record) in ranges.into_iter().rev() {
         let part = Part { start, end, record, without_boxes };
         match read_part(file, policy, parts.lines, part, 0) {
-            Ok(mut read) => {
+            Ok(read) => {
                 without_boxes |= record == 0 && read.without_box.first() == Some(&0);
-                ids.append(&mut read.image_ids);
-                scores.append(&mut read.scores);
-                boxes.append(&mut read.boxes);
+                ids.extend_from_slice(&read.image_ids);
+                scores.extend_from_slice(&read.scores);
+                boxes.extend_from_slice(&read.boxes);
                 dropped += read.dropped;
             }
             Err(error) => {

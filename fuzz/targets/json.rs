@@ -5,6 +5,7 @@ use std::any::Any;
 use std::cell::RefCell;
 
 use ioukit_core::json::{Cursor, Records, Scalar, Source, Stream, StreamError, SyntaxError};
+use ioukit_core::memory;
 use ioukit_fuzz::{Nameless, without_constants};
 use libfuzzer_sys::fuzz_target;
 use serde::de::IgnoredAny;
@@ -105,7 +106,7 @@ fn numbers(text: &[u8], expected: &Value) {
         assert_eq!(four[..], expected[..], "four numbers");
     }
     let mut cursor = Cursor::new(text, 0, 0);
-    let mut found = Vec::new();
+    let mut found = memory::Vec::new();
     let mut more = cursor.open(b'[', b']').expect("an array");
     if more && cursor.take_plain(&mut found) {
         more = cursor.more(b']').expect("its end");
@@ -134,7 +135,7 @@ impl Records for Found {
 
 fn pieces(text: &[u8], lines: bool) {
     let expected = at_once(text, lines);
-    let memory = Source::Memory(text.to_vec());
+    let memory = Source::Memory(text.to_vec().into());
     assert_eq!(in_pieces(&memory, lines), expected, "in memory");
     FILE.with_borrow_mut(|file| assert_eq!(in_pieces(&file.source(text), lines), expected, "in a file"));
 }

@@ -2,6 +2,7 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
+use ioukit_core::memory;
 use ioukit_core::overlap::areas::AreaMeasure;
 use ioukit_core::regions::concave::{self, SimplePolygons};
 use ioukit_core::regions::convex::{self, Polygons, clip::Point};
@@ -26,7 +27,7 @@ fn drawn(data: &mut Unstructured<'_>) -> Result<()> {
     let size = Size { height: data.int_in_range(0..=40)?, width: data.int_in_range(0..=40)? };
     let count = data.int_in_range(0..=16)?;
     let numbers: Vec<f64> = (0..count).map(|_| coordinate(data, 400.0)).collect::<Result<_>>()?;
-    let mut runs = Vec::new();
+    let mut runs = memory::Vec::new();
     polygon::draw(&numbers, size, &mut runs).expect("small numbers");
     assert_eq!(runs, walked(&numbers, size), "{numbers:?} {size:?}");
     Ok(())

@@ -3,6 +3,7 @@
 //! The first byte of an input is the height, the second one chooses a distance; the rest is a string of runs.
 #![no_main]
 
+use ioukit_core::memory;
 use ioukit_core::overlap::areas::AreaMeasure;
 use ioukit_core::regions::rle::overlap::{Crowd, pairwise};
 use ioukit_core::regions::rle::{Mask, MaskList, Size, boundary, merge, pixels, settle, string};
@@ -13,11 +14,11 @@ const MOST_PIXELS: u64 = 1 << 12;
 
 fuzz_target!(|data: &[u8]| {
     let [height, distance, text @ ..] = data else { return };
-    let mut counts = Vec::new();
+    let mut counts = memory::Vec::new();
     if string::decode(text, &mut counts).is_err() {
         return;
     }
-    let (mut again, mut canonical) = (Vec::new(), Vec::new());
+    let (mut again, mut canonical) = (memory::Vec::new(), memory::Vec::new());
     string::encode(&counts, &mut canonical);
     string::decode(&canonical, &mut again).expect("what encode writes");
     assert_eq!(again, counts);
@@ -26,10 +27,10 @@ fuzz_target!(|data: &[u8]| {
     let fits = Size::new(height as i64, (total / height) as i64).ok().filter(|_| total % height == 0);
     let Some(size) = fits else {
         let size = Size { height: height as u32, width: 7 };
-        assert_eq!(settle(&counts, size, &mut Vec::new()).is_ok(), total == 7 * height, "runs of another size");
+        assert_eq!(settle(&counts, size, &mut memory::Vec::new()).is_ok(), total == 7 * height, "runs of another size");
         return;
     };
-    let mut runs = Vec::new();
+    let mut runs = memory::Vec::new();
     settle(&counts, size, &mut runs).expect("runs that cover the mask");
     assert!(runs[1..].iter().all(|&run| run > 0), "runs without gaps");
     if total > MOST_PIXELS {
@@ -50,7 +51,7 @@ fn check(size: Size, counts: &[u32], runs: &[u32], distance: u32) {
     assert_eq!(decoded, first);
     let (height, width) = (size.height as usize, size.width as usize);
     let rows: Vec<u8> = (0..first.len()).map(|at| 255 * first[at % width * height + at / width]).collect();
-    let mut of_rows = Vec::new();
+    let mut of_rows = memory::Vec::new();
     pixels::encode_rows(&rows, size, &mut of_rows);
     assert_eq!(of_rows, runs);
     assert_eq!(mask.area(), sum(&first));
@@ -65,7 +66,7 @@ fn check(size: Size, counts: &[u32], runs: &[u32], distance: u32) {
     let both: Vec<u8> = first.iter().zip(&second).map(|(a, b)| a & b).collect();
     let either: Vec<u8> = first.iter().zip(&second).map(|(a, b)| a | b).collect();
     for (intersect, expected) in [(true, &both), (false, &either)] {
-        let mut merged = Vec::new();
+        let mut merged = memory::Vec::new();
         merge::merge(&masks, size, intersect, &mut merged);
         assert_eq!(merged, encoded(expected));
     }
@@ -73,7 +74,7 @@ fn check(size: Size, counts: &[u32], runs: &[u32], distance: u32) {
     pairwise(AreaMeasure::Intersection, list.view(), list.view(), Crowd::No, &mut table, 1);
     assert_eq!(table, [&first, &both, &both, &second].map(|pixels| f64::from(sum(pixels))));
 
-    let mut found = Vec::new();
+    let mut found = memory::Vec::new();
     boundary::boundary(mask, distance, &mut found);
     assert_eq!(found, encoded(&boundary_of(&first, height, width, i64::from(distance))));
 }
@@ -84,8 +85,8 @@ fn of_counts(counts: &[u32]) -> Vec<u8> {
     runs.flat_map(|(position, &count)| std::iter::repeat_n((position % 2) as u8, count as usize)).collect()
 }
 
-fn encoded(pixels: &[u8]) -> Vec<u32> {
-    let mut runs = Vec::new();
+fn encoded(pixels: &[u8]) -> memory::Vec<u32> {
+    let mut runs = memory::Vec::new();
     pixels::encode_columns(pixels, &mut runs);
     runs
 }

@@ -62,7 +62,7 @@ def test_sizes_and_curves_follow_the_protocol(protocol: str) -> None:
     data = report_data(evaluation)
     assert data.iou == "0.30"
     assert [(row.name, row.words) for row in data.sizes] == [
-        ("any", "every size"), ("speck", "below 90²"), ("blob", "at least 90²"),
+        ("any", "every size"), ("speck", "below 90² px"), ("blob", "at least 90² px"),
     ]  # fmt: skip
     for row in data.sizes:
         assert row.numbers[0] == f"{value_of(evaluation.curves, Measure('AP', area_range=row.name)):.3f}"
