@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ioukit._checks import pluralize
+from ioukit._output import fitted, terminal_width
 from ioukit.checks.case import Case
 from ioukit.checks.diagnosis.findings import Findings
 from ioukit.checks.repairs.repair import Data
@@ -53,7 +54,7 @@ class Checked(Findings[VerifiedSuspicion]):
             total += f", {pluralize(self.num_detections, 'detection')}"
         found = f"{pluralize(harmful, 'finding') if harmful else 'no finding'}, {pluralize(notes, 'note')}"
         found = found if notes else pluralize(harmful, "finding") if harmful else "nothing looks wrong"
-        paragraphs = [f"{total}: {found}", *map(str, self.findings[:harmful])]
+        paragraphs = [fitted(f"{total}: {found}", terminal_width()), *map(str, self.findings[:harmful])]
         if len(self.repairs) > 1:
             paragraphs.append(f"All repairs together, in the order that works:\n  {options(self.repairs)}")
         # The notes are all of the same data, those after the repairs of all guesses.
