@@ -1,8 +1,8 @@
 """What pip calls to build ioukit: maturin, and one sentence where it needs Rust and cannot fetch it, or another Python.
 
 Where there is no cargo, maturin fetches Rust. Without a way to static.rust-lang.org, that ends with fifty lines of
-Python's own words. The wheel is for the stable interface (abi3), which free-threaded Python lacks, so pip goes on to the
-sources there. Standard: PEP 517 and PEP 660 (hooks of a build backend).
+Python's own words. The wheel is for the stable interface (abi3), which free-threaded Python lacks, so pip goes on to
+the sources there. Standard: PEP 517 and PEP 660 (hooks of a build backend).
 """
 
 from __future__ import annotations

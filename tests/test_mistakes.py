@@ -57,7 +57,7 @@ def names() -> dict[str, Any]:
         ("ioukit.comparison.compare_models(gt, dt)", "expected what ioukit.evaluate returns, got GroundTruth"),
         ("ioukit.statistics.compare(gt, dt)", "expected what ioukit.evaluate returns, got GroundTruth"),
         ("ev.compare(gt)", "expected what ioukit.evaluate returns, got GroundTruth"),
-        ("ioukit.plots.score_curves_figure(ev.curves)", r"expected what evaluation.score_curves\(\) returns, got Curves"),
+        ("ioukit.plots.score_curves_figure(ev.curves)", r"what evaluation.score_curves\(\) returns, got Curves"),
         ("ioukit.plots.confusion_figure(ev.curves)", r"expected what evaluation.confusion\(\) returns, got Curves"),
         ("ioukit.plots.error_kinds_figure(ev.curves)", r"expected what evaluation.error_kinds\(\) returns, got Curves"),
         ("ioukit.plots.reliability_figure(ev.curves)", r"expected what calibration_errors\(evaluation\) returns"),
