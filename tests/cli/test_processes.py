@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ioukit
+from ioukit.cli._output import _coloured
 from support.command import run_fresh
-from support.paths import DATA, load
+from support.paths import DATA, DEMO, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +61,38 @@ def test_a_terminal_sees_a_spinner_for_long_work_only_and_no_colour_if_unwanted(
     assert ("reading" in seen) == long
     assert not re.search(r"\x1b\[[0-9;]*[1-9][0-9;]*m", seen)
     assert b"\x1b" not in done.stdout
+
+
+@posix
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_terminal_sees_the_verdict_in_bold_and_the_next_command(*, wanted: bool) -> None:
+    terminal, stream = os.openpty()
+    changes = {"TERM": "xterm-256color", "COLUMNS": "100", **({} if wanted else {"NO_COLOR": "1"})}
+    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    words = [DEMO / name for name in ("gt.json", "a.json", "b.json")] + ["--replicates", "5", "--permutations", "5"]
+    subprocess.run(
+        [sys.executable, "-m", "ioukit", "compare", *words],
+        stdout=stream,
+        stderr=stream,
+        env=kept | changes,
+        check=True,
+    )
+    seen = os.read(terminal, 100_000).decode().replace("\r\n", "\n")
+    os.close(stream)
+    os.close(terminal)
+    begins, ends = ("\x1b\\[1m", "\x1b\\[0m") if wanted else ("", "")
+    assert re.search(rf"\ndone [0-9.]+ s\n{begins}6 images cannot tell a and b apart[^\x1b]*{ends}\n", seen), seen
+    assert ("\x1b" in seen) == wanted
+    command = " ".join(map(str, ["ioukit", "compare", *words]))
+    assert seen.endswith(f"next  {command} --report compared.html\n")
+
+
+def test_colours_of_outcomes_are_those_of_lines_that_begin_with_them() -> None:
+    text = "passed: b\n\nbroken     passed\nsure: nms_missing\nsurely"
+    assert _coloured(text, verdict=True) == (
+        "\x1b[1mpassed: b\x1b[0m\n\n\x1b[31mbroken\x1b[0m     passed\n\x1b[31msure\x1b[0m: nms_missing\nsurely"
+    )
+    assert _coloured("undecided", verdict=False) == "\x1b[33mundecided\x1b[0m"
 
 
 @posix

@@ -14,6 +14,7 @@ Typer has no options with optional values, so `_command.Command` completes ``--j
 """
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
@@ -22,7 +23,7 @@ import typer
 from ioukit._output import check_output, fitted, printable, terminal_width, write_whole
 from ioukit.cli._arguments import RESULTS
 from ioukit.cli._errors import bad_output, bad_value
-from ioukit.cli._streams import Talk, print_result
+from ioukit.cli._streams import Talk, has_colours, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -111,6 +112,7 @@ class AnswerOptions(NamedTuple):
         *,
         done: str | None = None,
         fit: bool = True,
+        verdict: bool = False,
     ) -> None:
         """Writes the file of ``--json``, says that the command is done, and prints the text or the JSON.
 
@@ -120,29 +122,53 @@ class AnswerOptions(NamedTuple):
             talk: Where lines go.
             done: The last line about the work.
             fit: Whether lines are broken that are wider than the terminal.
+            verdict: Whether the text begins with the verdict.
         """
         self.write(json, talk)
         if done is not None:
             talk.say(done)
-        self.print(text, json, fit=fit)
+        self.print(text, json, fit=fit, verdict=verdict)
 
     def write(self, json: "Callable[[], str]", talk: Talk) -> None:
         """Writes the file of ``--json``, if it names one."""
         if self.file is not None:
             write_text(self.file, f"{json()}\n", talk)
 
-    def print(self, text: "Callable[[], str] | None", json: "Callable[[], str]", *, fit: bool = True) -> None:
+    def print(
+        self,
+        text: "Callable[[], str] | None",
+        json: "Callable[[], str]",
+        *,
+        fit: bool = True,
+        verdict: bool = False,
+    ) -> None:
         """Prints the text, if there is one, or the JSON if ``--json`` names no file for it.
 
         Args:
             text: Makes the text.
             json: Makes the JSON.
             fit: Whether lines are broken that are wider than the terminal.
+            verdict: Whether the text begins with the verdict.
         """
         if self.is_json:
             print_result(json())
         elif text is not None:
-            print_result(fitted(text(), terminal_width()) if fit else text())
+            shown = fitted(text(), terminal_width()) if fit else text()
+            print_result(_coloured(shown, verdict=verdict) if has_colours() else shown)
+
+
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_COLOURS = {"passed": 32, "failed": 31, "broken": 31, "sure": 31, "likely": 33, "undecided": 33}
+"""The colours of a terminal for words that lines begin with: green, red and yellow."""
+_COLOURED = re.compile(rf"^({'|'.join(_COLOURS)})\b", re.MULTILINE)
+
+
+def _coloured(text: str, *, verdict: bool) -> str:
+    """The text with outcomes in colour, and with its first paragraph in bold, if that is the verdict."""
+    first, gap, rest = text.partition("\n\n") if verdict else ("", "", text)
+    if verdict:
+        first = "\n".join(f"{_BOLD}{line}{_PLAIN}" for line in first.split("\n"))
+    return first + gap + _COLOURED.sub(lambda word: f"\x1b[{_COLOURS[word[0]]}m{word[0]}{_PLAIN}", rest)
 
 
 def check_files(outputs: "Mapping[str, Path | None]", inputs: "Iterable[Path]") -> None:

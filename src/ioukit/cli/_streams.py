@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -124,6 +125,12 @@ def print_result(text: str) -> None:
     sys.stdout.flush()
 
 
+def has_colours() -> bool:
+    """Whether standard output is a terminal that may have colours (https://no-color.org)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not plain and sys.stdout is not None and sys.stdout.isatty()
+
+
 class Talk:
     """Lines for a person; scripts read only stdout.
 
@@ -149,6 +156,16 @@ class Talk:
         """Prints one line."""
         if self._stream is not None:
             print(line, file=self._stream, flush=True)
+
+    def suggest(self, *words: str, again: bool = True) -> None:
+        """Names the command that shows more, on a terminal.
+
+        Args:
+            words: Its words.
+            again: Whether they are further words of this command.
+        """
+        if self.on_terminal:
+            self.say(f"next  {shlex.join(['ioukit', *(sys.argv[1:] if again else ()), *words])}")
 
     @contextlib.contextmanager
     def busy(self, text: str, *, long: bool) -> Iterator[None]:

@@ -126,7 +126,10 @@ def check_files(
         talk,
         done=f"done {time.perf_counter() - start:.2f} s in all",
         fit=False,  # a broken line of options is no command
+        verdict=True,
     )
+    if checked.findings:
+        talk.suggest("check", "--explain", checked.findings[0].code, again=False)
     raise typer.Exit(0 if checked.ok else 1)
 
 

@@ -149,7 +149,9 @@ def compare_files(
     if output is not None:
         write_text(output, f"{text}\n", talk)
     done = f"done {time.perf_counter() - clock:.2f} s"
-    answer.give((lambda: text) if output is None else None, compared.to_json, talk, done=done)
+    answer.give((lambda: text) if output is None else None, compared.to_json, talk, done=done, verdict=True)
+    if page.report is None:
+        talk.suggest("--report", "compared.html")
     if fail_if_worse:
         _fail_if_worse(compared, talk)
 

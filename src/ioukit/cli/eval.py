@@ -144,4 +144,6 @@ def eval_files(
         lambda: evaluation_json(evaluation, **sections),
         fit=send.markdown != STDOUT,
     )
+    if page.report is None:
+        talk.suggest("--report", "report.html")
     sending.exit(talk, printed=not answer.is_json)

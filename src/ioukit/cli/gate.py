@@ -131,6 +131,7 @@ def check_gate(
         lambda: json.dumps(result.to_dict(), allow_nan=False),
         talk,
         done=f"done {seconds:.2f} s",
+        verdict=True,
     )
     raise typer.Exit(result.exit_code)
 

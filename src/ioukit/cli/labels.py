@@ -160,6 +160,8 @@ def find_labels(
     done = f"done {time.perf_counter() - start:.2f} s in all"
     if outcome is None:
         answer.give(lambda: _text(found, errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)
+        if page.report is None:
+            talk.suggest("--report", "labels.html")
     else:
         answer.give(lambda: outcome[0], lambda: json.dumps(outcome[1]), talk, done=done)
 

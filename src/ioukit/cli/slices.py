@@ -170,6 +170,8 @@ def slices(
         talk,
         done=f"done {time.perf_counter() - start:.2f} s",
     )
+    if not searches:
+        talk.suggest("--worst")
 
 
 def _bins(words: "Sequence[str]") -> dict[str, Any]:
