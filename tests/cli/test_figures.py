@@ -41,7 +41,7 @@ def test_it_writes_pdf_and_svg_and_a_table(tmp_path: Path) -> None:
     [
         (("--only", "confusio"), "Invalid value for --only: unknown figure 'confusio'"),
         (("-o", DEMO / "gt.json"), "Invalid value for --output"),
-        (("--only", "class_ap", "--replicates", "0"), "replicates must be at least 1, got 0"),
+        (("--only", "class_ap", "--replicates", "0"), "'--replicates': 0 is not in the range x>=2"),
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:

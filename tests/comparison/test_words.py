@@ -78,6 +78,13 @@ def test_a_lower_miss_rate_is_better() -> None:
     assert text.startswith("B is worse than A by 0.6 ± 0.4 points of MR-2 (0.412 to 0.418).")
 
 
+def test_fewer_images_than_there_are_would_not_do() -> None:
+    """Significant alone, and not among many pairs: the images that are needed are for one pair."""
+    one = difference(p_value=0.03, images_needed=3_000)
+    text = verdict(one, ("A", "B"), 5_000, 1_000, p_corrected=0.09)
+    assert text.startswith("5,000 images cannot tell A and B apart, with so many pairs to compare. B is ")
+
+
 def test_one_image() -> None:
     text = verdict(difference(p_value=0.5, images_needed=7), ("A", "B"), 1, 1)
     assert text.startswith("1 image cannot tell A and B apart; about 7 would,")
@@ -190,8 +197,8 @@ def test_the_p_value_decides_where_the_interval_says_the_opposite() -> None:
 
 
 def test_a_corrected_p_value_decides() -> None:
-    known = verdict(difference(p_value=0.02), ("A", "B"), 5000, 1000, p_corrected=0.2)
-    assert known.startswith("5,000 images cannot tell A and B apart, with so many pairs to compare; about ")
+    known = verdict(difference(p_value=0.02), ("A", "B"), 4000, 1000, p_corrected=0.2)
+    assert known.startswith("4,000 images cannot tell A and B apart, with so many pairs to compare; about 4,400 would")
     assert verdict(difference(p_value=0.02), ("A", "B"), 5000, 1000, p_corrected=0.04).startswith("B is better than A")
     assert "pairs" not in verdict(difference(p_value=0.3), ("A", "B"), 5000, 1000, p_corrected=0.9)
 

@@ -130,6 +130,9 @@ def test_masks_are_those_of_the_detections(found_too: bool, errors: LabelErrors)
         expected[place] = [[-float(at)] * 6] if found_too else None
         areas[place] = at + 0.5 if found_too else float(found.boxes[at, 2] * found.boxes[at, 3])
     assert list(made.segmentations or ()) == expected
+    redrawn = drawn.kinds.count("badly_drawn")
+    note = f"segmentations of {redrawn} badly drawn objects: the new box is that of a detection, which has none"
+    assert (note in made.notes) is not found_too
     assert made.areas.tolist() == areas
     assert set(drawn.kinds) == {"overlooked", "badly_drawn"}
 

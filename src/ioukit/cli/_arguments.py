@@ -36,6 +36,13 @@ ReplicatesOption: TypeAlias = Annotated[
         min=0, metavar="N", rich_help_panel=STATISTICS, help="Data sets that intervals are made of; 0: no intervals."
     ),
 ]
+ResamplesOption: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        min=2, metavar="N", rich_help_panel=STATISTICS, help="Replicates of the bootstrap.", show_default=True
+    ),
+]
+"""For commands whose results are intervals."""
 PermutationsOption: TypeAlias = Annotated[
     int, typer.Option(min=1, metavar="N", rich_help_panel=STATISTICS, help="Permutations of the test.")
 ]

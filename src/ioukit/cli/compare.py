@@ -12,11 +12,11 @@ from ioukit.cli._arguments import (
     CHECKS,
     RESULTS,
     RUNS,
-    STATISTICS,
     LevelOption,
     MarkdownOption,
     ModelNames,
     PermutationsOption,
+    ResamplesOption,
     SeedOption,
     ThreadsOption,
 )
@@ -76,12 +76,7 @@ def compare_files(
         ),
     ] = False,
     level: LevelOption = 0.95,
-    replicates: Annotated[
-        int,
-        typer.Option(
-            min=2, metavar="N", rich_help_panel=STATISTICS, help="Replicates of the bootstrap.", show_default=True
-        ),
-    ] = 1000,
+    replicates: ResamplesOption = 1000,
     permutations: PermutationsOption = 1000,
     seed: SeedOption = 0,
     labels: LabelOptions,

@@ -15,7 +15,7 @@ from ioukit.cli._arguments import (
     LevelOption,
     ModelNames,
     PermutationsOption,
-    ReplicatesOption,
+    ResamplesOption,
     SeedOption,
     ThreadsOption,
 )
@@ -52,7 +52,7 @@ def write_figures(
     ] = 3.3,
     name: ModelNames = None,
     level: LevelOption = 0.95,
-    replicates: ReplicatesOption = 1000,
+    replicates: ResamplesOption = 1000,
     permutations: PermutationsOption = 1000,
     seed: SeedOption = 0,
     labels: LabelOptions,

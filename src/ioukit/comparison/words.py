@@ -67,7 +67,9 @@ def verdict(
         often += f" The p-value decides this, though the interval {'contains' if shown else 'does not contain'} 0."
     if shown:
         return f"{b} is {shown} than {a} by {amount} ({numbers}). C{often}"
-    needed = _needed(difference.images_needed)
+    # Where only the correction for the number of pairs denies the difference, fewer images than there are would do.
+    more = difference.images_needed if (difference.images_needed or 0) > num_images else None
+    needed = _needed(more)
     would = f"; {needed} would, if this difference is the true one" if needed else ""
     side = "higher" if gain > 0 else "lower"
     pairs = "" if p_corrected is None or not difference.is_significant else ", with so many pairs to compare"

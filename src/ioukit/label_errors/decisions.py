@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Flags, Ids
+from ioukit._checks import pluralize
 from ioukit._columns import concat_columns, take_rows
 from ioukit._output import whole_file
 from ioukit.datasets import GroundTruth
@@ -225,5 +226,9 @@ def _changed(errors: LabelErrors, accepted: Flags, corrected: GroundTruth | None
     order = np.arange(count + len(drawn))
     order[place[drawn[~added]]] = count + np.flatnonzero(~added)
     columns |= {name: take_rows(columns[name], order) for name in ("boxes", "areas", "regions")}
+    bare, redrawn = gt.regions.keys() - found.regions.keys(), int((~added).sum())
+    if bare and redrawn:
+        objects = pluralize(redrawn, "badly drawn object")
+        notes = [*notes, f"{min(bare)} of {objects}: the new box is that of a detection, which has none"]
     made = dataclasses.replace(made, **columns, notes=(*gt.notes, *notes))
     return made.take(np.concatenate([kept, added])), ids

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +15,7 @@ from ioukit._words_and_colours import COLOURS
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -104,10 +106,35 @@ def new_figure(theme: Theme, size: tuple[float, float], *, needed_by: str) -> Fi
     return shown_figure(figsize=size, layout="constrained", facecolor=theme.paper)
 
 
-def axes_for(ax: Axes | None, theme: Theme, size: tuple[float, float], *, needed_by: str) -> Axes:
-    """The caller's axes, or the axes of a new figure (``size`` in inches)."""
+_WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
+_LEAST_HEIGHT = 2.6  # inches
+
+
+@contextlib.contextmanager
+def as_wide_as(width: float) -> Iterator[None]:
+    """New figures of the block are so wide, in inches: they are laid out for this width, and need no enlarging."""
+    token = _WIDTH.set(width)
+    try:
+        yield
+    finally:
+        _WIDTH.reset(token)
+
+
+def axes_for(ax: Axes | None, theme: Theme, size: tuple[float, float], *, needed_by: str, rows: bool = False) -> Axes:
+    """The caller's axes, or the axes of a new figure.
+
+    Args:
+        ax: The caller's axes.
+        theme: The colours.
+        size: Width and height in inches. Inside of `as_wide_as`, they are those of a figure without it.
+        needed_by: The function, for the message without matplotlib.
+        rows: Whether the height is that of rows of text, which a narrow figure has as many of.
+    """
     if ax is not None:
         return ax
+    width = _WIDTH.get()
+    if width is not None:
+        size = width, size[1] if rows else min(size[1], max(size[1] * width / size[0], _LEAST_HEIGHT))
     figure = new_figure(theme, size, needed_by=needed_by)
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)  # inches; pages set dark figures without a margin
     from ioukit.plots._shown import Axes as ShownAxes  # noqa: PLC0415 - as above
@@ -178,7 +205,12 @@ def literal(text: Text) -> Text:
     return text
 
 
-_NARROW, _SHORT = 3.0, 20  # inches: axes in a column of a paper; letters: two names fit side by side there
+_NARROW, _SHORT = 3.0, 14  # inches: axes in a column of a paper; letters: two names fit side by side there
+
+
+def is_narrow(ax: Axes) -> bool:
+    """Whether axes have the width of a column of a paper."""
+    return bool(ax.get_window_extent().width < _NARROW * ax.figure.dpi)
 
 
 def legend_beside(
@@ -188,19 +220,8 @@ def legend_beside(
 
     Names are shown as they are.
     """
-    if not options and ax.get_window_extent().width < _NARROW * ax.figure.dpi:
-        columns = 1 + (max(map(len, names), default=0) <= _SHORT)
-        return legend_above(
-            ax,
-            handles,
-            names,
-            theme,
-            columns=columns,
-            fontsize=7,
-            handlelength=2.2,
-            columnspacing=0.8,
-            labelspacing=0.3,
-        )
+    if not options and is_narrow(ax):
+        return legend_above(ax, handles, names, theme)
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02), "borderaxespad": 0.3, "handlelength": 2.8, **options}
     # The names are set afterwards, because matplotlib leaves out names that begin with an underscore.
     legend = ax.legend(list(handles), ["-"] * len(handles), frameon=False, fontsize=fontsize, **place)
@@ -210,12 +231,13 @@ def legend_beside(
     return legend
 
 
-def legend_above(
-    ax: Axes, handles: Sequence[Any], names: Sequence[str], theme: Theme, *, columns: int = 3, **options: Any
-) -> Legend:
-    """A legend above the axes, from the left edge on."""
+def legend_above(ax: Axes, handles: Sequence[Any], names: Sequence[str], theme: Theme, *, columns: int = 3) -> Legend:
+    """A legend above the axes, from the left edge on; in small letters, and rather in rows, above narrow ones."""
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.1, "ncols": columns}
-    return legend_beside(ax, handles, names, theme, **place, **options)
+    if is_narrow(ax):
+        columns = min(columns, 1 + (max(map(len, names), default=0) <= _SHORT))
+        place |= {"ncols": columns, "fontsize": 7, "handlelength": 2.2, "columnspacing": 0.8, "labelspacing": 0.3}
+    return legend_beside(ax, handles, names, theme, **place)
 
 
 def write_value(

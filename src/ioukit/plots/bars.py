@@ -13,6 +13,7 @@ from ioukit._words_and_colours import KIND_NAMES, shorten
 from ioukit.plots._drawing import (
     axes_for,
     dress,
+    is_narrow,
     legend_above,
     legend_beside,
     letters,
@@ -67,6 +68,8 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
     objects = evaluation.matches.num_objects.sum(axis=0).tolist()
     looks = [(look.blue, ""), (look.paper, ""), (look.paper, "////")]
     width = 0.8 / len(series)
+    group = 72 * ax.bbox.width / ax.figure.dpi / max(len(areas), 1)  # points
+    digits, letters_of_ticks = float(np.clip(group * width / 2.2, 4.5, 8)), float(np.clip(group / 8, 5, 9))
     handles = []
     for s, (name, values) in enumerate(series.items()):
         fill, hatch = looks[s]
@@ -76,12 +79,12 @@ def ap_by_size_figure(evaluation: Evaluation, *, ax: Axes | None = None, theme: 
         for bar, label, value in zip(bars, areas, values.tolist(), strict=True):
             bar.set_gid(f"{name} {label.label}")
             top = (bar.get_x() + bar.get_width() / 2, bar.get_height())
-            write_value(ax, number(value, 2), top, look, gap=2, upwards=True)
+            write_value(ax, number(value, 2), top, look, gap=2, upwards=True, fontsize=digits)
     ticks = [
         f"{shorten(area.label, 16)}\n{_limits(area.low, area.high)}\n{pluralize(n, 'object')}"
         for area, n in zip(areas, objects, strict=True)
     ]
-    ax.set_xticks(range(len(areas)), ticks, fontsize=9, **letters())
+    ax.set_xticks(range(len(areas)), ticks, fontsize=letters_of_ticks, **letters())
     legend_beside(ax, handles, list(series), look)
     dress(ax, look, grid="y")
     ax.set(ylabel="AP", ylim=(0, 1.08), yticks=np.linspace(0, 1, 6))
@@ -160,7 +163,7 @@ def class_ap_figure(
     most = np.sort(np.argsort(-objects, kind="stable")[: MOST_CLASSES if classes is None else None])
     if len(most) < len(rows):
         what = f"{what}\nthe {len(most)} classes with the most objects"
-    ax = axes_for(ax, look, (6.0, 1.3 + 0.19 * max(len(most), 4)), needed_by="class_ap_figure")
+    ax = axes_for(ax, look, (6.0, 1.3 + 0.19 * max(len(most), 4)), needed_by="class_ap_figure", rows=True)
     size = _font(ax, len(most))
     ax.set(xlim=(0, 1), xlabel=what)
     if isinstance(evaluation, Mapping):
@@ -265,7 +268,8 @@ def error_kinds_figure(errors: ErrorKinds | Evaluation, *, ax: Axes | None = Non
     top = float(np.nanmax(values, initial=0.0))
     low = min(float(np.nanmin(values, initial=0.0)), 0.0)
     ax.set(ylim=(max(places, default=0) + 0.6, -0.6), xlim=(1.1 * low, max(1.25 * top, 0.01)))
-    ax.set_xlabel(f"gain in AP if corrected (AP at IoU {kinds.iou_threshold:g} is {number(kinds.ap)})")
+    gap = "\n" if is_narrow(ax) else " "
+    ax.set_xlabel(f"gain in AP if corrected{gap}(AP at IoU {kinds.iou_threshold:g} is {number(kinds.ap)})")
     ax.tick_params(axis="y", length=0)
     return ax
 

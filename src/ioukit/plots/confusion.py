@@ -77,6 +77,7 @@ def confusion_figure(
     size = len(values)
     side = float(np.clip(1.6 + 0.38 * size, 4.4, 13.0))
     ax = axes_for(ax, look, (side + 0.6, side), needed_by="confusion_figure")
+    side = min(side, float(ax.get_figure(root=True).get_size_inches().min()))  # type: ignore[union-attr]
     colors = import_extra("matplotlib.colors", extra="plots", needed_by="confusion_figure")
     meant = _meanings(size, has_others=OTHERS in names[-2:-1])
     ramps = {}

@@ -10,7 +10,7 @@ import numpy as np
 from ioukit._checks import check_result
 from ioukit._words_and_colours import percent, shorten
 from ioukit.plots._drawing import axes_for, dress, legend_above, name_rows, theme_of, write_value
-from ioukit.plots._reading import MARKS, average_precision, mean_of_classes
+from ioukit.plots._reading import MARKS, average_precision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,9 +62,9 @@ def draw_class_dots(
         colour = look.styles_of_models[m][0]
         style: dict[str, Any] = {"color": colour, "mec": look.paper, "mew": 0.5, "ms": 5, "clip_on": False}
         handles += ax.plot(values, places, MARKS[m], gid=f"model {m}", zorder=3, **style)
-        words.append(f"{shorten(name)}: mean {float(mean_of_classes(values, 0, first.protocol)):.3f}")
+        words.append(shorten(name))
     name_rows(ax, [shorten(first.categories.names[row]) for row in rows], fontsize=fontsize)
-    legend_above(ax, handles, words, look, columns=1 if len(models) > 2 else 2)
+    legend_above(ax, handles, words, look)
     dress(ax, look, grid="both")
 
 
@@ -111,7 +111,9 @@ def differences_figure(
     if keys is None:
         headline = [measure.key for measure in comparison.protocol.measures if measure.headline]
         keys = [key for key in headline if not math.isnan(pairs[0].comparison[key].difference)]
-    ax = axes_for(ax, look, (6.4, 1.2 + (0.12 + 0.16 * len(pairs)) * max(len(keys), 3)), needed_by="differences_figure")
+    ax = axes_for(
+        ax, look, (6.4, 1.2 + (0.12 + 0.16 * len(pairs)) * max(len(keys), 3)), needed_by="differences_figure", rows=True
+    )
     handles: list[Any] = []
     for m, pair in enumerate(pairs):
         offset = 0.7 * ((m + 0.5) / len(pairs) - 0.5)

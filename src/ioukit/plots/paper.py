@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ioukit._checks import check_choice
-from ioukit.plots._drawing import ABOVE
+from ioukit.plots._drawing import ABOVE, as_wide_as, is_narrow
 from ioukit.plots.bars import class_ap_figure
 from ioukit.plots.curves import ap_by_iou_figure, precision_recall_figure
 from ioukit.plots.evaluation_figures import Drawer
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
 COLUMN, TEXT = 3.3, 6.9
 """The width of a column, and of a page of two columns, in inches."""
 _LARGEST_LETTERS = 8.0  # points, as the caption of a figure
-_LARGER = 1.8  # letters of a figure that shrinks get larger in proportion to it
-_LEAST_HEIGHT = 2.6  # inches
-_BESIDE = 4.5  # a legend stands beside the axes of wider figures, and above others
-_MOST_CLASSES = 20  # so that a figure of a line per class takes half of a page
 
 _OF_ALL: dict[str, Callable[..., Any]] = {
     "precision_recall": precision_recall_figure,
@@ -62,8 +56,7 @@ def paper_figures(
     Returns:
         The figures by names that suit files: ``"precision_recall"``, ``"class_ap"``, ``"ap_by_iou"`` and
         ``"differences"`` show all models, the others one each, such as ``"confusion"``, or ``"confusion_B"`` for the
-        model B of several. In place of a figure that the evaluation has nothing for, its reason. Of more than 20
-        classes, AP is drawn for those with the most objects.
+        model B of several. In place of a figure that the evaluation has nothing for, its reason.
 
     Raises:
         ValueError: If there is no such figure, or the models were evaluated by different rules.
@@ -74,53 +67,32 @@ def paper_figures(
         check_choice("figure", name, PAPER_FIGURES)
     if names is None and comparison is None:
         chosen.remove("differences")
-    first = next(iter(models.values()))
-    given: Any = models if len(models) > 1 else first
+    given: Any = models if len(models) > 1 else next(iter(models.values()))
     drawn: dict[str, Any] = {}
-    for name in chosen:
-        if name in _OF_EACH:
-            stems = {model: name if len(models) == 1 else f"{name}_{model}" for model in models}
-            drawn |= {stems[model]: Drawer(one, None, threads).draw(name) for model, one in models.items()}
-        elif name != "differences":
-            options = {"classes": _most_objects(first)} if name == "class_ap" else {}
-            drawn[name] = _OF_ALL[name](given, **options).figure
-        else:
-            drawn[name] = "it needs two models" if comparison is None else differences_figure(comparison).figure
-    for stem, figure in drawn.items():
+    with as_wide_as(width):
+        for name in chosen:
+            if name in _OF_EACH:
+                stems = {model: name if len(models) == 1 else f"{name}_{model}" for model in models}
+                drawn |= {stems[model]: Drawer(one, None, threads).draw(name) for model, one in models.items()}
+            elif name != "differences":
+                drawn[name] = _OF_ALL[name](given).figure
+            else:
+                drawn[name] = "it needs two models" if comparison is None else differences_figure(comparison).figure
+    for figure in drawn.values():
         if not isinstance(figure, str):
-            _fit(figure, width, rows=stem in ("class_ap", "differences"))
+            _make_small(figure)
     return drawn
 
 
-def _most_objects(evaluation: Evaluation) -> list[int] | None:
-    """The ids of the classes with the most objects; ``None`` for all if they are few."""
-    classes = evaluation.curves.categories
-    if len(classes) <= _MOST_CLASSES:
-        return None
-    objects = np.array([result.num_ground_truth for result in evaluation.per_class])
-    ids: list[int] = classes.ids[np.argsort(-objects, kind="stable")[:_MOST_CLASSES]].tolist()
-    return ids
-
-
-def _fit(figure: Figure, width: float, *, rows: bool) -> None:
-    """Makes a figure as wide as asked, and its letters no larger than those of a caption.
-
-    A figure with a row per class or number keeps the height of its rows; others keep their proportions, if they are
-    high enough for their axes.
-    """
+def _make_small(figure: Figure) -> None:
+    """Makes letters no larger than those of a caption, and lets what is written beside narrow axes go on below."""
     from matplotlib.text import Text  # noqa: PLC0415 - needs matplotlib
 
-    wide, high = figure.get_size_inches().tolist()
-    figure.set_size_inches(width, 0.8 * high if rows else min(high, max(high * width / wide, _LEAST_HEIGHT)))
     for text in figure.findobj(Text):
-        scaled = text.get_fontsize() if rows else text.get_fontsize() * max(_LARGER * width / wide, 0.6)
-        text.set_fontsize(min(scaled, _LARGEST_LETTERS))
+        text.set_fontsize(min(text.get_fontsize(), _LARGEST_LETTERS))
     for ax in figure.axes:
-        for text in (ax.xaxis.label, ax.yaxis.label, *ax.texts):
+        for text in (ax.xaxis.label, ax.yaxis.label):
             text.set_wrap(True)
-        legend = ax.get_legend()
-        if legend is not None and width < _BESIDE:
-            for text in ax.texts:  # a sentence above the axes is for a caption
-                text.set_visible(text.get_position() != ABOVE)
-            legend.set_loc("lower left")
-            legend.set_bbox_to_anchor((0, 1.01), transform=ax.transAxes)
+        for text in ax.texts if is_narrow(ax) else ():
+            if text.get_position() == ABOVE:
+                text.set_visible(False)  # there stands the legend; the sentence is for a caption

@@ -60,7 +60,7 @@ function drawLead(rows) {
   byId("said").textContent = `${state.wanted ? `${whole(rows.length)} of ` : ""}${plural(members().length, "run")}`;
   const known = rows.filter((k) => limits(k, key)).length;
   const words = `A dot is a run, and a line joins the runs of one name. ${known
-    ? `An upright line is the interval of a number on endlessly many images. There, AP is lower than on few, so a dot may lie high on its line, or above it. ${known < rows.length ? `${whole(known)} of ${plural(rows.length, "run")} have one: ` : "Here, all runs have one: "}`
+    ? `An upright line is the interval of the number on endlessly many images. AP is lower on many images than on few, so a dot may lie high on its line, or above it. ${known < rows.length ? `${whole(known)} of ${plural(rows.length, "run")} have an interval: ` : "All runs have an interval: "}`
     : "No run has an interval of this number: "}`;
   byId("chart-words").replaceChildren(words, element("code", {}, "ioukit eval --log --intervals"), " keeps them.");
 }
@@ -70,7 +70,7 @@ function dates(rows, wanted) {
   const [first, last] = [RUNS[rows[0]].added, RUNS[rows.at(-1)].added], step = Math.max(1, Math.ceil(rows.length / wanted));
   const same = [10, 4, 0].find((length) => first.slice(0, length) === last.slice(0, length));
   const part = { 10: [11, 16], 4: [5, 10], 0: [0, 7] }[same];
-  return { title: `runs${same ? ` of ${first.slice(0, same)}` : ""}, in the order in which they were added`, low: -0.5, high: rows.length - 0.5,
+  return { title: `runs${same ? ` of ${first.slice(0, same)}` : ""}, by time`, low: -0.5, high: rows.length - 0.5,
     ticks: rows.map((k, at) => ({ value: at, text: RUNS[k].added.slice(...part) })).filter(({ value }) => value % step === 0) };
 }
 
