@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ioukit import DatasetError, Detections, Evaluation, GroundTruth, evaluate, scale
+from ioukit import Detections, Evaluation, GroundTruth, evaluate, scale
 from support import ray_faults
 from support.same_columns import assert_same_evaluation
 
@@ -117,14 +118,24 @@ def test_a_fault_that_stays_is_named(real: Scene, fault: str, error: type[Except
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_bit_that_flipped_is_found(real: Scene, tmp_path: Path) -> None:
-    scale.evaluate(*real, parts=2, work=tmp_path / "work", on="ray", timeout=60)
-    file = sorted((tmp_path / "work" / "tables").iterdir())[0] / "detections.arrow"
+def test_a_table_with_a_bit_that_flipped_is_made_again(real: Scene, tmp_path: Path) -> None:
+    expected = evaluate(*real)
+    assert_same_evaluation(scale.evaluate(*real, parts=2, work=tmp_path / "work", on="ray", timeout=60), expected)
+    tables = sorted((tmp_path / "work" / "tables").iterdir())
+    made = [table.stat().st_mtime_ns for table in tables]
+    file = tables[0] / "detections.arrow"
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    with pytest.raises(DatasetError, match=r"tables/000000000-.*: detections\.arrow does not have its checksum"):
-        scale.evaluate(*real, parts=2, work=tmp_path / "work", on="ray", timeout=60)
+    again = scale.evaluate(*real, parts=2, work=tmp_path / "work", on="ray", timeout=60)
+    assert_same_evaluation(dataclasses.replace(again, notes=expected.notes), expected)
+    (note,) = set(again.notes) - set(expected.notes)
+    assert note.startswith(f"{tables[0]}: the match table of this part is missing, cut or damaged: detections.arrow")
+    assert note.endswith("; it was made again")
+    assert tables[0].stat().st_mtime_ns > made[0]
+    assert tables[1].stat().st_mtime_ns == made[1]
+    third = scale.evaluate(*real, parts=2, work=tmp_path / "work", on="ray", timeout=60)
+    assert third.notes == expected.notes
 
 
 @pytest.mark.usefixtures("cluster")

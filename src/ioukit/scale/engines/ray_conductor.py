@@ -201,13 +201,15 @@ class _Run:
         record = None if folder is None else _read_record(folder.path)
         if record is not None and record.most_rows > self._most_rows:
             record = None  # the memory was larger then: parts may have to be cut
+        redone = [] if record is None else self._without_damaged(record)
         parts: Sequence[PartRows] = ()
         if record is None or self._missing(record):
-            record, parts = self._split(record)
+            known = record
+            record, parts = self._split(known)
+            redone += [] if known else self._without_damaged(record)
         files = [] if folder is None else [folder.table(one.first, one.end) for one in record.ranges]
         if folder is not None:
             write_whole(folder.path / _INPUT, with_digest(dataclasses.asdict(record)))
-            self._check([table for table in files if table.folder.is_dir()])
         matches = self._match(record, parts) if parts else []
         del parts
         headers = self._tasks.receipts(matches)
@@ -222,13 +224,21 @@ class _Run:
             categories=categories,
             sources=sources,
             dropped=gt.dropped + record.dropped,
-            notes=tuple(dict.fromkeys((*gt.notes, *record.notes, *(() if record.rows else _NONE.notes)))),
+            notes=tuple(dict.fromkeys((*gt.notes, *record.notes, *redone, *(() if record.rows else _NONE.notes)))),
         )
 
-    def _check(self, tables: Sequence[TableFile]) -> None:
-        """Read the tables of an earlier run once, in tasks, and compare their checksums."""
+    def _without_damaged(self, record: _Input) -> list[str]:
+        """Read the tables of an earlier run once, in tasks, and remove those that are damaged: notes about these."""
+        files = [] if self._folder is None else [self._folder.table(one.first, one.end) for one in record.ranges]
+        tables = [table for table in files if table.folder.is_dir()]
         groups = [tables[first : first + FAN_IN] for first in range(0, len(tables), FAN_IN)]
-        self._tasks.receipts([self._tasks.submit("the check of tables", check_tables, group) for group in groups])
+        checks = [self._tasks.submit("the check of tables", check_tables, group) for group in groups]
+        damaged: dict[Path, str] = {}
+        for found in self._tasks.receipts(checks):
+            damaged |= found
+        for path in damaged:
+            shutil.rmtree(path)
+        return [f"{why}; it was made again" for why in damaged.values()]
 
     def _missing(self, record: _Input) -> list[int]:
         """The ranges without a table."""

@@ -24,14 +24,18 @@ from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
 
 
-def check_tables(tables: Sequence[TableFile]) -> tuple[list[Any], None]:
-    """Compare the files of tables with their checksums."""
+def check_tables(tables: Sequence[TableFile]) -> tuple[list[Any], dict[Path, str]]:
+    """Compare the files of tables with their checksums: the folders that are damaged, and why."""
+    found = {table.folder: _damage(table) for table in tables}
+    return [], {folder: why for folder, why in found.items() if why}
+
+
+def _damage(table: TableFile) -> str:
     try:
-        for table in tables:
-            table.check()
+        table.check()
     except DatasetError as error:
-        raise DatasetError(f"{error}; remove the folder, and start again") from None
-    return [], None
+        return str(error)
+    return ""
 
 
 class SplitRows(NamedTuple):
