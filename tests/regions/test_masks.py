@@ -134,7 +134,7 @@ class TestDiagnosis:
             ("duplicate", "note", (3,)),
         ]
         assert "5 masks: 4 findings" in str(found)
-        assert "1 of 5 masks are not 3 x 4 (height x width)" in str(found)
+        assert "1 of 5 masks is not 3 x 4 (height x width)" in str(found)
         assert found.num_boxes == 5
         assert diagnose(masks[:1]).ok
         assert str(diagnose(masks[:1])) == "1 mask: nothing looks wrong"

@@ -141,7 +141,8 @@ def find_labels(
             corrected = label_errors.apply_decisions(found, decided)
             outcome = _outcome(found, decided, evaluated(corrected))
             doubted = found[(decided != "yes") & (decided != "no")]
-        errors = doubted.chosen(top=top, at_least=score_threshold, kinds=wanted)
+        with bad_value("--score-threshold"):
+            errors = doubted.chosen(top=top, at_least=score_threshold, kinds=wanted)
     written = [(deciding.output, target, corrected)]
     with bad_input():
         if deciding.cvat is not None or deciding.label_studio is not None:

@@ -36,7 +36,7 @@ def rounded(case: Case) -> Iterator[Suspicion]:
         data, sizes = case.data.of(side), case.sizes if side == "detections" else case.object_sizes
         if not len(data):
             continue
-        least = max(2.0, LEAST_STEP * float(np.median(np.sqrt(data.boxes[:, 2:].prod(axis=1)))))
+        least = max(2.0, LEAST_STEP * float(np.median(np.sqrt(np.abs(data.boxes[:, 2:].prod(axis=1))))))
         corners = np.concatenate([data.boxes[:, :2], data.boxes[:, :2] + data.boxes[:, 2:]], axis=1)
         image = np.tile(np.nan_to_num(sizes, nan=1.0), 2)
         tried = [(f"{step:g} pixels", corners / step, step) for step in STEPS]

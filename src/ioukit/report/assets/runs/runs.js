@@ -126,7 +126,7 @@ function drawTable() {
   columns.push({ title: "added", num: true, value: (k) => k, cell: (k) => RUNS[k].added }, ...namesIn("tags", rows).map(tagColumn),
     ...[...namesIn("values", rows), ...keys()].filter((one) => one !== key).map(numberColumn));
   const start = state.order || [columns.findIndex(({ title }) => title === "added"), "descending"];
-  table = pagedTable(byId("table"), { label: "Runs", columns, rows: shown(), start });
+  table = pagedTable(byId("table"), { label: "Table of the runs", columns, rows: shown(), start });
   startHints(byId("table"));
 }
 

@@ -9,7 +9,7 @@ const KEYS = [
 ];
 
 function startKeys() {
-  const close = element("button", { type: "button", class: "button", autofocus: true, onclick: () => dialog.close() }, "Close");
+  const close = element("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Close");
   const dialog = element("dialog", { id: "keys", "aria-labelledby": "keys-title" }, element("h2", { id: "keys-title" }, "Keys"),
     KEYS.map(([title, lines]) => [element("h3", {}, title), element("dl", { class: "keys" },
       lines.map(([keys, words]) => element("div", {}, element("dt", {}, keys), element("dd", {}, words))))]).flat(), close);
