@@ -205,7 +205,7 @@ def literal(text: Text) -> Text:
     return text
 
 
-_NARROW, _SHORT = 3.0, 14  # inches: axes in a column of a paper; letters: two names fit side by side there
+_NARROW, _SHORT = 3.0, 20  # inches: axes in a column of a paper; letters: two names fit side by side there
 
 
 def is_narrow(ax: Axes) -> bool:

@@ -39,8 +39,13 @@ def latex_table(models: Mapping[str, Evaluation], keys: Sequence[str] | None = N
         ValueError: If there is no model, or as :func:`ioukit.statistics.intervals`.
 
     Examples:
-        >>> print(latex_table({"YOLACT_r50": evaluation}, ["AP"], replicates=20).splitlines()[4])
-        YOLACT\_r50 & 40.0 {\scriptsize[25.8, 42.2]} \\
+        >>> import ioukit
+        >>> from ioukit.datasets import Detections, GroundTruth
+        >>> rows = {"image_ids": [1, 2], "category_ids": [7, 7], "boxes": [[10, 10, 50, 50]] * 2}
+        >>> found = Detections.from_arrays(**rows, scores=[0.9, 0.8])
+        >>> one = ioukit.evaluate(GroundTruth.from_arrays(**rows), found)
+        >>> print(latex_table({"YOLACT_r50": one}, ["AP"], replicates=20).splitlines()[4])
+        YOLACT\_r50 & 100.0 {\scriptsize[100.0, 100.0]} \\
     """
     if not models:
         raise ValueError("expected at least one model, got none")
