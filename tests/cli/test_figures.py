@@ -36,11 +36,22 @@ def test_it_writes_pdf_and_svg_and_a_table(tmp_path: Path) -> None:
     assert r"B 1/2 & " in summary["table"]
 
 
+def test_names_that_differ_in_signs_alone_have_files_of_their_own(tmp_path: Path) -> None:
+    files = [DEMO / name for name in ("gt.json", "a.json", "b.json")]
+    names = ("--name", "B 1", "--name", "B/1")
+    outcome = run_here("figures", *files, "-o", tmp_path, *QUICK, "--only", "score_curves", *names)
+    assert outcome.code == 0, outcome.err
+    svg = sorted(path for path in tmp_path.iterdir() if path.suffix == ".svg")
+    assert [path.name for path in svg] == ["score_curves_B_1.svg", "score_curves_B_1_2.svg"]
+    assert svg[0].read_text() != svg[1].read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--only", "confusio"), "Invalid value for --only: unknown figure 'confusio'"),
         (("-o", DEMO / "gt.json"), "Invalid value for --output"),
+        (tuple(6 * [DEMO / "b.json"]), "Invalid value for DT: expected at most 6 models, got 7"),
         (("--only", "class_ap", "--replicates", "0"), "'--replicates': 0 is not in the range x>=2"),
     ],
 )

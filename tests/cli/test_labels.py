@@ -132,7 +132,9 @@ def test_decisions_correct_the_ground_truth(errors: LabelErrors, tmp_path: Path)
     names = {row.file_name for row in open_ones}
     assert {task["data"]["image"] for task in json.loads(tasks.read_text())} == names
     assert set(read(xml).images.names) == names
-    told = json.loads(run_here("labels", GT, DT, "--decisions", table, "--json").out)
+    tried = run_here("labels", GT, DT, "--decisions", table, "--json")
+    assert "note no labels are written: -o FILE writes the corrected ones\n" in tried.err
+    told = json.loads(tried.out)
     assert told == {
         "counts": {kind.key: count for kind, count in changed}, "decisions": counts, "measure": "AP", "before": before,
         "after": after,

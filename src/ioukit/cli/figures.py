@@ -77,8 +77,11 @@ def write_figures(
     sources = input_files(ground_truth, *detections)
     with missing_extra():
         from ioukit.plots import PAPER_FIGURES, paper_figures  # noqa: PLC0415 - `ioukit --help` does not need it
+        from ioukit.plots._reading import MOST_MODELS  # noqa: PLC0415 - as above
     chosen = parse_list(only or ())
     with bad_use():
+        if len(detections) > MOST_MODELS:
+            raise typer.BadParameter(f"expected at most {MOST_MODELS} models, got {len(detections)}", param_hint="DT")
         answer.check([*sources, *labelled_files(*labels)])
         with bad_value("--output"):
             check_place(output)
@@ -112,19 +115,20 @@ def write_figures(
     table = files["table.tex"].decode()
     summary = {"output": str(output), "files": list(files), "table": table}
     done = f"done {time.perf_counter() - clock:.2f} s"
-    answer.write(lambda: json.dumps(summary), talk)
-    talk.say(done)
-    answer.print(lambda: table.rstrip("\n"), lambda: json.dumps(summary), fit=False)  # a program reads it
+    # The table is for a program, so no line is broken.
+    answer.give(lambda: table.rstrip("\n"), lambda: json.dumps(summary), talk, done=done, fit=False)
 
 
 def _files(figures: dict[str, Any], talk: "Talk") -> dict[str, bytes]:
     """The figures as PDF and SVG, by names of files; says which there are not."""
-    files = {}
+    files: dict[str, bytes] = {}
     for stem, figure in figures.items():
         if isinstance(figure, str):
             talk.say(f"note  no figure {printable(stem)}: {figure}")
             continue
         safe = re.sub(r"[^\w.-]+", "_", stem)
+        if f"{safe}.pdf" in files:  # names of models that differ in such signs alone
+            safe += f"_{len(files)}"
         for kind in ("pdf", "svg"):
             buffer = io.BytesIO()
             figure.savefig(buffer, format=kind)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ioukit.cli._data_files import Source
+    from ioukit.cli._streams import Talk
     from ioukit.datasets import GroundTruth
     from ioukit.evaluation import Evaluation
     from ioukit.label_errors import LabelErrors
@@ -129,7 +130,7 @@ def find_labels(
     kind, rules = named.of_data(gt, dt, talk)
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("looking for wrong labels", long=long):
-        from ioukit import datasets, label_errors  # noqa: PLC0415 - `ioukit --help` should not load them
+        from ioukit import label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
 
         def evaluated(truth: "GroundTruth") -> "Evaluation":
             return ioukit.evaluate(truth, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
@@ -143,16 +144,7 @@ def find_labels(
             doubted = found[(decided != "yes") & (decided != "no")]
         with bad_value("--score-threshold"):
             errors = doubted.chosen(top=top, at_least=score_threshold, kinds=wanted)
-    written = [(deciding.output, target, corrected)]
-    with bad_input():
-        if deciding.cvat is not None or deciding.label_studio is not None:
-            tasks = label_errors.annotation_tasks(errors, corrected)
-            written += [(deciding.cvat, "cvat", tasks), (deciding.label_studio, "", tasks)]
-        for path, name, data in [(path, name, data) for path, name, data in written if path is not None]:
-            lost = datasets.write(data, path, name) if name else label_errors.write_label_studio(data, path)
-            for note in (*data.notes[len(gt.notes) :], *lost) if data is corrected else ():
-                talk.say(f"lost {printable(note)}")
-            talk.say(f"wrote {printable(str(path))}")
+    _write(deciding, target, gt, corrected, errors, talk)
     if csv is not None:
         with bad_output():
             errors.write_csv(csv)
@@ -165,6 +157,40 @@ def find_labels(
             talk.suggest("--report", "labels.html")
     else:
         answer.give(lambda: outcome[0], lambda: json.dumps(outcome[1]), talk, done=done)
+
+
+def _write(
+    deciding: DecidingOptions,
+    target: str,
+    gt: "GroundTruth",
+    corrected: "GroundTruth",
+    errors: "LabelErrors",
+    talk: "Talk",
+) -> None:
+    """The corrected labels, and the tasks of labels that are still in doubt.
+
+    Args:
+        deciding: The files.
+        target: The format of the corrected labels.
+        gt: The labels as they were.
+        corrected: The labels after the decisions.
+        errors: The labels in doubt.
+        talk: Where lines go.
+    """
+    from ioukit import datasets, label_errors  # noqa: PLC0415 - as above
+
+    if deciding.decisions is not None and deciding.output is None:
+        talk.say("note no labels are written: -o FILE writes the corrected ones")
+    written = [(deciding.output, target, corrected)]
+    with bad_input():
+        if deciding.cvat is not None or deciding.label_studio is not None:
+            tasks = label_errors.annotation_tasks(errors, corrected)
+            written += [(deciding.cvat, "cvat", tasks), (deciding.label_studio, "", tasks)]
+        for path, name, data in [(path, name, data) for path, name, data in written if path is not None]:
+            lost = datasets.write(data, path, name) if name else label_errors.write_label_studio(data, path)
+            for note in (*data.notes[len(gt.notes) :], *lost) if data is corrected else ():
+                talk.say(f"lost {printable(note)}")
+            talk.say(f"wrote {printable(str(path))}")
 
 
 def _outcome(found: "LabelErrors", decided: "NDArray[np.str_]", after: "Evaluation") -> tuple[str, dict[str, Any]]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ioukit.comparison import ModelComparison
     from ioukit.evaluation import Evaluation
 
-COLUMN, TEXT = 3.3, 6.9
-"""The width of a column, and of a page of two columns, in inches."""
+COLUMN = 3.3
+"""The width of a column in inches."""
 _LARGEST_LETTERS = 8.0  # points, as the caption of a figure
 
 _OF_ALL: dict[str, Callable[..., Any]] = {
