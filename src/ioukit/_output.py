@@ -132,7 +132,9 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
 def check_place(folder: Path) -> None:
     """Raises `ValueError` if a folder and its missing parents cannot be made. To be called before the work starts."""
     existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
+    if not existing.is_dir():
+        raise ValueError(f"{existing} is a file, expected a folder")
+    if not os.access(existing, os.W_OK):
         raise ValueError(f"{folder}: {existing} does not let folders be made")
 
 

@@ -109,7 +109,7 @@ def test_what_cannot_become_a_folder_is_said(place: str, tmp_path: Path) -> None
     (tmp_path / "file").write_text("mine")
     refused = run_here("demo", tmp_path / place)
     assert (refused.code, refused.out) == (2, "")
-    assert "file does not let folders be made" in refused.err
+    assert f"{tmp_path / 'file'} is a file, expected a folder" in refused.err
 
 
 def test_without_the_packages_of_the_viewer_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_names_that_differ_in_signs_alone_have_files_of_their_own(tmp_path: Path
     ("words", "message"),
     [
         (("--only", "confusio"), "Invalid value for --only: unknown figure 'confusio'"),
-        (("-o", DEMO / "gt.json"), "Invalid value for --output"),
+        (("-o", DEMO / "gt.json"), "gt.json is a file, expected a folder"),
         (tuple(6 * [DEMO / "b.json"]), "Invalid value for DT: expected at most 6 models, got 7"),
         (("--only", "class_ap", "--replicates", "0"), "'--replicates': 0 is not in the range x>=2"),
     ],
