@@ -1,4 +1,4 @@
-"""What type checkers know of typical calls. `mypy` checks this file with all; the slow test asks pyright, too."""
+"""What type checkers know of typical calls. `mypy` checks this file with all; the slow test asks Pyright, too."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ SEEN = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("checker", ["mypy", "basedpyright"])
 def test_type_checkers_know_what_typical_calls_return(checker: str, tmp_path: Path) -> None:
     program = shutil.which(checker, path=f"{Path(sys.executable).parent}:{Path.home() / '.local/bin'}")
     if program is None:
@@ -140,7 +140,7 @@ def test_type_checkers_know_what_typical_calls_return(checker: str, tmp_path: Pa
     calls = tmp_path / "calls.py"
     calls.write_text(REVEALED)
     source = Path(ioukit.__file__).parents[1]
-    if checker == "pyright":
+    if checker == "basedpyright":
         (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{source}", "."]}}')
         command = [program, "--pythonpath", sys.executable, str(calls)]
     else:
