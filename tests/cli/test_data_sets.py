@@ -221,7 +221,14 @@ def test_a_signal_leaves_nothing_behind(number: signal.Signals, target: str, out
 
 @posix
 def test_a_terminal_sees_a_bar_for_long_work(tmp_path: Path) -> None:
-    program = "import ioukit.cli._data_sets as shared; shared._LONG_WORK = 0\nfrom ioukit.cli import main; main()"
+    program = """
+import time
+from ioukit import datasets
+from ioukit.cli import _streams, main
+_streams._MOMENT, write = 0.01, datasets.write
+datasets.write = lambda *data, **options: time.sleep(0.5) or write(*data, **options)
+main()
+"""
     terminal, stderr = os.openpty()
     subprocess.run(
         [sys.executable, "-c", program, "subset", GT, tmp_path / "a.json", "--classes", "person"],
@@ -232,8 +239,8 @@ def test_a_terminal_sees_a_bar_for_long_work(tmp_path: Path) -> None:
     seen = os.read(terminal, 100_000).decode()
     os.close(stderr)
     os.close(terminal)
-    assert "reading" in seen
-    assert "1/3" in seen
+    assert "writing" in seen
+    assert "2/3" in seen
     assert "wrote" in seen
 
 

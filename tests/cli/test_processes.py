@@ -44,8 +44,8 @@ def test_no_colour_and_no_spinner_outside_of_a_terminal() -> None:
 @posix
 @pytest.mark.parametrize("long", [False, True])
 def test_a_terminal_sees_a_spinner_for_long_work_only_and_no_colour_if_unwanted(*, long: bool) -> None:
-    patch = "ioukit.cli.eval._LONG_WORK = 0" if long else ""
-    program = f"import ioukit.cli.eval; {patch}\nioukit.cli.main()"
+    moment = 0 if long else 60
+    program = f"from ioukit.cli import _streams, main; _streams._MOMENT = {moment}; main()"
     terminal, stderr = os.openpty()
     done = subprocess.run(
         [sys.executable, "-c", program, "eval", GT, DT],
@@ -70,8 +70,9 @@ def test_a_terminal_sees_the_verdict_in_bold_and_the_next_command(*, wanted: boo
     changes = {"TERM": "xterm-256color", "COLUMNS": "100", **({} if wanted else {"NO_COLOR": "1"})}
     kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     words = [DEMO / name for name in ("gt.json", "a.json", "b.json")] + ["--replicates", "5", "--permutations", "5"]
+    program = "from ioukit.cli import _streams, main; _streams._MOMENT = 60; main()"  # no spinner
     subprocess.run(
-        [sys.executable, "-m", "ioukit", "compare", *words],
+        [sys.executable, "-c", program, "compare", *words],
         stdout=stream,
         stderr=stream,
         env=kept | changes,

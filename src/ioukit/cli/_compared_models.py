@@ -122,7 +122,7 @@ def models_of_files(
     chosen = chosen_classes(rules.classes, gt.categories)
     if near is not None:
         near = min(near, *protocol.iou_thresholds)
-    with bad_input(), reader.talk.busy("evaluating", long=reader.long):
+    with bad_input(), reader.talk.busy("evaluating"):
         models = {
             model: ioukit.evaluate(
                 gt, dt, protocol, iou_type=kind.name, categories=chosen, near=near, threads=reader.threads

@@ -135,9 +135,9 @@ class ReadingOptions(NamedTuple):
             for path, (side, name, words) in zip(paths, sides, strict=False)
         ]
 
-    def reader(self, threads: int | None, talk: "Talk", *, long: bool) -> "Reader":
+    def reader(self, threads: int | None, talk: "Talk") -> "Reader":
         """What reads the sources, and reports it."""
-        return Reader(self.on_invalid, threads, talk, long)
+        return Reader(self.on_invalid, threads, talk)
 
 
 def input_files(*paths: Path) -> "Sequence[Path]":
@@ -166,11 +166,6 @@ def with_attributes(source: Source) -> Source:
     return source._replace(words=[*words, "attributes=true"])
 
 
-def size_of(paths: "Sequence[Path]") -> int:
-    """The bytes of all files; pipes and missing files have none."""
-    return sum(path.stat().st_size for path in paths if path.is_file())
-
-
 def check_readable_again(paths: "Sequence[Path]", needed_by: str) -> None:
     """Refuses pipes if files are read a second time.
 
@@ -195,8 +190,6 @@ class Reader(NamedTuple):
     threads: int | None
     """How many threads; all cores if ``None``."""
     talk: "Talk"
-    long: bool
-    """Whether reading may take seconds."""
 
     def pair(
         self, sources: "Sequence[Source]", *, repairs: "Sequence[str]" = (), known: "GroundTruth | None" = None
@@ -218,7 +211,7 @@ class Reader(NamedTuple):
         start, talk = time.perf_counter(), self.talk
         paths = [source.path for source in sources]
         opened = [open_source(sources[0]), open_source(sources[1], detections=True)]
-        with talk.busy(f"reading {printable(str(paths[1]))}", long=self.long):
+        with talk.busy(f"reading {printable(str(paths[1]))}"):
             with bad_input():
                 gt = opened[0].read(self) if known is None else known
             with bad_input():
@@ -262,7 +255,7 @@ class Reader(NamedTuple):
         if split is not None:
             of_split = open_source(Source(path, name, [f"split={split}"], words_option="--split"))
             opened = opened._replace(arguments={**opened.arguments, **of_split.arguments})
-        with bad_input(), self.talk.busy(f"reading {shown}", long=self.long):
+        with bad_input(), self.talk.busy(f"reading {shown}"):
             gt = opened.read_alone(self)
         self.talk.say(
             f"read {shown}  {name}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}  "
@@ -287,7 +280,7 @@ class Reader(NamedTuple):
         start, shown = time.perf_counter(), printable(str(source.path))
         opened = open_source(source, detections=ground_truth is not None)
         data: GroundTruth | Detections
-        with bad_input(), self.talk.busy(f"reading {shown}", long=self.long):
+        with bad_input(), self.talk.busy(f"reading {shown}"):
             read = opened.read_alone if alone else opened.read
             data = read(self) if ground_truth is None else opened.read_detections(self, ground_truth)
         rows = "boxes" if ground_truth is None else "detections"

@@ -19,7 +19,6 @@ from ioukit.cli._data_files import (
     holds_detections,
     input_files,
     open_source,
-    size_of,
 )
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions, QuietOption, SummaryOption
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.datasets import Detections, GroundTruth
 
-
-_LONG_WORK = 30_000_000  # bytes of input; with more, the command shows that it is busy
 
 InputPath: TypeAlias = Annotated[Path, typer.Argument(metavar="IN", help="The data: any known format; - is stdin.")]
 OutputPath: TypeAlias = Annotated[
@@ -119,10 +116,9 @@ def convert_data(
         answer.check(every)
         if answer.file is not None and os.path.realpath(answer.file) == os.path.realpath(output):
             raise ValueError(f"{output} is the file of --json, too")
-    long = size_of(every) > _LONG_WORK or any(path.is_dir() for path in every)
-    reader = Reader(options.on_invalid, options.threads, talk, long)
+    reader = Reader(options.on_invalid, options.threads, talk)
     gt, read = None, []
-    with talk.steps(len(every) + 1 + bool(doing), long=long) as step:
+    with talk.busy("", steps=len(every) + 1 + bool(doing)) as step:
         with bad_input():
             if of_truth is not None:
                 step(f"reading {printable(str(every[-1]))}")

@@ -130,7 +130,7 @@ class PartsOptions(NamedTuple):
                 options |= {"on": "ray", "address": self.address, "timeout": self.timeout}
             with (
                 bad_input(*([MemoryError] if on_ray else [])),
-                reader.talk.busy(f"evaluating {printable(detections)} in parts", long=True),
+                reader.talk.busy(f"evaluating {printable(detections)} in parts"),
             ):
                 return scale.evaluate(gt, detections, rules, work=self.work, **options), read
 

@@ -70,9 +70,7 @@ class ReportOptions(NamedTuple):
             if self.images is not None:
                 import_extra("PIL", extra="report", needed_by="--images")
 
-    def write(
-        self, function: str, of: Any, ground_truth: "GroundTruth | None", talk: "Talk", *, long: bool, **options: Any
-    ) -> None:
+    def write(self, function: str, of: Any, ground_truth: "GroundTruth | None", talk: "Talk", **options: Any) -> None:
         """Writes the page, if one is asked for, and says how many photographs were found in the folder.
 
         Args:
@@ -80,7 +78,6 @@ class ReportOptions(NamedTuple):
             of: What the page shows, the first argument of the function.
             ground_truth: The images, if they are known.
             talk: Where to report what was written.
-            long: Whether this may take seconds.
             **options: Further arguments of the function.
         """
         if self.report is None:
@@ -88,7 +85,7 @@ class ReportOptions(NamedTuple):
         from ioukit import report  # noqa: PLC0415 - as above
 
         say_found(ground_truth, self.images, talk)
-        with bad_output(), talk.busy("writing the report", long=long):
+        with bad_output(), talk.busy("writing the report"):
             getattr(report, function)(of, self.report, self.images, **options)
         talk.say(f"wrote {printable(str(self.report))}")
 

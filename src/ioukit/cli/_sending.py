@@ -73,13 +73,13 @@ class TablesOptions(NamedTuple):
             with missing_extra():
                 import_extra("pyarrow", extra="tables", needed_by="--tables-format parquet")
 
-    def write(self, evaluation: "Evaluation", talk: "Talk", *, long: bool) -> None:
+    def write(self, evaluation: "Evaluation", talk: "Talk") -> None:
         """Writes the tables, if they are asked for, at the main IoU threshold and area range of the protocol."""
         if self.tables is None:
             return
         from ioukit.evaluation import write_tables  # noqa: PLC0415 - a plain evaluation should not wait for it
 
-        with bad_output(), talk.busy("writing tables", long=long):
+        with bad_output(), talk.busy("writing tables"):
             written = write_tables(evaluation, self.tables, format=self.tables_format or "csv")
         talk.say(f"wrote {printable(str(self.tables))}  {len(written)} tables")
         if all(path.stem != "curves" for path in written):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Windows does not have this signal; there, a closed pipe ends a command with the same number.
 _SIGPIPE = getattr(signal, "SIGPIPE", 13)
+_MOMENT = 0.5  # seconds: a line that shows for less would only flicker
 
 
 class _UnwritableError(Exception):
@@ -168,45 +169,72 @@ class Talk:
             self.say(f"next  {shlex.join(['ioukit', *(sys.argv[1:] if again else ()), *words])}")
 
     @contextlib.contextmanager
-    def busy(self, text: str, *, long: bool) -> Iterator[None]:
-        """Shows that work goes on: a spinner, for `long` work and on a terminal only.
+    def busy(self, text: str, *, steps: int | None = None) -> Iterator[Callable[[str], None]]:
+        """Shows on a terminal that work goes on, and for how long, once it has taken a moment.
 
-        Rich is imported here, because its import takes longer than most work does.
+        Args:
+            text: What goes on.
+            steps: In how many steps; a bar shows how many are done. ``None`` if that is unknown.
+
+        Yields:
+            What begins the next step, with a few words about it. Lines are printed after the block.
         """
-        if not long or not self.on_terminal:
-            yield
-            return
-        from rich.console import Console  # noqa: PLC0415
-
-        with Console(stderr=True).status(text):
-            yield
-
-    @contextlib.contextmanager
-    def steps(self, total: int, *, long: bool) -> Iterator[Callable[[str], None]]:
-        """Gives the block a function that begins the next of so many steps, with a few words about it.
-
-        A bar shows them on a terminal, for `long` work. It disappears at the end. Lines are printed after the block.
-        """
-        if not long or not self.on_terminal:
+        if not self.on_terminal:
             yield lambda _: None
             return
+        line = _BusyLine(text, steps)
+        line.start()
+        try:
+            yield line.begin
+        finally:
+            line.end()
+
+
+class _BusyLine(threading.Thread):
+    """A line of a terminal that says what goes on. It shows after a moment, and disappears at the end."""
+
+    def __init__(self, text: str, steps: int | None) -> None:
+        super().__init__(daemon=True)
+        self._text, self._steps, self._done = text, steps, 0 if steps is None else -1
+        self._over = threading.Event()
+
+    def begin(self, text: str) -> None:
+        """The next step begins."""
+        self._text, self._done = text, self._done + 1
+
+    def end(self) -> None:
+        """The work is over; the line is gone when this returns."""
+        self._over.set()
+        self.join()
+
+    def run(self) -> None:
+        if self._over.wait(_MOMENT):
+            return
         # Imported here, because the import of Rich takes longer than most work does.
+        from rich import progress  # noqa: PLC0415
         from rich.console import Console  # noqa: PLC0415
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+        from rich.table import Column  # noqa: PLC0415
 
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=total, completed=-1)
-
-            def begin(words: str) -> None:
-                bar.update(task, description=words, advance=1, refresh=True)
-
-            yield begin
+        if self._steps is None:
+            so_far: list[progress.ProgressColumn] = [progress.TimeElapsedColumn()]
+        else:
+            so_far = [progress.BarColumn(20), progress.MofNCompleteColumn(), progress.TimeRemainingColumn()]
+        words = progress.TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
+        columns = [progress.SpinnerColumn(), *so_far, words]  # long words are cut, not the numbers before them
+        with progress.Progress(
+            *columns,
+            console=Console(stderr=True),
+            transient=True,
+            expand=True,
+            auto_refresh=False,
+            redirect_stdout=False,  # the other thread may exchange the streams meanwhile
+            redirect_stderr=False,
+        ) as line:
+            task = line.add_task("", total=self._steps)
+            while True:
+                line.update(task, description=self._text, completed=self._done, refresh=True)
+                if self._over.wait(0.1):
+                    return
 
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:

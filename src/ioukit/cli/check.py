@@ -9,13 +9,11 @@ import typer
 
 from ioukit._output import printable
 from ioukit.cli._arguments import ThreadsOption
-from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, RepairOption, Source, input_files, repaired, size_of
+from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, RepairOption, Source, input_files, repaired
 from ioukit.cli._errors import bad_input, bad_use, check_folder
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import NamedRules
 from ioukit.cli._streams import print_result
-
-_LONG_WORK = 20_000_000  # bytes of input
 
 
 def _explain(code: str | None) -> None:
@@ -96,7 +94,7 @@ def check_files(
         _check_use("DT", detections, of_detections)
         _check_use("--train", train, {"--train-option": train_option})
         kind, rules = named.found()
-    reader = reading.reader(threads, talk, long=size_of(sources) > _LONG_WORK)
+    reader = reading.reader(threads, talk)
     of_pair = reading.sources(sources)
     gt: Any = reader.side(of_pair[0], None, alone=detections is None)
     dt: Any = None if detections is None else reader.side(of_pair[1], gt)
@@ -109,7 +107,7 @@ def check_files(
         kind, rules = named.of_data(gt, dt, talk)
     from ioukit.checks import check  # noqa: PLC0415 - `ioukit --help` should not load the rules
 
-    with bad_input(), talk.busy("checking", long=reader.long):
+    with bad_input(), talk.busy("checking"):
         checked = check(
             gt,
             dt,

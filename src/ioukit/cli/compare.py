@@ -21,7 +21,7 @@ from ioukit.cli._arguments import (
     ThreadsOption,
 )
 from ioukit.cli._compared_models import LabelOptions, labelled_files, models_of_files, models_of_runs
-from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of
+from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files
 from ioukit.cli._errors import bad_use
 from ioukit.cli._ledger import is_ledger
 from ioukit.cli._output import AnswerOptions, write_text
@@ -31,9 +31,6 @@ from ioukit.cli._rules import RuleOptions
 if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.comparison import ModelComparison
-
-# A spinner for a tenth of a second would only flicker.
-_LONG_WORK = 1_000_000  # bytes of input, which are evaluated thousands of times
 
 
 # Long: the steps of a command, one after the other.
@@ -123,8 +120,7 @@ def compare_files(
         answer.check([*sources, *labelled_files(*labels)], written)
         if not 0 < level < 1:
             raise typer.BadParameter(f"must be between 0 and 1, got {level}", param_hint="--level")
-    long = size_of(sources) > _LONG_WORK
-    reader = reading.reader(threads, talk, long=long)
+    reader = reading.reader(threads, talk)
     if log is None:
         models, found = models_of_files(sources, name, rules, reading, reader, labels, iou_threshold)
     else:
@@ -134,9 +130,9 @@ def compare_files(
     labels.say(found, talk)
     from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
 
-    with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
+    with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations"):
         compared = compare_models(models, **settings)
-    page.write("write_comparison", compared, compared.evaluations[0].ground_truth, talk, long=long)
+    page.write("write_comparison", compared, compared.evaluations[0].ground_truth, talk)
     width = terminal_width() if output is None else 100
     text = "\n".join(map(printable, compared.text(per_class=per_class, width=width).splitlines()))
     if markdown is not None:

@@ -8,7 +8,7 @@ import typer
 import ioukit
 from ioukit._checks import pluralize
 from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption, complete_tool
-from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files, size_of
+from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._in_parts import PartsOptions, with_hint
 from ioukit.cli._ledger import LogOptions
@@ -17,9 +17,6 @@ from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import RuleOptions, chosen_classes, chosen_tool
 from ioukit.cli._sending import Sending, SendingOptions, TablesOptions
 from ioukit.cli._tables import analyse, evaluation_json, evaluation_table
-
-# A spinner for a tenth of a second would only flicker.
-_LONG_WORK = 100_000_000  # bytes of input
 
 
 # Long: the steps of a command, one after the other; each group of options does its own part.
@@ -105,9 +102,8 @@ def eval_files(
             "--on-invalid": reading.on_invalid != "error",
         }
         parts.check(kind, further)
-    long = parts.given or size_of(sources) > _LONG_WORK
 
-    read_from, reader = reading.sources(sources), reading.reader(threads, talk, long=long)
+    read_from, reader = reading.sources(sources), reading.reader(threads, talk)
     if parts.given:
         near = errors or page.report is not None
         evaluation, read = parts.evaluate(read_from, protocol, rules.classes, reader, near=near)
@@ -116,13 +112,13 @@ def eval_files(
         read = time.perf_counter()
         kind, protocol = rules.of_data(gt, dt, talk, tool)
         chosen = chosen_classes(rules.classes, gt.categories)
-        with bad_input(), talk.busy("evaluating", long=long):
+        with bad_input(), talk.busy("evaluating"):
             evaluation = ioukit.evaluate(gt, dt, protocol, iou_type=kind.name, categories=chosen, threads=threads)
     if tool is not None:
         talk.say(tool.text(kind.name))
-    with bad_input(), talk.busy("analysing", long=long):
+    with bad_input(), talk.busy("analysing"):
         analysis = analyse(evaluation, threads=threads) if errors else None
-    with bad_use(), talk.busy("estimating intervals", long=long):
+    with bad_use(), talk.busy("estimating intervals"):
         found = evaluation.intervals(evaluation.protocol.headline_keys, threads=threads) if intervals else {}
     sections = {
         "intervals": {key: one.to_dict() for key, one in found.items()},
@@ -130,9 +126,9 @@ def eval_files(
         "requirements": sending.checked(evaluation),
     }
 
-    tables.write(evaluation, talk, long=long)
+    tables.write(evaluation, talk)
     answer.write(lambda: evaluation_json(evaluation, **sections), talk)
-    page.write("write_report", evaluation, evaluation.ground_truth, talk, long=long, threads=threads)
+    page.write("write_report", evaluation, evaluation.ground_truth, talk, threads=threads)
     # The run knows its kind of region, which may have been found in the data.
     settings = {"like": like, "repair": repair, **rules._replace(iou_type=None)._asdict(), **reading._asdict()}
     sending.send(evaluation, found, talk, seconds=time.perf_counter() - start, threads=threads, settings=settings)

@@ -20,7 +20,7 @@ from ioukit.cli._arguments import (
     ThreadsOption,
 )
 from ioukit.cli._compared_models import LabelOptions, labelled_files, models_of_files
-from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of
+from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files
 from ioukit.cli._errors import bad_output, bad_use, bad_value, missing_extra
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import RuleOptions, parse_list
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.comparison import ModelComparison
 
-_LONG_WORK = 1_000_000  # bytes of input; resampling evaluates them often
 _NEAR = 0.1  # the confusions and the kinds of errors need these pairs, too
 
 
@@ -88,8 +87,7 @@ def write_figures(
         with bad_value("--only"):
             for one in chosen:
                 check_choice("figure", one, PAPER_FIGURES)
-    long = size_of(sources) > _LONG_WORK
-    reader = reading.reader(threads, talk, long=long)
+    reader = reading.reader(threads, talk)
     models, found = models_of_files(sources, name, rules, reading, reader, labels, least=1, near=_NEAR)
     options: dict[str, Any] = {"level": level, "replicates": replicates, "seed": seed, "threads": threads, **found}
     labels.say(found, talk)
@@ -98,13 +96,13 @@ def write_figures(
         if len(models) > 1 and (not chosen or "differences" in chosen):
             from ioukit.comparison import compare_models  # noqa: PLC0415 - as above
 
-            with talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", long=long):
+            with talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations"):
                 comparison = compare_models(models, per_class=False, permutations=permutations, **options)
         from ioukit.report import latex_table  # noqa: PLC0415 - as above
 
-        with talk.busy(f"intervals: {replicates:,} replicates", long=long):
+        with talk.busy(f"intervals: {replicates:,} replicates"):
             files = {"table.tex": f"{latex_table(models, **options)}\n".encode()}
-        with talk.busy("drawing", long=long):
+        with talk.busy("drawing"):
             figures = paper_figures(models, chosen or None, width=width, comparison=comparison, threads=threads)
             files |= _files(figures, talk)
     with bad_output():

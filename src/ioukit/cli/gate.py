@@ -100,7 +100,7 @@ def check_gate(
     with _defects_are_undecided():
         if log is None:
             runs = {"--candidate": candidate, "--baseline": baseline}
-            reader = reading.reader(threads, talk, long=False)
+            reader = reading.reader(threads, talk)
             sides, groups = _of_files(files, runs, labels, evaluated, reading, reader)
         else:
             sides = _of_runs(log, list(map(str, words)), baseline, candidate, threads)

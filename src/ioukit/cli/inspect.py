@@ -9,7 +9,7 @@ import typer
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.cli._arguments import ThreadsOption, complete_format
-from ioukit.cli._data_files import OnInvalidOption, Reader, ReaderOptions, Source, input_files, size_of
+from ioukit.cli._data_files import OnInvalidOption, Reader, ReaderOptions, Source, input_files
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._report import ReportOptions
@@ -17,10 +17,6 @@ from ioukit.cli._tables import ranked_table
 
 if TYPE_CHECKING:
     from ioukit.inspection import Inspection
-
-
-# A spinner for a tenth of a second would only flicker.
-_LONG_WORK = 20_000_000  # bytes of input, or a folder of files, whose size is not known
 
 
 def inspect_data(
@@ -63,16 +59,15 @@ def inspect_data(
     with bad_use():
         page.check(sources)
         answer.check(sources, {"--report": page.report})
-    long = sources[0].is_dir() or size_of(sources) > _LONG_WORK
-    reader = Reader(on_invalid, threads, talk, long)
+    reader = Reader(on_invalid, threads, talk)
     gt, name = reader.ground_truth(Source(sources[0], format, options), split=split)
-    with bad_input(), talk.busy("measuring", long=long):
+    with bad_input(), talk.busy("measuring"):
         from ioukit.inspection import inspect  # noqa: PLC0415 - `ioukit --help` loads no readers
 
         found = inspect(gt, format=name, threads=threads)
     for note in found.notes:
         talk.say(f"note {printable(note)}")
-    page.write("write_inspection", found, found.ground_truth, talk, long=long)
+    page.write("write_inspection", found, found.ground_truth, talk)
     tables = [found.table(), *([_class_table(found, every=per_class)] if len(gt.categories) else [])]
     done = f"done {time.perf_counter() - start:.2f} s"
     answer.give(lambda: "\n\n".join(tables), found.to_json, talk, done=done)

@@ -17,7 +17,6 @@ from ioukit.cli._data_files import (
     RepairOption,
     input_files,
     open_source,
-    size_of,
     with_attributes,
 )
 from ioukit.cli._data_sets import ToOption, check_target
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from ioukit.label_errors import LabelErrors
 
 
-_LONG_WORK = 50_000_000  # bytes of input
 _PRINTED = 20  # rows of the table on the terminal, unless --top says more
 
 
@@ -125,11 +123,10 @@ def find_labels(
         named.found()
         # What is written again should lose nothing.
         sources[:1] = map(with_attributes, sources[:1]) if target else sources[:1]
-    long = size_of(files) > _LONG_WORK
-    gt, dt = reading.reader(threads, talk, long=long).pair(sources, repairs=repair or ())
+    gt, dt = reading.reader(threads, talk).pair(sources, repairs=repair or ())
     kind, rules = named.of_data(gt, dt, talk)
     chosen = chosen_classes(classes, gt.categories)
-    with bad_input(), talk.busy("looking for wrong labels", long=long):
+    with bad_input(), talk.busy("looking for wrong labels"):
         from ioukit import label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
 
         def evaluated(truth: "GroundTruth") -> "Evaluation":
@@ -149,7 +146,7 @@ def find_labels(
         with bad_output():
             errors.write_csv(csv)
         talk.say(f"wrote {printable(str(csv))}")
-    page.write("write_label_errors", errors, errors.evaluation.ground_truth, talk, long=long)
+    page.write("write_label_errors", errors, errors.evaluation.ground_truth, talk)
     done = f"done {time.perf_counter() - start:.2f} s in all"
     if outcome is None:
         answer.give(lambda: _text(found, errors, _PRINTED if top is None else top), errors.to_json, talk, done=done)

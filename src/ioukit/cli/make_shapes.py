@@ -49,7 +49,7 @@ def make_shapes(
     formats = [name.strip() for name in to.split(",")]
     with bad_use():
         check_request(folder, images=images, seed=seed, size=sides, val=val, formats=formats)
-    with bad_input(), talk.busy(f"drawing {pluralize(images, 'image')}", long=images > 100):
+    with bad_input(), talk.busy(f"drawing {pluralize(images, 'image')}"):
         counts = draw(folder, images=images, seed=seed, size=sides, val=val, formats=formats, handwritten=handwritten)
     for split in ("train", "val"):
         talk.say(

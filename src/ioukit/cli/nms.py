@@ -12,7 +12,7 @@ import typer
 import ioukit
 from ioukit._output import printable, write_whole
 from ioukit.cli._arguments import OperatingPointsOption, ThreadsOption
-from ioukit.cli._data_files import check_readable_again, input_files, size_of
+from ioukit.cli._data_files import check_readable_again, input_files
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions, QuietOption, SummaryOption, check_files
 from ioukit.cli._streams import Talk
@@ -22,7 +22,6 @@ from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
 from ioukit.postprocess.soft import SoftMethod
 
-_LONG_WORK = 30_000_000  # bytes of input; with more, the command shows that it is busy
 _COUNTS = b'{"output": '  # the beginning of the counts that --json writes
 
 
@@ -112,12 +111,11 @@ def filter_files(
     _refuse(fuse, "is for --fuse", {"--weights": weights, "--confidence": confidence})
     others = {"--soft": soft, "--metric": metric, "--class-agnostic": class_agnostic or None}
     _refuse(not fuse, "cannot be used with --fuse", others)
-    long = size_of(sources) > _LONG_WORK
     width = max(len(printable(str(path))) for path in sources)
-    sets = [_read(path, talk, width, long, threads) for path in sources]
+    sets = [_read(path, talk, width, threads) for path in sources]
 
     worked = time.perf_counter()
-    with talk.busy("working", long=long):
+    with talk.busy("working"):
         if fuse:
             with bad_value(None):
                 lines = fused_records(
@@ -156,10 +154,10 @@ def filter_files(
     answer.give(None, lambda: json_text.dumps(counts), talk)
 
 
-def _read(path: Path, talk: Talk, width: int, long: bool, threads: int | None) -> ioukit.Detections:
+def _read(path: Path, talk: Talk, width: int, threads: int | None) -> ioukit.Detections:
     """The detections of a file; prints a line about it, with the name padded to a width."""
     began = time.perf_counter()
-    with bad_input(), talk.busy(f"reading {printable(str(path))}", long=long):
+    with bad_input(), talk.busy(f"reading {printable(str(path))}"):
         detections = ioukit.Detections.from_coco(path, threads=threads)
     talk.say(
         f"read {printable(str(path)):{width}}  {len(detections):,} detections  {time.perf_counter() - began:.2f} s"

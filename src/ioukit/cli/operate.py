@@ -13,7 +13,7 @@ from ioukit._output import aligned, printable
 from ioukit._words_and_colours import percent
 from ioukit.cli._arguments import ReplicatesOption, SeedOption, ThreadsOption
 from ioukit.cli._compared_models import image_labels, labelled_files
-from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files, size_of
+from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions, check_files
 from ioukit.cli._rules import ChosenClasses, NamedRules, chosen_classes
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
     from ioukit.operating import CalibrationFit, ClassThreshold, Rule, ThresholdChoice
     from ioukit.statistics import Interval
-
-
-# A spinner for a tenth of a second would only flicker.
-_LONG_WORK = 10_000_000  # bytes of input
 
 
 # Long: the steps of a command, one after the other.
@@ -107,8 +103,7 @@ def operate(
     with bad_value("--rule"):
         wanted = operating.find_rule(rule)
     wanted = _with_costs(wanted, class_cost)
-    long = size_of(sources) > _LONG_WORK
-    gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources))
+    gt, dt = reading.reader(threads, talk).pair(reading.sources(sources))
     kind, rules = named.of_data(gt, dt, talk)
     with bad_value("--iou-threshold"):
         rules.position_of_iou(rules.main_iou if iou_threshold is None else iou_threshold)
@@ -117,10 +112,10 @@ def operate(
     if clusters is not None:
         with bad_value("--clusters"), bad_input():
             common["clusters"] = image_labels(clusters, gt)
-    with bad_input(), talk.busy("evaluating", long=long):
+    with bad_input(), talk.busy("evaluating"):
         evaluation = ioukit.evaluate(gt, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
     fit = None
-    with bad_use(), talk.busy("choosing", long=long):
+    with bad_use(), talk.busy("choosing"):
         choice = operating.choose_thresholds(evaluation, wanted, per_class=per_class, splits=splits, **common)
         if calibrate is not None:
             fit = operating.calibrate(evaluation, calibrate, per_class=calibrate_per_class, **common)

@@ -9,17 +9,13 @@ import typer
 
 from ioukit._output import printable
 from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption
-from ioukit.cli._data_files import input_files, size_of
+from ioukit.cli._data_files import input_files
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._tables import ranked_table
 
 if TYPE_CHECKING:
     from ioukit.evaluation import PanopticClass, PanopticQuality
-
-
-# A spinner for a tenth of a second would only flicker.
-_LONG_WORK = 100_000  # bytes of JSON, of about fifty images
 
 
 def panoptic(
@@ -55,7 +51,7 @@ def panoptic(
     gt_path, dt_path = input_files(ground_truth, predictions)
     with bad_use():
         answer.check([gt_path, dt_path])
-    with bad_input(), talk.busy("comparing segments", long=size_of([gt_path, dt_path]) > _LONG_WORK):
+    with bad_input(), talk.busy("comparing segments"):
         from ioukit.evaluation import panoptic_quality  # noqa: PLC0415 - `ioukit --help` waits for no evaluation
 
         quality = panoptic_quality(gt_path, dt_path, gt_folder=gt_folder, dt_folder=dt_folder, threads=threads)

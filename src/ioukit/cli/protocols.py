@@ -8,7 +8,7 @@ import typer
 
 from ioukit._output import printable
 from ioukit.cli._arguments import ThreadsOption
-from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files, size_of
+from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import ChosenClasses, KindOption, chosen_classes, kind_of, named_number
@@ -16,10 +16,6 @@ from ioukit.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Kind, ProtocolComparison, ProtocolDifference
-
-
-# A spinner for a tenth of a second would only flicker.
-_LONG_WORK = 10_000_000  # bytes of input, which are evaluated many times
 
 
 # Long: the signature is the command line, a line or more per option.
@@ -70,12 +66,11 @@ def compare_rules(
             raise ValueError("a walk needs both ends: give --start and --end")
         kind = kind_of(iou_type)
         ends = _ends(start, end, kind)
-    long = size_of(sources) > _LONG_WORK
-    gt, dt = reading.reader(threads, talk, long=long).pair(reading.sources(sources))
+    gt, dt = reading.reader(threads, talk).pair(reading.sources(sources))
     options: dict[str, Any] = {"iou_type": iou_type, "threads": threads}
     if classes is not None:
         options["categories"] = chosen_classes(classes, gt.categories)
-    with bad_input(), talk.busy("evaluating", long=long):
+    with bad_input(), talk.busy("evaluating"):
         from ioukit.evaluation import compare_protocols, explain_difference  # noqa: PLC0415 - `--help` needs neither
 
         found: ProtocolComparison | ProtocolDifference

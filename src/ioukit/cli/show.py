@@ -65,7 +65,7 @@ def show_run(
         with bad_output():
             save(evaluation.matches, save_table)
         talk.say(f"wrote {printable(str(save_table))}")
-    page.write("write_report", evaluation, evaluation.ground_truth, talk, long=False, threads=threads)
+    page.write("write_report", evaluation, evaluation.ground_truth, talk, threads=threads)
     about = {**found.to_dict(), "settings": dict(found.settings)}
     answer.give(
         lambda: f"{describe_run(found)}\n\n{evaluation_table(evaluation, analysis, every=per_class)}",

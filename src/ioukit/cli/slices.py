@@ -22,7 +22,6 @@ from ioukit.cli._data_files import (
     GroundTruthPath,
     ReadingOptions,
     input_files,
-    size_of,
     with_attributes,
 )
 from ioukit.cli._errors import bad_input, bad_use, bad_value
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.evaluation import Evaluation
     from ioukit.slices import SliceNumbers, WorstSlices
-
-
-_LONG_WORK = 100_000  # bytes of input; the search takes longer than reading
 
 
 # Long: its signature is the command line, a line or more per option.
@@ -129,8 +125,7 @@ def slices(
         if searches and not replicates:
             raise ValueError("the search needs intervals: --replicates must be at least 1")
         sources = list(map(with_attributes, reading.sources(files)))
-    long = size_of(inputs) > _LONG_WORK
-    reader = reading.reader(threads, talk, long=long)
+    reader = reading.reader(threads, talk)
     gt, dt = reader.pair(sources)
     kind, rules = named.of_data(gt, dt, talk)
     models = [dt]
@@ -138,10 +133,10 @@ def slices(
         second: Any = reader.side(sources[1]._replace(path=than), gt)
         with bad_input():
             models.append(second.known_to(gt, on_invalid=reading.on_invalid))
-    with bad_input(), talk.busy("evaluating", long=long):
+    with bad_input(), talk.busy("evaluating"):
         evaluations = [ioukit.evaluate(gt, one, rules, iou_type=kind.name, threads=threads) for one in models]
     tables: dict[str, Any] = {"tables": list(table or []), "image_column": image_column}
-    with bad_use(), talk.busy("measuring slices", long=long):
+    with bad_use(), talk.busy("measuring slices"):
         if columns:
             _list_columns(evaluations[0], tables, answer, talk)
             return

@@ -185,7 +185,7 @@ def _drawn(output: Path, size: int, seed: int, talk: Talk) -> Path:
     talk.say("quick  about two minutes on two cores")
     if not settings.exists():
         count = _QUICK_SHAPES["images"]
-        with bad_input(), talk.busy(f"drawing {count} images", long=True):
+        with bad_input(), talk.busy(f"drawing {count} images"):
             make_shapes(folder, seed=seed, size=(size, size), handwritten=False, **_QUICK_SHAPES)
         talk.say(f"drew {count} images into {printable(str(folder))}")
     return settings

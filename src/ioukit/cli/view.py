@@ -11,7 +11,7 @@ import typer
 from ioukit._output import printable
 from ioukit.cli._arguments import ModelNames, ThreadsOption
 from ioukit.cli._compared_models import models_of_files
-from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, size_of, with_attributes
+from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value, check_folder, missing_extra
 from ioukit.cli._output import QuietOption
 from ioukit.cli._report import say_found
@@ -19,8 +19,6 @@ from ioukit.cli._rules import RuleOptions
 from ioukit.cli._streams import Talk, print_result
 from ioukit.datasets import GroundTruth
 
-# A spinner for a tenth of a second would only flicker.
-_LONG_WORK = 100_000_000  # bytes of input
 _NEAR = 0.1  # matched at once, which takes less memory than matching again
 
 
@@ -103,9 +101,8 @@ def view(
     with bad_use():
         if len(sources) > 1 + MOST_MODELS:
             raise typer.BadParameter(f"at most {MOST_MODELS} models can be shown, got {len(sources) - 1}")
-    long = size_of(sources) > _LONG_WORK
     options: dict[str, Any] = {"table": table, "notes": notes, "issues": issues, "threads": threads}
-    reader = reading.reader(threads, talk, long=long)
+    reader = reading.reader(threads, talk)
     shown: Any
     if len(sources) > 1:
         shown, _ = models_of_files(sources, name, rules, reading, reader, least=1, attributes=True, near=_NEAR)
@@ -117,7 +114,7 @@ def view(
         with bad_use():
             kind = rules.kind()
             options |= {"iou_type": kind.name, "protocol": rules.protocol_of(kind)}
-    with bad_use(), talk.busy("preparing", long=long):
+    with bad_use(), talk.busy("preparing"):
         from ioukit.viewer.images.thumbnails import cache_folder  # noqa: PLC0415 - as above
         from ioukit.viewer.server.building import app_of  # noqa: PLC0415 - `--help` does not need it
 
