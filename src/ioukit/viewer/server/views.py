@@ -14,6 +14,7 @@ from ioukit.report import _html
 from ioukit.viewer.answers.answering import answer
 from ioukit.viewer.answers.conditions import check_filter
 from ioukit.viewer.answers.filters import Filter
+from ioukit.viewer.answers.numbers import numbers
 from ioukit.viewer.answers.values import finite_or_none
 from ioukit.viewer.images.drawing import Surroundings, drawings
 from ioukit.viewer.images.large_image import explained
@@ -87,6 +88,10 @@ class Views:
     def answer(self, pairs: Pairs) -> Any:
         """The images and the counts of a filter."""
         return answer(self._collection, Filter.parse(pairs), self._noting.tagged()).to_json()
+
+    def numbers(self, pairs: Pairs) -> Any:
+        """AP, curves, errors and confusions of a filter. They are computed when a page asks for them, and not before."""
+        return numbers(self._collection, Filter.parse(pairs), self._noting.tagged()).to_json()
 
     def drawings(self, positions: Sequence[int], pairs: Pairs) -> Any:
         """The drawings of images in the grid."""
