@@ -64,10 +64,9 @@ def test_they_are_those_of_an_evaluation_of_the_images(data: st.DataObject) -> N
     found = numbers(shown, Filter.parse(wanted), tagged(shown))
     images = images_of(shown, of_image)
     assert found.images == len(images)
-    assert found.not_followed == tuple(key for key, _ in more)
     for model, shown_numbers in zip(shown.models, found.models, strict=True):
         evaluation = of_images(model, images)
-        assert list(shown_numbers.measures)[0] == evaluation.protocol.main_measure.key
+        assert next(iter(shown_numbers.measures)) == evaluation.protocol.main_measure.key
         for key, value in shown_numbers.measures.items():
             np.testing.assert_equal(value, evaluation.summary[key])  # to the last bit
         curve = evaluation.score_curves(iou_threshold=iou).overall
@@ -107,7 +106,6 @@ def test_with_classes_they_are_the_mean_over_these(name: str) -> None:
     keys = [("class", shown.class_keys[place]) for place in chosen]
     found = numbers(shown, Filter.parse([*keys, ("at_score", "0.3")]), tagged(shown))
     evaluation = of_images(shown.models[0], shown.table.image_ids.tolist())
-    assert found.not_followed == ()
     for key, value in found.models[0].measures.items():
         of_classes = np.array([evaluation.per_class[place].summary[key] for place in chosen])
         same(value, float(np.nanmean(of_classes)) if not np.isnan(of_classes).all() else np.nan)

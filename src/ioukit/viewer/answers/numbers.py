@@ -2,8 +2,8 @@
 
 Owns: which part of a filter these numbers follow. AP is a number of whole images: the detections of an image compete
 for its objects, and AP needs those of every score. So the numbers follow the conditions on images and the classes. The
-other conditions choose regions, and the answer names them as not followed. So a click on a cell or a bar of the panel
-filters the images, and the panel stays as it is.
+other conditions choose regions, and are not followed; the page says so. So a click on a cell or a bar of the panel
+filters the grid, and the panel stays as it is.
 
 Does not own: the numbers. All of them are read from a match table of some images, which the library would make, too.
 """
@@ -68,8 +68,6 @@ class NumbersOfFilter:
 
     images: int
     """The images that pass all conditions on images."""
-    not_followed: tuple[str, ...]
-    """The conditions on regions, which these numbers do not follow."""
     models: tuple[ModelNumbers, ...]
     """The numbers of each model."""
     errors: dict[str, int]
@@ -94,7 +92,6 @@ class NumbersOfFilter:
             cells = cells[np.argsort(-cells[:, 2], kind="stable")][:_MOST_LISTED]
         return {
             "images": self.images,
-            "not_followed": list(self.not_followed),
             "models": [one.to_json() for one in self.models],
             "errors": self.errors,
             "classes": classes.tolist() if is_matrix else None,
@@ -105,7 +102,8 @@ class NumbersOfFilter:
 def numbers(collection: Collection, chosen: Filter, tagged: Tagged | None = None) -> NumbersOfFilter:
     """The numbers of the images and classes that a filter chooses, at its thresholds.
 
-    They are those of :func:`ioukit.evaluate` of these images. With a filter of classes, AP is the mean over these.
+    They are those of :func:`ioukit.evaluate` of these images. With a filter of classes, AP is the mean over these. The
+    conditions on regions are not followed.
 
     Args:
         collection: What is shown.
@@ -124,7 +122,6 @@ def numbers(collection: Collection, chosen: Filter, tagged: Tagged | None = None
     others = [one.name for one in selection.conditions if one.name != "class"]
     return NumbersOfFilter(
         images=int(selection.passed.sum()),
-        not_followed=tuple(others),
         models=tuple(_of_model(selection, at, classes, others) for at in range(len(collection.models))),
         errors=_errors(selection, others),
         confusions=_confusions(selection, classes),
