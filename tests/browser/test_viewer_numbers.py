@@ -25,7 +25,7 @@ def shown(page: Page) -> None:
         page,
         """() => {
           const panel = document.querySelector("#figures"), query = new URLSearchParams(location.search);
-          for (const key of [...query.keys()]) if (!["class", "text", "model", "at_score", "at_iou"].includes(key)) query.delete(key);
+          for (const key of ["error", "true", "predicted"]) query.delete(key);
           return !panel.hidden && panel.dataset.shown === query.toString() && !panel.classList.contains("old");
         }""",
     )
@@ -136,6 +136,7 @@ def test_a_cell_filters_the_grid_by_mouse_and_by_keyboard(visits: Visits) -> Non
     assert query(page) == {"true": ["car"], "predicted": ["cat"]}
     assert page.locator("#said-marks").inner_text() == f"with {2 * matrix[0, 1]} selected regions"
     assert cells.nth(1).get_attribute("aria-selected") == "true"
+    assert page.locator("#sort option:checked").inner_text() == "Most selected regions"
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
         page.keyboard.press(key)
     ready(page)
