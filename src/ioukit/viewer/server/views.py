@@ -44,8 +44,8 @@ _SCRIPTS = (
     *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/notes.js", "viewer/exporting.js"),
     "viewer/keys.js",
     *("shared/charts.js", "viewer/numbers.js"),
-    *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/large.js"),
-    "viewer/main.js",
+    *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/wipe.js"),
+    *("viewer/large.js", "viewer/main.js"),
 )
 _STATIC_SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/colours.js", "viewer/cards.js"),

@@ -152,9 +152,12 @@ function drawCurve(holder) {
   } };
 }
 
+const ofModel = (at) => (DATA.models.length > 1 ? [" of ", named(DATA.models[at])] : []);
+
 function drawErrors(holder) {
   const list = element("ul", { class: "error-bars", role: "list" });
-  holder.append(element("h3", {}, "Kinds of errors"), list);
+  const title = element("h3", {});
+  holder.append(title, list);
   const rows = DATA.errors.map((kind) => {
     const { plain, meaning } = WORDS.errors[kind], fill = element("span", { class: `fill${kind === "missed" ? " of-objects" : ""}` }), count = element("b", {});
     const row = element("button", { type: "button", class: "error-bar", title: meaning, "data-picks": JSON.stringify({ error: kind }), onclick: () => pickPart({ error: kind }) },
@@ -162,7 +165,8 @@ function drawErrors(holder) {
     list.append(element("li", {}, row));
     return { kind, fill, count };
   });
-  return { draw({ errors }) {
+  return { draw({ errors }, model) {
+    title.replaceChildren("Kinds of errors", ...ofModel(model));
     const most = Math.max(1, ...Object.values(errors));
     for (const { kind, fill, count } of rows) {
       fill.style.width = `${(100 * errors[kind]) / most}%`;
@@ -233,8 +237,8 @@ function drawConfusions(holder) {
     const rows = [...td.closest("tbody").rows], within = (at, count) => Math.max(0, Math.min(count - 1, at));
     focus(rows[within(rows.indexOf(td.parentElement) + step[0], rows.length)].cells[1 + within(td.cellIndex - 1 + step[1], rows.length)]);
   });
-  return { draw({ classes, cells }) {
-    title.textContent = classes ? "Confusion matrix" : "Most frequent confusions";
+  return { draw({ classes, cells }, model) {
+    title.replaceChildren(classes ? "Confusion matrix" : "Most frequent confusions", ...ofModel(model));
     if (classes) matrix(classes, cells);
     else list(cells);
   } };
