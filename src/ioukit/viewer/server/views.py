@@ -14,7 +14,6 @@ from ioukit.report import _html
 from ioukit.viewer.answers.answering import answer
 from ioukit.viewer.answers.conditions import check_filter
 from ioukit.viewer.answers.filters import Filter
-from ioukit.viewer.answers.numbers import numbers
 from ioukit.viewer.answers.values import finite_or_none
 from ioukit.viewer.images.drawing import Surroundings, drawings
 from ioukit.viewer.images.large_image import explained
@@ -92,6 +91,8 @@ class Views:
 
     def numbers(self, pairs: Pairs) -> Any:
         """AP, curves, errors and confusions of a filter, which no page needs at its start."""
+        from ioukit.viewer.answers.numbers import numbers  # noqa: PLC0415 - the viewer starts without it
+
         return numbers(self._collection, Filter.parse(pairs), self._noting.tagged()).to_json()
 
     def drawings(self, positions: Sequence[int], pairs: Pairs) -> Any:

@@ -62,9 +62,12 @@ function startNumbers() {
       classes.length ? `, ${classes.length === 1 ? `class ${classes[0]}` : plural(classes.length, "class", "classes")}` : "", ".",
       left.length ? ` These numbers are of whole images, so they do not follow the filter ${left.map((title) => `“${title}”`).join(" and ")}.` : ""].join("");
   }
+  // What is filtered now, as the cells and bars have it: there may be a thousand cells.
   function mark() {
+    const now = [["error"], ["true", "predicted"]].map((keys) => JSON.stringify(Object.fromEntries(keys.map((key) => [key, STATE.all(key).join()]))));
     for (const part of panel.querySelectorAll("[data-picks]")) {
-      part.setAttribute(part.matches("td") ? "aria-selected" : "aria-pressed", String(isPicked(JSON.parse(part.dataset.picks))));
+      const name = part.matches("td") ? "aria-selected" : "aria-pressed", is = String(now.includes(part.dataset.picks));
+      if (part.getAttribute(name) !== is) part.setAttribute(name, is);
     }
   }
   parts.push((answer) => {
