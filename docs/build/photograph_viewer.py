@@ -41,6 +41,15 @@ def large(tab: Page) -> None:
     save(tab, "viewer_large.jpg")
 
 
+def numbers(tab: Page) -> None:
+    """The panel with the numbers, and the images of a kind of error that is clicked in it."""
+    tab.keyboard.press("Escape")  # back to all images
+    tab.get_by_role("button", name="Reset all").click()
+    tab.get_by_role("button", name="Numbers").click()
+    tab.locator(".error-bar").first.click()
+    save(tab, "viewer_numbers.jpg")
+
+
 def two_models(tab: Page) -> None:
     """The first image, with what two models found, side by side."""
     tab.locator("#grid [role=gridcell]").first.click()
@@ -62,6 +71,7 @@ def pictures() -> None:
             tab.goto(viewer.address)
             grid(tab)
             large(tab)
+            numbers(tab)
         with ioukit.view(models, filter={"change": ["won", "lost"]}, **options) as viewer:
             tab = browser.new_page(viewport=size, color_scheme="light")
             tab.goto(viewer.address)

@@ -404,7 +404,7 @@ def test_a_question_mark_lists_the_keys(visits: Visits) -> None:
     keys = page.locator("#keys")
     press(page, "?")
     assert keys.is_visible()
-    assert {"?", "Enter", "+, \N{MINUS SIGN}, 0", "t, n", "l, c"} <= set(keys.locator("dt").all_inner_texts())
+    assert {"?", "Enter", "+, \N{MINUS SIGN}, 0", "t, n", "l, c", "p", "f"} <= set(keys.locator("dt").all_inner_texts())
     assert serious_violations(page) == []
     press(page, "Escape")
     assert keys.is_hidden()

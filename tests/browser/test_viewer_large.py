@@ -207,6 +207,55 @@ def test_two_models_as_layers_and_beside_each_other(visits: Visits) -> None:
     until(page, "() => document.querySelector('#large-words').innerText !== ''")
 
 
+def test_a_wipe_over_one_photograph_by_mouse_and_by_keys(visits: Visits) -> None:
+    page = large(visits, "two models", 3)
+    page.get_by_role("button", name="Wipe").click()
+    until(page, "() => document.querySelectorAll('#large-stage svg').length === 2")
+    assert page.locator("#large-stage figcaption").all_inner_texts() == ["first", "second"]
+    panes = page.locator("#large-stage svg").evaluate_all("all => all.map((svg) => svg.getBoundingClientRect().x)")
+    assert panes[0] == panes[1]  # one lies over the other
+    divider, under = page.get_by_role("slider", name="Divider between first and second"), []
+    place = page.locator("#large-stage").bounding_box()
+    assert place is not None
+    middle = place["y"] + place["height"] / 2
+    for target in (0.8, 0.3):
+        handle = divider.bounding_box()
+        assert handle is not None
+        page.mouse.move(handle["x"] + handle["width"] / 2, middle)
+        page.mouse.down()
+        page.mouse.move(place["x"] + target * place["width"], middle, steps=3)
+        page.mouse.up()
+        assert divider.get_attribute("aria-valuenow") == f"{100 * target:.0f}"
+        seen = "([x, y]) => document.elementFromPoint(x, y).closest('.pane').querySelector('figcaption').textContent"
+        under.append(page.evaluate(seen, [place["x"] + place["width"] / 2, middle]))
+    assert under == ["first", "second"]
+    name = title(page)
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowRight", "Home", "ArrowRight"):
+        page.keyboard.press(key)
+    assert divider.get_attribute("aria-valuetext") == "first left of 2 %, second right"
+    assert title(page) == name
+    assert serious_violations(page) == []
+    page.keyboard.press("k")
+    page.wait_for_timeout(150)
+    opened(page)
+    assert title(page) != name
+    assert divider.get_attribute("aria-valuenow") == "2"
+
+
+def test_a_key_flips_between_two_models(visits: Visits) -> None:
+    page = large(visits, "two models", 3)
+    divider, listed = page.locator(".wipe-bar"), [rows(page)]
+    for words in ("second alone", "first alone", "second alone"):
+        page.keyboard.press("f")
+        until(page, f"() => document.querySelector('.wipe-bar').getAttribute('aria-valuetext') === '{words}'")
+        until(page, "() => document.querySelectorAll('#large-stage svg').length === 2")
+        listed.append(rows(page))
+    assert listed[2] == listed[0] != listed[1] == listed[3]  # the list is of the model that is seen
+    page.get_by_role("button", name="One", exact=True).click()
+    until(page, "() => document.querySelectorAll('#large-stage svg').length === 1")
+    assert not divider.is_visible()
+
+
 def test_an_object_is_highlighted_in_both_pictures(visits: Visits) -> None:
     page = large(visits, "two models", 3, look="&layers=sides&hide=")
     place = page.locator(".mark-list .option").evaluate_all(

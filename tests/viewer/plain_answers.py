@@ -299,7 +299,7 @@ class PlainAnswer:
         of = Counter((mark["side"], mark["outcome"]) for mark in self.chosen("outcome", "error") if mark["image"] == at)
         tp, fp = of["detection", "tp"], of["detection", "fp"]
         found, fn = of["object", "detected"], of["object", "fn"]
-        follows = {"outcome", "error"} & self.wanted.keys()
+        follows = {"outcome", "error", "true", "predicted"} & self.wanted.keys()
         if sort in ("precision", "recall", "f1"):
             return self._ratios(of)[sort]
         return {

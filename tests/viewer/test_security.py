@@ -24,6 +24,7 @@ ADDRESSES: tuple[str, ...] = (
     "/",
     "/api/data",
     "/api/answer",
+    "/api/numbers",
     "/api/drawings?at=0",
     "/api/image?at=0",
     "/api/notes",

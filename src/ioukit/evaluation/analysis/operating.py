@@ -282,12 +282,12 @@ def score_curves(
     ranked = ranking(table, iou_threshold, area_range)
     found = table.is_true_positive(ranked.iou_threshold, ranked.area_range)
     score = table.detections.score
-    overall, *per_class = (_curve(score[rows], found[rows], objects) for rows, objects in ranked.curves())
+    overall, *per_class = (pooled_curve(score[rows], found[rows], objects) for rows, objects in ranked.curves())
     return ScoreCurves(ranked.categories, ranked.iou_threshold, ranked.area_range, overall, tuple(per_class))
 
 
-def _curve(score: npt.NDArray[np.float64], found: npt.NDArray[np.bool_], objects: int) -> ScoreCurve:
-    """The curve of detections in descending order of score."""
+def pooled_curve(score: npt.NDArray[np.float64], found: npt.NDArray[np.bool_], objects: int) -> ScoreCurve:
+    """The curve of detections in descending order of score: which of them find one of some objects."""
     last = last_of_equal(score)
     tp = np.cumsum(found, dtype=np.int64)[last]
     fp = last + 1 - tp

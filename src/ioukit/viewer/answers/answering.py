@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Flags
-from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
 from ioukit.viewer.answers.conditions import Tagged
 from ioukit.viewer.answers.counting import Histogram, facets_and_histograms
 from ioukit.viewer.answers.filters import Filter
@@ -163,9 +162,5 @@ def _count_images(
 
 def _counts(selection: Selection, model: int) -> Counts:
     """What a model does on the marks that pass all conditions except those on outcome and kind of error."""
-    of = np.zeros(NOT_COUNTED + 1, np.int64)
-    for failed in selection.failures(model):
-        kinds = failed.side.kind if failed.bits is None else failed.side.kind[failed.chosen("outcome", "error")]
-        of += np.bincount(kinds, minlength=len(of))
-    detected, tp, fp, missed, *ignored, _ = of.tolist()
+    detected, tp, fp, missed, *ignored, _ = selection.kinds(model, "outcome", "error").tolist()
     return Counts(tp, fp, detected, missed, sum(ignored), selection.undefined)

@@ -25,7 +25,7 @@ from ioukit.viewer.answers.values import LeftOutError, Value, some_of
 
 if TYPE_CHECKING:
     from ioukit.datasets import Categories
-    from ioukit.evaluation import Evaluation, MatchTable, Protocol
+    from ioukit.evaluation import Curves, Evaluation, MatchTable, Protocol
 
 
 MOST_MODELS = 3
@@ -75,6 +75,8 @@ class Model:
     evaluation: Evaluation = field(repr=False)
     marks: Recent[tuple[float, float], Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
     """The marks of the last thresholds, see :func:`ioukit.viewer.answers.marks.marks_at`."""
+    curves: Recent[bytes, Curves] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
+    """The curves of the last choices of images, see :func:`ioukit.viewer.answers.numbers.numbers`."""
     _levels: Recent[int, OutcomesByScore] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
     _bins: Recent[str, npt.NDArray[np.uint8]] = field(default_factory=lambda: Recent(2 * _KEPT), init=False, repr=False)
 

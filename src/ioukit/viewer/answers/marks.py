@@ -157,7 +157,7 @@ class Marks:
             "partner": lambda: np.where(matched, level.finder, np.int32(-1)),
             "flag": lambda: collection.flag_bits,
             "issue": lambda: np.zeros(len(kind), np.uint8) if collection.issues is None else collection.issues.objects,
-            "confused": lambda: self._confused[0],
+            "confused": lambda: self.confused[0],
             "score_bin": lambda: bins_of(score, collection.score_edges),
             "iou_bin": lambda: bins_of(iou, IOU_EDGES),
             "size_bin": lambda: collection.bins("size"),
@@ -199,7 +199,7 @@ class Marks:
             "partner": lambda: level.partner,
             "flag": lambda: np.zeros(len(table), np.uint8),
             "issue": issues,
-            "confused": lambda: self._confused[1],
+            "confused": lambda: self.confused[1],
             "score_bin": lambda: collection.bins("score", model),
             "iou_bin": lambda: model.iou_bins(level),
             "size_bin": lambda: collection.bins("size", model),
@@ -207,7 +207,7 @@ class Marks:
         return Side(kind, columns, len(table.image_ids), is_object=False, rows=rows)
 
     @cached_property
-    def _confused(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def confused(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """(G,) predicted class of each object and (N,) true class of each detection, see :attr:`Side.confused`."""
         table = self.model.table
         matrix = confusion_matrix(table, iou_threshold=self.at_iou, score_threshold=self.at_score)

@@ -138,6 +138,14 @@ class Selection:
             self._failures[at] = objects, detections
         return objects, detections
 
+    def kinds(self, model: int, *without: str) -> npt.NDArray[np.int64]:
+        """(7,) how many marks of a model of each kind pass all conditions but some, see :attr:`Side.kind`."""
+        of = np.zeros(NOT_COUNTED + 1, np.int64)
+        for failed in self.failures(model):
+            kinds = failed.side.kind if failed.bits is None else failed.side.kind[failed.chosen(*without)]
+            of += np.bincount(kinds, minlength=len(of))
+        return of
+
     @cached_property
     def images(self) -> Flags:
         """(I,) the images that are shown."""

@@ -39,8 +39,8 @@ def sorted_images(selection: Selection, chosen: Filter) -> npt.NDArray[np.int64]
     """The positions of the shown images in the filter's order; images with equal values in the order of the table.
 
     Counts and ratios are those of the marks that pass all conditions except those on outcome and kind of error, like
-    the counts of an answer. With such a condition, ``errors`` counts the marks that it chooses. Images without a value
-    come last.
+    the counts of an answer. With such a condition, or one on cells of the confusion matrix, ``errors`` counts the marks
+    that it chooses. Images without a value come last.
 
     Raises:
         ValueError: If the filter names a column that is not there.
@@ -62,7 +62,8 @@ def _values(selection: Selection, sort: str) -> npt.NDArray[Any]:
         column = column_called(collection, sort.removeprefix("column."))
         values = column.values if column.texts is None else np.where(column.values < 0, np.nan, column.values)
         return values if column.of == "image" else _highest(collection.table.objects.image, values, count)
-    if sort == "errors" and (selection.filter.outcome or selection.filter.error):
+    wanted = selection.filter
+    if sort == "errors" and (wanted.outcome or wanted.error or wanted.true or wanted.predicted):
         return selection.marks_of_images
     sides = selection.failures()
     if sort == "score":

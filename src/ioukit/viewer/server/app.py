@@ -64,6 +64,7 @@ class App:
             "/": self._page,
             "/api/data": lambda _: _json(views.data()),
             "/api/answer": lambda pairs: _json(views.answer(pairs)),
+            "/api/numbers": lambda pairs: _json(views.numbers(pairs)),
             "/api/drawings": self._drawings,
             "/api/column": lambda pairs: _json(views.column(_one(pairs, "name"))),
         }

@@ -35,15 +35,16 @@ Pairs = list[tuple[str, str]]
 _STATIC_SIDE = 640  # pixels of a photograph of a cut-out
 _STYLES = (
     *("shared/document.css", "shared/outcomes.css", "shared/zoom.css", "viewer/viewer.css", "viewer/large.css"),
-    "viewer/notes.css",
+    *("viewer/notes.css", "viewer/numbers.css"),
 )
 _SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
     *("viewer/cards.js", "viewer/drawings.js", "viewer/grid.js", "viewer/checklists.js", "viewer/histograms.js"),
     *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/notes.js", "viewer/exporting.js"),
     "viewer/keys.js",
-    *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/large.js"),
-    "viewer/main.js",
+    *("shared/charts.js", "viewer/numbers.js"),
+    *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/wipe.js"),
+    *("viewer/large.js", "viewer/main.js"),
 )
 _STATIC_SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/colours.js", "viewer/cards.js"),
@@ -87,6 +88,12 @@ class Views:
     def answer(self, pairs: Pairs) -> Any:
         """The images and the counts of a filter."""
         return answer(self._collection, Filter.parse(pairs), self._noting.tagged()).to_json()
+
+    def numbers(self, pairs: Pairs) -> Any:
+        """AP, curves, errors and confusions of a filter, which no page needs at its start."""
+        from ioukit.viewer.answers.numbers import numbers  # noqa: PLC0415 - the viewer starts without it
+
+        return numbers(self._collection, Filter.parse(pairs), self._noting.tagged()).to_json()
 
     def drawings(self, positions: Sequence[int], pairs: Pairs) -> Any:
         """The drawings of images in the grid."""

@@ -38,7 +38,7 @@ function textField(key, label, placeholder) {
     clearTimeout(waiting);
     waiting = setTimeout(write, 180);
   });
-  input.addEventListener("keydown", (event) => { if (event.key === "Enter") write(); });
+  input.addEventListener("change", write); // Enter, or the reader goes on to another control
   return { holder: input, follow: () => { if (document.activeElement !== input) input.value = STATE.all(key).join(" "); } };
 }
 

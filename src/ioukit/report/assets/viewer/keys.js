@@ -1,10 +1,13 @@
 // The keys, listed by "?".
 
+const KEYS_OF_IMAGE = [["\u2190, \u2192 or k, j", "image before, after"], ["\u2191, \u2193", "region before, after"], ["Enter", "shows the region larger"],
+  ["+, \u2212, 0", "zooms in, zooms out, shows the whole image"], ["Shift with arrows", "moves the image"], ["t, n", "writes a tag, a note"],
+  ["l, c", "labels on and off; colours of classes or outcomes"], ["f", "flips between two models"],
+  ["\u2190, \u2192 on the divider", "moves it, between two models"], ["Escape", "back to all images"]];
 const KEYS = [
-  ["All images", [["arrows, Page Up, Page Down, Home, End", "other image"], ["Enter", "shows the image large"]]],
-  ["One image", [["\u2190, \u2192 or k, j", "image before, after"], ["\u2191, \u2193", "region before, after"], ["Enter", "shows the region larger"],
-    ["+, \u2212, 0", "zooms in, zooms out, shows the whole image"], ["Shift with arrows", "moves the image"], ["t, n", "writes a tag, a note"],
-    ["l, c", "labels on and off; colours of classes or outcomes"], ["Escape", "back to all images"]]],
+  ["All images", [["arrows, Page Up, Page Down, Home, End", "other image"], ["Enter", "shows the image large"],
+    ["p", "opens and closes the numbers of what is filtered"], ["Escape", "closes them"]]],
+  ["One image", KEYS_OF_IMAGE],
   ["Everywhere", [["?", "this list"]]],
 ];
 

@@ -32,8 +32,6 @@ function makeImages() {
 
 function largeDialog() {
   const button = (id, words, sign) => element("button", { type: "button", class: "button", id, "aria-label": words, title: words }, sign);
-  const keys = [["← →  or  k j", "image before, after"], ["↑ ↓", "region before, after"], ["Enter", "shows the region larger"], ["+  −  0", "zoom in, out, whole image"],
-    ["Shift with arrows", "moves the image"], ["t", "writes a tag"], ["n", "writes a note"], ["l", "labels"], ["c", "colours of classes or outcomes"], ["Escape", "back to the images"]];
   return element("dialog", { id: "large", "aria-labelledby": "large-title" },
     element("div", { class: "large" },
       element("div", { class: "large-head" },
@@ -47,12 +45,12 @@ function largeDialog() {
         element("div", { class: "large-details", id: "large-details", role: "region", "aria-label": "Details", tabindex: 0 }),
         element("div", { class: "large-list", id: "large-list" }),
         element("details", { class: "large-keys" }, element("summary", {}, "Keys"),
-          element("dl", { class: "known" }, keys.flatMap(([key, words]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, words)]))))));
+          element("dl", { class: "known" }, KEYS_OF_IMAGE.flatMap(([key, words]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, words)]))))));
 }
 
 function startLarge(grid) {
   const dialog = document.body.appendChild(largeDialog()), images = makeImages();
-  const holder = byId("large-stage"), details = byId("large-details");
+  const holder = byId("large-stage"), details = byId("large-details"), wipe = makeWipe(byId("large-picture"));
   const state = { at: null, image: null, marks: [], model: 0, chosen: null, hot: null, pane: 0, turn: 0 };
   const stage = makeStage(holder, dialog, {
     hovered: (k, pane) => point(k, pane),
@@ -118,16 +116,17 @@ function startLarge(grid) {
   // Which pictures stand beside each other: [model, filter with that model].
   function sources() {
     const query = STATE.text(), own = Math.max(0, DATA.models.indexOf(STATE.one("model")));
-    if (VIEW.one("layers") !== "sides" || DATA.models.length < 2) return [[own, query]];
-    return DATA.models.map((name, at) => {
+    const names = { sides: DATA.models, wipe: pairNow() }[VIEW.one("layers")] || [];
+    if (names.length < 2) return [[own, query]];
+    return names.map((name) => {
       const pairs = new URLSearchParams(query);
       pairs.set("model", name);
-      return [at, pairs.toString()];
+      return [DATA.models.indexOf(name), pairs.toString()];
     });
   }
 
   async function show() {
-    const at = state.at, turn = ++state.turn, wanted = sources();
+    const at = state.at, turn = ++state.turn, wanted = sources(), wiped = VIEW.one("layers") === "wipe" && wanted.length > 1;
     const early = setTimeout(() => dialog.classList.add("waiting"), 200);
     try {
       const answers = await Promise.all(wanted.map(([, query]) => images(at, query)));
@@ -136,7 +135,8 @@ function startLarge(grid) {
       const before = same && state.chosen !== null ? stage.panes()[state.pane]?.details[state.chosen] : null;
       Object.assign(DATA.drawing, answers[0].style);
       state.image = answers[0];
-      state.pane = Math.min(same ? state.pane : 0, answers.length - 1);
+      state.pane = wiped ? wipe.seen() : Math.min(same ? state.pane : 0, answers.length - 1);
+      wipe.show(wiped ? pairNow() : null);
       stage.show(answers.map((image, k) => ({ image, model: wanted[k][0], title: answers.length > 1 ? DATA.models[wanted[k][0]] : null })), same);
       stage.panes().forEach((pane, k) => Object.assign(pane, { answer: answers[k], details: detailedMarks(answers[k]) }));
       byId("large-problem").hidden = true;
@@ -189,7 +189,7 @@ function startLarge(grid) {
     closeLarge();
   });
   const acts = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), k: () => move(-1), j: () => move(1), ArrowDown: () => list.step(1), ArrowUp: () => list.step(-1),
-    l: () => switchLabels(), c: () => chooseColour(colourNow() === "class" ? "outcome" : "class") };
+    f: flip, l: () => switchLabels(), c: () => chooseColour(colourNow() === "class" ? "outcome" : "class") };
   dialog.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     if (event.target.matches("input:not([type=checkbox]), textarea, select")) return;
@@ -202,6 +202,19 @@ function startLarge(grid) {
     event.preventDefault();
   });
 
+  // Another model in the place of the one that is seen.
+  function flip() {
+    if (DATA.models.length < 2) return;
+    if (VIEW.one("layers") === "wipe") {
+      wipe.flip();
+      state.chosen = state.hot = null;
+      turnTo(wipe.seen());
+      spotlight();
+    } else {
+      wipe.set(STATE.one("model", DATA.models[0]) === pairNow()[0] ? 0 : 100);
+      VIEW.set({ layers: "wipe" });
+    }
+  }
   const switchLabels = () => VIEW.set({ names: VIEW.one("names") === "off" ? null : "off" });
   const followTools = startLargeTools(byId("large-tools"), stage, { switchLabels });
   function look(changed) {
@@ -269,7 +282,7 @@ function startLargeTools(holder, stage, { switchLabels }) {
   let models = () => {}, layers = () => {};
   if (DATA.models.length > 1) {
     models = group("Model", DATA.models.map((name) => [name, name]), (value) => STATE.set({ model: value === DATA.models[0] ? null : value }));
-    layers = group("Models", [["one", "One"], ["all", "Layers"], ["sides", "Side by side"]], (value) => VIEW.set({ layers: value === "one" ? null : value }));
+    layers = group("Models", [["one", "One"], ["all", "Layers"], ["sides", "Side by side"], ["wipe", "Wipe"]], (value) => VIEW.set({ layers: value === "one" ? null : value }));
   }
   byId("large-picture").append(zoomButtons(stage.zoom));
   return () => {

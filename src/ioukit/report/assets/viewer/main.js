@@ -72,6 +72,7 @@ async function start() {
   const grid = makeGrid(byId("grid"), { open, failed: say });
   startFilters(byId("panel-filters"));
   startCounts();
+  startNumbers();
   startSort();
   startLook(grid);
   startExporting(byId("exporting"));

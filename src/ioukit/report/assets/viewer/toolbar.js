@@ -21,7 +21,7 @@ function startSort() {
   parts.push(() => {
     const up = STATE.one("order", natural()) === "asc";
     const most = select.querySelector("[value=errors]");
-    if (most) most.textContent = STATE.has("outcome") || STATE.has("error") ? "Most selected regions" : "Most errors";
+    if (most) most.textContent = ["outcome", "error", "true", "predicted"].some(STATE.has) ? "Most selected regions" : "Most errors";
     select.value = key() === "column.objects" ? "objects" : key();
     way.textContent = up ? "↑" : "↓";
     way.setAttribute("aria-label", up ? "Lowest first. Turn the order round" : "Highest first. Turn the order round");
