@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from ioukit.cli._streams import Talk
     from ioukit.datasets import GroundTruth
+    from ioukit.evaluation import Evaluation
+    from ioukit.statistics import Interval
 
 
 _NO_PAGES = (".pdf", ".txt", ".csv", ".md", ".png", ".jpg", ".svg", ".xlsx", ".docx")
@@ -69,6 +71,15 @@ class ReportOptions(NamedTuple):
             import_extra("jinja2", extra="report", needed_by="--report")
             if self.images is not None:
                 import_extra("PIL", extra="report", needed_by="--images")
+
+    def intervals(self, evaluation: "Evaluation", threads: int | None) -> "dict[str, Interval]":
+        """The intervals of the headline numbers, and of all that the page shows, if one is asked for."""
+        keys = evaluation.protocol.headline_keys
+        if self.report is not None:
+            from ioukit.report._limits import limited_keys  # noqa: PLC0415 - as above
+
+            keys = limited_keys(evaluation)
+        return evaluation.intervals(keys, threads=threads)
 
     def write(
         self, function: str, of: Any, ground_truth: "GroundTruth | None", talk: "Talk", *, long: bool, **options: Any

@@ -20,7 +20,7 @@ from ioukit.statistics.biases import Bias, bias_shape, find_biases
 from ioukit.statistics.class_clusters import ClassClusters
 from ioukit.statistics.named_numbers import NamedNumbers, labels_of
 from ioukit.statistics.replicates import replicate
-from ioukit.statistics.resampling import ImageGroups, LeftOut, Weights, check_seed
+from ioukit.statistics.resampling import MOST_CUTS, MOST_LEFT_OUT, ImageGroups, LeftOut, Weights, check_seed
 from ioukit.statistics.spread import jackknifed, shared, unseen, variances
 from ioukit.statistics.student import t_quantile
 
@@ -115,8 +115,9 @@ class Evidence:
     @cached_property
     def biases(self) -> list[Bias]:
         """(M,) that of each measure in the first evaluation."""
-        numbers = self.numbers
-        return find_biases(self._table, numbers.measures, self._on, self.groups, self.seed, self.threads)
+        # As many parts as replicates, about.
+        parts = self.groups.parts(self.seed, min(MOST_CUTS, -(-self.replicates // 20)))
+        return find_biases(self._table, self.numbers.measures, self._on, parts, self.threads)
 
     def clusters_of(self, column: int) -> npt.NDArray[np.intp]:
         """(K,) on how many clusters each class has objects that count for a measure."""
@@ -243,7 +244,7 @@ class Evidence:
 
     @cached_property
     def _groups_left_out(self) -> LeftOut:
-        return self.groups.left_out(self.seed)
+        return self.groups.left_out(self.seed, min(MOST_LEFT_OUT, self.replicates))
 
     @cached_property
     def _left(self) -> tuple[Floats, ...]:
