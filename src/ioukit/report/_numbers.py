@@ -88,7 +88,7 @@ def lead(
         return f"None of the {pluralize(found, 'detection')} finds any of the {pluralize(objects, 'object')}."
     return (
         f"{_main_sentence(title, evaluation, errors, limits)} At the score threshold with the highest F1, "
-        f"{score_text(best.score)}, the detector finds {percent(best.recall, 1)} of the objects, and "
+        f"{score_text(best.score)}, it finds {percent(best.recall, 1)} of the objects, and "
         f"{percent(best.precision, 1)} of its detections are right."
     )
 

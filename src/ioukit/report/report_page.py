@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 _NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
+_MOST_TOLD = 3  # confusions on the first screen; the script has the same number
 _NO_OBJECTS = "There are no objects: precision and recall are undefined."
 
 
@@ -106,8 +107,9 @@ class ReportPage(Page):
             *("shared/words.js", "shared/charts.js", "shared/bars.js", "shared/curves.js", "shared/tables.js"),
             *("shared/commands.js", "shared/downloads.js", "shared/table_pictures.js", "shared/hints.js"),
             *("shared/outcomes.js", "shared/pictures.js", "shared/zoom.js", "report/threshold.js"),
-            *("report/operating.js", "report/by_iou.js", "report/regions.js", "report/large.js", "report/lists.js"),
-            *("report/matrix.js", "report/errors.js", "report/sizes.js", "report/histograms.js", "report/gallery.js"),
+            *("report/operating.js", "report/by_iou.js", "report/confusion.js", "report/regions.js", "report/large.js"),
+            *("report/lists.js", "report/matrix.js", "report/errors.js", "report/sizes.js", "report/histograms.js"),
+            *("report/gallery.js", "report/story.js"),
             "report/main.js",
         ),
         "write_report",
@@ -389,9 +391,9 @@ def _add_images(
         zip(matrix.cells, matrix.lists, strict=True), key=lambda pair: pair[0]["true"] == pair[0]["predicted"]
     )
     gallery = worst if evaluation.ground_truth is not None else 0
-    choice = choose_images(
-        marks, results, errors, [entries for _, entries in confused_first], start=start, worst=gallery
-    )
+    told = [int(entries.image[0]) for entries in matrix.most_confused(start, _MOST_TOLD)]
+    cells = [entries for _, entries in confused_first]
+    choice = choose_images(marks, results, errors, cells, told, start=start, worst=gallery)
     gathered = pictures(evaluation, marks, near, results, choice, folder=folder)
 
     def listed(entries: _by_score.Entries) -> list[int]:

@@ -11,41 +11,8 @@ function startMatrix() {
   if (!source) return;
   const holder = byId("matrix");
   const panel = byId("cell-images");
-  const count = source.classes.length;
+  const { count, at, trueSums, predictedSums, confused, recount, truthName, predictedName, sentence } = CONFUSION;
   const cells = new Map(source.cells.map((cell) => [cell.true * (count + 1) + cell.predicted, cell]));
-  // The counts of the cells at the score threshold, and their sums by row and by column.
-  const counts = new Map();
-  const trueSums = new Array(count + 1), predictedSums = new Array(count + 1), confused = new Array(count);
-  const at = (truth, predicted) => counts.get(truth * (count + 1) + predicted) || 0;
-
-  function recount() {
-    const last = Math.min(chosen.position, source.floor);
-    for (const sums of [trueSums, predictedSums, confused]) sums.fill(0);
-    counts.clear();
-    const found = new Array(count).fill(0);
-    const add = (truth, predicted, number) => {
-      if (!number) return;
-      counts.set(truth * (count + 1) + predicted, number);
-      trueSums[truth] += number;
-      predictedSums[predicted] += number;
-      if (truth === predicted || truth === count || predicted === count) return;
-      confused[truth] += number;
-      confused[predicted] += number;
-    };
-    for (const cell of source.cells) {
-      if (!cell.steps) continue;
-      let total = 0;
-      for (let k = 0, position = 0; k < cell.steps.length; k += 2) {
-        position += cell.steps[k];
-        if (position > last) break;
-        total += cell.steps[k + 1];
-      }
-      if (cell.true < count) found[cell.true] += total;
-      add(cell.true, cell.predicted, total);
-    }
-    // Objects that nothing matches.
-    source.objects.forEach((number, truth) => add(truth, count, number - found[truth]));
-  }
   recount();
   const ranked = Array.from({ length: count }, (_, k) => k)
     .sort((a, b) => confused[b] - confused[a] || trueSums[b] - trueSums[a] || a - b);
@@ -54,16 +21,6 @@ function startMatrix() {
   const state = { values: "counts", scope: count > MOST_CONFUSED ? "confused" : "all", cell: null };
   if (count > MOST_SHOWN) byId("matrix-scope").lastElementChild.textContent = `${MOST_SHOWN} classes`;
   byId("matrix-scope").hidden = count <= MOST_CONFUSED;
-
-  const truthName = (k) => (k === count ? "background" : source.classes[k]);
-  const predictedName = (k) => (k === count ? "missed" : source.classes[k]);
-  const sentence = (number, truth, predicted) => {
-    const times = plural(number, "time");
-    if (truth === predicted) return [named(truthName(truth)), ` detected as such: ${times}`];
-    if (predicted === count) return [named(truthName(truth)), ` missed: ${times}`];
-    if (truth === count) return [named(predictedName(predicted)), ` detected on background: ${times}`];
-    return [named(truthName(truth)), " detected as ", named(predictedName(predicted)), `: ${times}`];
-  };
 
   function shade(value, most, right) {
     if (!value) return "h0";
