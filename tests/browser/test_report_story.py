@@ -80,6 +80,60 @@ def test_they_follow_the_slider(open_page: OpenPage, written: Written) -> None:
     assert told(page)[0].startswith(f"{names[confused(evaluation, lowest)[0][0]]} detected as ")
 
 
+def test_confusions_are_a_ranked_list_that_leads_to_pictures(open_page: OpenPage, written: Written) -> None:
+    evaluation, path = written["80 classes"]
+    best = score_curves(evaluation.matches).overall.best.score
+    names, objects = evaluation.matches.categories.names, evaluation.confusion(score_threshold=best).counts.sum(axis=1)
+    pairs = confused(evaluation, best)
+    page = open_page(path)
+    lines = page.locator("#confusions > li")
+    assert lines.count() == 8
+    page.locator("#confusions-more").press("Enter")
+    assert lines.count() == 16
+    assert page.evaluate(
+        "() => document.activeElement.closest('li') === document.querySelectorAll('#confusions > li')[8]"
+    )
+    with page.expect_download() as waiting:
+        page.locator("#confusions-downloads button").click()
+    rows = list(csv.reader(io.StringIO(Path(waiting.value.path()).read_text())))[1:]
+    assert [(row[0], row[1], int(row[2])) for row in rows] == [
+        (names[true], names[predicted], count) for true, predicted, count in pairs
+    ]
+    assert float(rows[0][3]) == pytest.approx(pairs[0][2] / objects[pairs[0][0]])
+    # Choosing a pair shows its pictures; the matrix need not be there.
+    lines.nth(1).locator(".link").press("Enter")
+    true, predicted, count = pairs[1]
+    panel = page.locator("#cell-images")
+    assert panel.locator("h3").inner_text() == f"{names[true]} detected as {names[predicted]}: {count} times"
+    assert panel.locator(".crop").count() == len(
+        set(
+            evaluation.confusion(score_threshold=best)
+            .image[evaluation.confusion(score_threshold=best).cell(true, predicted)]
+            .tolist()
+        )
+    )
+    assert page.locator("#matrix td").count() == 0
+    assert serious_violations(page) == []
+    page.locator("#score").press("End")
+    until(page, "() => document.documentElement.dataset.ready !== undefined")
+    assert page.locator("#confusions-none").is_visible() == (lines.count() == 0)
+
+
+def test_pictures_of_errors_are_shown_a_page_at_a_time(open_page: OpenPage, written: Written) -> None:
+    page = open_page(written["80 classes"][1])
+    page.locator('#error-table tr[data-kind="background"] button').click()
+    cards, more = page.locator("#error-images li"), page.locator("#error-images .more")
+    assert cards.count() == 24
+    while more.is_visible():
+        before = cards.count()
+        more.press("Enter")
+        assert cards.count() > before
+    assert f"on {cards.count()} images" in page.locator("#error-images [role=status]").inner_text()
+    assert page.evaluate("() => document.activeElement.closest('#error-images li') !== null")
+    # The picture is around the region with the highest score.
+    assert serious_violations(page) == []
+
+
 @pytest.mark.parametrize("case", ["no objects", "perfect", "one class", "no detections"])
 def test_what_does_not_exist_has_no_heading(case: str, open_page: OpenPage, written: Written) -> None:
     page = open_page(written[case][1])

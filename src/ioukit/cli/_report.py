@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from ioukit.statistics import Interval
 
 
-_NO_PAGES = (".pdf", ".txt", ".csv", ".md", ".png", ".jpg", ".svg", ".xlsx", ".docx")
+_NO_PAGES = (".txt", ".csv", ".md", ".png", ".jpg", ".svg", ".xlsx", ".docx")
 
 
 def page_path(text: str) -> Path:
     """The file of a page: a name without an ending gets ``.html``, without which no browser shows it as a page."""
     path = Path(text)
     if path.suffix.lower() in _NO_PAGES:
-        raise typer.BadParameter(f"the page is HTML, which a browser prints as PDF: name it .html, got {text!r}")
+        raise typer.BadParameter(
+            f"the page is HTML, or PDF if a Chromium is there to print it: name it .html or .pdf, got {text!r}"
+        )
     return path if path.suffix or not path.name or path.is_dir() else path.with_name(f"{path.name}.html")
 
 
@@ -37,7 +39,7 @@ ReportOption: TypeAlias = Annotated[
         metavar="FILE",
         parser=page_path,
         rich_help_panel=RESULTS,
-        help="Also write one HTML page to look at: charts, numbers and examples.",
+        help="Also write one HTML page to look at: charts, numbers and examples; as PDF if the name ends in .pdf.",
     ),
 ]
 

@@ -108,7 +108,14 @@ class ReportPage(Page):
             *("shared/commands.js", "shared/downloads.js", "shared/table_pictures.js", "shared/hints.js"),
             *("shared/outcomes.js", "shared/pictures.js", "shared/zoom.js", "report/threshold.js"),
             *("report/operating.js", "report/by_iou.js", "report/confusion.js", "report/regions.js", "report/large.js"),
-            *("report/lists.js", "report/matrix.js", "report/errors.js", "report/sizes.js", "report/histograms.js"),
+            *(
+                "report/lists.js",
+                "report/confusions.js",
+                "report/matrix.js",
+                "report/errors.js",
+                "report/sizes.js",
+                "report/histograms.js",
+            ),
             *("report/gallery.js", "report/story.js"),
             "report/main.js",
         ),
@@ -159,7 +166,8 @@ def write_report(
 ) -> None:
     """Write one HTML file that shows how good a detector is, which errors it makes, and on which images.
 
-    The file needs no server and no network. Needs the extra ``report``.
+    The file needs no server and no network. With a name that ends in ``.pdf``, an installed Chromium prints the page.
+    Needs the extra ``report``.
 
     Args:
         evaluation: The result of ``evaluate``.
@@ -181,7 +189,7 @@ def write_report(
     Raises:
         ValueError: If ``path`` is a folder, is in a folder that does not exist, is a file that the evaluation was read
             from, or is one of the images; if ``images`` is not a folder, the protocol has no such IoU threshold,
-            ``score_threshold`` is NaN or ``worst`` is negative.
+            ``score_threshold`` is NaN or ``worst`` is negative, or no browser is there to print a PDF.
         ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
         OSError: If the file cannot be written.
     """

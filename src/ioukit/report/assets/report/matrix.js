@@ -1,5 +1,6 @@
 // The confusion matrix: a grid for arrow keys. A chosen cell lists its images.
 
+const MOST_DRAWN = 30; // classes; with more, the matrix is drawn when it is asked for
 const MOST_CONFUSED = 20;
 const MOST_SHOWN = 150; // 23,000 cells, which a browser lays out without a delay
 
@@ -18,9 +19,9 @@ function startMatrix() {
     .sort((a, b) => confused[b] - confused[a] || trueSums[b] - trueSums[a] || a - b);
   const everything = ranked.slice(0, MOST_SHOWN).sort((a, b) => a - b);
   const worst = ranked.slice(0, MOST_CONFUSED).sort((a, b) => a - b);
-  const state = { values: "counts", scope: count > MOST_CONFUSED ? "confused" : "all", cell: null };
+  const state = { values: "counts", scope: count > MOST_DRAWN ? null : "all", cell: null };
   if (count > MOST_SHOWN) byId("matrix-scope").lastElementChild.textContent = `${MOST_SHOWN} classes`;
-  byId("matrix-scope").hidden = count <= MOST_CONFUSED;
+  byId("matrix-scope").hidden = count <= MOST_DRAWN;
 
   function shade(value, most, right) {
     if (!value) return "h0";
@@ -58,6 +59,10 @@ function startMatrix() {
   }
 
   function draw() {
+    if (!state.scope) {
+      byId("matrix-said").textContent = `Choose which of the ${whole(count)} classes to draw.`;
+      return;
+    }
     shown = [...(state.scope === "confused" ? worst : everything), count];
     const table = element("table", { role: "grid", "aria-label": "Confusion matrix: rows are true classes, columns predicted ones",
       "aria-describedby": "matrix-help" });
@@ -91,12 +96,17 @@ function startMatrix() {
       ? `${whole(shown.length - 1)} of ${whole(count)} classes: those most often confused with another, then those with the most objects. Shares count the others too.` : "";
   }
 
-  function open(td) {
-    state.cell = [Number(td.dataset.true), Number(td.dataset.predicted)];
+  function open(truth, predicted) {
+    state.cell = [truth, predicted];
     for (const other of holder.querySelectorAll('td[aria-selected="true"]')) other.setAttribute("aria-selected", "false");
-    td.setAttribute("aria-selected", "true");
+    const td = holder.querySelector(`td[data-true="${truth}"][data-predicted="${predicted}"]`);
+    if (td) td.setAttribute("aria-selected", "true");
     list();
   }
+  startConfusions((truth, predicted) => {
+    open(truth, predicted);
+    panel.scrollIntoView({ block: "nearest" });
+  });
 
   function list() {
     const [truth, predicted] = state.cell, cell = cells.get(truth * (count + 1) + predicted), number = at(truth, predicted);
@@ -130,7 +140,7 @@ function startMatrix() {
     if (!td) return;
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      open(td);
+      open(Number(td.dataset.true), Number(td.dataset.predicted));
       return;
     }
     const next = walk(td, event);
@@ -143,13 +153,10 @@ function startMatrix() {
     const td = event.target.closest("td");
     if (!td) return;
     focusCell(td);
-    open(td);
+    open(Number(td.dataset.true), Number(td.dataset.predicted));
   });
   choice(byId("matrix-values"), (value) => { state.values = value; draw(); });
   choice(byId("matrix-scope"), (value) => { state.scope = value; draw(); });
-  for (const button of byId("matrix-scope").querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(button.value === state.scope));
-  }
   draw();
   slowly(holder, () => {
     recount();
@@ -161,5 +168,8 @@ function startMatrix() {
     const all = Array.from({ length: count + 1 }, (_, k) => k);
     return [["true class", ...all.map(predictedName)], ...all.map((a) => [truthName(a), ...all.map((b) => value(a, b))])];
   };
-  downloads(byId("matrix-downloads"), "confusion_matrix", "confusion matrix", { rows, drawing: () => tablePicture(holder.querySelector("table")) });
+  downloads(byId("matrix-downloads"), "confusion_matrix", "confusion matrix", { rows, drawing: () => {
+    if (!state.scope) byId("matrix-scope").firstElementChild.click();
+    return tablePicture(holder.querySelector("table"));
+  } });
 }
