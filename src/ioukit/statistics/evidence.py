@@ -96,7 +96,7 @@ class Evidence:
         """
         return self._resampled[0]
 
-    @property
+    @cached_property
     def undefined(self) -> Floats:
         """(Q,) the share of the replicates in which a number is undefined in one of the evaluations."""
         missing = np.isnan(sum(one[:, : len(self.numbers.keys)] for one in self.drawn))
@@ -107,9 +107,11 @@ class Evidence:
         """For each number that is a mean over classes: in which share of the replicates each class has no objects."""
         labels, found = labels_of(self._table), list[Mapping[str, float]]()
         for column, of_class in zip(self.numbers.columns.tolist(), self.numbers.classes.tolist(), strict=True):
+            if of_class >= 0:
+                found.append({})
+                continue
             times = np.where(self._counted(column), self._resampled[1][self._area(column)], 0).tolist()
-            shares = {label: count / self.replicates for label, count in zip(labels, times, strict=True) if count}
-            found.append({} if of_class >= 0 else shares)
+            found.append({label: count / self.replicates for label, count in zip(labels, times, strict=True) if count})
         return found
 
     @cached_property
