@@ -1,11 +1,11 @@
 // Which classes are detected as which others: a ranked list with pictures. open(true class, predicted class).
 
-const PAIRS_OF_A_PAGE = 8;
 const CROPS_OF_A_PAIR = 3;
 
 function startConfusions(open) {
   const holder = byId("confusions"), more = byId("confusions-more");
-  let most = PAIRS_OF_A_PAGE;
+  const page = window.matchMedia("(max-width: 40rem)").matches ? 4 : 8;
+  let most = page;
 
   function line({ cell, number, share }) {
     const { true: truth, predicted } = cell, words = CONFUSION.sentence(number, truth, predicted), focus = cellFocus(truth, predicted);
@@ -26,7 +26,7 @@ function startConfusions(open) {
   }
   more.addEventListener("click", () => {
     const first = most;
-    most += PAIRS_OF_A_PAGE;
+    most += page;
     draw();
     holder.children[first].querySelector("button").focus();
   });
