@@ -92,8 +92,8 @@ if __name__ == "__main__":
         photograph(playground, "playground.png", "#choose-diou", selector="#boxes")
         write_report(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"), report)
         photograph(report, "report.png", selector="#curves > .wrap")
-        cell = '#matrix td[aria-label^="sandwich, predicted cake"]'
-        photograph(report, "report_cell.png", cell, "#cell-images li button", "#viewer-near", selector="#viewer")
+        pair = '#confusions .link:has-text("sandwich detected as cake")'
+        photograph(report, "report_cell.png", pair, "#cell-images li button", "#viewer-near", selector="#viewer")
         held = Path(folder) / "inspection.html"
         write_inspection(inspect(EXAMPLE / "ground_truth.json"), held)
         photograph(held, "inspection.png", selector="#objects > .wrap")

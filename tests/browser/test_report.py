@@ -99,6 +99,7 @@ def test_a_matrix_of_many_classes_is_filled_with_the_largest(open_page: OpenPage
     wrong = confusion.counts[:-1, :-1] - np.diag(confusion.counts.diagonal()[:-1])
     assert np.count_nonzero(wrong.sum(0) + wrong.sum(1)) < 20
     page = open_page(tmp_path / "page.html")
+    page.get_by_role("button", name="Most confused").click()
     assert page.locator("#matrix tbody tr").count() == 21
 
 

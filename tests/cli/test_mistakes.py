@@ -70,7 +70,7 @@ ANSWERED: list[tuple[str, str]] = [
     # Which value.
     ("eval gt.json dt.json --gt-format yolo", "expected train, val and names|this is a COCO file"),
     ("eval gt.json dt.json --iou-thresholds 50", "must lie within (0, 1]|did you mean 0.5?"),
-    ("eval gt.json dt.json --report report.pdf", "the page is HTML|name it .html, got 'report.pdf'"),
+    ("eval gt.json dt.json --report report.txt", "the page is HTML|name it .html or .pdf, got 'report.txt'"),
     ("eval gt.json dt.json --iou-type mask", "did you mean 'segm'?"),
     ("eval gt.json dt.json --iou-type boxes", "did you mean 'bbox'?"),
     ("eval gt.json dt.json --iou-type keypoint", "did you mean 'keypoints'?"),

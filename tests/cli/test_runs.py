@@ -138,7 +138,7 @@ def test_a_page_shows_the_runs_that_are_listed(log: Path, tmp_path: Path) -> Non
     ("options", "message"),
     [
         (["--report", "runs.db"], "is an input"),
-        (["--report", "page.pdf"], "name it .html"),
+        (["--report", "page.txt"], "name it .html"),
         (["--report", "page.html", "--delete", "B"], "stands alone"),
         (["--report", "page.html", "--export", "page.html"], "is the file of --report, too"),
     ],

@@ -389,3 +389,21 @@ def test_missing_photographs_are_told(folder: Path) -> None:
 
 def test_a_score_of_zero_has_no_decimals() -> None:
     assert [score_text(value) for value in (0.0, -0.0, 0.5, 1e-5)] == ["0", "0", "0.5000", "1.00e-05"]
+
+
+def test_the_confusions_of_the_first_screen_have_their_photographs(tmp_path: Path) -> None:
+    evaluation = coco()
+    best = score_curves(evaluation.matches).overall.best.score
+    confusion = evaluation.confusion(score_threshold=best)
+    counts = confusion.counts[:-1, :-1].copy()
+    np.fill_diagonal(counts, 0)
+    pairs = [divmod(int(at), len(counts)) for at in np.argsort(-counts, axis=None, kind="stable")[:3]]
+    shown = [int(confusion.image[confusion.cell(true, predicted)[0]]) for true, predicted in pairs]
+    assert evaluation.ground_truth is not None
+    images = evaluation.ground_truth.images
+    for image in shown:
+        image_module.new("RGB", tuple(images.sizes[image].astype(int).tolist())).save(tmp_path / images.names[image])
+    assert set(shown) - set(evaluation.per_image(score_threshold=best).worst(1).tolist())
+    data = report_data(evaluation, images=tmp_path, worst=1)
+    with_photograph = {image["name"] for image in data.drawn["images"] if "thumb" in image}
+    assert with_photograph >= {images.names[image] for image in shown}

@@ -59,7 +59,7 @@ def plain_bias(evaluation: Evaluation, key: str, groups: ImageGroups, seed: int)
     (measure,) = (one for one in evaluation.protocol.measures if one.key == key)
     if measure.quantity != "AP":
         return 0.0, 0.0
-    weights, cuts = groups.parts(seed)
+    weights, cuts = groups.parts(seed, 1)  # 20 replicates are as many as the parts of one cut, about
     drawn, area = of_classes(evaluation, measure, weights), evaluation.protocol.area_of(measure)
     rises, shapes = [], []
     for category, one in enumerate(evaluation.per_class):
@@ -101,7 +101,7 @@ def test_an_interval_is_that_of_data_sets_written_out(seed: int, protocol: Any, 
         ["AP", "AR2" if protocol is OWN else "AR1"], replicates=20, seed=seed, level=0.8, **options
     )
     groups = image_groups(ids, options.get("strata"), options.get("clusters"))
-    drawn, left = bootstrap_weights(ids, 20, seed=seed, **options), groups.left_out(seed)
+    drawn, left = bootstrap_weights(ids, 20, seed=seed, **options), groups.left_out(seed, 20)
     most = groups.num_clusters - len(groups.strata)
     for key, one in found.items():
         value = evaluation.summary[key]

@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
     from ioukit.cli._streams import Talk
     from ioukit.datasets import GroundTruth
+    from ioukit.evaluation import Evaluation
+    from ioukit.statistics import Interval
 
 
-_NO_PAGES = (".pdf", ".txt", ".csv", ".md", ".png", ".jpg", ".svg", ".xlsx", ".docx")
+_NO_PAGES = (".txt", ".csv", ".md", ".png", ".jpg", ".svg", ".xlsx", ".docx")
 
 
 def page_path(text: str) -> Path:
     """The file of a page: a name without an ending gets ``.html``, without which no browser shows it as a page."""
     path = Path(text)
     if path.suffix.lower() in _NO_PAGES:
-        raise typer.BadParameter(f"the page is HTML, which a browser prints as PDF: name it .html, got {text!r}")
+        raise typer.BadParameter(
+            f"the page is HTML, or PDF if a Chromium is there to print it: name it .html or .pdf, got {text!r}"
+        )
     return path if path.suffix or not path.name or path.is_dir() else path.with_name(f"{path.name}.html")
 
 
@@ -35,7 +39,7 @@ ReportOption: TypeAlias = Annotated[
         metavar="FILE",
         parser=page_path,
         rich_help_panel=RESULTS,
-        help="Also write one HTML page to look at: charts, numbers and examples.",
+        help="Also write one HTML page to look at: charts, numbers and examples; as PDF if the name ends in .pdf.",
     ),
 ]
 
@@ -69,6 +73,15 @@ class ReportOptions(NamedTuple):
             import_extra("jinja2", extra="report", needed_by="--report")
             if self.images is not None:
                 import_extra("PIL", extra="report", needed_by="--images")
+
+    def intervals(self, evaluation: "Evaluation", threads: int | None) -> "dict[str, Interval]":
+        """The intervals of the headline numbers, and of all that the page shows, if one is asked for."""
+        keys = evaluation.protocol.headline_keys
+        if self.report is not None:
+            from ioukit.report._limits import limited_keys  # noqa: PLC0415 - as above
+
+            keys = limited_keys(evaluation)
+        return evaluation.intervals(keys, threads=threads)
 
     def write(self, function: str, of: Any, ground_truth: "GroundTruth | None", talk: "Talk", **options: Any) -> None:
         """Writes the page, if one is asked for, and says how many photographs were found in the folder.

@@ -33,13 +33,15 @@ def eval_files(
         ),
     ] = False,
     intervals: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--intervals",
+            "--intervals/--no-intervals",
+            show_default=False,
             help="Show also 95 % intervals of the headline numbers: what they would be on endlessly many images; "
-            "JSON: `intervals`. With --log, the run keeps them.",
+            "JSON: `intervals`. With --log, the run keeps them. The page of --report has rough ones unless "
+            "--no-intervals is given.",
         ),
-    ] = False,
+    ] = None,
     like: Annotated[
         str | None,
         typer.Option(
@@ -119,7 +121,8 @@ def eval_files(
     with bad_input(), talk.busy("analysing"):
         analysis = analyse(evaluation, threads=threads) if errors else None
     with bad_use(), talk.busy("estimating intervals"):
-        found = evaluation.intervals(evaluation.protocol.headline_keys, threads=threads) if intervals else {}
+        known = page.intervals(evaluation, threads) if intervals else {}
+    found = {key: one for key, one in known.items() if key in evaluation.protocol.headline_keys}
     sections = {
         "intervals": {key: one.to_dict() for key, one in found.items()},
         "analysis": analysis,
@@ -128,7 +131,8 @@ def eval_files(
 
     tables.write(evaluation, talk)
     answer.write(lambda: evaluation_json(evaluation, **sections), talk)
-    page.write("write_report", evaluation, evaluation.ground_truth, talk, threads=threads)
+    options = {"intervals": None if intervals is None else known, "threads": threads}
+    page.write("write_report", evaluation, evaluation.ground_truth, talk, **options)
     # The run knows its kind of region, which may have been found in the data.
     settings = {"like": like, "repair": repair, **rules._replace(iou_type=None)._asdict(), **reading._asdict()}
     sending.send(evaluation, found, talk, seconds=time.perf_counter() - start, threads=threads, settings=settings)

@@ -286,6 +286,15 @@ class Matrix:
     lists: list[Entries]
     """The images of each cell."""
 
+    def most_confused(self, position: int, most: int) -> list[Entries]:
+        """The images of the most frequent pairs of two classes at a position, the most frequent first."""
+        background, found = len(self.objects), list[tuple[int, int]]()
+        for place, cell in enumerate(self.cells):
+            if cell["true"] != cell["predicted"] and max(cell["true"], cell["predicted"]) < background:
+                gaps, new = np.array(cell["steps"]).reshape(-1, 2).T
+                found.append((-int(new[np.cumsum(gaps) <= position].sum()), place))
+        return [self.lists[place] for count, place in sorted(found)[:most] if count]
+
 
 def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> Matrix:
     """The matrix at every position.

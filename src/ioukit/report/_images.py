@@ -57,6 +57,8 @@ object, and with that of the matrix, in hundredths."""
 class Choice:
     """Positions of images in the match table."""
 
+    told: list[int]
+    """Those of the first screen, besides the worst ones."""
     worst: list[int]
     """Those with the most errors at the threshold of the report, most errors first."""
     best: list[int]
@@ -74,6 +76,7 @@ def choose_images(
     results: ImageResults,
     errors: Sequence[Entries],
     cells: Sequence[Entries],
+    told: Sequence[int],
     *,
     start: int,
     worst: int,
@@ -85,6 +88,7 @@ def choose_images(
         results: The counts of each image at the threshold of the report.
         errors: The images of the kinds of errors.
         cells: The images of the cells of the confusion matrix, errors first.
+        told: The images of the first screen, besides the worst ones.
         start: The position of that threshold.
         worst: How many of the worst images to show; 0 for no gallery at all.
     """
@@ -96,10 +100,10 @@ def choose_images(
     random = np.random.default_rng(0).permutation(count)[: min(_MOST_RANDOM, 2 * worst)].tolist()
     stops = np.unique(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64))
     others = [image for stop in stops[stops != start] for image in _worst_at(marks, stop, worst).tolist()]
-    order = list(dict.fromkeys([*gallery, *best, *random, *others, *_take_turns(errors), *_take_turns(cells)]))
+    order = list(dict.fromkeys([*gallery, *told, *best, *random, *others, *_take_turns(errors), *_take_turns(cells)]))
     named = np.zeros(count, np.bool_)
     named[order] = True
-    return Choice(gallery, best, random, order, np.flatnonzero(~named).tolist() if worst else [])
+    return Choice(list(told), gallery, best, random, order, np.flatnonzero(~named).tolist() if worst else [])
 
 
 def _worst_at(marks: MarkPositions, position: int, most: int) -> Positions:
@@ -170,7 +174,8 @@ def pictures(
     drawn_marks = _DrawnMarks(truth, detections, marks, near, sorted(fitting))
     drawer = Drawer(table.iou_type, truth, detections)
     listed = truth.images.positions(table.image_ids)
-    with_photograph = {*choice.worst, *choice.best[: _MOST_PHOTOGRAPHS // 2], *choice.random[: _MOST_PHOTOGRAPHS // 2]}
+    some = [*choice.best[: _MOST_PHOTOGRAPHS // 2], *choice.random[: _MOST_PHOTOGRAPHS // 2]]
+    with_photograph = {*choice.worst, *choice.told, *some}
     photographs = Photographs(drawer, truth, folder, most=len(with_photograph), characters=_MOST_CHARACTERS)
     images: list[dict[str, Any]] = []
     place = {}

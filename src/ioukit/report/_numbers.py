@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -13,6 +13,7 @@ from ioukit._words_and_colours import ERROR_WORDS, percent
 from ioukit.evaluation import REGION_KINDS, Measure, value_of
 from ioukit.evaluation.protocols import NO_CAP
 from ioukit.evaluation.why_ignored import cap_title
+from ioukit.report._limits import class_keys
 from ioukit.report._texts import (
     UNDEFINED,
     abbreviate,
@@ -25,7 +26,10 @@ from ioukit.report._texts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
+    from ioukit.report._limits import Limits
 
 
 _LARGEST = 1e10  # where COCO's ranges "all" and "large" end
@@ -49,6 +53,7 @@ class Cell:
     value: float | None
     """The number to sort the table by; ``None`` if it is undefined."""
     bar: bool = False
+    limits: Limits | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,14 @@ class Bar:
     """Length of the bar, within [0, 1]."""
 
 
-def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds | None) -> str:
-    """Two sentences: how good the detector is, and which errors cost most."""
+def lead(
+    title: str,
+    evaluation: Evaluation,
+    best: OperatingPoint | None,
+    errors: ErrorKinds | None,
+    limits: Mapping[str, Limits],
+) -> str:
+    """How good the detector is, which errors cost most, and what it does at its best score threshold."""
     protocol = evaluation.protocol
     objects = int(evaluation.matches.num_objects[:, protocol.position_of_area(protocol.main_area)].sum())
     found = len(evaluation.matches)
@@ -75,18 +86,25 @@ def lead(evaluation: Evaluation, best: OperatingPoint | None, errors: ErrorKinds
         return f"There are no detections: none of the {pluralize(objects, 'object')} was found."
     if best is None or math.isnan(best.score):
         return f"None of the {pluralize(found, 'detection')} finds any of the {pluralize(objects, 'object')}."
-    sentence = (
-        f"At the score threshold with the highest F1, {score_text(best.score)}, the detector finds "
-        f"{percent(best.recall, 1)} of the objects, and {percent(best.precision, 1)} of its detections are right."
+    return (
+        f"{_main_sentence(title, evaluation, errors, limits)} At the score threshold with the highest F1, "
+        f"{score_text(best.score)}, it finds {percent(best.recall, 1)} of the objects, and "
+        f"{percent(best.precision, 1)} of its detections are right."
     )
+
+
+def _main_sentence(title: str, evaluation: Evaluation, errors: ErrorKinds | None, limits: Mapping[str, Limits]) -> str:
+    key = evaluation.protocol.main_measure.key
+    sure = f" ({limits[key].words})" if key in limits else ""
+    sentence = f"{title} has {key} {value_text(evaluation.summary[key])}{sure}"
     if errors is None:
-        return sentence
+        return f"{sentence}."
     kind, loss = max(((kind, errors.delta_ap[kind]) for kind in ERROR_WORDS), key=lambda pair: pair[1])
     if not loss > 0:  # NaN too
-        return sentence
+        return f"{sentence}."
     name, plain, _ = ERROR_WORDS[kind]
     return (
-        f"{sentence} The kind of error that costs most is {name.lower()} ({plain}): without it, AP at IoU "
+        f"{sentence}, and the kind of error that costs most is {name.lower()} ({plain}): without it, AP at IoU "
         f"{iou_text(errors.iou_threshold)} would be {loss:.3f} higher."
     )
 
@@ -134,23 +152,35 @@ def measure_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str, str, s
     return rows
 
 
-def class_table(evaluation: Evaluation, curves: ScoreCurves) -> tuple[list[str], list[tuple[str, list[Cell]]]]:
+def class_table(
+    evaluation: Evaluation, curves: ScoreCurves, limits: Mapping[str, Limits]
+) -> tuple[list[str], list[tuple[str, list[Cell]]]]:
     """The columns, and for each class its name and cells."""
     protocol = evaluation.protocol
+    main = protocol.main_measure.key
     keys = [
         measure.key
         for measure in protocol.measures
         if protocol.defines(measure) and measure.group is None and (measure.quantity == "AP" or measure.headline)
     ]
+    of_classes = [limits.get(key) for key in class_keys(evaluation)]
+    limited = [f"{main} from", f"{main} to"] if any(of_classes) else []
     rows = []
-    for result, curve in zip(evaluation.per_class, curves.per_class, strict=True):
+    for result, curve, limit in zip(evaluation.per_class, curves.per_class, of_classes, strict=True):
         best = curve.best
-        cells = [_cell(result.summary[key], bar=key == protocol.main_measure.key) for key in keys]
+        ends = [math.nan, math.nan] if limit is None else [limit.low, limit.high]
+        cells = []
+        for key in keys:
+            cell = _cell(result.summary[key])
+            cells.append(replace(cell, bar=True, limits=limit) if key == main else cell)
+            if key == main and limited:
+                cells += map(_cell, ends)
         score = Cell(UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
         cells += [_cell(best.f1), score]
         cells += [Cell(f"{number:,}", number) for number in (result.num_ground_truth, result.num_detections)]
         rows.append((class_name(result.name, result.id), cells))
-    return [*keys, "best F1", "at score", "objects", "detections"], rows
+    columns = [column for key in keys for column in (key, *(limited if key == main else []))]
+    return [*columns, "best F1", "at score", "objects", "detections"], rows
 
 
 def size_rows(evaluation: Evaluation, *, iou_threshold: float, score_threshold: float) -> list[Bar]:
@@ -222,8 +252,8 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     return rows
 
 
-def _cell(value: float, *, bar: bool = False) -> Cell:
-    return Cell(UNDEFINED, None, bar) if math.isnan(value) else Cell(f"{value:.3f}", value, bar)
+def _cell(value: float) -> Cell:
+    return Cell(UNDEFINED, None) if math.isnan(value) else Cell(f"{value:.3f}", value)
 
 
 def limits_text(area: AreaRange) -> str:

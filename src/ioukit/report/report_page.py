@@ -15,6 +15,7 @@ from ioukit.evaluation.analysis.tide import BACKGROUND_THRESHOLD
 from ioukit.report import _by_score, _numbers
 from ioukit.report._curves import SliderCurves, page_scores, slider
 from ioukit.report._images import choose_images, pictures
+from ioukit.report._limits import Limits, doubts, few_intervals, interval_settings, known_limits
 from ioukit.report._sources import input_file, input_paths, made_with, name_of, time_text, view_command
 from ioukit.report._texts import (
     abbreviate,
@@ -31,12 +32,15 @@ from ioukit.report.writer import Layout, Page, write_page
 if TYPE_CHECKING:
     import datetime
     import os
+    from collections.abc import Mapping
     from pathlib import Path
 
     from ioukit.evaluation import ErrorKinds, Evaluation, ImageResults, MatchTable, Measure, ScoreCurves
+    from ioukit.statistics import Interval
 
 
 _NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
+_MOST_TOLD = 3  # confusions on the first screen; the script has the same number
 _NO_OBJECTS = "There are no objects: precision and recall are undefined."
 
 
@@ -103,8 +107,16 @@ class ReportPage(Page):
             *("shared/words.js", "shared/charts.js", "shared/bars.js", "shared/curves.js", "shared/tables.js"),
             *("shared/commands.js", "shared/downloads.js", "shared/table_pictures.js", "shared/hints.js"),
             *("shared/outcomes.js", "shared/pictures.js", "shared/zoom.js", "report/threshold.js"),
-            *("report/operating.js", "report/by_iou.js", "report/regions.js", "report/large.js", "report/lists.js"),
-            *("report/matrix.js", "report/errors.js", "report/sizes.js", "report/histograms.js", "report/gallery.js"),
+            *("report/operating.js", "report/by_iou.js", "report/confusion.js", "report/regions.js", "report/large.js"),
+            *(
+                "report/lists.js",
+                "report/confusions.js",
+                "report/matrix.js",
+                "report/errors.js",
+                "report/sizes.js",
+                "report/histograms.js",
+            ),
+            *("report/gallery.js", "report/story.js"),
             "report/main.js",
         ),
         "write_report",
@@ -113,11 +125,15 @@ class ReportPage(Page):
     against: str
     """The ground truth that the detections were evaluated against."""
     lead: str
-    """Two sentences: how good the detector is, and which errors cost most."""
+    """How good the detector is, which errors cost most, and what it does at its best score threshold."""
     headline: tuple[_numbers.Tile, ...]
     protocol: str
     measures: tuple[tuple[Measure, str, str, str, str], ...]
     """Measure, IoU, area range, cap, value."""
+    limits: dict[str, Limits]
+    """The intervals that are known, by the keys of their numbers."""
+    doubts: tuple[str, ...]
+    """What is doubtful about those of the headline."""
     class_columns: tuple[str, ...]
     class_rows: tuple[tuple[str, list[_numbers.Cell]], ...]
     sizes: tuple[_numbers.Bar, ...]
@@ -144,12 +160,14 @@ def write_report(
     iou_threshold: float | None = None,
     score_threshold: float | None = None,
     worst: int = 24,
+    intervals: Mapping[str, Interval] | None = None,
     created: datetime.datetime | None = None,
     threads: int | None = None,
 ) -> None:
     """Write one HTML file that shows how good a detector is, which errors it makes, and on which images.
 
-    The file needs no server and no network. Needs the extra ``report``.
+    The file needs no server and no network. With a name that ends in ``.pdf``, an installed Chromium prints the page.
+    Needs the extra ``report``.
 
     Args:
         evaluation: The result of ``evaluate``.
@@ -162,13 +180,16 @@ def write_report(
         score_threshold: Detections with this score or a higher one count in the matrix and on the images; the score
             with the best F1 for all classes together if ``None``.
         worst: How many images to show, those with the most errors first.
+        intervals: Intervals of its numbers, as :meth:`ioukit.Evaluation.intervals` makes them: those of the headline
+            and of the main number of classes are shown. If ``None``, they are made from few replicates, where the
+            protocol lets them be made fast. An empty mapping for a page without any.
         created: The time that the report shows; now if ``None``.
         threads: How many threads; all cores if ``None``.
 
     Raises:
         ValueError: If ``path`` is a folder, is in a folder that does not exist, is a file that the evaluation was read
             from, or is one of the images; if ``images`` is not a folder, the protocol has no such IoU threshold,
-            ``score_threshold`` is NaN or ``worst`` is negative.
+            ``score_threshold`` is NaN or ``worst`` is negative, or no browser is there to print a PDF.
         ModuleNotFoundError: If Jinja2, or for photographs Pillow, is not installed.
         OSError: If the file cannot be written.
     """
@@ -183,6 +204,7 @@ def write_report(
             iou_threshold=iou_threshold,
             score_threshold=score_threshold,
             worst=worst,
+            intervals=intervals,
             created=created,
             threads=threads,
         ),
@@ -198,6 +220,7 @@ def report_data(
     iou_threshold: float | None = None,
     score_threshold: float | None = None,
     worst: int = 24,
+    intervals: Mapping[str, Interval] | None = None,
     created: datetime.datetime | None = None,
     threads: int | None = None,
 ) -> ReportPage:
@@ -215,13 +238,17 @@ def report_data(
         score_threshold = lowest if math.isnan(best.score) else best.score
     scripted = _scripted(evaluation, curves, score_threshold, folder=images, worst=worst, threads=threads)
     errors = scripted.errors
-    columns, rows = _numbers.class_table(evaluation, curves)
+    limited = few_intervals(evaluation, threads) if intervals is None else intervals
+    known, unlimited = ({}, [f"No intervals: {limited}."]) if isinstance(limited, str) else (limited, [])
+    limits = known_limits(known)
+    columns, rows = _numbers.class_table(evaluation, curves, limits)
     files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
     score = f"with a score of at least {score_text(score_threshold)}" if len(table) else "of any score"
     at_first = f"IoU {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”; at first, detections {score}"
     counts = evaluation.counts
+    heading = abbreviate(title if title is not None else name_of(files, "Detections", "Evaluation"))
     return ReportPage(
-        title=abbreviate(title if title is not None else name_of(files, "Detections", "Evaluation")),
+        title=heading,
         against=name_of(files, "Ground truth"),
         created=time_text(created),
         facts=fact_list(
@@ -231,10 +258,12 @@ def report_data(
             *([("crowd", "crowds", counts["crowds"])] if counts["crowds"] else []),
             ("detection", "detections", counts["detections"]),
         ),
-        lead=_numbers.lead(evaluation, best, errors),
+        lead=_numbers.lead(heading, evaluation, best, errors, limits),
         headline=tuple(_numbers.headline(evaluation, curves, best)),
         protocol=abbreviate(protocol.name),
         measures=tuple(_numbers.measure_rows(evaluation)),
+        limits=limits,
+        doubts=doubts(known, evaluation.protocol.headline_keys),
         class_columns=tuple(columns),
         class_rows=tuple(rows),
         sizes=tuple(_numbers.size_rows(evaluation, iou_threshold=iou, score_threshold=score_threshold)),
@@ -243,8 +272,13 @@ def report_data(
         iou=iou_text(iou),
         score=score,
         score_now=score_text(score_threshold),
-        notes=(*map(printable, evaluation.notes), *scripted.notes),
-        settings=(*_numbers.settings(evaluation), ("Curves, matrix, images", at_first), *made_with()),
+        notes=(*map(printable, evaluation.notes), *scripted.notes, *unlimited),
+        settings=(
+            *_numbers.settings(evaluation),
+            ("Curves, matrix, images", at_first),
+            *interval_settings(known),
+            *made_with(),
+        ),
         files=files,
         missing=scripted.missing,
         bounds=scripted.bounds,
@@ -365,9 +399,9 @@ def _add_images(
         zip(matrix.cells, matrix.lists, strict=True), key=lambda pair: pair[0]["true"] == pair[0]["predicted"]
     )
     gallery = worst if evaluation.ground_truth is not None else 0
-    choice = choose_images(
-        marks, results, errors, [entries for _, entries in confused_first], start=start, worst=gallery
-    )
+    told = [int(entries.image[0]) for entries in matrix.most_confused(start, _MOST_TOLD)]
+    cells = [entries for _, entries in confused_first]
+    choice = choose_images(marks, results, errors, cells, told, start=start, worst=gallery)
     gathered = pictures(evaluation, marks, near, results, choice, folder=folder)
 
     def listed(entries: _by_score.Entries) -> list[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ioukit._output import check_output, write_whole
 from ioukit.report import _html
+from ioukit.report._printing import find_browser, pdf_of
 
 if TYPE_CHECKING:
     import os
@@ -61,7 +62,7 @@ def write_page(
     inputs: Iterable[Path],
     make: Callable[[Path | None], Page],
 ) -> None:
-    """Write a page. After an error the file is as it was.
+    """Write a page, printed if its name ends in ``.pdf``. After an error the file is as it was.
 
     Args:
         path: The file to write.
@@ -75,7 +76,8 @@ def write_page(
     """
     target, folder = Path(path), None if images is None else Path(images)
     check_report(target, inputs, folder)
-    write_whole(target, make(folder).html())
+    html = make(folder).html()
+    write_whole(target, pdf_of(html) if _is_pdf(target) else html)
 
 
 def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> None:
@@ -83,9 +85,11 @@ def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> Non
 
     Raises:
         ValueError: If ``path`` is an input, a folder, in a folder that does not exist, or a file among the photographs
-            that is not a page; or if ``images`` is not a folder.
+            that is not a page; if ``images`` is not a folder; or if a PDF is wanted and no browser prints it.
     """
     check_output(path, inputs)
+    if _is_pdf(path):
+        find_browser()
     if images is None:
         return
     if not images.is_dir():
@@ -93,3 +97,7 @@ def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> Non
     inside = path.exists() and path.resolve().is_relative_to(images.resolve())
     if inside and path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{path} is in the folder of the images and would be overwritten")
+
+
+def _is_pdf(path: Path) -> bool:
+    return path.suffix.lower() == ".pdf"

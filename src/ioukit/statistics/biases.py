@@ -22,7 +22,7 @@ from ioukit.evaluation import MatchTable, Measure
 from ioukit.statistics.class_clusters import ClassClusters
 from ioukit.statistics.named_numbers import batches_of
 from ioukit.statistics.replicates import replicate
-from ioukit.statistics.resampling import ImageGroups
+from ioukit.statistics.resampling import Weights
 
 _EXPONENT = 0.7
 _FEWEST = 4  # clusters with a class, of which parts tell something
@@ -55,8 +55,7 @@ def find_biases(
     table: MatchTable,
     measures: Sequence[Measure],
     on: Mapping[str, ClassClusters],
-    groups: ImageGroups,
-    seed: int,
+    parts: tuple[Weights, npt.NDArray[np.intp]],
     threads: int | None,
 ) -> list[Bias]:
     """The bias of each measure.
@@ -65,13 +64,12 @@ def find_biases(
         table: The matches.
         measures: The measures.
         on: The clusters with each class, by the name of the area range.
-        groups: The clusters and strata of the images.
-        seed: Of the random parts.
+        parts: Random parts of the images, see :meth:`ImageGroups.parts`.
         threads: How many threads; all cores if ``None``.
     """
     # The classes of all groups tell of the bias of one group.
     plain = [dataclasses.replace(measure, group=None) for measure in measures if measure.quantity == "AP"]
-    weights, cuts = groups.parts(seed)
+    weights, cuts = parts
     if not plain or not len(cuts):
         return [NO_BIAS] * len(measures)
     whole = np.ones((1, len(table.image_ids)), np.uint16)
@@ -108,9 +106,7 @@ def _bias(rises: Floats, shapes: Floats) -> Bias:
     return Bias(factor, math.hypot(error, factor * _DOUBT), classes)
 
 
-def _of_classes(
-    table: MatchTable, weights: npt.NDArray[np.uint16], measures: Sequence[Measure], threads: int | None
-) -> Floats:
+def _of_classes(table: MatchTable, weights: Weights, measures: Sequence[Measure], threads: int | None) -> Floats:
     """(B, K, M) the numbers of each class."""
     found = replicate(table, weights, measures=measures, per_class=True, threads=threads).per_class
     assert found is not None

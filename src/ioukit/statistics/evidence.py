@@ -20,7 +20,7 @@ from ioukit.statistics.biases import Bias, bias_shape, find_biases
 from ioukit.statistics.class_clusters import ClassClusters
 from ioukit.statistics.named_numbers import NamedNumbers, labels_of
 from ioukit.statistics.replicates import replicate
-from ioukit.statistics.resampling import ImageGroups, LeftOut, Weights, check_seed
+from ioukit.statistics.resampling import MOST_CUTS, MOST_LEFT_OUT, ImageGroups, LeftOut, Weights, check_seed
 from ioukit.statistics.spread import jackknifed, shared, unseen, variances
 from ioukit.statistics.student import t_quantile
 
@@ -96,7 +96,7 @@ class Evidence:
         """
         return self._resampled[0]
 
-    @property
+    @cached_property
     def undefined(self) -> Floats:
         """(Q,) the share of the replicates in which a number is undefined in one of the evaluations."""
         missing = np.isnan(sum(one[:, : len(self.numbers.keys)] for one in self.drawn))
@@ -107,16 +107,19 @@ class Evidence:
         """For each number that is a mean over classes: in which share of the replicates each class has no objects."""
         labels, found = labels_of(self._table), list[Mapping[str, float]]()
         for column, of_class in zip(self.numbers.columns.tolist(), self.numbers.classes.tolist(), strict=True):
+            if of_class >= 0:
+                found.append({})
+                continue
             times = np.where(self._counted(column), self._resampled[1][self._area(column)], 0).tolist()
-            shares = {label: count / self.replicates for label, count in zip(labels, times, strict=True) if count}
-            found.append({} if of_class >= 0 else shares)
+            found.append({label: count / self.replicates for label, count in zip(labels, times, strict=True) if count})
         return found
 
     @cached_property
     def biases(self) -> list[Bias]:
         """(M,) that of each measure in the first evaluation."""
-        numbers = self.numbers
-        return find_biases(self._table, numbers.measures, self._on, self.groups, self.seed, self.threads)
+        # As many parts as replicates, about.
+        parts = self.groups.parts(self.seed, min(MOST_CUTS, -(-self.replicates // 20)))
+        return find_biases(self._table, self.numbers.measures, self._on, parts, self.threads)
 
     def clusters_of(self, column: int) -> npt.NDArray[np.intp]:
         """(K,) on how many clusters each class has objects that count for a measure."""
@@ -243,7 +246,7 @@ class Evidence:
 
     @cached_property
     def _groups_left_out(self) -> LeftOut:
-        return self.groups.left_out(self.seed)
+        return self.groups.left_out(self.seed, min(MOST_LEFT_OUT, self.replicates))
 
     @cached_property
     def _left(self) -> tuple[Floats, ...]:

@@ -18,8 +18,8 @@ Weights: TypeAlias = npt.NDArray[np.uint16]
 
 _BYTES = 1 << 26  # of what one batch of replicates may hold
 _BOOTSTRAP, _PERMUTATION, _LEAVING, _CUTTING = range(4)  # streams of random numbers that one seed gives
-_GROUPS = 400  # for more of them, a variance is hardly known better
-_CUTS, _PARTS = 10, (2, 4, 8)
+MOST_LEFT_OUT = 400  # groups: with more of them, a variance is hardly known better
+MOST_CUTS, _PARTS = 10, (2, 4, 8)
 
 
 def bootstrap_weights(
@@ -176,7 +176,7 @@ class ImageGroups:
         left = np.arange(start, stop)[:, None]
         return np.asarray(self.cluster != left, np.uint16)
 
-    def left_out(self, seed: int, most: int = _GROUPS) -> LeftOut:
+    def left_out(self, seed: int, most: int = MOST_LEFT_OUT) -> LeftOut:
         """Groups of about equal size, hardly more than ``most``, of which one at a time is left out."""
         size = -(-self.num_clusters // most)
         stream = _stream(seed, _LEAVING, 0)
@@ -187,21 +187,21 @@ class ImageGroups:
             strata += [stratum] * count
         return LeftOut(of_cluster[self.cluster], np.array(strata, np.intp))
 
-    def parts(self, seed: int) -> tuple[Weights, npt.NDArray[np.intp]]:
+    def parts(self, seed: int, cuts: int = MOST_CUTS) -> tuple[Weights, npt.NDArray[np.intp]]:
         """Random halves, quarters and eighths of the data, as (R, I) weights, and (R,) into how many it was cut.
 
         Each part has a share of every stratum. Fewer than 2 f clusters are not cut into f.
         """
-        rows, cuts = [], list[int]()
-        for number in range(_CUTS):
+        rows, counts = [], list[int]()
+        for number in range(cuts):
             stream, place = _stream(seed, _CUTTING, number), np.empty(self.num_clusters, np.intp)
             place[np.concatenate([stream.permutation(clusters) for clusters in self.strata])] = np.arange(len(place))
             for count in _PARTS:
                 if self.num_clusters >= 2 * count:
                     rows += [place % count == part for part in range(count)]
-                    cuts += [count] * count
+                    counts += [count] * count
         weights = np.array(rows, np.uint16).reshape(-1, self.num_clusters)
-        return self._images(weights), np.array(cuts, np.intp)
+        return self._images(weights), np.array(counts, np.intp)
 
 
 class LeftOut(NamedTuple):

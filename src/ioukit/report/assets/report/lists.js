@@ -1,8 +1,9 @@
-// A list of images that a cell of the matrix or a kind of error leads to, with small pictures of its regions.
+// The pictures that a cell of the matrix, a confusion or a kind of error leads to: its regions, cut out of their images.
 
-const MOST_CROPS = 8;
+const CROPS_OF_A_PAGE = 24;
 
-// entries: a flat list of positions of images and of thresholds; those that count at the threshold, by image.
+// entries: a flat list of positions of images and of thresholds; those that count at the threshold, by image. The highest
+// scores come first, of missed objects the lowest.
 function imagesOf(entries, missed) {
   const times = new Map();
   for (let k = 0; k < entries.length; k += 2) {
@@ -23,21 +24,30 @@ function showList(panel, { heading, count, entries, missed, focus, filters }) {
   // The list itself is not announced to screen readers, because it may be long.
   panel.querySelector('[role="status"]').replaceChildren(element("h3", {}, heading), element("p", { class: "soft small" }, words));
   panel.querySelector(".command-place").replaceChildren(...(count ? [commandButton(filters)].filter(Boolean) : []));
-  panel.querySelector(".crops").replaceChildren(...images.filter(([position]) => DATA.images[position].boxes).slice(0, MOST_CROPS)
-    .map(([position]) => crop(position, list, focus)).filter(Boolean));
-  panel.querySelector("ul").replaceChildren(...images.map(([position, times]) => element("li", {}, imageLine(position, list, times, focus))));
+  const holder = panel.querySelector(".crops"), more = panel.querySelector(".more");
+  const show = (from, to) => {
+    const cards = images.slice(from, to).map(([position, times]) => imageLine(position, list, times, focus));
+    if (from) holder.append(...cards);
+    else holder.replaceChildren(...cards);
+    more.hidden = to >= images.length;
+    more.onclick = () => {
+      show(to, to + CROPS_OF_A_PAGE);
+      (cards.length && holder.children[to].querySelector("button") || more).focus();
+    };
+  };
+  show(0, CROPS_OF_A_PAGE);
 }
 
 function imageLine(position, list, times, focus) {
   const image = DATA.images[position];
-  const words = [named(image.name), times > 1 ? element("span", { class: "times" }, `${whole(times)} ×`) : null];
-  if (!image.boxes) return element("span", { title: "not drawn on this page" }, words);
-  return element("button", { type: "button", onclick: () => viewer(position, list, focus) }, words);
+  const words = [named(image.name), times > 1 ? element("span", { class: "times" }, ` ${whole(times)} ×`) : null];
+  const shown = image.boxes && crop(position, list, focus);
+  return element("li", { class: shown ? null : "undrawn" }, shown, element("span", { class: "small", title: shown ? null : "not drawn on this page" }, words));
 }
 
-// The regions of a focus, cut out of their image.
+// The first region of a focus, cut out of its image, with the others that are near.
 function crop(position, list, focus) {
-  const image = DATA.images[position], part = partAround(image, focus);
+  const image = DATA.images[position], part = partAround(image, focus, true);
   if (!part) return null;
   const [x, y, w, h] = part, side = Math.max(w * 1.6, h * 1.6, 24);
   const drawing = picture({ ...image, ...countsOf(image) }, side / 12, boxesAt(image, focus, false));

@@ -27,6 +27,7 @@ startErrors();
 startSizes();
 startHistograms();
 startImages();
+startStory();
 downloads(byId("numbers-downloads"), "summary", "all numbers", { rows: () => tableRows(byId("numbers-table")) });
 if (byId("class-table")) downloads(byId("class-downloads"), "classes", "table of the classes", { rows: () => tableRows(byId("class-table")) });
 startHints();

@@ -1,5 +1,6 @@
 // The confusion matrix: a grid for arrow keys. A chosen cell lists its images.
 
+const MOST_DRAWN = 30; // classes; with more, the matrix is drawn when it is asked for
 const MOST_CONFUSED = 20;
 const MOST_SHOWN = 150; // 23,000 cells, which a browser lays out without a delay
 
@@ -11,59 +12,16 @@ function startMatrix() {
   if (!source) return;
   const holder = byId("matrix");
   const panel = byId("cell-images");
-  const count = source.classes.length;
+  const { count, at, trueSums, predictedSums, confused, recount, truthName, predictedName, sentence } = CONFUSION;
   const cells = new Map(source.cells.map((cell) => [cell.true * (count + 1) + cell.predicted, cell]));
-  // The counts of the cells at the score threshold, and their sums by row and by column.
-  const counts = new Map();
-  const trueSums = new Array(count + 1), predictedSums = new Array(count + 1), confused = new Array(count);
-  const at = (truth, predicted) => counts.get(truth * (count + 1) + predicted) || 0;
-
-  function recount() {
-    const last = Math.min(chosen.position, source.floor);
-    for (const sums of [trueSums, predictedSums, confused]) sums.fill(0);
-    counts.clear();
-    const found = new Array(count).fill(0);
-    const add = (truth, predicted, number) => {
-      if (!number) return;
-      counts.set(truth * (count + 1) + predicted, number);
-      trueSums[truth] += number;
-      predictedSums[predicted] += number;
-      if (truth === predicted || truth === count || predicted === count) return;
-      confused[truth] += number;
-      confused[predicted] += number;
-    };
-    for (const cell of source.cells) {
-      if (!cell.steps) continue;
-      let total = 0;
-      for (let k = 0, position = 0; k < cell.steps.length; k += 2) {
-        position += cell.steps[k];
-        if (position > last) break;
-        total += cell.steps[k + 1];
-      }
-      if (cell.true < count) found[cell.true] += total;
-      add(cell.true, cell.predicted, total);
-    }
-    // Objects that nothing matches.
-    source.objects.forEach((number, truth) => add(truth, count, number - found[truth]));
-  }
   recount();
   const ranked = Array.from({ length: count }, (_, k) => k)
     .sort((a, b) => confused[b] - confused[a] || trueSums[b] - trueSums[a] || a - b);
   const everything = ranked.slice(0, MOST_SHOWN).sort((a, b) => a - b);
   const worst = ranked.slice(0, MOST_CONFUSED).sort((a, b) => a - b);
-  const state = { values: "counts", scope: count > MOST_CONFUSED ? "confused" : "all", cell: null };
+  const state = { values: "counts", scope: count > MOST_DRAWN ? null : "all", cell: null };
   if (count > MOST_SHOWN) byId("matrix-scope").lastElementChild.textContent = `${MOST_SHOWN} classes`;
-  byId("matrix-scope").hidden = count <= MOST_CONFUSED;
-
-  const truthName = (k) => (k === count ? "background" : source.classes[k]);
-  const predictedName = (k) => (k === count ? "missed" : source.classes[k]);
-  const sentence = (number, truth, predicted) => {
-    const times = plural(number, "time");
-    if (truth === predicted) return [named(truthName(truth)), ` detected as such: ${times}`];
-    if (predicted === count) return [named(truthName(truth)), ` missed: ${times}`];
-    if (truth === count) return [named(predictedName(predicted)), ` detected on background: ${times}`];
-    return [named(truthName(truth)), " detected as ", named(predictedName(predicted)), `: ${times}`];
-  };
+  byId("matrix-scope").hidden = count <= MOST_DRAWN;
 
   function shade(value, most, right) {
     if (!value) return "h0";
@@ -101,6 +59,10 @@ function startMatrix() {
   }
 
   function draw() {
+    if (!state.scope) {
+      byId("matrix-said").textContent = `Choose which of the ${whole(count)} classes to draw.`;
+      return;
+    }
     shown = [...(state.scope === "confused" ? worst : everything), count];
     const table = element("table", { role: "grid", "aria-label": "Confusion matrix: rows are true classes, columns predicted ones",
       "aria-describedby": "matrix-help" });
@@ -134,12 +96,17 @@ function startMatrix() {
       ? `${whole(shown.length - 1)} of ${whole(count)} classes: those most often confused with another, then those with the most objects. Shares count the others too.` : "";
   }
 
-  function open(td) {
-    state.cell = [Number(td.dataset.true), Number(td.dataset.predicted)];
+  function open(truth, predicted) {
+    state.cell = [truth, predicted];
     for (const other of holder.querySelectorAll('td[aria-selected="true"]')) other.setAttribute("aria-selected", "false");
-    td.setAttribute("aria-selected", "true");
+    const td = holder.querySelector(`td[data-true="${truth}"][data-predicted="${predicted}"]`);
+    if (td) td.setAttribute("aria-selected", "true");
     list();
   }
+  startConfusions((truth, predicted) => {
+    open(truth, predicted);
+    panel.scrollIntoView({ block: "nearest" });
+  });
 
   function list() {
     const [truth, predicted] = state.cell, cell = cells.get(truth * (count + 1) + predicted), number = at(truth, predicted);
@@ -173,7 +140,7 @@ function startMatrix() {
     if (!td) return;
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      open(td);
+      open(Number(td.dataset.true), Number(td.dataset.predicted));
       return;
     }
     const next = walk(td, event);
@@ -186,13 +153,10 @@ function startMatrix() {
     const td = event.target.closest("td");
     if (!td) return;
     focusCell(td);
-    open(td);
+    open(Number(td.dataset.true), Number(td.dataset.predicted));
   });
   choice(byId("matrix-values"), (value) => { state.values = value; draw(); });
   choice(byId("matrix-scope"), (value) => { state.scope = value; draw(); });
-  for (const button of byId("matrix-scope").querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(button.value === state.scope));
-  }
   draw();
   slowly(holder, () => {
     recount();
@@ -204,5 +168,8 @@ function startMatrix() {
     const all = Array.from({ length: count + 1 }, (_, k) => k);
     return [["true class", ...all.map(predictedName)], ...all.map((a) => [truthName(a), ...all.map((b) => value(a, b))])];
   };
-  downloads(byId("matrix-downloads"), "confusion_matrix", "confusion matrix", { rows, drawing: () => tablePicture(holder.querySelector("table")) });
+  downloads(byId("matrix-downloads"), "confusion_matrix", "confusion matrix", { rows, drawing: () => {
+    if (!state.scope) byId("matrix-scope").firstElementChild.click();
+    return tablePicture(holder.querySelector("table"));
+  } });
 }

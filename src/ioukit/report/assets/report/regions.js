@@ -113,11 +113,16 @@ function errorFocus(number) {
   } };
 }
 
-// The part of an image around the regions of a focus, with a margin; null if there are none.
-function partAround(image, focus) {
-  let low = [Infinity, Infinity], high = [-Infinity, -Infinity];
-  for (const { x, y, w, h, look } of boxesAt(image, focus, false)) {
-    if (look !== "marked") continue;
+// The part of an image around the regions of a focus, with a margin; null if there are none. one: only around the one with
+// the highest score, and its object.
+function partAround(image, focus, one = false) {
+  let low = [Infinity, Infinity], high = [-Infinity, -Infinity], marked = boxesAt(image, focus, false).filter(({ look }) => look === "marked");
+  if (one && marked.length) {
+    const regions = regionsOf(image), best = marked.reduce((a, b) => ((b.score || 0) > (a.score || 0) ? b : a)).region;
+    const partner = regions[focus.matrix ? best.pair : best.partner];
+    marked = marked.filter(({ region }) => region === best || region === partner);
+  }
+  for (const { x, y, w, h } of marked) {
     low = [Math.min(low[0], x), Math.min(low[1], y)];
     high = [Math.max(high[0], x + w), Math.max(high[1], y + h)];
   }

@@ -1,5 +1,5 @@
 // The table of the classes: sorted by any column, filtered by name. data-v of a cell holds its number, or is empty.
-// Rows with data-bare, of classes without objects, are hidden until they are asked for, unless there are no others.
+// The column with data-first is sorted at first. Rows with data-bare, of classes without objects, are hidden until they are asked for, unless there are no others.
 // chooseClass: called with the position of a class whose name is chosen; null if names cannot be chosen.
 
 function startClassTable(chooseClass) {
@@ -14,23 +14,26 @@ function startClassTable(chooseClass) {
   const said = byId("class-said");
   const collator = new Intl.Collator("en", { numeric: true });
 
+  function sortBy(column, way) {
+    heads.forEach((head, at) => head.setAttribute("aria-sort", at === column ? way : "none"));
+    const sign = way === "ascending" ? 1 : -1;
+    const sorted = [...rows].sort((a, b) => {
+      if (column === 0) return sign * collator.compare(a.name, b.name) || a.order - b.order;
+      const one = a.values[column], two = b.values[column];
+      // Undefined numbers are last in both directions.
+      if (Number.isNaN(one) || Number.isNaN(two)) return Number.isNaN(one) - Number.isNaN(two) || a.order - b.order;
+      return sign * (one - two) || a.order - b.order;
+    });
+    body.append(...sorted.map((entry) => entry.row));
+  }
   heads.forEach((head, column) => {
     head.querySelector("button").addEventListener("click", () => {
-      const was = head.getAttribute("aria-sort");
       // Names are first sorted from A to Z, numbers from the highest down.
-      const way = was === "none" ? (column === 0 ? "ascending" : "descending") : was === "ascending" ? "descending" : "ascending";
-      for (const other of heads) other.setAttribute("aria-sort", other === head ? way : "none");
-      const sign = way === "ascending" ? 1 : -1;
-      const sorted = [...rows].sort((a, b) => {
-        if (column === 0) return sign * collator.compare(a.name, b.name) || a.order - b.order;
-        const one = a.values[column], two = b.values[column];
-        // Undefined numbers are last in both directions.
-        if (Number.isNaN(one) || Number.isNaN(two)) return Number.isNaN(one) - Number.isNaN(two) || a.order - b.order;
-        return sign * (one - two) || a.order - b.order;
-      });
-      body.append(...sorted.map((entry) => entry.row));
+      const next = { none: column === 0 ? "ascending" : "descending", ascending: "descending", descending: "ascending" };
+      sortBy(column, next[head.getAttribute("aria-sort")]);
       say();
     });
+    if (head.dataset.first !== undefined) sortBy(column, "descending");
   });
 
   const filter = byId("class-filter"), count = rows.filter(({ bare }) => bare).length;

@@ -5,6 +5,7 @@ const named = (text) => element("bdi", { class: "name" }, text);
 const whole = (value) => value.toLocaleString("en-US");
 const fixed = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
 const spoken = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits) : "undefined");
+const percentText = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 
 // Four digits are enough for a score; large scores (logits) are shown without an exponent if they fit.
