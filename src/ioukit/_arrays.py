@@ -106,6 +106,33 @@ def namespace_of(array: Array) -> Any:
     return xp
 
 
+def is_traced(tensor: Array) -> bool:
+    """Whether PyTorch records or transforms what is computed with this tensor.
+
+    It then has no values, or those of an example, which must not become a part of the recorded program: inside
+    ``torch.compile``, ``torch.export``, ``torch.jit.trace``, ``make_fx``, and the functions of ``torch.func``.
+    """
+    torch = sys.modules["torch"]
+    native = torch._C
+    return (
+        torch.compiler.is_compiling()
+        or native._is_tracing()
+        or native._functorch.is_functorch_wrapped_tensor(tensor)
+        or native._dispatch_tls_is_dispatch_key_included(native.DispatchKey.PreDispatch)
+        # Other modes, such as a counter of operations, have all values.
+        or (
+            native._len_torch_dispatch_stack() > 0
+            and native._get_dispatch_mode(native._TorchDispatchModeKey.PROXY) is not None
+        )
+    )
+
+
+def any_traced(*arrays: object) -> bool:
+    """Whether one of them is a tensor of a program that PyTorch records."""
+    torch = sys.modules.get("torch")
+    return torch is not None and any(isinstance(array, torch.Tensor) and is_traced(array) for array in arrays)
+
+
 def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
     """PyTorch tensors as NumPy arrays in the same memory; bfloat16 is copied to float32.
 
@@ -113,18 +140,19 @@ def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
     traced.
     """
     torch = sys.modules["torch"]
-    if torch.compiler.is_compiling():
-        return None
     shared = []
     for tensor in tensors:
-        recorded = tensor.requires_grad and torch.is_grad_enabled()
+        if is_traced(tensor) or not tensor.is_cpu or tensor.layout is not torch.strided:
+            return None
+        if tensor.requires_grad and torch.is_grad_enabled():
+            return None
+        forward = torch.autograd.forward_ad
         # A forward-mode tangent does not show in requires_grad.
-        tangent = torch.autograd.forward_ad.unpack_dual(tensor).tangent
-        if recorded or tangent is not None or tensor.device.type != "cpu" or tensor.layout != torch.strided:
+        if forward._current_level >= 0 and forward.unpack_dual(tensor).tangent is not None:
             return None
         try:
             shared.append((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).detach().numpy())
-        except RuntimeError:  # inside torch.func's vmap and grad, a tensor is a placeholder and has no memory
+        except RuntimeError:  # the tensor has no memory, such as one of `FakeTensorMode`
             return None
     return shared
 
@@ -140,7 +168,7 @@ def as_numpy(array: Array) -> NDArray[Any] | None:
     """The values on the host; None if the array has no values yet, as in a traced program or inside a map."""
     library = library_of(array)
     if library == "torch":
-        if sys.modules["torch"].compiler.is_compiling() or array.device.type == "meta":
+        if is_traced(array) or array.is_meta:
             return None
         shared = shared_with_numpy(array.detach().cpu())
         return None if shared is None else shared[0]

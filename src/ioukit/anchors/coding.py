@@ -422,8 +422,8 @@ def encode_yolox(boxes: Array, cells: Array, strides: Array | float, *, check: b
     return joined(xp, array[..., :2] / strides - cells, xp.log(xp.clip(array[..., 2:] / strides, least, None)))
 
 
-def _four(weights: Sequence[float]) -> NDArray[np.float64]:
-    factors = np.asarray(weights, np.float64)
-    if factors.shape != (4,) or not (np.isfinite(factors) & (factors > 0)).all():
+def _four(weights: Sequence[float]) -> Sequence[float]:
+    # In plain numbers: torch.compile makes tensors of NumPy's arrays, on whose values no program can branch.
+    if len(weights) != 4 or not all(0 < weight < math.inf for weight in weights):
         raise ValueError(f"weights must be 4 positive numbers, got {weights}")
-    return factors
+    return weights

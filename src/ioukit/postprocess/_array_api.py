@@ -80,37 +80,45 @@ def survivors(given: DeviceSet, rule: Rule, limits: Limits, kernels: Kernels | N
     return xp.asarray(limited(on_host, images.astype(np.int64), limits.max_keep), device=boxes.device)
 
 
-def padded_survivors(given: DeviceSet, rule: Rule, limits: Limits) -> Array:
-    """(max_keep,) the positions of the boxes that survive, then -1. A loop picks the best box that is left."""
-    xp, size = given.xp, limits.max_keep
-    order, boxes, scores, codes = _sorted(given)
-    count = boxes.shape[0]
-    in_jax = library_of(boxes) == "jax"
-    positions = xp.arange(count, device=None if in_jax else getattr(boxes, "device", None))
-    alive = positions >= 0 if limits.score_threshold is None else scores >= limits.score_threshold
+def padded_survivors(given: DeviceSet, shape: tuple[int, ...], rule: Rule, limits: Limits) -> Array:
+    """(..., max_keep) the positions of the boxes that survive in each image, then -1.
 
-    def pick(alive: Array) -> tuple[Array, Array]:
-        """The best box that is left, -1 if there is none; and which boxes are left after it."""
-        first = xp.min(xp.where(alive, positions, count))
-        row = xp.reshape(xp.where(first < count, first, 0), (1,))
-        values = _array_formulas.elementwise(
-            rule.measure, OnDevice(xp, xp.take(boxes, row, axis=0), boxes, boxes.dtype)
-        )
-        removed = _compared(values, rule)
-        for code in codes:
-            removed = removed & (code == xp.take(code, row, axis=0))
-        box = xp.where(first < count, xp.take(order, row, axis=0)[0], -1)
-        return box, alive & ~removed & (positions != first)
-
+    A loop of the library, which a program keeps as a loop, picks the best box that is left in each image. ``shape`` is
+    (..., N), that of the scores before the images were joined.
+    """
+    xp, size, count = given.xp, limits.max_keep, shape[-1]
+    boxes, scores = xp.reshape(given.boxes, (*shape, 4)), xp.reshape(given.scores, shape)
+    labels = None if given.labels is None else xp.reshape(given.labels, shape)
+    device = {} if library_of(boxes) == "jax" else {"device": boxes.device}
+    positions, places = (xp.arange(length, **device) for length in (count, size))
+    keep = xp.full((*shape[:-1], size), -1, dtype=positions.dtype, **device)
     if count == 0:
-        return xp.full((size,), -1, dtype=order.dtype)
-    if in_jax:
-        return _loop_of_jax(order.dtype, alive, pick, size)
-    keep = []
-    for _ in range(size):
-        box, alive = pick(alive)
-        keep.append(box)
-    return xp.stack(keep)
+        return keep
+
+    def is_going(k: Array, alive: Array, _: Array) -> Array:
+        return (k < size) & xp.any(alive)
+
+    def pick(k: Array, alive: Array, keep: Array) -> tuple[Array, Array, Array]:
+        best = xp.max(xp.where(alive, scores, -xp.inf), axis=-1, keepdims=True)
+        first = xp.min(xp.where(alive & (scores == best), positions, count), axis=-1, keepdims=True)
+        row = xp.where(first < count, first, 0)
+        box = xp.take_along_axis(boxes, row[..., None], axis=-2)
+        removed = _compared(_array_formulas.elementwise(rule.measure, OnDevice(xp, box, boxes, boxes.dtype)), rule)
+        if labels is not None:
+            removed = removed & (labels == xp.take_along_axis(labels, row, axis=-1))
+        left = alive & ~removed & (positions != first)
+        return k + 1, left, xp.where((places == k) & (first < count), first, keep)
+
+    alive = scores >= (-xp.inf if limits.score_threshold is None else limits.score_threshold)
+    return _while_loop(boxes)(is_going, pick, (xp.zeros((), dtype=keep.dtype, **device), alive, keep))[2]
+
+
+def _while_loop(array: Array) -> Callable[..., Any]:
+    """The loop of the library of an array, whose conditions and steps are recorded once."""
+    if library_of(array) == "jax":
+        loop = sys.modules["jax"].lax.while_loop
+        return lambda is_going, step, start: loop(lambda state: is_going(*state), lambda state: step(*state), start)
+    return sys.modules["torch"]._higher_order_ops.while_loop
 
 
 def _sorted(given: DeviceSet) -> tuple[Array, Array, Array, tuple[Array, ...]]:
@@ -164,19 +172,3 @@ def _settled(xp: Any, removes: Array) -> Array:
         if bool(xp.all(after == alive)):
             return alive
         alive = after
-
-
-def _loop_of_jax(dtype: Any, alive: Array, pick: Any, size: int) -> Array:
-    jax = sys.modules["jax"]
-
-    def more(state: tuple[Array, Array, Array]) -> Array:
-        k, alive, _ = state
-        return (k < size) & alive.any()
-
-    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        k, alive, keep = state
-        box, alive = pick(alive)
-        return k + 1, alive, keep.at[k].set(box)
-
-    keep = jax.numpy.full((size,), -1, dtype)
-    return jax.lax.while_loop(more, step, (jax.numpy.asarray(0), alive, keep))[2]

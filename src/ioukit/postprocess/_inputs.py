@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 FloatKind: TypeAlias = "np.dtype[Any] | Literal['bfloat16']"
 """The dtype that floats came in: one of NumPy's, or bfloat16, which is float32 on the host."""
 
-_NO_VALUES = (
+NO_VALUES = (
     "is traced (jax.jit, torch.compile) or mapped. This function returns as many boxes as survive, which a traced "
     "program cannot: use nms_padded"
 )
@@ -246,7 +246,7 @@ def device_set(
 
 def host_boxes(boxes: Any, fmt: BoxFormat | None, check: bool, name: str = "boxes") -> tuple[FloatArray, FloatKind]:
     """(N, 4) checked boxes as xyxy on the host, and the dtype they came in."""
-    values = boxes if isinstance(boxes, (np.ndarray, Boxes)) else on_host(boxes, name, _NO_VALUES)
+    values = boxes if isinstance(boxes, (np.ndarray, Boxes)) else on_host(boxes, name, NO_VALUES)
     corners, dtype = single_set(name, values, fmt, check)
     if corners.ndim != 2:
         raise ValueError(f"{name} must have shape (N, 4), got {corners.shape}")
@@ -257,7 +257,7 @@ def host_floats(values: Any, name: str) -> tuple[FloatArray, FloatKind]:
     """Numbers of any shape on the host as float16, float32 or float64, and the dtype they came in."""
     if type(values) is np.ndarray and values.dtype in FLOATS:
         return values, values.dtype
-    array = as_floats(on_host(values, name, _NO_VALUES), name)
+    array = as_floats(on_host(values, name, NO_VALUES), name)
     return array, _kind(values, array.dtype)
 
 
@@ -316,9 +316,9 @@ def _columns(
     if not numbers.flags.aligned:
         numbers = numbers.copy()
     if labels is not None:
-        labels = integer_column(names.labels, on_host(labels, names.labels, _NO_VALUES), count)
+        labels = integer_column(names.labels, on_host(labels, names.labels, NO_VALUES), count)
     if batch is not None:
-        batch = integer_column(names.batch, on_host(batch, names.batch, _NO_VALUES), count)
+        batch = integer_column(names.batch, on_host(batch, names.batch, NO_VALUES), count)
     return numbers, kind, labels, batch
 
 
@@ -336,7 +336,7 @@ def _device_column(xp: Any, name: str, column: Any, boxes: Array, count: int) ->
             raise TypeError(f"{name} must be integers, got dtype {column.dtype}")
         _check_length(name, column, count)
         return column
-    return restored(integer_column(name, on_host(column, name, _NO_VALUES), count), boxes)
+    return restored(integer_column(name, on_host(column, name, NO_VALUES), count), boxes)
 
 
 def _comparable(scores: FloatArray, name: str) -> NDArray[np.float64]:

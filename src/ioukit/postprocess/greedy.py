@@ -1,23 +1,20 @@
 """Non-maximum suppression: of boxes that overlap, the one with the best score survives.
 
-Owns: `nms` and `nms_padded`, and which of three ways a call goes. Native code takes upright boxes on the host. Other
-regions go by the pairs of a sparse join. Tensors on a device and traced programs stay in their library (`_array_api`).
+Owns: `nms`, and which way a call goes. Native code takes upright boxes on the host. Other regions go by the pairs of a
+sparse join. Tensors on a device stay there (`_array_api`). Recorded tensors become a call of an operator (`_operators`).
 Does not own: what came and its checks (`_inputs`), the rule (`_options`), the search for boxes that overlap.
 Cut here because the ways differ only in where the arrays are: rule, limits and result are the same.
 """
 
 from __future__ import annotations
 
-import math
-import operator
-import sys
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._array_types import Ids
-from ioukit._arrays import library_of, namespace_of
+from ioukit._arrays import any_traced
 from ioukit._checks import check_threads
 from ioukit._keywords import REQUIRED, wrong_call
 from ioukit.overlap.engines.engine import engine_of
@@ -26,7 +23,6 @@ from ioukit.postprocess import _array_api
 from ioukit.postprocess._groups import groups, limited
 from ioukit.postprocess._inputs import DeviceSet, HostSet, device_set, least_score, receive, refuse_nan, restored
 from ioukit.postprocess._options import least_reaching, limits_of, rule_of
-from ioukit.postprocess._signatures import survivors_and_numbers
 from ioukit.postprocess.suppression import suppression_of
 
 if TYPE_CHECKING:
@@ -181,94 +177,14 @@ def nms(  # noqa: D417 - `unknown` is refused
     if unknown or iou_threshold is REQUIRED:
         raise wrong_call(nms, unknown, "nms(boxes, scores, 0.5): a score per box, then the IoU threshold")
     rule, limits = rule_of(metric, of, iou_threshold, suppress), limits_of(score_threshold, max_keep)
-    suppressed = _suppressed
-    if _in_torch_compile():
-        # The graph breaks here, because the length of the result depends on values.
-        suppressed = sys.modules["torch"].compiler.disable(_suppressed)
-    return suppressed(boxes, scores, labels, batch, rule, limits, explain, format, check, check_threads(threads))
+    if type(boxes) is not np.ndarray and not explain and any_traced(boxes, scores, labels, batch):
+        from ioukit.postprocess._operators import recorded  # noqa: PLC0415 - it needs PyTorch
 
-
-@survivors_and_numbers
-def nms_padded(
-    boxes: BoxesLike,
-    scores: Array,
-    iou_threshold: float,
-    *,
-    max_keep: int,
-    labels: Array | None = None,
-    metric: OverlapMetric = "iou",
-    of: Literal["second", "first"] | None = None,
-    suppress: Suppress = "above",
-    score_threshold: float | None = None,
-    format: BoxFormat | None = None,
-) -> tuple[Array, Array]:
-    """The positions of the boxes that survive greedy non-maximum suppression, in an array of fixed size.
-
-    This is `nms` for programs that are traced: ``jax.jit``, ``jax.vmap``, and ``torch.compile`` with
-    ``fullgraph=True``. The survivors are those of `nms` with the same ``max_keep``. Arrays of JAX, and tensors in a
-    traced program, are computed in their own library by a loop over the survivors, whose time grows with
-    ``max_keep`` x N. ``torch.compile`` unrolls the loop, so the time to compile grows with ``max_keep``. Other arrays
-    are computed by `nms`.
-
-    A traced program has no values to check, so its boxes and scores must be valid.
-
-    Args:
-        boxes: (N, 4) array, xyxy by default; nested lists or `Boxes`.
-        scores: (N,) numbers from the same library.
-        iou_threshold: As in `nms`.
-        max_keep: The length of the result, at least 1.
-        labels: (N,) integers. Only boxes with equal labels remove each other.
-        metric: As in `nms`.
-        of: As in `nms`.
-        suppress: As in `nms`.
-        score_threshold: As in `nms`.
-        format: As in `nms`.
-
-    Returns:
-        ``keep``, (max_keep,) integers: the positions of the survivors by descending score, then -1. And ``valid``,
-        (max_keep,) bools: true where there is a survivor.
-
-    Raises:
-        ValueError: As `nms`, or if ``max_keep`` is below 1.
-        TypeError: As `nms`.
-
-    Examples:
-        >>> from ioukit import nms_padded
-        >>> keep, valid = nms_padded([[0, 0, 4, 4], [0, 0, 4, 3]], [0.8, 0.9], 0.5, max_keep=3)
-        >>> keep, valid
-        (array([ 1, -1, -1]), array([ True, False, False]))
-    """
-    size = operator.index(max_keep)
-    if size < 1:
-        raise ValueError(f"max_keep must be at least 1, got {size}")
-    rule = rule_of(metric, of, iou_threshold, suppress)
-    library = library_of(boxes)
-    if library == "jax" or (library == "torch" and _in_torch_compile()):
-        limits = limits_of(score_threshold, size)
-        keep = _array_api.padded_survivors(device_set(boxes, scores, labels, format=format, check=True), rule, limits)
-        return keep, keep >= 0
-    keep = nms(
-        boxes, scores, iou_threshold, labels=labels, metric=metric, of=of, suppress=suppress,
-        score_threshold=score_threshold, max_keep=size, format=format,
-    )  # fmt: skip
-    return _filled(keep, size)
-
-
-def _filled(keep: Array, size: int) -> tuple[Array, Array]:
-    """The positions with -1 appended up to this size, and which of them are positions."""
-    missing = size - keep.shape[0]
-    if isinstance(keep, np.ndarray):
-        filled: Array = np.concatenate([keep, np.full(missing, -1)])
-    else:
-        xp = namespace_of(keep)
-        filled = xp.concat([keep, xp.full((missing,), -1, dtype=keep.dtype, device=keep.device)])
-    return filled, filled >= 0
-
-
-def _in_torch_compile() -> bool:
-    """Whether ``torch.compile`` is tracing the program."""
-    torch = sys.modules.get("torch")
-    return torch is not None and bool(torch.compiler.is_compiling())
+        return recorded(
+            "nms", boxes, scores, labels=labels, batch=batch, iou_threshold=iou_threshold, max_keep=max_keep,
+            score_threshold=score_threshold, metric=metric, of=of, suppress=suppress, format=format, check=check,
+        )  # fmt: skip
+    return _suppressed(boxes, scores, labels, batch, rule, limits, explain, format, check, check_threads(threads))
 
 
 def _suppressed(

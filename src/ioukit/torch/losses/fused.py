@@ -26,7 +26,7 @@ def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:
     These cases are tensors on another device, a program that is compiled or transformed (``torch.compile``,
     ``torch.func``, forward-mode derivatives), and subclasses of tensors.
     """
-    if torch.compiler.is_compiling() or type(pred) not in _PLAIN or type(target) not in _PLAIN:
+    if type(pred) not in _PLAIN or type(target) not in _PLAIN:
         return None
     with torch.no_grad():
         if shared_with_numpy(pred, target) is None:
