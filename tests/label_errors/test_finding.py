@@ -227,6 +227,44 @@ def test_a_class_that_is_always_swapped_for_another_is_found() -> None:
     assert right.mean() > 0.7
 
 
+def test_boxes_around_nothing_do_not_teach_what_is_found() -> None:
+    """They are small. Were they taken for misses, small objects would seem to be missed often, which excuses them."""
+    truth, found = street(60, seed=4)
+    size = truth.images.sizes[0]
+    corners = np.tile(size - 3, (len(truth.images), 1))
+    labels = [truth.image_ids, truth.images.ids], [truth.category_ids, np.full(len(truth.images), 1)]
+    boxes = np.concatenate([truth.boxes, np.concatenate([corners, np.full((len(corners), 2), 2.5)], axis=1)])
+    kept = (found.boxes[:, :2] + found.boxes[:, 2:] < size - 4).all(axis=1)  # none lies on these boxes
+    more = GroundTruth.from_arrays(
+        image_ids=np.concatenate(labels[0]), category_ids=np.concatenate(labels[1]), boxes=boxes,
+        images=truth.images.ids, sizes=truth.images.sizes, categories={k: f"class {k}" for k in range(1, 13)},
+    )  # fmt: skip
+    before, after = (gather(evaluate(gt, found.take(np.flatnonzero(kept))), threads=1) for gt in (truth, more))
+    miss = [1 - known.any_found[np.argsort(known.table.objects.row)][: len(truth)] for known in (before, after)]
+    chosen = np.maximum(*miss) < 1
+    ratio = miss[1][chosen] / miss[0][chosen]
+    assert np.ptp(miss[0]) > 0.1
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+
+
+def test_a_class_is_in_doubt_before_a_box_that_another_detection_fits() -> None:
+    """A neighbour's detection overlaps the object a little, too; it is no reason to draw the box again."""
+    truth, found = street(100, seed=4)
+    lonely = 1 + int(truth.image_ids.max())
+    box, beside = [100.0, 100.0, 80.0, 80.0], [140.0, 100.0, 80.0, 80.0]  # IoU 1/3
+    images = np.append(truth.images.ids, lonely)
+    labels = GroundTruth.from_arrays(
+        image_ids=np.append(truth.image_ids, lonely), category_ids=np.append(truth.category_ids, 1),
+        boxes=np.concatenate([truth.boxes, [box]]), images=images, sizes=np.tile([640.0, 480.0], (len(images), 1)),
+    )  # fmt: skip
+    detections = Detections.from_arrays(
+        image_ids=np.append(found.image_ids, [lonely] * 2), category_ids=np.append(found.category_ids, [3, 1]),
+        boxes=np.concatenate([found.boxes, [box, beside]]), scores=np.append(found.scores, [0.6, 0.9]),
+    )  # fmt: skip
+    rows = [row for row in find_label_errors(evaluate(labels, detections)).rows() if row.image_id == lonely]
+    assert [row.kind for row in rows if row.annotation_id] == ["swapped"]
+
+
 def test_lists_and_copies() -> None:
     truth, found = real()["yolact"]
     errors = find_label_errors(evaluate(truth, found))

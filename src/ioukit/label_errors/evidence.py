@@ -140,12 +140,12 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     strength = score[pairs.detection] * np.minimum(pairs.iou / FULL, 1)
     seen = largest(score[pairs.detection] * pairs.iou, pairs.object, slice(None), len(objects))
     size = _sizes(table, None if gt is None else gt.areas[objects.row])
-    found = []
-    for support in (own, seen):
-        estimate = np.zeros(len(objects))
-        classes = objects.category.astype(np.int64)[accusable]
-        estimate[accusable] = chance(fitted_logits(support[accusable] >= RELIABLE, size[accusable], classes))
-        found.append(estimate)
+    # Whether objects are found is measured where a detection lies on them: boxes around nothing must not teach it.
+    met = own > 0, largest(pairs.iou, pairs.object, slice(None), len(objects)) >= FOUND
+    found = [
+        _found(support >= RELIABLE, on & accusable, accusable, size, objects.category)
+        for support, on in zip((own, seen), met, strict=True)
+    ]
     return Evidence(
         table, pairs, accusable, open_, free, match, match_of, match_iou, size, logits, alone, score, strength,
         own, seen, found[0], found[1], float(np.clip(annotated, 0.002, 0.25)), detection_boxes, object_boxes,
@@ -219,6 +219,16 @@ def _better_neighbours(table: MatchTable, boxes: Floats, threads: int | None) ->
     worse = np.where(score[one] < score[two], one, two)  # of equal scores the later row
     same = category[one] == category[two]
     return [largest(found.values.astype(np.float64), worse, chosen, len(table)) for chosen in (same, ~same)]
+
+
+def _found(reliably: Flags, met: Flags, counted: Flags, size: Floats, category: npt.NDArray[np.uint32]) -> Floats:
+    """(G,) the chance of a reliable detection by class and size, as seen on objects that have a detection at all.
+
+    The chances of a miss are multiplied by one number, so that they add up to the misses of all objects.
+    """
+    miss = np.where(counted, 1 - chance(fitted_logits(reliably, size, category.astype(np.int64), met)), 0.0)
+    miss *= np.count_nonzero(counted & ~reliably) / max(float(miss.sum()), 1e-9)
+    return np.maximum(1 - miss, 0)
 
 
 def largest(values: Floats, rows: Rows, chosen: Flags | slice, count: int) -> Floats:

@@ -250,6 +250,9 @@ def badly_drawn(evidence: Evidence, threads: int | None) -> Suspicions:
     # Objects and detections without a match may belong together although they overlap by less than half.
     classes = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
     free = evidence.free[pairs.detection] & evidence.accusable[pairs.object] & (evidence.match_of[pairs.object] < 0)
+    # But where a reliable one of another class fits an object, its class is in doubt and not its box.
+    fitting = evidence.free & (chance(evidence.alone) >= RELIABLE)
+    free &= ~np.isin(pairs.object, pairs.object[fitting[pairs.detection] & (pairs.iou >= FOUND)])
     more = matched_among(evidence, classes & free, LEAST, class_agnostic=False, threads=threads)
     gt, dt, iou = (np.concatenate(columns) for columns in zip((gt, dt, iou), more, strict=True))
     if not len(gt):
@@ -270,27 +273,8 @@ def badly_drawn(evidence: Evidence, threads: int | None) -> Suspicions:
     miss = np.clip(1 - evidence.own_found[gt], NEVER_SURE, 1)
     ratio = np.where(far, np.minimum(ratio, 20) * np.clip(1 / miss, 1, 5) * certain, ratio)
     ratio = certain * ratio + (1 - certain) * 0.2
-    odds = _odds(ratio * (1 - _support(evidence, gt, dt, iou)), len(gt))
+    odds = _odds(ratio, len(gt))
     return Suspicions(BADLY_DRAWN, gt, dt, np.full(len(gt), -1), iou, 1 / (1 + np.exp(-usual)), odds)
-
-
-def _support(evidence: Evidence, gt: Rows, dt: Rows, iou: Floats) -> Floats:
-    """The chance that another detection, which fits the object better, is right."""
-    pairs, table = evidence.pairs, evidence.table
-    expected = np.full(len(table.objects), np.inf)
-    expected[gt] = iou + 0.1
-    taken = np.full(len(table.objects), -1)
-    taken[gt] = dt
-    others = (
-        (pairs.iou > expected[pairs.object])
-        & evidence.free[pairs.detection]
-        & (taken[pairs.object] != pairs.detection)
-        & (pairs.iou >= FOUND)
-    )
-    best = np.zeros(len(table.objects))
-    right = chance(evidence.alone)
-    np.maximum.at(best, pairs.object[others], right[pairs.detection[others]])
-    return best[gt]
 
 
 def _usual(values: Floats, features: Floats, classes: Rows, weight: Floats) -> tuple[Floats, Floats]:
