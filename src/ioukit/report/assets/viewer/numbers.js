@@ -96,7 +96,7 @@ function startNumbers() {
   button.addEventListener("click", turn);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
-    if (event.target.matches("input:not([type=checkbox], [type=range]), textarea, select")) return;
+    if (event.target.matches("input:not([type=checkbox], [type=range]), textarea, select, #class-options")) return; // letters are written
     if (event.key === "p") turn();
     else if (event.key === "Escape" && isOpen()) turn();
     else return;
