@@ -167,9 +167,7 @@ def box_loss(
     return reduced(xp, losses, reduction, factors)
 
 
-def weighted(
-    xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *arrays: Array
-) -> tuple[Any, ...]:
+def weighted(xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *arrays: Array) -> tuple[Any, ...]:
     """The weight of each loss, and the arrays of the losses with 0 where the weight is 0.
 
     So what a row without weight holds, such as NaN, is neither in the loss nor in the gradient.

@@ -89,6 +89,7 @@ def kfiou_loss(
 
     Reference: Yang et al., The KFIoU Loss for Rotated Object Detection, ICLR 2023, arXiv:2201.12558.
     """
+
     def formula(pairs: RotatedPairs) -> Array:
         # Positions do not count, except that NaN among them is NaN.
         return (1 - pairs.kfiou()) + 0 * ((pairs.a.x - pairs.b.x) + (pairs.a.y - pairs.b.y))
