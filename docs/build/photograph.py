@@ -91,6 +91,7 @@ if __name__ == "__main__":
         playground.write_text(playground_page(), encoding="utf-8")
         photograph(playground, "playground.png", "#choose-diou", selector="#boxes")
         write_report(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"), report)
+        photograph(report, "report_summary.png", "#numbers-title", selector="#summary > .wrap", height=1500)
         photograph(report, "report.png", selector="#curves > .wrap")
         pair = '#confusions .link:has-text("sandwich detected as cake")'
         photograph(report, "report_cell.png", pair, "#cell-images li button", "#viewer-near", selector="#viewer")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ioukit import GroundTruth, evaluate
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import (
     ClassDifference,
@@ -138,7 +138,32 @@ def test_limits_and_errors_are_those_of_paired_data_sets(seed: int) -> None:
     assert one.standard_error == pytest.approx(error)
     assert one.low + one.high == pytest.approx(2 * one.difference)
     assert one.high - one.low >= 2 * t_quantile(0.75, degrees) * error - 1e-12  # more where classes are absent
-    assert one.detectable == pytest.approx(detectable_difference(error, level=0.5, df=degrees))
+
+
+@pytest.mark.parametrize("images", [8, 60])
+def test_what_a_test_detects_is_told_by_its_permutations(images: int) -> None:
+    """Recall is a mean over these images: their differences tell the error, without their mean."""
+    boxes = np.tile([0.0, 0.0, 9.0, 9.0], (20, 1)) + np.arange(20)[:, None] * [20, 0, 0, 0]
+    truth = GroundTruth.from_arrays(
+        image_ids=np.repeat(np.arange(images), 20),
+        category_ids=np.zeros(20 * images, int),
+        boxes=np.tile(boxes, (images, 1)),
+    )
+    found = np.random.default_rng(3).binomial(20, [[0.6] * images, [0.52] * images])
+
+    def of(counts: np.ndarray) -> Evaluation:
+        rows = np.flatnonzero((np.arange(20) < counts[:, None]).ravel())
+        return evaluate(
+            truth,
+            Detections.from_arrays(
+                image_ids=truth.image_ids[rows], category_ids=truth.category_ids[rows], boxes=truth.boxes[rows],
+                scores=np.full(len(rows), 0.5),
+            ),
+        )  # fmt: skip
+
+    one = compare(*map(of, found), keys="AR100", replicates=2, permutations=4000)["AR100"]
+    error = np.std((found[1] - found[0]) / 20, ddof=1) / math.sqrt(images)
+    assert one.detectable == pytest.approx(detectable_difference(error, df=images - 1), rel=0.05)
 
 
 def test_threads_and_batches_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,6 @@ from ioukit.regions.formats import convert_array
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from ioukit.typing import Array, BoxFormat
 
 

@@ -36,8 +36,9 @@ _UPRIGHT_OPTIONS = {
 _UPRIGHT_RESULT = """
 
     Returns:
-        Losses in float32 or float64, whichever the dtypes of ``pred`` and ``target`` promote to. Half precision and
-        integers become float32; NumPy integers and lists become float64.
+        Losses in float32 or float64, whichever the dtypes of ``pred`` and ``target`` promote to. Half precision becomes
+        float32, lists become float64. Integers take the dtype of the other boxes; two sets of integers become float64.
+        The loss of a pair with a NaN is NaN. Pairs of weight 0 are left out, whatever they hold.
         Losses and gradients are finite for all finite boxes with coordinates up to 2**60 and sides that are 0 or at
         least 2**-60. An inverted side of a predicted box counts as a negative length.
 

@@ -9,7 +9,7 @@ side around again. The box around a pair includes both corners of an inverted bo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -83,7 +83,7 @@ class TrainingPairs(Pairs):
         """
         if not self._squares:
             return super().ratio(part, whole)
-        guarded = self.xp.where(whole > 0, whole, 1.0)
+        guarded = self.xp.where(whole <= 0, 1.0, whole)
         unit = constant(1 / guarded)
         return (part * unit) / (guarded * unit)
 
@@ -96,7 +96,7 @@ class TrainingPairs(Pairs):
 
     def power(self, x: Array, exponent: float) -> Array:
         """``x ** exponent`` for ``x`` of at least 0, without a gradient at 0."""
-        return self.xp.where(x > 0, self.xp.where(x > 0, x, 1.0) ** exponent, 0.0)
+        return self.xp.where(x <= 0, 0.0, self.xp.where(x <= 0, 1.0, x) ** exponent)
 
 
 class PairLoss(NamedTuple):
@@ -118,7 +118,7 @@ def by_mode(mode: IoUMode) -> Callable[[Any, Array], Array]:
     """From a namespace and IoU to the loss: ``1 - IoU``, ``-log IoU`` or ``1 - IoU^2``."""
     check_choice("mode", mode, get_args(IoUMode))
     if mode == "log":
-        return lambda xp, iou: -xp.log(xp.where(iou > _LEAST_IOU, iou, _LEAST_IOU))
+        return lambda xp, iou: -xp.log(xp.where(iou <= _LEAST_IOU, _LEAST_IOU, iou))
     return lambda _, iou: 1 - (iou if mode == "linear" else iou * iou)
 
 
@@ -143,6 +143,7 @@ def box_loss(
         check: Whether boxes are checked.
     """
     check_format(fmt)
+    integral = ["int" in str(getattr(boxes, "dtype", "")) for boxes in (pred, target)]
     pred, target = _plain("pred", pred, fmt), _plain("target", target, fmt)
     one_library(pred=pred, target=target)
     xp = namespace_of(pred)
@@ -154,40 +155,60 @@ def box_loss(
     if check:
         for name, boxes in (("pred", pred), ("target", target)):
             check_values(name, boxes, fmt)
-    dtype = computing_dtype_in(xp, xp.result_type(first, second))
+    # Integers take the dtype of the other boxes.
+    floating = [boxes for boxes, is_integral in zip((first, second), integral, strict=True) if not is_integral]
+    dtype = computing_dtype_in(xp, xp.result_type(*(floating or (first, second))))
+    factors, first, second = weighted(xp, weight, first.shape[:-1], dtype, first, second)
     first, second = (as_corners(xp, xp.astype(boxes, dtype, copy=False), fmt) for boxes in (first, second))
     native = FUSED.get(library_of(pred))
     losses = None if native is None or loss.native is None else native(loss.native, first, second)
     if losses is None:
         losses = loss.formula(TrainingPairs(xp, first, second))
-    return reduced(xp, losses, reduction, weight)
+    return reduced(xp, losses, reduction, factors)
 
 
-def reduced(xp: Any, losses: Array, reduction: Reduction, weight: Array | None) -> Array:
+def weighted(xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *arrays: Array) -> tuple[Any, ...]:
+    """The weight of each loss, and the arrays of the losses with 0 where the weight is 0.
+
+    So what a row without weight holds, such as NaN, is neither in the loss nor in the gradient.
+
+    Args:
+        xp: The functions of the library of the arrays.
+        weight: What the caller gave.
+        shape: The shape of the losses.
+        dtype: That of the losses, so that weights in float64 do not change it.
+        arrays: Their first axes are those of the losses.
+    """
+    if weight is None:
+        return None, *arrays
+    factors = weight if library_of(weight) != "numpy" else np.asarray(weight)
+    if library_of(factors) != library_of(arrays[0]):
+        factors = xp.asarray(factors, dtype=dtype, device=arrays[0].device)
+    factors = xp.astype(factors, dtype, copy=False)
+    try:
+        factors = xp.broadcast_to(factors, tuple(shape))
+    except (RuntimeError, ValueError):
+        shapes = f"{tuple(factors.shape)} and {tuple(shape)}"
+        raise ValueError(f"weight must broadcast to the losses, got shapes {shapes}") from None
+    out = factors == 0
+    return factors, *(xp.where(out[(..., *[None] * (one.ndim - out.ndim))], 0.0, one) for one in arrays)
+
+
+def reduced(xp: Any, losses: Array, reduction: Reduction, factors: Array | None) -> Array:
     """The weighted losses, their sum, or their mean, which divides by the sum of the weights."""
     check_choice("reduction", reduction, get_args(Reduction))
-    if weight is None:
+    if factors is None:
         if reduction == "none":
             return losses
         total = xp.sum(losses)
         return total if reduction == "sum" else total / max(math.prod(losses.shape), 1)
-    # Converted to the dtype of the losses, so that weights in float64 do not change the dtype of the result.
-    factors = weight if library_of(weight) != "numpy" else np.asarray(weight)
-    if library_of(factors) != library_of(losses):
-        factors = xp.asarray(factors, dtype=losses.dtype, device=losses.device)
-    factors = xp.astype(factors, losses.dtype, copy=False)
-    try:
-        factors = xp.broadcast_to(factors, losses.shape)
-    except (RuntimeError, ValueError):
-        shapes = f"{tuple(factors.shape)} and {tuple(losses.shape)}"
-        raise ValueError(f"weight must broadcast to the losses, got shapes {shapes}") from None
-    weighted = losses * factors
+    each = losses * factors
     if reduction == "none":
-        return weighted
+        return each
     if reduction == "sum":
-        return xp.sum(weighted)
+        return xp.sum(each)
     total = xp.sum(factors)
-    return xp.sum(weighted) / xp.where(total == 0, xp.ones_like(total), total)
+    return xp.sum(each) / xp.where(total == 0, xp.ones_like(total), total)
 
 
 def _plain(name: str, boxes: BoxesLike, fmt: BoxFormat) -> Array:

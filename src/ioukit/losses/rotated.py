@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ioukit._checks import check_choice
 from ioukit.losses._help import documented_rotated
-from ioukit.losses._pairs import IoUMode, Reduction, by_mode, reduced
-from ioukit.overlap.rotated import rotated_pairs
+from ioukit.losses._pairs import IoUMode, Reduction, by_mode, reduced, weighted
+from ioukit.overlap.rotated import rotated_pairs, rows_of
 
 if TYPE_CHECKING:
     from ioukit.overlap.rotated import RotatedPairs
@@ -89,7 +89,12 @@ def kfiou_loss(
 
     Reference: Yang et al., The KFIoU Loss for Rotated Object Detection, ICLR 2023, arXiv:2201.12558.
     """
-    return _loss(lambda pairs: 1 - pairs.kfiou(), pred, target, unit, sense, reduction, weight)
+
+    def formula(pairs: RotatedPairs) -> Array:
+        # Positions do not count, except that NaN among them is NaN.
+        return (1 - pairs.kfiou()) + 0 * ((pairs.a.x - pairs.b.x) + (pairs.a.y - pairs.b.y))
+
+    return _loss(formula, pred, target, unit, sense, reduction, weight)
 
 
 def _loss(
@@ -101,5 +106,10 @@ def _loss(
     reduction: Reduction,
     weight: Array | None,
 ) -> Array:
-    pairs = rotated_pairs(pred, target, unit, sense, names=("pred", "target"))
-    return reduced(pairs.xp, formula(pairs), reduction, weight)
+    names = ("pred", "target")
+    pairs, factors = rotated_pairs(pred, target, unit, sense, names=names), None
+    if weight is not None:
+        rows = [rows_of(name, boxes, unit, sense) for name, boxes in zip(names, (pred, target), strict=True)]
+        factors, *rows = weighted(pairs.xp, weight, pairs.a.x.shape, pairs.a.x.dtype, *rows)
+        pairs = rotated_pairs(*rows, unit, sense, names=names)
+    return reduced(pairs.xp, formula(pairs), reduction, factors)

@@ -15,6 +15,7 @@ boxes:
 - The part of a side that two boxes share is selected by a mask. Where boxes touch, the slope of ``clip`` is 1 in
   PyTorch and 1/2 in JAX; the slope of the mask is 0 in both. Ties of ``minimum`` and ``maximum`` split evenly in both.
 - The weight in CIoU is a constant.
+- Conditions are written so that NaN goes through them: it is neither above 0 nor at most 0.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Pairs:
 
     def positive(self, x: Array) -> Array:
         """``x`` where it is above 0, else 0; without a gradient at 0."""
-        return self.xp.where(x > 0, x, 0.0)
+        return self.xp.where(x <= 0, 0.0, x)
 
     def magnitude(self, x: Array) -> Array:
         """The absolute value, without a gradient at 0, where ``abs`` has slope 0 in PyTorch and 1 in JAX."""
@@ -100,11 +101,11 @@ class Pairs:
 
     def ratio(self, part: Array, whole: Array) -> Array:
         """``part / whole``; where the whole is 0, so is the part, and the result."""
-        return part / self.xp.where(whole > 0, whole, 1.0)
+        return part / self.xp.where(whole <= 0, 1.0, whole)
 
     def root(self, square: Array) -> Array:
         """The square root, without a gradient at 0."""
-        return self.xp.where(square > 0, self.xp.sqrt(self.xp.where(square > 0, square, 1.0)), 0.0)
+        return self.xp.where(square <= 0, 0.0, self.xp.sqrt(self.xp.where(square <= 0, 1.0, square)))
 
     def intersection(self) -> Array:
         """Area of the intersection."""
@@ -183,7 +184,7 @@ def _mpdiou(pairs: Pairs, width: float, height: float) -> Array:
 
 def _alpha_iou(pairs: Pairs, alpha: float) -> Array:
     iou = pairs.iou()
-    return pairs.xp.where(iou > 0, pairs.xp.where(iou > 0, iou, 1.0) ** alpha, 0.0)
+    return pairs.xp.where(iou <= 0, 0.0, pairs.xp.where(iou <= 0, 1.0, iou) ** alpha)
 
 
 def _inner_iou(pairs: Pairs, scale: float) -> Array:

@@ -157,7 +157,7 @@ def rotated_pairs(
         names: What messages call the two sets.
     """
     check_angle(unit, sense)
-    sets = [_rows(name, boxes, unit, sense) for name, boxes in zip(names, (first, second), strict=True)]
+    sets = [rows_of(name, boxes, unit, sense) for name, boxes in zip(names, (first, second), strict=True)]
     one, other = sets
     both = " and ".join(names)
     one_library(**dict(zip(names, sets, strict=True)))
@@ -177,7 +177,7 @@ def rotated_pairs(
     return RotatedPairs(xp, one, other, angle=angle, pairwise=pairwise)
 
 
-def _rows(name: str, boxes: RotatedBoxes | Array, unit: AngleUnit, sense: AngleSense) -> Array:
+def rows_of(name: str, boxes: RotatedBoxes | Array, unit: AngleUnit, sense: AngleSense) -> Array:
     """(..., 5) rows whose angles have this unit and sense."""
     if isinstance(boxes, RotatedBoxes):
         return boxes.convert(unit=unit, sense=sense).numpy()
@@ -195,8 +195,8 @@ class _Columns:
             columns = [xp.expand_dims(column, axis=axis) for column in columns]
         self.x, self.y, width, height, angle = columns
         self.angle = angle * radian
-        self.width = xp.where(width > 0, width, 0.0)
-        self.height = xp.where(height > 0, height, 0.0)
+        self.width = xp.where(width <= 0, 0.0, width)  # NaN stays NaN, here and below
+        self.height = xp.where(height <= 0, 0.0, height)
         self.area = self.width * self.height
 
 
@@ -220,7 +220,7 @@ class RotatedPairs:
 
     def ratio(self, part: Array, whole: Array) -> Array:
         """``part / whole``, and ``part`` where the whole is 0."""
-        return part / self.xp.where(whole > 0, whole, 1.0)
+        return part / self.xp.where(whole <= 0, 1.0, whole)
 
     def iou(self) -> Array:
         """Exact intersection over union; 0 for a box without an area."""
@@ -294,13 +294,13 @@ class RotatedPairs:
         """Sides divided by the largest side of the pair, and at least 1/10,000: their powers must fit in float32."""
         xp, scale = self.xp, self._scale()
         width, height = box.width / scale, box.height / scale
-        return xp.where(width > _THIN, width, _THIN), xp.where(height > _THIN, height, _THIN)
+        return xp.where(width <= _THIN, _THIN, width), xp.where(height <= _THIN, _THIN, height)
 
     def _scale(self) -> Array:
         """The largest side of a pair, as a constant without a gradient."""
         xp, a, b = self.xp, self.a, self.b
         largest = xp.maximum(xp.maximum(a.width, a.height), xp.maximum(b.width, b.height))
-        return constant(xp.where(largest > 0, largest, 1.0))
+        return constant(xp.where(largest <= 0, 1.0, largest))
 
     def bhattacharyya(self) -> Array:
         """The Bhattacharyya distance of Gaussians with variances w^2 / 12 and h^2 / 12; undefined without an area."""
@@ -320,8 +320,7 @@ class RotatedPairs:
         """1 minus the Hellinger distance of these Gaussians; 0 for a box without an area."""
         xp = self.xp
         square = -xp.expm1(-self.bhattacharyya())
-        positive = square > 0
-        root = xp.where(positive, xp.sqrt(xp.where(positive, square, 1.0)), 0.0)
+        root = xp.where(square <= 0, 0.0, xp.sqrt(xp.where(square <= 0, 1.0, square)))
         return xp.where(self.empty, 0.0, 1 - root)
 
     def kfiou(self) -> Array:

@@ -6,8 +6,8 @@ from ioukit.postprocess.greedy import nms
 from ioukit.postprocess.matrix import Clustered, cluster_nms, fast_nms, matrix_nms
 from ioukit.postprocess.merging import Merged, merge_boxes, non_maximum_merge
 from ioukit.postprocess.operating_points import AppliedPoints, OperatingPoints
-from ioukit.postprocess.score_maps import IsotonicMap, PlattMap, ScoreMap, TemperatureMap
 from ioukit.postprocess.padded import nms_padded
+from ioukit.postprocess.score_maps import IsotonicMap, PlattMap, ScoreMap, TemperatureMap
 from ioukit.postprocess.soft import soft_nms
 from ioukit.postprocess.suppression import Suppression
 from ioukit.postprocess.tiles import Tile, TiledDetections, TiledNms, cut_tiles, nms_over_tiles

@@ -1,13 +1,14 @@
 """Non-maximum suppression: of boxes that overlap, the one with the best score survives.
 
 Owns: `nms`, and which way a call goes. Native code takes upright boxes on the host. Other regions go by the pairs of a
-sparse join. Tensors on a device stay there (`_array_api`). Recorded tensors become a call of an operator (`_operators`).
+sparse join. Tensors on a device stay there (`_array_api`). Traced tensors become a call of an operator (`_operators`).
 Does not own: what came and its checks (`_inputs`), the rule (`_options`), the search for boxes that overlap.
 Cut here because the ways differ only in where the arrays are: rule, limits and result are the same.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -21,7 +22,7 @@ from ioukit.overlap.engines.engine import engine_of
 from ioukit.overlap.join import overlap_join
 from ioukit.postprocess import _array_api
 from ioukit.postprocess._groups import groups, limited
-from ioukit.postprocess._inputs import DeviceSet, HostSet, device_set, least_score, receive, refuse_nan, restored
+from ioukit.postprocess._inputs import DeviceSet, HostSet, least_score, receive, refuse_nan, restored
 from ioukit.postprocess._options import least_reaching, limits_of, rule_of
 from ioukit.postprocess.suppression import suppression_of
 

@@ -93,7 +93,7 @@ def compare(
     groups = enough_groups(a.matches, strata, clusters)
     numbers = named_numbers(a, every)
     evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads)
-    tests = _tests(evidence, len(listed), permutations)
+    tests = _tests(evidence, permutations)
     of_a, of_b = (observed.tolist() for observed in evidence.observed)
     parts = zip(of_a, of_b, evidence.differences, tests.p_values, evidence.undefined.tolist(), strict=True)
     rows = [
@@ -102,8 +102,8 @@ def compare(
     ]
     images = len(a.matches.image_ids)
     differences = [
-        _difference(key, row, vanished, estimate.df, power, images)
-        for key, row, vanished, estimate in zip(listed, rows, evidence.vanished, evidence.differences, strict=False)
+        _difference(key, row, vanished, error, groups.num_clusters, power, images)
+        for key, row, vanished, error in zip(listed, rows, evidence.vanished, tests.errors.tolist(), strict=False)
     ]
     classes = {}
     for at, key in enumerate(of_classes):
@@ -146,10 +146,12 @@ class _Tests:
     """(Q,) the differences."""
     reached: npt.NDArray[np.int64]
     """(Q,) in how many permutations the difference is at least as large."""
+    errors: Floats
+    """(Q,) the standard errors of differences as the test sees them: it decides what is detected."""
     swapped: Floats
-    """(P, Q - S) the differences of classes in each permutation."""
+    """(P, Q) the differences in each permutation."""
     clusters: npt.NDArray[np.intp]
-    """(Q - S,) on how many clusters these classes are."""
+    """(Q,) on how many clusters the classes of numbers of classes are."""
 
     @property
     def p_values(self) -> list[float]:
@@ -161,21 +163,19 @@ class _Tests:
         """The p-values of some numbers of classes, corrected for their number."""
         if correction != "westfall-young":
             return [float(one) for one in adjust_p_values(self.p_values[part], correction)]
-        first = len(self.observed) - self.swapped.shape[1]
-        of_part = slice(part.start - first, part.stop - first)
-        drawn, clusters = self.swapped[:, of_part], self.clusters[of_part]
+        drawn, clusters = self.swapped[:, part], self.clusters[part]
         # The unit is the standard deviation over permutations. A class of which few images differ takes a part of it
         # from all, or a tiny difference would look large beside it.
         spread, _ = shared(variances(drawn), np.zeros(len(clusters)), clusters, clusters > 0)
         return [float(one) for one in stepped_down(self.observed[part], drawn, np.sqrt(np.nan_to_num(spread)))]
 
 
-def _tests(evidence: Evidence, summary: int, permutations: int) -> _Tests:
-    """Swaps the detections of clusters; the first numbers are of the summary, and the others of classes."""
+def _tests(evidence: Evidence, permutations: int) -> _Tests:
+    """Swaps the detections of clusters."""
     numbers, groups = evidence.numbers, evidence.groups
     both = interleave(*(one.matches for one in evidence.evaluations))
     observed = evidence.observed[1] - evidence.observed[0]
-    reached, of_classes = np.zeros(len(observed), np.int64), []
+    reached, drawn = np.zeros(len(observed), np.int64), []
     for start, stop in numbers.batches(both, permutations, replicates=2):
         swaps = groups.swaps(evidence.seed, start, stop)
         # What takes the place of `a` has the images of `a` that are not swapped and those of `b` that are.
@@ -185,14 +185,19 @@ def _tests(evidence: Evidence, summary: int, permutations: int) -> _Tests:
         swapped = found[len(swaps) :] - found[: len(swaps)]
         # A permutation whose number is undefined counts as reached, so that it cannot make anything significant.
         reached += (~(np.abs(swapped) < np.abs(observed) - ROUNDING)).sum(axis=0)
-        of_classes.append(swapped[:, summary:])
-    pairs = zip(numbers.columns[summary:].tolist(), numbers.classes[summary:].tolist(), strict=True)
+        drawn.append(swapped)
+    pairs = zip(numbers.columns.tolist(), numbers.classes.tolist(), strict=True)
     clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in pairs], np.intp)
-    return _Tests(observed, reached, np.concatenate(of_classes), clusters)
+    permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout
+    # A difference d of n clusters spreads its own permutations: their variance is larger by d ** 2 / n.
+    spread = np.maximum(np.nan_to_num(permuted**2).mean(axis=0) - observed**2 / count, 0)
+    return _Tests(observed, reached, np.sqrt(spread * count / (count - 1)), permuted, clusters)
 
 
-def _difference(key: str, row: _Row, vanished: Mapping[str, float], df: float, power: float, images: int) -> Difference:
-    error, level = row.standard_error, row.level
+def _difference(
+    key: str, row: _Row, vanished: Mapping[str, float], error: float, clusters: int, power: float, images: int
+) -> Difference:
+    level, df = row.level, clusters - 1
     return Difference(
         key=key,
         detectable=detectable_difference(error, level=level, power=power, df=df),

@@ -8,7 +8,9 @@ from ioukit._optional import import_extra
 
 import_extra("torch", extra="torch", needed_by="ioukit.torch")
 
-from ioukit.torch import losses  # noqa: E402 - the line above raises a clear error if PyTorch is missing
+# The line above raises a clear error if PyTorch is missing. A program that was saved may hold the operators.
+from ioukit.postprocess import _operators  # noqa: E402, F401
+from ioukit.torch import losses  # noqa: E402
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
 __all__ += ["losses"]

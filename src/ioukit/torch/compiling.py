@@ -48,8 +48,8 @@ def compiled(function: _Function) -> _Function:
     are not written to memory.
 
     This is meant for GPUs. On the CPU, native code is faster for most of these functions, and `compiled` does not use
-    it. Inside a program that you compile yourself, use the functions as they are: ``torch.compile`` sees through all of
-    them except `nms`.
+    it. Inside a program that you compile yourself, use the functions as they are: ``torch.compile`` sees through
+    overlaps and losses, and `nms` is an operator in it.
 
     Args:
         function: A function ``ioukit.pairwise_<name>`` or ``ioukit.elementwise_<name>``; a function or a module of

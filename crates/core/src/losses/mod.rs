@@ -12,7 +12,6 @@ mod pair;
 mod slopes;
 
 use crate::number::Float;
-use crate::overlap::{any_huge, is_huge};
 use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Vector};
 use crate::threads::each;
 use pair::single;
@@ -75,8 +74,8 @@ pub fn value_and_gradient<F: Float>(
     let fill = |start: usize, values: &mut [F], gradient: &mut [[F; 4]]| {
         let [pred, target] = [pred, target].map(|boxes| &boxes[start..][..values.len()]);
         simd::run(level, Part { loss, pred, target, values, gradient });
-        if any_huge(pred) || any_huge(target) {
-            redo_huge(loss, pred, target, values, gradient);
+        if !(all_direct(pred.as_flattened()) && all_direct(target.as_flattened())) {
+            redo_others(loss, pred, target, values, gradient);
         }
     };
     if threads == 1 || count < 2 * PART {
@@ -89,12 +88,21 @@ pub fn value_and_gradient<F: Float>(
 /// The pairs a thread takes at a time: about 50 microseconds of work, many times what it costs to wake a thread.
 const PART: usize = 1 << 13;
 
-/// Computes the pairs again whose squares may have overflowed.
+/// Whether no coordinate is NaN, or so large that its square overflows.
+#[inline(always)]
+fn all_direct<F: Float>(coordinates: &[F]) -> bool {
+    coordinates.iter().fold(true, |all, x| all & (x.abs() <= F::MAX_DIRECT))
+}
+
+/// Computes the other pairs again: in double where squares may have overflowed, and NaN for NaN, which `min`, `max` and
+/// the guards of divisors drop.
 #[cold]
-fn redo_huge<F: Float>(loss: Loss, pred: &[[F; 4]], target: &[[F; 4]], values: &mut [F], gradient: &mut [[F; 4]]) {
+fn redo_others<F: Float>(loss: Loss, pred: &[[F; 4]], target: &[[F; 4]], values: &mut [F], gradient: &mut [[F; 4]]) {
     for (k, (a, b)) in pred.iter().zip(target).enumerate() {
-        if is_huge(a) || is_huge(b) {
-            let (value, slope) = single(loss, &a.map(F::to_f64), &b.map(F::to_f64));
+        if !(all_direct(a) && all_direct(b)) {
+            let (a, b) = (a.map(F::to_f64), b.map(F::to_f64));
+            let has_nan = a.iter().chain(&b).any(|x| x.is_nan());
+            let (value, slope) = if has_nan { (f64::NAN, [f64::NAN; 4]) } else { single(loss, &a, &b) };
             (values[k], gradient[k]) = (F::from_f64(value), slope.map(F::from_f64));
         }
     }

@@ -103,3 +103,18 @@ fn equal_boxes_have_no_gradient_and_others_a_finite_one() {
         assert!(values[0] == 0.0 && gradient[0].iter().all(|x| x.abs() < 1e-15), "{loss:?}: {gradient:?}");
     }
 }
+
+#[test]
+fn nan_in_nan_out() {
+    let good = [0.0, 0.0, 4.0, 3.0_f32];
+    for loss in Loss::ALL {
+        for column in 0..4 {
+            let mut bad = good;
+            bad[column] = f32::NAN;
+            let (pred, target) = ([good, bad, good, good], [good, good, bad, good]);
+            let (values, gradient) = evaluate(loss, &pred, &target, 1, Level::best());
+            let is_nan = |k: usize| values[k].is_nan() && gradient[k].iter().all(|x| x.is_nan());
+            assert!(is_nan(1) && is_nan(2) && values[0] == 0.0 && values[3] == 0.0, "{loss:?} {column}: {values:?}");
+        }
+    }
+}

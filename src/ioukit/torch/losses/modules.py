@@ -126,9 +126,9 @@ class WIoULoss(nn.Module):
     """Wise-IoU with its running mean of ``1 - IoU``. `ioukit.losses.wiou_loss` describes the loss.
 
     The mean starts at 1. In training, each batch moves it by ``momentum`` towards the mean of the batch, before the
-    loss of the batch is computed. A batch without boxes does not move it. With several processes
-    (``torch.distributed``) the mean of a batch is over the boxes of all of them, so all have the same running mean. The
-    running mean is a buffer in float64, which is saved with the model.
+    loss of the batch is computed. Boxes of weight 0, and boxes that are not finite, do not move it. With several
+    processes (``torch.distributed``) the mean of a batch is over the boxes of all of them, so all have the same running
+    mean. The running mean is a buffer in float64, which is saved with the model.
 
     Args:
         version: 1 (without a mean), 2 or 3.
@@ -171,15 +171,18 @@ class WIoULoss(nn.Module):
     def forward(self, pred: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
         """The reduced loss. In training, the running mean moves first."""
         if self.training and self.options["version"] > 1:
-            self._move(pred, target)
+            self._move(pred, target, weight)
         result: Tensor = losses.wiou_loss(pred, target, weight=weight, mean=self.running_mean, **self.options)
         return result
 
     @torch.no_grad()
-    def _move(self, pred: Tensor, target: Tensor) -> None:
+    def _move(self, pred: Tensor, target: Tensor, weight: Tensor | None) -> None:
         of_batch = losses.iou_loss(pred.detach(), target.detach(), format=self.options["format"])
-        count = torch.tensor(float(of_batch.numel()), device=of_batch.device)
-        summed = torch.stack([of_batch.double().sum(), count.double()])
+        # One NaN would stay in the mean for good, and so would a box of an overflow.
+        counts = of_batch.isfinite() & (pred.isfinite() & target.isfinite()).all(dim=-1)
+        if weight is not None:
+            counts = counts & (torch.as_tensor(weight, device=counts.device) != 0)
+        summed = torch.stack([torch.where(counts, of_batch, 0.0).double().sum(), counts.double().sum()])
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             torch.distributed.all_reduce(summed)
         total, number = summed.to(self.running_mean)

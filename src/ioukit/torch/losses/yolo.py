@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from ioukit._arrays import namespace_of
 from ioukit.losses import ciou_loss
-from ioukit.losses._pairs import Reduction, reduced
+from ioukit.losses._pairs import Reduction, reduced, weighted
 from ioukit.typing import BoxFormat
 
 _ULTRALYTICS_MARGIN = 0.01  # keeps the upper bin below the last one
@@ -49,9 +49,7 @@ def yolo_box_loss(
             f"assigned must be bool of shape {tuple(pred.shape[:-1])}, got {assigned.dtype} of {tuple(assigned.shape)}"
         )
     # Not a selection of rows: a compiled program does not know their number.
-    of_cells = assigned.unsqueeze(-1)
-    boxes = [torch.where(of_cells, one, torch.zeros((), dtype=one.dtype, device=one.device)) for one in (pred, target)]
-    losses: Tensor = ciou_loss(*boxes, format=format, reduction=reduction, weight=assigned)
+    losses: Tensor = ciou_loss(pred, target, format=format, reduction=reduction, weight=assigned)
     return lambda_coord * losses
 
 
@@ -77,9 +75,10 @@ def objectness_loss(
         shapes = f"{tuple(pred.shape)} and {tuple(iou_targets.shape)}"
         raise ValueError(f"pred and iou_targets must have one shape, got {shapes}")
     logits = pred if pred.dtype.itemsize >= 4 else pred.float()
-    targets = iou_targets.detach().to(logits.dtype).clamp(0, 1)
+    xp, targets = namespace_of(logits), iou_targets.detach().to(logits.dtype).clamp(0, 1)
+    factors, logits, targets = weighted(xp, weight, logits.shape, logits.dtype, logits, targets)
     losses = functional.binary_cross_entropy_with_logits(logits, targets, reduction="none")
-    return reduced(namespace_of(losses), losses, reduction, weight)
+    return reduced(xp, losses, reduction, factors)
 
 
 def dfl_loss(
@@ -116,11 +115,12 @@ def dfl_loss(
     if target.shape != pred.shape[:-1]:
         raise ValueError(f"target must have shape {tuple(pred.shape[:-1])}, got {tuple(target.shape)}")
     logits = pred if pred.dtype.itemsize >= 4 else pred.float()
-    last = logits.shape[-1] - 1
+    xp, last = namespace_of(logits), logits.shape[-1] - 1
+    factors, logits, target = weighted(xp, weight, pred.shape[:-2], logits.dtype, logits, target)
     place = target.detach().to(logits.dtype).clamp(0, last if compat is None else last - _ULTRALYTICS_MARGIN)
     low = place.floor().clamp(max=last - 1)
     share = (place - low).unsqueeze(-1)  # of the upper bin
-    bins = low.long().unsqueeze(-1)
+    bins = low.nan_to_num().long().unsqueeze(-1)  # a share of NaN makes the loss NaN
     chances = logits.log_softmax(dim=-1)
     losses = -(chances.gather(-1, bins) * (1 - share) + chances.gather(-1, bins + 1) * share).squeeze(-1)
-    return reduced(namespace_of(losses), losses.mean(dim=-1), reduction, weight)
+    return reduced(xp, losses.mean(dim=-1), reduction, factors)

@@ -30,7 +30,7 @@ function startConfusions(open) {
     draw();
     holder.children[first].querySelector("button").focus();
   });
-  slowly(holder, draw);
+  slowly(null, draw);
   draw();
   downloads(byId("confusions-downloads"), "confusions", "confusions of two classes", { rows: () => [["true class", "detected as", "times", "share of objects"],
     ...CONFUSION.pairs().map(({ cell, number, share }) => [CONFUSION.truthName(cell.true), CONFUSION.predictedName(cell.predicted), number, share])] });

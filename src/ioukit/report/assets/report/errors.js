@@ -23,9 +23,9 @@ function startErrors() {
   }
   const draw = () => {
     for (const { row, number } of rows) row.querySelector(".now").textContent = whole(count(number));
-    if (open !== null) list();
   };
   slowly(table, draw);
+  slowly(null, () => { if (open !== null) list(); });
   draw();
   downloads(byId("error-downloads"), "errors", "errors by kind", { rows: () => tableRows(table) });
 }

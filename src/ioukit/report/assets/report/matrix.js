@@ -161,8 +161,8 @@ function startMatrix() {
   slowly(holder, () => {
     recount();
     refill();
-    if (state.cell) list();
   });
+  slowly(null, () => { if (state.cell) list(); });
   // Every class and exact numbers, whatever the table shows.
   const rows = () => {
     const all = Array.from({ length: count + 1 }, (_, k) => k);

@@ -15,7 +15,7 @@ function startStory() {
     fill(images, list.slice(0, MOST_TOLD).map((position) => imageCard(position, list)));
     fill(confusions, CONFUSION ? CONFUSION.pairs().slice(0, MOST_TOLD).map(confusionCard).filter(Boolean) : []);
   };
-  slowly(byId("story"), draw);
+  slowly(null, draw);
   draw();
 }
 

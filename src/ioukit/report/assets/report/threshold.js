@@ -27,6 +27,7 @@ function soon() {
     waiting = false;
     const now = turn;
     const later = slowListeners.filter(([holder, draw]) => {
+      if (!holder) return true;
       const { top, bottom } = holder.getBoundingClientRect(), seen = bottom > 0 && top < window.innerHeight;
       if (seen) draw();
       return !seen;
@@ -45,7 +46,7 @@ function soon() {
   });
 }
 
-// holder: the element that shows it.
+// holder: the element that shows it; null for pictures of many regions, which wait until the slider rests.
 const slowly = (holder, draw) => slowListeners.push([holder, draw]);
 
 const rowName = (row) => (row === 0 ? "All classes" : DATA.classes[row - 1]);
