@@ -63,6 +63,8 @@ def test_three_images_and_three_confusions_lead_to_their_regions(open_page: Open
     page.locator("#story-images button").first.press("Enter")
     assert page.locator("#viewer-title").inner_text() == page.locator("#story-images .title").first.inner_text()
     page.keyboard.press("Escape")
+    page.locator("#confusions .link").first.click()
+    page.locator("#error-table tbody button").first.click()
     assert serious_violations(page) == []
 
 
@@ -83,7 +85,8 @@ def test_they_follow_the_slider(open_page: OpenPage, written: Written) -> None:
 def test_confusions_are_a_ranked_list_that_leads_to_pictures(open_page: OpenPage, written: Written) -> None:
     evaluation, path = written["80 classes"]
     best = score_curves(evaluation.matches).overall.best.score
-    names, objects = evaluation.matches.categories.names, evaluation.confusion(score_threshold=best).counts.sum(axis=1)
+    confusion = evaluation.confusion(score_threshold=best)
+    names, objects = evaluation.matches.categories.names, confusion.counts.sum(axis=1)
     pairs = confused(evaluation, best)
     page = open_page(path)
     lines = page.locator("#confusions > li")
@@ -105,15 +108,9 @@ def test_confusions_are_a_ranked_list_that_leads_to_pictures(open_page: OpenPage
     true, predicted, count = pairs[1]
     panel = page.locator("#cell-images")
     assert panel.locator("h3").inner_text() == f"{names[true]} detected as {names[predicted]}: {count} times"
-    assert panel.locator(".crop").count() == len(
-        set(
-            evaluation.confusion(score_threshold=best)
-            .image[evaluation.confusion(score_threshold=best).cell(true, predicted)]
-            .tolist()
-        )
-    )
+    images = confusion.image[confusion.cell(true, predicted)]
+    assert panel.locator(".crop").count() == len(set(images.tolist()))
     assert page.locator("#matrix td").count() == 0
-    assert serious_violations(page) == []
     page.locator("#score").press("End")
     until(page, "() => document.documentElement.dataset.ready !== undefined")
     assert page.locator("#confusions-none").is_visible() == (lines.count() == 0)
@@ -130,11 +127,9 @@ def test_pictures_of_errors_are_shown_a_page_at_a_time(open_page: OpenPage, writ
         assert cards.count() > before
     assert f"on {cards.count()} images" in page.locator("#error-images [role=status]").inner_text()
     assert page.evaluate("() => document.activeElement.closest('#error-images li') !== null")
-    # The picture is around the region with the highest score.
-    assert serious_violations(page) == []
 
 
-@pytest.mark.parametrize("case", ["no objects", "perfect", "one class", "no detections"])
+@pytest.mark.parametrize("case", ["one class", "no detections"])
 def test_what_does_not_exist_has_no_heading(case: str, open_page: OpenPage, written: Written) -> None:
     page = open_page(written[case][1])
     for holder in ("story-images", "story-confusions"):

@@ -220,8 +220,8 @@ SENTENCE = "use nms_padded|outside of traced programs|values inside a traced pro
 # A recording of the compiler, or of an exporter, takes a tenth of a second per function: a few stand for each row.
 SLOW = {"`torch.compile(fullgraph=True)`", "`torch.export`", "`make_fx`", "ONNX", "ONNX, `dynamo=False`"}
 FEW = {
-    *("pairwise_ciou", "pairwise_kfiou", "elementwise_siou", "ciou_loss", "yolo_box_loss", "encode_deltas"),
-    *("decode_grid", "soft_nms", "assign_atss", "nms", "nms_padded"),
+    *("pairwise_ciou", "elementwise_iou", "giou_loss", "encode_deltas", "soft_nms", "assign_atss", "nms"),
+    "nms_padded",
 }
 
 

@@ -265,6 +265,17 @@ def test_a_class_is_in_doubt_before_a_box_that_another_detection_fits() -> None:
     assert [row.kind for row in rows if row.annotation_id] == ["swapped"]
 
 
+def test_wrong_classes_in_crowds_are_no_doubles() -> None:
+    """Objects overlap there; one with a wrong class has no detection of its class, but one of another class."""
+    kinds: list[str] = []
+    for seed in (20, 23):
+        truth, found = drawn("crowd", seed)
+        planted = plant(truth, {"swapped": 0.1}, 1)
+        rows = find_label_errors(evaluate(planted.ground_truth, found)).rows()
+        kinds += [row.kind for row in rows if row.annotation_id in planted.wrong["swapped"]]
+    assert kinds.count("swapped") > 0.77 * len(kinds)
+
+
 def test_lists_and_copies() -> None:
     truth, found = real()["yolact"]
     errors = find_label_errors(evaluate(truth, found))

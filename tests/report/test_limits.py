@@ -78,6 +78,7 @@ def test_where_there_are_none_the_page_says_why(case: str, note: str) -> None:
     assert len(notes) == bool(note)
     assert not note or (notes[0].startswith(note) and not data.limits)
     assert "nan" not in text_of(data.html())
+    assert bool(data.limits) == (case in ("perfect", "all wrong"))
 
 
 def test_protocols_that_need_long_have_none_unless_they_are_given() -> None:

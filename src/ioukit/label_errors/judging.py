@@ -199,7 +199,7 @@ def doubled(evidence: Evidence, threads: int | None) -> Suspicions:
         density[group] = (tail + high / (1 - _DOUBLE)) / count
     # The one with less support is accused; of two equal ones the later.
     support = evidence.own_support + 1e-3 * np.nan_to_num(evidence.match_iou)
-    support = np.where(evidence.match_of >= 0, support, 0.0)
+    support = np.maximum(np.where(evidence.match_of >= 0, support, 0.0), _of_other_class(evidence))
     accused = np.where(support[first] < support[second], first, second)
     other = first + second - accused
     ratio = (1 - _SHARED * np.minimum(support[accused], 1)) / (1 - _DOUBLE) / density
@@ -251,8 +251,7 @@ def badly_drawn(evidence: Evidence, threads: int | None) -> Suspicions:
     classes = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
     free = evidence.free[pairs.detection] & evidence.accusable[pairs.object] & (evidence.match_of[pairs.object] < 0)
     # But where a reliable one of another class fits an object, its class is in doubt and not its box.
-    fitting = evidence.free & (chance(evidence.alone) >= RELIABLE)
-    free &= ~np.isin(pairs.object, pairs.object[fitting[pairs.detection] & (pairs.iou >= FOUND)])
+    free &= _of_other_class(evidence)[pairs.object] < RELIABLE
     more = matched_among(evidence, classes & free, LEAST, class_agnostic=False, threads=threads)
     gt, dt, iou = (np.concatenate(columns) for columns in zip((gt, dt, iou), more, strict=True))
     if not len(gt):
@@ -275,6 +274,14 @@ def badly_drawn(evidence: Evidence, threads: int | None) -> Suspicions:
     ratio = certain * ratio + (1 - certain) * 0.2
     odds = _odds(ratio, len(gt))
     return Suspicions(BADLY_DRAWN, gt, dt, np.full(len(gt), -1), iou, 1 / (1 + np.exp(-usual)), odds)
+
+
+def _of_other_class(evidence: Evidence) -> Floats:
+    """(G,) the chance that the best free detection of another class that fits each object is right; 0 for none."""
+    table, pairs = evidence.table, evidence.pairs
+    other = table.objects.category[pairs.object] != table.detections.category[pairs.detection]
+    fits = evidence.free[pairs.detection] & other & (pairs.iou >= FOUND)
+    return largest(chance(evidence.alone)[pairs.detection], pairs.object, fits, len(table.objects))
 
 
 def _usual(values: Floats, features: Floats, classes: Rows, weight: Floats) -> tuple[Floats, Floats]:

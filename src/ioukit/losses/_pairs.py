@@ -191,7 +191,8 @@ def weighted(xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *a
         shapes = f"{tuple(factors.shape)} and {tuple(shape)}"
         raise ValueError(f"weight must broadcast to the losses, got shapes {shapes}") from None
     out = factors == 0
-    return factors, *(xp.where(out[(..., *[None] * (one.ndim - out.ndim))], 0.0, one) for one in arrays)
+    added = [(...,) + (None,) * (one.ndim - out.ndim) for one in arrays]
+    return factors, *(xp.where(out[axes], 0.0, one) for one, axes in zip(arrays, added, strict=True))
 
 
 def reduced(xp: Any, losses: Array, reduction: Reduction, factors: Array | None) -> Array:

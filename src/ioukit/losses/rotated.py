@@ -110,6 +110,6 @@ def _loss(
     pairs, factors = rotated_pairs(pred, target, unit, sense, names=names), None
     if weight is not None:
         rows = [rows_of(name, boxes, unit, sense) for name, boxes in zip(names, (pred, target), strict=True)]
-        factors, *rows = weighted(pairs.xp, weight, pairs.a.x.shape, pairs.a.x.dtype, *rows)
-        pairs = rotated_pairs(*rows, unit, sense, names=names)
+        factors, first, second = weighted(pairs.xp, weight, pairs.a.x.shape, pairs.a.x.dtype, *rows)
+        pairs = rotated_pairs(first, second, unit, sense, names=names)
     return reduced(pairs.xp, formula(pairs), reduction, factors)

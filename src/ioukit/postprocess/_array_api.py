@@ -118,7 +118,8 @@ def _while_loop(array: Array) -> Callable[..., Any]:
     if library_of(array) == "jax":
         loop = sys.modules["jax"].lax.while_loop
         return lambda is_going, step, start: loop(lambda state: is_going(*state), lambda state: step(*state), start)
-    return sys.modules["torch"]._higher_order_ops.while_loop
+    in_torch: Callable[..., Any] = sys.modules["torch"]._higher_order_ops.while_loop
+    return in_torch
 
 
 def _sorted(given: DeviceSet) -> tuple[Array, Array, Array, tuple[Array, ...]]:

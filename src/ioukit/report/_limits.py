@@ -49,7 +49,7 @@ def class_keys(evaluation: Evaluation) -> list[str]:
 def few_intervals(evaluation: Evaluation, threads: int | None) -> dict[str, Interval] | str:
     """Intervals from few replicates, or the reason why a report has none."""
     protocol = evaluation.protocol
-    if not math.isfinite(evaluation.summary[protocol.main_measure.key]):
+    if not len(evaluation.matches) or math.isnan(evaluation.summary[protocol.main_measure.key]):
         return {}
     # Otherwise every replicate is written out, which takes as long as an evaluation.
     if not protocol.sums_with_weights(
