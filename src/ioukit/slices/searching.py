@@ -146,8 +146,8 @@ def worst_slices(
     if any(math.isnan(one.low) for one in rows):
         noun = "image" if groups.each_image else "cluster"
         notes.append(
-            f"there are no limits for slices of objects on fewer than {_FEWEST} {noun}s, nor for slices on one {noun}: so "
-            "few do not show how much others would differ"
+            f"there are no limits for slices of objects on fewer than {_FEWEST} {noun}s, nor for slices on one {noun}: "
+            "so few do not show how much others would differ"
         )
     return WorstSlices(
         slices=rows,
