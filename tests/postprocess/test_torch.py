@@ -220,7 +220,7 @@ def test_recorded_programs_check_the_boxes_of_the_day() -> None:
     assert program(boxes[:4], scores[:4]).tolist() == nms(boxes[:4], scores[:4], 0.3).tolist()
     with pytest.raises(RuntimeError, match=r"ValueError: scores\[0\] is NaN"):
         program(boxes, scores * torch.nan)
-    with pytest.raises(TypeError, match="boxes is traced .* use nms_padded"):
+    with pytest.raises(TypeError, match=r"boxes is traced .* use nms_padded"):
         torch.vmap(lambda b: nms(b, scores, 0.3))(boxes[None])
 
 

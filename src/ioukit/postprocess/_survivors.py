@@ -154,11 +154,16 @@ def padded(
     shape: tuple[int, ...], flat: tuple[Any, Any, Any], rule: Rule, limits: Limits, fmt: BoxFormat | None
 ) -> Array:
     """(..., max_keep) the result of `nms_padded` on the host, from what `flattened` returns."""
-    images, count = math.prod(shape[:-1]), shape[-1]
+    images, count, size = math.prod(shape[:-1]), shape[-1], limits.max_keep
     batch = np.repeat(np.arange(images), count) if len(shape) > 1 else None
     found = suppressed(*flat, batch, rule, limits, False, fmt, True, check_threads(None))
-    keep = in_library_of(_filled(on_host(found, "keep", ""), images, count, limits.max_keep), found)
-    return keep.reshape(*shape[:-1], limits.max_keep)
+    positions = on_host(found, "keep", "")
+    if batch is None:
+        filled = np.full(size, -1)
+        filled[: len(positions)] = positions
+    else:
+        filled = _filled(positions, images, count, size).reshape(*shape[:-1], size)
+    return in_library_of(filled, found)
 
 
 def flattened(boxes: Any, scores: Any, labels: Any) -> tuple[tuple[int, ...], tuple[Any, Any, Any]]:
