@@ -106,18 +106,19 @@ def namespace_of(array: Array) -> Any:
     return xp
 
 
-def is_traced(tensor: Array) -> bool:
-    """Whether PyTorch records or transforms what is computed with this tensor.
+def is_traced(*tensors: Array) -> bool:
+    """Whether PyTorch records or transforms what is computed with these tensors.
 
-    It then has no values, or those of an example, which must not become a part of the recorded program: inside
+    They then have no values, or those of an example, which must not become a part of the recorded program: inside
     ``torch.compile``, ``torch.export``, ``torch.jit.trace``, ``make_fx``, and the functions of ``torch.func``.
     """
     torch = sys.modules["torch"]
+    if torch.compiler.is_compiling():  # first, because a compiler does not see through the others
+        return True
     native = torch._C
     return (
-        torch.compiler.is_compiling()
-        or native._is_tracing()
-        or native._functorch.is_functorch_wrapped_tensor(tensor)
+        native._is_tracing()
+        or any(map(native._functorch.is_functorch_wrapped_tensor, tensors))
         or native._dispatch_tls_is_dispatch_key_included(native.DispatchKey.PreDispatch)
         # Other modes, such as a counter of operations, have all values.
         or (
@@ -128,9 +129,10 @@ def is_traced(tensor: Array) -> bool:
 
 
 def any_traced(*arrays: object) -> bool:
-    """Whether one of them is a tensor of a program that PyTorch records."""
+    """Whether there are tensors among these, of a program that PyTorch records."""
     torch = sys.modules.get("torch")
-    return torch is not None and any(isinstance(array, torch.Tensor) and is_traced(array) for array in arrays)
+    tensors = [] if torch is None else [array for array in arrays if isinstance(array, torch.Tensor)]
+    return bool(tensors) and is_traced(*tensors)
 
 
 def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
@@ -140,9 +142,11 @@ def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
     traced.
     """
     torch = sys.modules["torch"]
+    if is_traced(*tensors):
+        return None
     shared = []
     for tensor in tensors:
-        if is_traced(tensor) or not tensor.is_cpu or tensor.layout is not torch.strided:
+        if not tensor.is_cpu or tensor.layout is not torch.strided:
             return None
         if tensor.requires_grad and torch.is_grad_enabled():
             return None
@@ -168,9 +172,9 @@ def as_numpy(array: Array) -> NDArray[Any] | None:
     """The values on the host; None if the array has no values yet, as in a traced program or inside a map."""
     library = library_of(array)
     if library == "torch":
-        if is_traced(array) or array.is_meta:
+        if array.is_meta:
             return None
-        shared = shared_with_numpy(array.detach().cpu())
+        shared = shared_with_numpy(array.detach() if array.is_cpu else array.detach().cpu())
         return None if shared is None else shared[0]
     if library == "jax":
         if isinstance(array, sys.modules["jax"].core.Tracer) or not array.is_fully_addressable:

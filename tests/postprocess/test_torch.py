@@ -192,3 +192,41 @@ def test_a_compiled_program_with_a_break() -> None:
     boxes, scores = map(torch.from_numpy, few_boxes())
     compiled = torch.compile(lambda boxes, scores: nms(boxes, scores, iou_threshold=0.3) * 2, backend="eager")
     assert_array_equal(compiled(boxes, scores).numpy(), 2 * nms(boxes, scores, iou_threshold=0.3).numpy())
+
+
+def test_a_batch_is_padded_as_its_images_are() -> None:
+    rng = np.random.default_rng(4)
+    sets = [few_boxes(60, np.float32) for _ in range(3)]
+    boxes = np.stack([one + k for k, (one, _) in enumerate(sets)])
+    scores, labels = np.stack([rng.permuted(one) for _, one in sets]), rng.integers(0, 3, (3, 60))
+    program = functools.partial(nms_padded, iou_threshold=0.3, max_keep=12, score_threshold=0.3)
+    wanted = [program(*one[:2], labels=one[2])[0] for one in zip(boxes, scores, labels, strict=True)]
+    for library in (np.asarray, torch.from_numpy, lambda array: array.tolist()):
+        found, valid = program(library(boxes), library(scores), labels=library(labels))
+        assert_array_equal(found, wanted)
+        assert_array_equal(valid, np.array(wanted) >= 0)
+    given = [torch.from_numpy(one) for one in (boxes, scores, labels)]
+    assert_array_equal(torch.vmap(lambda b, s, c: program(b, s, labels=c)[0])(*given), wanted)
+    assert_array_equal(torch.vmap(lambda s: program(given[0][1], s)[0])(given[1])[1], program(boxes[1], scores[1])[0])
+    assert nms_padded(boxes[:, :0], scores[:, :0], 0.3, max_keep=2)[0].tolist() == [[-1, -1]] * 3
+    with pytest.raises(ValueError, match=r"boxes must have shape \(3, 60, 4\) for scores of shape \(3, 60\), got"):
+        nms_padded(boxes[:, :9], scores, 0.3, max_keep=2)
+
+
+@pytest.mark.filterwarnings("ignore")  # of tracers
+def test_recorded_programs_check_the_boxes_of_the_day() -> None:
+    boxes, scores = map(torch.from_numpy, few_boxes(9))
+    program = torch.jit.trace(lambda b, s: nms(b, s, 0.3), (boxes, scores))
+    assert program(boxes[:4], scores[:4]).tolist() == nms(boxes[:4], scores[:4], 0.3).tolist()
+    with pytest.raises(RuntimeError, match=r"ValueError: scores\[0\] is NaN"):
+        program(boxes, scores * torch.nan)
+    with pytest.raises(TypeError, match=r"boxes is traced .* use nms_padded"):
+        torch.vmap(lambda b: nms(b, scores, 0.3))(boxes[None])
+
+
+def test_a_counter_of_operations_does_not_record() -> None:
+    from torch.utils.flop_counter import FlopCounterMode  # noqa: PLC0415
+
+    boxes, scores = map(torch.from_numpy, few_boxes(9))
+    with FlopCounterMode(display=False):
+        assert ioukit.soft_nms(boxes, scores)[0].tolist() == ioukit.soft_nms(boxes.numpy(), scores.numpy())[0].tolist()

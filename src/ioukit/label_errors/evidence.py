@@ -228,7 +228,8 @@ def _found(reliably: Flags, met: Flags, counted: Flags, size: Floats, category: 
     """
     miss = np.where(counted, 1 - chance(fitted_logits(reliably, size, category.astype(np.int64), met)), 0.0)
     miss *= np.count_nonzero(counted & ~reliably) / max(float(miss.sum()), 1e-9)
-    return np.maximum(1 - miss, 0)
+    found: Floats = np.maximum(1 - miss, 0)
+    return found
 
 
 def largest(values: Floats, rows: Rows, chosen: Flags | slice, count: int) -> Floats:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from ioukit._arrays import as_floats, computing_dtype_in, constant, library_of, namespace_of, one_library
+from ioukit._arrays import (
+    as_floats,
+    computing_dtype_in,
+    constant,
+    library_of,
+    namespace_of,
+    one_library,
+    shared_with_numpy,
+)
 from ioukit._checks import check_choice, check_format
 from ioukit.overlap._arguments import as_corners, check_values, floats
 from ioukit.overlap._array_formulas import FORMULAS, Pairs, Sides
@@ -143,7 +151,7 @@ def box_loss(
         check: Whether boxes are checked.
     """
     check_format(fmt)
-    integral = ["int" in str(getattr(boxes, "dtype", "")) for boxes in (pred, target)]
+    given = (pred, target)
     pred, target = _plain("pred", pred, fmt), _plain("target", target, fmt)
     one_library(pred=pred, target=target)
     xp = namespace_of(pred)
@@ -155,9 +163,13 @@ def box_loss(
     if check:
         for name, boxes in (("pred", pred), ("target", target)):
             check_values(name, boxes, fmt)
-    # Integers take the dtype of the other boxes.
-    floating = [boxes for boxes, is_integral in zip((first, second), integral, strict=True) if not is_integral]
-    dtype = computing_dtype_in(xp, xp.result_type(*(floating or (first, second))))
+    dtype = xp.result_type(first, second)
+    if first.dtype != second.dtype:  # integers take the dtype of the other boxes
+        floating = [
+            new for old, new in zip(given, (first, second), strict=True) if "int" not in str(getattr(old, "dtype", ""))
+        ]
+        dtype = floating[0].dtype if len(floating) == 1 else dtype
+    dtype = computing_dtype_in(xp, dtype)
     factors, first, second = weighted(xp, weight, first.shape[:-1], dtype, first, second)
     first, second = (as_corners(xp, xp.astype(boxes, dtype, copy=False), fmt) for boxes in (first, second))
     native = FUSED.get(library_of(pred))
@@ -190,6 +202,10 @@ def weighted(xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *a
     except (RuntimeError, ValueError):
         shapes = f"{tuple(factors.shape)} and {tuple(shape)}"
         raise ValueError(f"weight must broadcast to the losses, got shapes {shapes}") from None
+    if library_of(factors) == "torch":
+        values = shared_with_numpy(factors)
+        if values is not None and values[0].all():
+            return factors, *arrays
     out = factors == 0
     added = [(...,) + (None,) * (one.ndim - out.ndim) for one in arrays]
     return factors, *(xp.where(out[axes], 0.0, one) for one, axes in zip(arrays, added, strict=True))

@@ -5,7 +5,7 @@ to look at. It keeps a call of the operator, which runs native code on the value
 here: PyTorch's dispatcher takes as long as native code takes for a hundred boxes.
 
 Owns: the schema, the shapes of results without values, the rules for a mapped axis.
-Does not own: what is computed, `nms` and `nms_padded` of the same values in NumPy; tensors on a device are copied for
+Does not own: what is computed, `_survivors` of the same values in NumPy; tensors on a device are copied for
 it. Overlaps and losses need no operator: their formulas are recorded, and a compiler fuses them.
 This file is imported where a tensor is recorded, so PyTorch is there.
 """
@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ioukit._checks import check_threads
 from ioukit.postprocess._inputs import NO_VALUES
-from ioukit.postprocess.greedy import nms
-from ioukit.postprocess.padded import nms_padded
+from ioukit.postprocess._options import limits_of, rule_of
+from ioukit.postprocess._survivors import flattened, padded, suppressed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ioukit.typing import Array
 
 
@@ -67,19 +70,21 @@ def _values(tensor: Array | None) -> Any:
     return np.from_dlpack(host.detach().cpu())
 
 
-def _arguments(tensors: tuple[Array | None, ...], options: tuple[Any, ...]) -> dict[str, Any]:
-    return dict(zip((*_TENSORS, *_OPTIONS), (*map(_values, tensors), *options), strict=True))
+def _run(name: str, tensors: tuple[Array | None, ...], options: tuple[Any, ...]) -> Array:
+    """The positions, for tensors that have values."""
+    boxes, scores, labels, batch = map(_values, tensors)
+    given = dict(zip(_OPTIONS, options, strict=True))
+    rule = rule_of(given["metric"], given["of"], given["iou_threshold"], given["suppress"])
+    limits, fmt = limits_of(given["score_threshold"], given["max_keep"]), given["format"]
+    if name == "nms":
+        keep = suppressed(boxes, scores, labels, batch, rule, limits, False, fmt, given["check"], check_threads(None))
+    else:
+        keep = padded(*flattened(boxes, scores, labels), rule, limits, fmt)
+    return _torch.from_numpy(keep).to(tensors[0].device)  # type: ignore[union-attr]
 
 
-def _nms(*given: Any) -> Array:
-    keep = nms(**_arguments(given[:4], given[4:]))
-    return _torch.from_numpy(keep).to(given[0].device)
-
-
-def _nms_padded(*given: Any) -> Array:
-    arguments = _arguments(given[:4], given[4:])
-    del arguments["batch"], arguments["check"]
-    return _torch.from_numpy(nms_padded(**arguments)[0]).to(given[0].device)
+def _kernel(name: str) -> Callable[..., Array]:
+    return lambda *given: _run(name, given[:4], given[4:])
 
 
 def _nms_shape(boxes: Array, *_: Any) -> Array:
@@ -105,11 +110,11 @@ def _nms_padded_mapped(info: Any, axes: tuple[int | None, ...], *given: Any) -> 
 
 
 _SCHEMA = ", ".join(f"{kind} {name}" for name, kind in (_TENSORS | _OPTIONS).items())
-for _name, _run, _shape, _mapped in (
-    ("nms", _nms, _nms_shape, _nms_mapped),
-    ("nms_padded", _nms_padded, _nms_padded_shape, _nms_padded_mapped),
+for _name, _shape, _mapped in (
+    ("nms", _nms_shape, _nms_mapped),
+    ("nms_padded", _nms_padded_shape, _nms_padded_mapped),
 ):
     _LIBRARY.define(f"{_name}({_SCHEMA}) -> Tensor")
-    _LIBRARY.impl(_name, _torch.compiler.disable(_run), "CompositeExplicitAutograd")
+    _LIBRARY.impl(_name, _torch.compiler.disable(_kernel(_name)), "CompositeExplicitAutograd")
     _torch.library.register_fake(f"ioukit::{_name}", _shape, lib=_LIBRARY)
     _torch.library.register_vmap(f"ioukit::{_name}", _mapped, lib=_LIBRARY)

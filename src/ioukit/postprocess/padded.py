@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from ioukit._arrays import any_traced, in_library_of, library_of, on_host
+from ioukit._arrays import any_traced, library_of
 from ioukit.postprocess import _array_api
 from ioukit.postprocess._inputs import device_set
 from ioukit.postprocess._options import limits_of, rule_of
 from ioukit.postprocess._signatures import survivors_and_numbers
-from ioukit.postprocess.greedy import nms
+from ioukit.postprocess._survivors import flattened, padded
 
 if TYPE_CHECKING:
-    from ioukit._array_types import Ids
     from ioukit.overlap.variants import OverlapMetric
     from ioukit.postprocess._options import Suppress
     from ioukit.regions import BoxesLike
@@ -76,25 +72,21 @@ def nms_padded(
     if size < 1:
         raise ValueError(f"max_keep must be at least 1, got {size}")
     rule = rule_of(metric, of, iou_threshold, suppress)
-    options: dict[str, Any] = {
-        "iou_threshold": iou_threshold, "max_keep": size, "score_threshold": score_threshold, "metric": metric,
-        "of": of, "suppress": suppress, "format": format,
-    }  # fmt: skip
-    shape, flat = _flattened(boxes, scores, labels)
+    limits = limits_of(score_threshold, size)
+    shape, flat = flattened(boxes, scores, labels)
     traced = any_traced(boxes, scores, labels)
     if library_of(boxes) == "jax" or (traced and _exports_loops()):
         given = device_set(*flat, format=format, check=True)
-        keep = _array_api.padded_survivors(given, shape, rule, limits_of(score_threshold, size))
+        keep = _array_api.padded_survivors(given, shape, rule, limits)
     elif traced:
         from ioukit.postprocess._operators import recorded  # noqa: PLC0415 - it needs PyTorch
 
-        keep = recorded("nms_padded", boxes, scores, labels=labels, batch=None, check=True, **options)
+        keep = recorded(
+            "nms_padded", boxes, scores, labels=labels, batch=None, iou_threshold=iou_threshold, max_keep=size,
+            score_threshold=score_threshold, metric=metric, of=of, suppress=suppress, format=format, check=True,
+        )  # fmt: skip
     else:
-        images = math.prod(shape[:-1])
-        batch = np.repeat(np.arange(images), shape[-1]) if len(shape) > 1 else None
-        found = nms(*flat[:2], labels=flat[2], batch=batch, **options)
-        keep = in_library_of(_filled(on_host(found, "keep", ""), images, shape[-1], size), found)
-        keep = keep.reshape(*shape[:-1], size)
+        keep = padded(shape, flat, rule, limits, format)
     return keep, keep >= 0
 
 
@@ -102,26 +94,3 @@ def _exports_loops() -> bool:
     """Whether PyTorch exports the program to ONNX in the way that knows loops, ``dynamo=True``."""
     torch = sys.modules["torch"]
     return bool(torch.onnx.is_in_onnx_export()) and not torch.jit.is_tracing()
-
-
-def _flattened(boxes: Any, scores: Any, labels: Any) -> tuple[tuple[int, ...], tuple[Any, Any, Any]]:
-    """The shape of the scores, and boxes, scores and labels with one axis for all images."""
-    shape = tuple(scores.shape) if hasattr(scores, "shape") else np.shape(scores)
-    if len(shape) < 2:
-        return shape, (boxes, scores, labels)
-    arrays = [one if one is None or hasattr(one, "reshape") else np.asarray(one) for one in (boxes, scores, labels)]
-    for name, array, wanted in zip(("boxes", "labels"), arrays[::2], ((*shape, 4), shape), strict=True):
-        if array is not None and tuple(array.shape) != wanted:
-            raise ValueError(f"{name} must have shape {wanted} for scores of shape {shape}, got {tuple(array.shape)}")
-    boxes, scores, labels = (None if one is None else one.reshape(-1, *one.shape[len(shape) :]) for one in arrays)
-    return shape, (boxes, scores, labels)
-
-
-def _filled(found: Ids, images: int, count: int, size: int) -> Ids:
-    """(images, size) from the positions over all images, by descending score: those in each image, then -1."""
-    image, position = np.divmod(found, max(count, 1))
-    order = np.argsort(image, kind="stable")
-    image = image[order]
-    filled = np.full((images, size), -1)
-    filled[image, np.arange(len(image)) - np.searchsorted(image, image)] = position[order]
-    return filled

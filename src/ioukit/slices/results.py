@@ -282,7 +282,8 @@ class WorstSlice:
     difference: float
     """:attr:`value` minus :attr:`expected`."""
     low: float
-    """The lower limit of the difference, for this slice alone; NaN if its images form one cluster."""
+    """The lower limit of the difference, for this slice alone; NaN if its images form one cluster, or its objects are
+    on fewer than 10 clusters."""
     high: float
     """The upper limit of the difference, for this slice alone."""
     p_value: float

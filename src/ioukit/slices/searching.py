@@ -33,10 +33,12 @@ from ioukit.statistics.detectable import alarm
 from ioukit.statistics.estimating import check_level, interval_of_left_out
 from ioukit.statistics.named_numbers import named_numbers
 from ioukit.statistics.resampling import Labels, LeftOut, image_groups
-from ioukit.statistics.student import standard_normal
+from ioukit.statistics.student import standard_normal, t_quantile
 
 _CLEARLY = standard_normal.inv_cdf(0.95)
 """In standard errors: how much worse a slice by two columns is than the slices that it is part of."""
+_FEWEST = 10
+"""Clusters that limits of the recall of objects need; on fewer, they are too narrow."""
 
 
 # Long: its signature and its docstring.
@@ -140,8 +142,15 @@ def worst_slices(
     trials = search.trials()
     alone, together = search.p_values(trials)
     worse = search.worse(found, trials)
+    rows = tuple(search.rows(found, worse, trials, alone, together, most_shown, level, replicates))
+    if any(math.isnan(one.low) for one in rows):
+        noun = "image" if groups.each_image else "cluster"
+        notes.append(
+            f"there are no limits for slices of objects on fewer than {_FEWEST} {noun}s, nor for slices on one {noun}: "
+            "so few do not show how much others would differ"
+        )
     return WorstSlices(
-        slices=tuple(search.rows(found, worse, trials, alone, together, most_shown, level, replicates)),
+        slices=rows,
         looked_at=len(found),
         level=level,
         least_objects=least_objects,
@@ -272,10 +281,10 @@ class _Search:
         """The limits of the difference: of recall by its standard error, else by leaving images out."""
         difference, images = trial.value - trial.expected, made[0].images_inside
         clusters = len(np.unique(self._chance.groups.cluster[images]))
-        if clusters < 2:
-            return math.nan, math.nan  # one cluster does not show how much another one would differ
+        if clusters < (_FEWEST if of_recall else 2):
+            return math.nan, math.nan  # so few clusters do not show how much another one would differ
         if of_recall:
-            half = standard_normal.inv_cdf((1 + level) / 2) * trial.standard_error
+            half = t_quantile((1 + level) / 2, clusters - 1) * trial.standard_error
             return difference - half, difference + half
         weights = np.ascontiguousarray(left_out.weights(0, len(left_out.stratum))[:, images])
         values = [self._chance.replicated(one.inside, weights) for one in made]
