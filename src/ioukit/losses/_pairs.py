@@ -197,11 +197,12 @@ def weighted(xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *a
     if library_of(factors) != library_of(arrays[0]):
         factors = xp.asarray(factors, dtype=dtype, device=arrays[0].device)
     factors = xp.astype(factors, dtype, copy=False)
-    try:
-        factors = xp.broadcast_to(factors, tuple(shape))
-    except (RuntimeError, ValueError):
-        shapes = f"{tuple(factors.shape)} and {tuple(shape)}"
-        raise ValueError(f"weight must broadcast to the losses, got shapes {shapes}") from None
+    if factors.shape != shape:
+        try:
+            factors = xp.broadcast_to(factors, tuple(shape))
+        except (RuntimeError, ValueError):
+            shapes = f"{tuple(factors.shape)} and {tuple(shape)}"
+            raise ValueError(f"weight must broadcast to the losses, got shapes {shapes}") from None
     if library_of(factors) == "torch":
         values = shared_with_numpy(factors)
         if values is not None and values[0].all():
@@ -225,7 +226,7 @@ def reduced(xp: Any, losses: Array, reduction: Reduction, factors: Array | None)
     if reduction == "sum":
         return xp.sum(each)
     total = xp.sum(factors)
-    return xp.sum(each) / xp.where(total == 0, xp.ones_like(total), total)
+    return xp.sum(each) / xp.where(total == 0, 1.0, total)
 
 
 def _plain(name: str, boxes: BoxesLike, fmt: BoxFormat) -> Array:
