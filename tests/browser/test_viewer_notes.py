@@ -190,7 +190,10 @@ def test_two_windows_lose_nothing(visits: Visits, file: Path) -> None:
         until(page, "() => document.querySelector('.note-said').textContent.match(/aved$/)")
     second.locator("#large-close").click()
     until(second, "() => !document.querySelector('#large').open")
-    second.wait_for_load_state("networkidle")
+    for _ in range(200):  # the note is on its way
+        if entry(file)[1] != "one":
+            break
+        second.wait_for_timeout(50)
     assert entry(file)[1] == "one\ntwo"
 
 

@@ -12,7 +12,7 @@ This file is imported where a tensor is recorded, so PyTorch is there.
 
 from __future__ import annotations
 
-import sys
+import importlib
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ioukit.typing import Array
 
 
-_torch: Any = sys.modules["torch"]
+_torch: Any = importlib.import_module("torch")
 _LIBRARY = _torch.library.Library("ioukit", "DEF")  # the operators last as long as this object
 _TENSORS = {"boxes": "Tensor", "scores": "Tensor", "labels": "Tensor?", "batch": "Tensor?"}
 _OPTIONS = {
