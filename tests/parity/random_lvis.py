@@ -6,7 +6,8 @@ import math
 from random import Random
 from typing import Any
 
-from pycocotools import mask as mask_utils
+# The functions themselves: a program under test may replace those of the module.
+from pycocotools.mask import frPyObjects, merge
 
 __all__ = ["random_lvis"]
 
@@ -50,7 +51,7 @@ def random_lvis(seed: int, *, masks: bool = False) -> tuple[dict[str, Any], list
     if without_boxes:  # lvis reads compressed runs alone then
         for record in dt:
             del record["bbox"]
-            runs = mask_utils.merge(mask_utils.frPyObjects(record["segmentation"], *_SIZE[::-1]))
+            runs = merge(frPyObjects(record["segmentation"], *_SIZE[::-1]))
             record["segmentation"] = {"size": runs["size"], "counts": runs["counts"].decode()}
     return gt, dt
 
