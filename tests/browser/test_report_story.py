@@ -51,7 +51,7 @@ def test_three_images_and_three_confusions_lead_to_their_regions(open_page: Open
         share = 100 * count / objects[true]
         assert words == (
             f"{names[true]} detected as {names[predicted]} {count} times, "
-            f"{share:.{1 if share < 10 else 0}f} % of its objects"
+            f"{share:.{1 if share < 10 else 0}f} % of the true class"
         )
     assert len(told(page)) == 3
     # The viewer opens with the regions of the confusion marked, by mouse and by key.

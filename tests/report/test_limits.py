@@ -31,7 +31,7 @@ def test_given_intervals_are_shown_beside_their_numbers() -> None:
     found = evaluation.intervals(limited_keys(evaluation), replicates=60, level=0.9)
     data = report_data(evaluation, intervals=found, title="Mine")
     ap = found["AP"]
-    assert data.lead.startswith(f"Mine has AP {ap.value:.3f} (90 %: {ap.low:.3f} to {ap.high:.3f}, doubtful), and the ")
+    assert data.lead.startswith(f"Mine has AP {ap.value:.3f} (90 %: {ap.low:.3f} to {ap.high:.3f}, a doubtful interval), and the ")
     assert {key: (one.low, one.high) for key, one in data.limits.items()} == {
         key: (one.low, one.high) for key, one in found.items() if one.low == one.low
     }
@@ -101,7 +101,7 @@ def test_the_command_shows_the_same_ones_in_terminal_and_page(tmp_path: Path) ->
         r"AP 0\.\d+; on endlessly many images about 0\.\d+, 95 % from (\S+) to (\S+)", command.out
     )[0]
     text = text_of(page.read_text("utf-8"))
-    assert f"yolact.json has AP 0.400 (95 %: {low} to {high}, doubtful)" in text
+    assert f"yolact.json has AP 0.400 (95 %: {low} to {high}, a doubtful interval)" in text
     assert "95 %, 1,000 replicates" in text
     command = run_here("eval", GT, DT, "--report", page)
     assert "from" not in command.out

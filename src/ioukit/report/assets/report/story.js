@@ -27,5 +27,5 @@ function confusionCard({ cell, number, share }) {
   const first = list.find((position) => DATA.images[position].boxes);
   const shown = first !== undefined && crop(first, list, focus);
   return shown && element("figure", { class: "card" }, shown, element("figcaption", {}, element("span", { class: "title" }, names),
-    element("span", { class: "counts" }, `${plural(number, "time")}, ${percentText(share)} of its objects`)));
+    element("span", { class: "counts" }, `${plural(number, "time")}, ${percentText(share)} of the true class`)));
 }
