@@ -31,7 +31,9 @@ def test_given_intervals_are_shown_beside_their_numbers() -> None:
     found = evaluation.intervals(limited_keys(evaluation), replicates=60, level=0.9)
     data = report_data(evaluation, intervals=found, title="Mine")
     ap = found["AP"]
-    assert data.lead.startswith(f"Mine has AP {ap.value:.3f} (90 %: {ap.low:.3f} to {ap.high:.3f}, a doubtful interval), and the ")
+    assert data.lead.startswith(
+        f"Mine has AP {ap.value:.3f} (90 %: {ap.low:.3f} to {ap.high:.3f}, a doubtful interval), and the "
+    )
     assert {key: (one.low, one.high) for key, one in data.limits.items()} == {
         key: (one.low, one.high) for key, one in found.items() if one.low == one.low
     }

@@ -69,7 +69,8 @@ def known_limits(found: Mapping[str, Interval]) -> dict[str, Limits]:
     limits = {}
     for key, one in found.items():
         if not math.isnan(one.low + one.high):
-            words = f"{percent(one.level)}: {one.low:.3f} to {one.high:.3f}{', a doubtful interval' if one.warnings else ''}"
+            words = f"{percent(one.level)}: {one.low:.3f} to {one.high:.3f}"
+            words += ", a doubtful interval" if one.warnings else ""
             limits[key] = Limits(one.low, one.high, words, "; ".join(one.warnings))
     return limits
 
