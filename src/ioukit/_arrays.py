@@ -132,7 +132,7 @@ def any_traced(*arrays: object) -> bool:
     """Whether there are tensors among these, of a program that PyTorch records."""
     torch = sys.modules.get("torch")
     tensors = [] if torch is None else [array for array in arrays if isinstance(array, torch.Tensor)]
-    return bool(tensors) and is_traced(*tensors)
+    return len(tensors) > 0 and is_traced(*tensors)  # Dynamo of PyTorch 2.7 knows no `bool` of a list
 
 
 def shared_with_numpy(*tensors: Array) -> list[NDArray[Any]] | None:
