@@ -329,3 +329,14 @@ def test_what_lvis_has_grouped_before_a_replaced_method_fails_is_there(tmp_path:
         run.evaluate()
     assert run._gts
     assert not run._dts
+
+
+def test_a_copy_of_results_asks_nothing_of_the_ground_truth(tmp_path: Path) -> None:
+    for library in (OURS, THEIRS):
+        gt, dt = loaded(library, tmp_path)
+        state = mock.Mock(side_effect=AssertionError("asked"))
+        truth: Any = type("Truth", (library.coco.COCO,), {"__getstate__": state, "__deepcopy__": state})
+        gt.__class__ = truth
+        other = copy.deepcopy(dt)
+        assert other.dataset == dt.dataset
+        assert other.dataset["images"] is not dt.dataset["images"]

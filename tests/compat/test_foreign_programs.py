@@ -9,10 +9,15 @@ import pytest
 from support.foreign_programs import differences
 
 
+FOUND = {"pycocotools": [932578, 932623, 932393], "lvis": [934825, 910137]}
+"""Programs that once saw something else: copies of results, masks that are none, shallow copies of evaluations."""
+
+
 @pytest.mark.parametrize(("package", "programs"), [("pycocotools", 16), ("lvis", 6)])
 def test_programs_that_replace_what_they_use_see_the_same(package: str, programs: int) -> None:
     if not all(importlib.util.find_spec(name) for name in ("pycocotools", package)):
         pytest.skip(f"compares with {package}")
-    found = list(differences(range(programs), package))
+    seeds = [*range(programs), *FOUND[package]]
+    found = list(differences(seeds, package))
     assert [(seed, text) for seed, _, text in found if text is not None] == []
-    assert sum(looks for _, looks, _ in found) > 20 * programs
+    assert sum(looks for _, looks, _ in found) > 20 * len(seeds)

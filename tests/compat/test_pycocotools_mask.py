@@ -136,6 +136,17 @@ def test_nothing() -> None:
     assert ours.encode(np.zeros((2, 2, 0), np.uint8, order="F")) == []
 
 
+@pytest.mark.parametrize("one", [None, 7, np.float64(2)])
+def test_what_is_neither_box_nor_mask_is_refused_beside_nothing(one: Any) -> None:
+    """As in pycocotools, which looks at both sides before it counts them."""
+    for library in (ours, theirs):
+        with pytest.raises(TypeError):
+            library.iou([], [one], [0])
+        assert library.iou([], [[1, 2, 3, 4]], [0]) == []
+    with pytest.raises(TypeError, match="got one of NoneType"):
+        ours.iou([[1, 2, 3, 4]], [None], [0])
+
+
 @pytest.mark.parametrize("folder", [str(DEMO / "gt.json"), "coco_val2014_100/instances_val2014_100.json"])
 def test_real_segmentations(folder: str) -> None:
     """Polygons and crowds of COCO: records, areas, boxes, and IoU within each image."""

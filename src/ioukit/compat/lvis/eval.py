@@ -123,14 +123,14 @@ class LVISEval(OnDemand):
                 self._to_mask(records, side)
         for gt in gts:
             gt.setdefault("ignore", 0)
-        self._gts = by_group(gts)
+        _refill(self._gts, gts)
         images = self.lvis_gt.load_imgs(ids=p.img_ids)
         looked_for = {image["id"]: set(_listed(image, "neg_category_ids")) for image in images}
         self.img_nel = {image["id"]: _listed(image, "not_exhaustive_category_ids") for image in images}
         for gt in gts:
             looked_for[gt["image_id"]].add(gt["category_id"])
         dts = [dt for dt in dts if dt["category_id"] in looked_for[dt["image_id"]]]
-        self._dts = by_group(dts)
+        _refill(self._dts, dts)
         self.freq_groups = self._prepare_freq_group()
 
     def _prepare_freq_group(self) -> list[list[int]]:
@@ -297,6 +297,12 @@ class LVISEval(OnDemand):
         if not self.results:
             self.logger.warning("results is empty. Call run().")
         return self.results
+
+
+def _refill(groups: defaultdict[Any, list[Record]], records: list[Record]) -> None:
+    """Put records into a dictionary in place: a shallow copy of an evaluation shares it, as in lvis."""
+    groups.clear()
+    groups.update(by_group(records))
 
 
 def _listed(image: Record, key: str) -> Any:

@@ -109,10 +109,11 @@ class COCO(OnDemand):
             print("index created!")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> COCO:
-        """A copy; where nobody has asked for the dictionaries, those of the copy wait, too."""
+        """A copy; where nobody has asked for the dictionaries of a file of annotations, those of the copy wait, too."""
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        waits = type(self).__getstate__ is OnDemand.__getstate__  # a subclass may choose what is copied
+        # Results that wait would copy their ground truth, too. And a subclass may choose what is copied.
+        waits = isinstance(self._source, AnnotationFile) and type(self).__getstate__ is OnDemand.__getstate__
         vars(made).update(copy.deepcopy(vars(self) if waits else self.__getstate__(), memo))
         return made
 

@@ -105,19 +105,17 @@ def iou(dt: Any, gt: Any, pyiscrowd: Any) -> Any:
     crowd = np.ascontiguousarray(np.asarray(pyiscrowd) != 0)
     if crowd.shape != (len(gt),):
         raise ValueError(f"iou(iscrowd=) must have the same length as gt, got {len(crowd)} flags for {len(gt)}")
-    if not len(dt) or not len(gt):
+    first, second = (_regions(side, name) if len(side) else None for side, name in ((dt, "dt"), (gt, "gt")))
+    if first is None or second is None:
         return []
-    are_records = [isinstance(side, list) and all(isinstance(one, dict) for one in side) for side in (dt, gt)]
-    if all(are_records):
-        first, second = _masks(dt, "dt"), _masks(gt, "gt")
+    if isinstance(first, Masks) and isinstance(second, Masks):
         check_same_sizes(first, second)
         table = np.empty((len(gt), len(dt)))
         _core.masks_pairwise("iou", *second._parts, *first._parts, crowd, True, table, 0)
         return table.T
-    if any(are_records):
+    if isinstance(first, Masks) or isinstance(second, Masks):
         raise TypeError("dt and gt must be of one kind, both records of masks or both boxes")
-    boxes = _boxes(dt, "dt")
-    return _core.coco_box_iou(_boxes(gt, "gt"), boxes, crowd).T
+    return _core.coco_box_iou(second, first, crowd).T
 
 
 def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
@@ -173,9 +171,19 @@ def _records(records: list[Record] | Record) -> list[Record]:
     return records if isinstance(records, list) else [records]
 
 
+def _regions(side: Any, name: str) -> Masks | NDArray[np.float64]:
+    """One side of `iou`."""
+    if isinstance(side, list) and all(isinstance(one, dict) for one in side):
+        return _masks(side, name)
+    return _boxes(side, name)
+
+
 def _boxes(boxes: Any, name: str) -> NDArray[np.float64]:
     if not isinstance(boxes, (np.ndarray, list)):
         raise TypeError(f"{name} must be a list of records, or boxes as an array or a list, got {type(boxes).__name__}")
+    odd = [one for one in boxes if not hasattr(one, "__len__")] if isinstance(boxes, list) else []
+    if odd:
+        raise TypeError(f"{name} must be all records or all boxes of 4 numbers, got one of {type(odd[0]).__name__}")
     try:
         rows = np.ascontiguousarray(boxes, np.float64)
     except (ValueError, TypeError) as error:
