@@ -8,7 +8,6 @@ import pytest
 
 from support.foreign_programs import differences
 
-
 FOUND = {"pycocotools": [932578, 932623, 932393], "lvis": [934825, 910137]}
 """Programs that once saw something else: copies of results, masks that are none, shallow copies of evaluations."""
 
