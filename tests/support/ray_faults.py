@@ -67,8 +67,13 @@ def _folder() -> Path:
 
 def install() -> None:
     """In a worker: wrap the steps. Ray looks them up by their names in their modules."""
+    import ctypes  # noqa: PLC0415 - in the worker
     import importlib  # noqa: PLC0415 - in the worker
 
+    # glibc would keep what is freed, up to 64 MB, and a step with little memory would be given that. With a threshold that
+    # does not grow (`M_MMAP_THRESHOLD`), every array has pages of its own and gives them back.
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(-3, 128 << 10)
     for step, module in STEPS.items():
         home = importlib.import_module(f"ioukit.scale.engines.{module}")
         setattr(home, step, _faulty(step, getattr(home, step)))
