@@ -8,7 +8,7 @@ import pytest
 
 from ioukit.comparison import ModelComparison
 from ioukit.report import write_comparison
-from support.browsing import assert_themes, pictured, serious_violations
+from support.browsing import assert_themes, pictured, serious_violations, until
 from support.comparison_cases import CASES, hostile, of_kind, photographs
 
 if TYPE_CHECKING:
@@ -91,6 +91,32 @@ def test_a_page_of_three_models_begins_with_all_of_them(open_page: OpenPage, pag
     said = page.locator("#summary p").all_inner_texts()
     assert said[1:3] == [pair.verdict() for pair in comparison.pairs]
     assert "detections of C" in page.locator(".facts").inner_text()
+
+
+def test_each_other_model_has_all_parts(open_page: OpenPage, pages: Written) -> None:
+    """The first model with the one that a link names: numbers, parts, changes and images, by its letter."""
+    comparison, path = pages["three models"]
+    page = open_page(path)
+    for letter, pair in zip("BC", comparison.pairs, strict=True):
+        if letter == "C":
+            page.get_by_role("link", name="A and C").click()
+            until(page, 'document.documentElement.hasAttribute("data-ready")')
+            assert page.url.endswith("?with=C#numbers-title")
+        assert page.locator(".button[aria-current]").inner_text() == f"A and {letter}"
+        heads = page.locator("#numbers thead th").all_inner_texts()
+        assert heads[1:4] == ["A", letter, f"{letter} \N{MINUS SIGN} A, points"]
+        assert column(page, "#numbers", 2) == [f"{one.b:.3f}" for one in pair.comparison.differences]
+        said = page.locator("#parts-said").inner_text()
+        assert number(said.split(" add up to ")[1].split()[0]) == pytest.approx(
+            100 * pair.difference.difference, abs=0.006
+        )
+        lost = page.locator("#changes-kinds label").first.inner_text()
+        assert number(lost.split()[-1]) == pair.changes.counts["lost"]
+        assert page.locator("#gallery .half:nth-child(2) .letter").first.inner_text() == letter
+        page.locator("#changes-table tbody button").first.click()
+        assert page.locator("#pair figcaption").all_inner_texts() == [f"A {pair.name_a}", f"{letter} {pair.name_b}"]
+        page.keyboard.press("Escape")
+    assert page.get_by_role("link", name="A and B").get_attribute("href") == "?with=B#numbers-title"
 
 
 @pytest.mark.parametrize(

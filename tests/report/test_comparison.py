@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioukit.comparison import ModelComparison
+    from ioukit.report._pair_part import PairPart
     from ioukit.report.comparison_page import ComparisonPage
 
 pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
@@ -35,6 +36,10 @@ def made() -> dict[str, ModelComparison]:
 
 def data_of(comparison: ModelComparison, images: Path | None = None, photographs: int = 48) -> ComparisonPage:
     return comparison_data(comparison, images=images, title=None, photographs=photographs, created=WHEN)
+
+
+def part_of(comparison: ModelComparison) -> PairPart:
+    return data_of(comparison).pairs[0]
 
 
 def regions_of(image: dict[str, Any]) -> Any:
@@ -52,18 +57,20 @@ def counts_of(image: dict[str, Any], side: int, position: int) -> tuple[int, int
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_data_is_json(case: str, made: dict[str, ModelComparison]) -> None:
-    data = data_of(made[case])
-    assert json.loads(json.dumps(data.drawn, allow_nan=False)) == data.drawn
-    for part in ("parts", "curves", "changes"):
-        assert bool(data.drawn[part]) != (part in data.missing), part
-    assert bool(data.drawn["drawn"]) != ("images" in data.missing)
+    page = data_of(made[case])
+    assert json.loads(json.dumps(page.drawn, allow_nan=False)) == page.drawn
+    assert len(page.pairs) == len(made[case].pairs)
+    for data in page.pairs:
+        for part in ("parts", "curves", "changes"):
+            assert bool(data.drawn[part]) != (part in data.missing), part
+        assert bool(data.drawn["drawn"]) != ("images" in data.missing)
 
 
 @pytest.mark.parametrize("case", ["three classes", "80 classes", "crowds", "one image", "no detections of B"])
 def test_the_sliders_count_as_the_evaluations_do(case: str, made: dict[str, ModelComparison]) -> None:
     """At each position of a slider, the counts of all images and of each image are those of `outcomes`."""
     pair = made[case].pairs[0]
-    drawn = data_of(made[case]).drawn
+    drawn = part_of(made[case]).drawn
     for side, (name, evaluation) in enumerate((("a", pair.a), ("b", pair.b))):
         table, slider = evaluation.near_matches(), drawn["curves"][name]
         overall = score_curves(evaluation.matches, iou_threshold=pair.changes.iou_threshold).overall
@@ -96,7 +103,7 @@ def test_the_sliders_count_as_the_evaluations_do(case: str, made: dict[str, Mode
 
 @pytest.mark.parametrize("case", ["three classes", "80 classes", "one image", "no detections of B", "tables alone"])
 def test_the_sliders_start_where_the_list_was_made(case: str, made: dict[str, ModelComparison]) -> None:
-    pair, drawn = made[case].pairs[0], data_of(made[case]).drawn
+    pair, drawn = made[case].pairs[0], part_of(made[case]).drawn
     for name, start, score, evaluation in zip(
         "ab", drawn["starts"], pair.changes.score_thresholds, (pair.a, pair.b), strict=True
     ):
@@ -109,24 +116,26 @@ def test_the_sliders_start_where_the_list_was_made(case: str, made: dict[str, Mo
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_list_has_every_change(case: str, made: dict[str, ModelComparison]) -> None:
-    pair, drawn = made[case].pairs[0], data_of(made[case]).drawn
-    counts = dict(pair.changes.counts)
+    for pair, part in zip(made[case].pairs, data_of(made[case]).pairs, strict=True):
+        _assert_all_listed(dict(pair.changes.counts), part.drawn["changes"])
+
+
+def _assert_all_listed(counts: dict[str, int], listed: Any) -> None:
     names = {"right-class": "right_class_now", "other-class": "other_class_now", "better": "better_placed"}
     names |= {"worse": "worse_placed", "new": "new_false_positive", "gone": "gone_false_positive"}
-    listed = drawn["changes"]
     found = np.bincount(listed["kind"], minlength=8).tolist() if listed else [0] * 8
     for kind, count in zip(_changes.LISTED, found, strict=True):
         assert count == counts[names.get(kind.name, kind.name)], kind.name
 
 
 def test_the_list_begins_with_what_was_lost() -> None:
-    looks = [kind.to_json()["look"] for kind in _changes.LISTED]
+    looks = [kind.to_json("B")["look"] for kind in _changes.LISTED]
     assert looks == ["loss"] * 4 + ["gain"] * 4
     assert _changes.LISTED[0].name == "lost"
 
 
 def test_changes_lead_to_their_regions(made: dict[str, ModelComparison]) -> None:
-    drawn = data_of(made["80 classes"]).drawn
+    drawn = part_of(made["80 classes"]).drawn
     listed, images = drawn["changes"], drawn["images"]
     for k, kind in enumerate(listed["kind"]):
         name = listed["kinds"][kind]["name"]
@@ -153,24 +162,25 @@ def test_changes_lead_to_their_regions(made: dict[str, ModelComparison]) -> None
 
 @pytest.mark.parametrize("case", ["three classes", "80 classes", "1,203 classes", "three models", "no detections of B"])
 def test_the_parts_add_up(case: str, made: dict[str, ModelComparison]) -> None:
-    pair = made[case].pairs[0]
-    drawn = data_of(made[case]).drawn
-    assert [part["title"] for part in drawn["parts"]] == ["Class", "Size", "Kind of error", "Image"]
-    assert pair.parts is not None
-    for part in drawn["parts"]:
-        assert_allclose(sum(part["values"]) + part["rest"], pair.parts.difference, atol=1e-7)
-        assert len(part["names"]) == len(part["values"])
-    of_class, of_image = drawn["parts"][0], drawn["parts"][3]
-    for name, a, b in zip(of_class["names"], of_class["a"], of_class["b"], strict=True):
-        for evaluation, value in ((pair.a, a), (pair.b, b)):
-            assert_allclose(np.nan if value is None else value, evaluation.per_class[name].summary["AP"], atol=1e-5)
-    for name, place in zip(of_image["names"], of_image["images"], strict=True):
-        assert drawn["images"][place]["name"] == name
+    for pair, page in zip(made[case].pairs, data_of(made[case]).pairs, strict=True):
+        drawn = page.drawn
+        assert [part["title"] for part in drawn["parts"]] == ["Class", "Size", "Kind of error", "Image"]
+        assert drawn["parts"][0]["words"].startswith(f"{page.letter} \N{MINUS SIGN} A = ")
+        assert pair.parts is not None
+        for part in drawn["parts"]:
+            assert_allclose(sum(part["values"]) + part["rest"], pair.parts.difference, atol=1e-7)
+            assert len(part["names"]) == len(part["values"])
+        of_class, of_image = drawn["parts"][0], drawn["parts"][3]
+        for name, a, b in zip(of_class["names"], of_class["a"], of_class["b"], strict=True):
+            for evaluation, value in ((pair.a, a), (pair.b, b)):
+                assert_allclose(np.nan if value is None else value, evaluation.per_class[name].summary["AP"], atol=1e-5)
+        for name, place in zip(of_image["names"], of_image["images"], strict=True):
+            assert drawn["images"][place]["name"] == name
 
 
 def test_the_numbers_are_those_of_the_comparison(made: dict[str, ModelComparison]) -> None:
     pair = made["80 classes"].pairs[0]
-    rows = data_of(made["80 classes"]).numbers
+    rows = part_of(made["80 classes"]).numbers
     assert [row.key for row in rows] == [one.key for one in pair.comparison.differences]
     for row, one in zip(rows, pair.comparison.differences, strict=True):
         assert row.a == f"{one.a:.3f}"
@@ -189,7 +199,7 @@ def test_the_numbers_are_those_of_the_comparison(made: dict[str, ModelComparison
 @pytest.mark.parametrize("kind", region_cases.KINDS)
 def test_every_kind_of_region_is_drawn(kind: str) -> None:
     comparison = of_kind(kind)
-    drawn = data_of(comparison).drawn
+    drawn = part_of(comparison).drawn
     evaluation = comparison.evaluations[0]
     assert len(drawn["drawn"])
     for place in drawn["drawn"]:
@@ -203,10 +213,10 @@ def test_every_kind_of_region_is_drawn(kind: str) -> None:
 
 def test_large_comparisons_are_cut(made: dict[str, ModelComparison], monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says what it leaves out; what it keeps is what changed most."""
-    whole = data_of(made["80 classes"])
+    whole = part_of(made["80 classes"])
     monkeypatch.setattr(_changes, "_MOST", 20)
     monkeypatch.setattr(_changes, "_MOST_NUMBERS", 4000)
-    data = data_of(made["80 classes"])
+    data = part_of(made["80 classes"])
     listed = data.drawn["changes"]
     assert len(listed["kind"]) == 20
     left = len(whole.drawn["changes"]["kind"]) - 20
@@ -245,11 +255,11 @@ def test_photographs_are_small_and_named_when_missing(tmp_path: Path) -> None:
     sizes = truth.images.sizes.astype(int).tolist()
     for name, size in list(zip(truth.images.names[:], sizes, strict=True))[:4]:
         image_module.new("RGB", tuple(size), "teal").save(tmp_path / name)
-    data = data_of(comparison, images=tmp_path)
+    data = data_of(comparison, images=tmp_path).pairs[0]
     with_photographs = [image for image in data.drawn["images"] if "thumb" in image]
     assert len(with_photographs) == min(4, len(data.drawn["drawn"]))
     assert any("photographs are missing" in note for note in data.notes) == (len(data.drawn["drawn"]) > 4)
-    assert sum("thumb" in image for image in data_of(comparison, tmp_path, 1).drawn["images"]) <= 1
+    assert sum("thumb" in image for image in data_of(comparison, tmp_path, 1).pairs[0].drawn["images"]) <= 1
 
 
 def test_bad_arguments_leave_nothing(made: dict[str, ModelComparison], tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def watch(page: Page, url: str, site: str | None = None) -> list[str]:
     complaints: list[str] = []
 
     def on_request(request: Request) -> None:
-        own = request.url.partition("#")[0] == url or (site is not None and request.url.startswith(site))
+        own = request.url.partition("#")[0].partition("?")[0] == url or (
+            site is not None and request.url.startswith(site)
+        )
         if not own and not request.url.startswith(("data:", "blob:")):
             complaints.append(f"asked for {request.url}")
 

@@ -336,7 +336,8 @@ class Program:
         )
         records = side.loadAnns(chosen)
         self.note("records", [chosen, records, side.loadImgs(images[:1]), side.loadCats(categories[:1])])
-        self.note("mask", side.annToMask(records[0]))
+        if not drawn_outside(records[0]):
+            self.note("mask", side.annToMask(records[0]))
 
     def go_on_with_copy(self) -> None:
         """Pickle, or copy, an object, and use it in the place of the other."""
@@ -550,6 +551,13 @@ OWN = {
     *("_evaluate_at_once", "_evaluate_one_by_one", "_matched_at_once", "_may_wait", "_columns"),
 }
 """Names that only ioukit has."""
+
+
+def drawn_outside(record: Any) -> bool:
+    """Whether a polygon has coordinates of which pycocotools makes anything, and ioukit an error: see docs/masks.md."""
+    found = record.get("segmentation")
+    polygons = found if isinstance(found, list) else []
+    return any(not abs(value) <= 2**27 for polygon in polygons for value in polygon)
 
 
 def altered(found: Any, name: str) -> Any:

@@ -70,8 +70,8 @@ def install() -> None:
     import ctypes  # noqa: PLC0415 - in the worker
     import importlib  # noqa: PLC0415 - in the worker
 
-    # glibc would keep what is freed, up to 64 MB, and a step with little memory would be given that. With a threshold that
-    # does not grow (`M_MMAP_THRESHOLD`), every array has pages of its own and gives them back.
+    # glibc would keep what is freed, up to 64 MB, and a step with little memory would be given that. With a threshold
+    # that does not grow (`M_MMAP_THRESHOLD`), every array has pages of its own and gives them back.
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(-3, 128 << 10)
     for step, module in STEPS.items():

@@ -40,31 +40,34 @@ class ListedKind(NamedTuple):
     """The name in the page's script."""
     title: str
     sign: str
-    """What stands before the title: it points up if B is better here, down if A is."""
+    """What stands before the title: it points up if the second model is better here, down if A is."""
     words: str
-    """A sentence."""
+    """A sentence, with ``{b}`` for the letter of the second model."""
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self, letter: str) -> dict[str, str]:
         """The kind for the script of the page."""
         look = "gain" if self.sign in "▲△" else "loss"
-        return {"name": self.name, "title": self.title, "look": look, "sign": self.sign, "words": self.words}
+        words = self.words.format(b=letter)
+        return {"name": self.name, "title": self.title, "look": look, "sign": self.sign, "words": words}
 
 
 LISTED = (
     ListedKind(ObjectChange.LOST, "lost", "lost", "▼", "Only A finds the object."),
     ListedKind(
         *(ObjectChange.OTHER_CLASS_NOW, "other-class", "other class", "▼"),
-        "A finds the object. B has another class for it.",
+        "A finds the object. {b} has another class for it.",
     ),
-    ListedKind(DetectionChange.NEW, "new", "new false positive", "▼", "B has this false positive, and A does not."),
-    ListedKind(ObjectChange.WORSE_PLACED, "worse", "worse placed", "▽", "The IoU of B is lower."),
-    ListedKind(ObjectChange.FOUND, "found", "found", "▲", "Only B finds the object."),
+    ListedKind(DetectionChange.NEW, "new", "new false positive", "▼", "{b} has this false positive, and A does not."),
+    ListedKind(ObjectChange.WORSE_PLACED, "worse", "worse placed", "▽", "The IoU of {b} is lower."),
+    ListedKind(ObjectChange.FOUND, "found", "found", "▲", "Only {b} finds the object."),
     ListedKind(
         *(ObjectChange.RIGHT_CLASS_NOW, "right-class", "right class", "▲"),
-        "B finds the object. A has another class for it.",
+        "{b} finds the object. A has another class for it.",
     ),
-    ListedKind(DetectionChange.GONE, "gone", "gone false positive", "▲", "A has this false positive, and B does not."),
-    ListedKind(ObjectChange.BETTER_PLACED, "better", "better placed", "△", "The IoU of B is higher."),
+    ListedKind(
+        DetectionChange.GONE, "gone", "gone false positive", "▲", "A has this false positive, and {b} does not."
+    ),
+    ListedKind(ObjectChange.BETTER_PLACED, "better", "better placed", "△", "The IoU of {b} is higher."),
 )
 """The kinds of the list, in its order: what was lost comes first."""
 
@@ -84,10 +87,11 @@ class ChangeList:
     def __len__(self) -> int:
         return len(self.columns["kind"])
 
-    def to_json(self, image: dict[int, int], marks: PairMarks | None) -> dict[str, Any]:
+    def to_json(self, letter: str, image: dict[int, int], marks: PairMarks | None) -> dict[str, Any]:
         """The list for the script of the page.
 
         Args:
+            letter: The letter of the second model.
             image: From the position of an image in the match tables to its position on the page.
             marks: The marks of the images that are drawn; ``None`` if none is.
         """
@@ -96,7 +100,7 @@ class ChangeList:
         places = {"object": "object", "a": "detection_a", "b": "detection_b"}
         known = (None,) * 3 if marks is None else (marks.objects, *marks.detections)
         return {
-            "kinds": [kind.to_json() for kind in LISTED],
+            "kinds": [kind.to_json(letter) for kind in LISTED],
             "kind": columns["kind"].tolist(),
             "image": [image[place] for place in columns["image"].tolist()],
             **{name: columns[of].tolist() for name, of in named.items()},
@@ -233,6 +237,7 @@ def side_by_side(
     *,
     folder: Path | None,
     photographs: int,
+    share: int,
 ) -> SideBySide:
     """Draw images until the page is full.
 
@@ -244,12 +249,13 @@ def side_by_side(
         order: Rows of images, those to draw first at the beginning.
         folder: The folder of the photographs.
         photographs: How many of the first images get their photographs.
+        share: How many pairs of models have to fit into the page.
     """
     drawer = Drawer(table.iou_type, truth, *detections)
     listed = truth.images.positions(table.image_ids)
-    photos = Photographs(drawer, truth, folder, most=photographs, characters=_MOST_CHARACTERS)
+    photos = Photographs(drawer, truth, folder, most=photographs, characters=_MOST_CHARACTERS // share)
     images: dict[int, dict[str, Any]] = {}
-    room = _MOST_NUMBERS
+    room = _MOST_NUMBERS // share
     for image in order.tolist():
         rows, at = found.of_image(image), int(listed[image])
         side = np.maximum(rows[:, 0] - 1, 0)

@@ -27,10 +27,10 @@ _WORDS = {
     "class": "The share of a class is the difference of its {key}, divided by the number of classes.",
     "size": "Sizes are those of the objects; a false positive has its own.",
     "kind": (
-        "A gain: B makes fewer errors of this kind, or errors that cost less. Order of scores: detections that are "
+        "A gain: {b} makes fewer errors of this kind, or errors that cost less. Order of scores: detections that are "
         "right in both models, with other scores."
     ),
-    "image": "Images on which A and B have the same scores and outcomes have no share. Choose an image to see both.",
+    "image": "Images on which A and {b} have the same scores and outcomes have no share. Choose an image to see both.",
 }
 
 
@@ -47,7 +47,8 @@ class DifferenceRow:
     interval: str
     p_value: str
     verdict: str
-    """``"gain"`` if B is better and the p-value is small enough, ``"loss"`` if A is, otherwise ``"open"``."""
+    """``"gain"`` if the second model is better and the p-value is small enough, ``"loss"`` if the first is, otherwise
+    ``"open"``."""
     span: tuple[float, float, float] | None
     """Left end and width of the interval and left end of the mark at the difference, as parts of a bar from 0 to 100;
     ``None`` if undefined."""
@@ -128,22 +129,22 @@ class PartList(_OfSomeLists):
 
 
 def part_lists(
-    pair: ModelPair, parts: Parts, names: Sequence[str], images: Mapping[int, int], titles: Sequence[str]
+    pair: ModelPair, letter: str, parts: Parts, names: Sequence[str], images: Mapping[int, int], titles: Sequence[str]
 ) -> list[PartList]:
     """The splits of the difference, for the script of the page.
 
     Args:
-        pair: A and B.
+        pair: The models.
+        letter: The letter of the second one.
         parts: The parts of the difference of their main number.
         names: The name of each category.
         images: From the position of an image in the match tables to its position on the page.
         titles: The name of each image, by its position on the page.
     """
     key, areas = parts.key, {area.label: limits_text(area) for area in pair.a.protocol.area_ranges}
-    whole = f"B {_MINUS} A = {in_points(parts.difference)} points of {key}, split into parts that add up to it. "
-    of_class, order = _list(
-        ("Class", "class", "classes"), names, parts.classes, whole + _WORDS["class"].format(key=key)
-    )
+    words = {name: sentence.format(key=key, b=letter) for name, sentence in _WORDS.items()}
+    whole = f"{letter} {_MINUS} A = {in_points(parts.difference)} points of {key}, split into parts that add up to it. "
+    of_class, order = _list(("Class", "class", "classes"), names, parts.classes, whole + words["class"])
     of_class["a"], of_class["b"] = (
         rounded([evaluation.per_class[k].summary[key] for k in order]) for evaluation in (pair.a, pair.b)
     )
@@ -153,15 +154,15 @@ def part_lists(
         if method := corrected_by(pair.comparison.correction):
             of_class["words"] += f" The p-values are corrected for the number of classes by the method of {method}."
     sizes = [f"{abbreviate(label)} ({areas[label]})" if label in areas else "other sizes" for label in parts.sizes]
-    of_size, _ = _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + _WORDS["size"])
+    of_size, _ = _list(("Size", "size", "sizes"), sizes, [*parts.sizes.values()], whole + words["size"])
     lists = [of_class, of_size]
     if parts.kinds is not None:
         title, kinds = ("Kind of error", "kind", "kinds"), [_kind_title(kind) for kind in parts.kinds]
-        lists.append(_list(title, kinds, [*parts.kinds.values()], whole + _WORDS["kind"])[0])
+        lists.append(_list(title, kinds, [*parts.kinds.values()], whole + words["kind"])[0])
     changed = np.array([row for row in np.flatnonzero(parts.images).tolist() if row in images], np.int64)
     place = [images[row] for row in changed.tolist()]
     of_image, order = _list(
-        ("Image", "image", "images"), [titles[k] for k in place], parts.images[changed], whole + _WORDS["image"]
+        ("Image", "image", "images"), [titles[k] for k in place], parts.images[changed], whole + words["image"]
     )
     of_image["images"] = [place[k] for k in order]
     return [*lists, of_image]

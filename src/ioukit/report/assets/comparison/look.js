@@ -1,9 +1,13 @@
-// What the images of a comparison show.
+// The pair of models that the page shows, and what its images show. The address names the model beside A, as ?with=C; the
+// parts of a pair stand in the page, those of the others in templates, and their data beside those of the page.
+const PAIR = Math.max(0, DATA.pairs.findIndex(({ letter }) => letter === new URLSearchParams(location.search).get("with")));
+if (PAIR > 0) byId("of-pair").replaceChildren(document.querySelectorAll("template.of-pair")[PAIR - 1].content);
+Object.assign(DATA, DATA.pairs[PAIR]);
 
 const LOOK = outcomesLook(DATA.images.some(({ regions = [] }) => regions.some((side, k) => k % 3 === 0 ? side === 1 : k % 3 === 1 && side === -2)));
-const MODELS = DATA.models; // the names of A and B
+const MODELS = DATA.models; // the names of both
 const SIDES = ["a", "b"];
-const LETTERS = ["A", "B"];
+const LETTERS = ["A", DATA.letter];
 
 // A difference, in points. It always has its sign; the minus is the sign of mathematics, as wide as a plus.
 function inPoints(value) {

@@ -1,7 +1,7 @@
-// A and B on one image, side by side, at the chosen score thresholds.
+// Both models on one image, side by side, at the chosen score thresholds.
 
 // In the data of an image, `regions` has three numbers for each: side (0 object, 1 ignored object, 2 detection of A, 3 of
-// B); for a detection the object that it matches (-1 none, -2 ignored); and the position of the slider at which it counts.
+// the other model); for a detection the object that it matches (-1 none, -2 ignored); and the position of the slider at which it counts.
 // `boxes` has seven, the first of which is the place in `regions`.
 function sideOf(image, side) {
   const { regions } = image, position = chosen.positions[side];

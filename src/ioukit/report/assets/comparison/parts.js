@@ -15,7 +15,7 @@ function startParts() {
   const columns = [
     { title: "part", value: (k) => order[k], cell: open },
     { title: "A", num: true, style: "model", value: (k) => number(state.list.a, k), cell: (k) => fixed(number(state.list.a, k)) },
-    { title: "B", num: true, style: "model", value: (k) => number(state.list.b, k), cell: (k) => fixed(number(state.list.b, k)) },
+    { title: LETTERS[1], num: true, style: "model", value: (k) => number(state.list.b, k), cell: (k) => fixed(number(state.list.b, k)) },
     { title: "p-value", num: true, style: "model tested", value: (k) => number(state.list.p, k), cell: (k) => fixed(number(state.list.p, k)) },
     { title: "points", words: "of the difference", num: true, value: (k) => state.list.values[k], cell: (k) => inPoints(state.list.values[k]) },
     { title: "amount", words: "without the sign", num: true, style: "bar-column", value: (k) => Math.abs(state.list.values[k]), cell: (k) => signedBar(state.list.values[k] / largest) },
