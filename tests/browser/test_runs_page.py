@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ioukit.cli.view import _pages_of
 from ioukit.runs import Ledger, write_runs_page
-from support.browsing import serious_violations
+from support.browsing import serious_violations, until
 from support.listed_runs import runs_over_time, two_groups
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from support.browsing import OpenPage
+    from support.viewer_pages import Visits
 
 pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install 'ioukit[test]'")
@@ -114,3 +116,15 @@ def test_runs_of_other_rules_are_shown_apart_and_text_stays_text(open_page: Open
         assert [ledger.run(word) for word in words[3:]] == [*names]
         assert not any(word.startswith("-") for word in words)
     assert page.evaluate("() => document.querySelectorAll('script, img, b').length") == 2  # the data and the program
+
+
+def test_a_server_compares_the_chosen_runs(open_page: OpenPage, visits: Visits, tmp_path: Path) -> None:
+    two_groups(tmp_path / "runs.db")
+    page = open_page(page_of(tmp_path, 3))
+    assert page.locator("#open").count() == 0  # a file has the command alone
+    served = visits.open_pages(_pages_of(tmp_path / "runs.db", 1))
+    pressed = served.locator("#table button[aria-pressed=true]")
+    assert sorted(pressed.all_inner_texts()) == ["it's@1", "it's@2"]
+    served.locator("#open").click()
+    until(served, 'document.querySelector("h1").innerText === "it\'s@2 compared with it\'s@1"')
+    assert served.locator("#numbers tbody tr").count() > 0

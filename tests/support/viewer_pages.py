@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
+    from ioukit.viewer.server.replies import Application
+
 
 __all__ = ["CASES", "Visits", "counts", "names", "query", "ready"]
 
@@ -61,15 +63,28 @@ class Visits:
 
     def serve(self, data: Any, images: Path | None = None, *, frames: tuple[str, ...] = (), **options: Any) -> Server:
         """A server of data, which runs until the end of the test."""
-        server = Server(app_of(data, images, **options)[0], port=0, frames=frames)
+        return self._started(app_of(data, images, **options)[0], frames)
+
+    def _started(self, app: Application, frames: tuple[str, ...] = ()) -> Server:
+        server = Server(app, port=0, frames=frames)
         server.start()
         self._servers.append(server)
         return server
+
+    def open_pages(self, app: Application) -> Page:
+        """The first page of an application of pages."""
+        server = self._started(app)
+        return self._opened(server, server.address(), width=1280, height=900, dark=False)
 
     def open(
         self, server: Server, query: str = "", *, width: int = 1280, height: int = 900, dark: bool = False
     ) -> Page:
         """A page of a server, when it shows the answer to its address. `query` may end with "#" and a look."""
+        page = self._opened(server, server.address(query), width=width, height=height, dark=dark)
+        ready(page)
+        return page
+
+    def _opened(self, server: Server, address: str, *, width: int, height: int, dark: bool) -> Page:
         context = self._browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
@@ -77,10 +92,9 @@ class Visits:
             reduced_motion="reduce",
         )
         context.set_default_timeout(10_000)
-        page, address = context.new_page(), server.address(query)
+        page = context.new_page()
         self._watched.append((context, watch(page, address, f"http://127.0.0.1:{server.port}/")))
         page.goto(address)
-        ready(page)
         return page
 
     def visit(self, case: str, query: str = "", **options: Any) -> Page:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl
 
 import typer
@@ -13,11 +13,15 @@ from ioukit.cli._arguments import ModelNames, ThreadsOption
 from ioukit.cli._compared_models import models_of_files
 from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value, check_folder, missing_extra
+from ioukit.cli._ledger import about_runs, is_ledger
 from ioukit.cli._output import QuietOption
 from ioukit.cli._report import say_found
 from ioukit.cli._rules import RuleOptions
 from ioukit.cli._streams import Talk, print_result
 from ioukit.datasets import GroundTruth
+
+if TYPE_CHECKING:
+    from ioukit.viewer.server.pages import Pages
 
 _NEAR = 0.1  # matched at once, which takes less memory than matching again
 
@@ -75,7 +79,8 @@ def view(
 ) -> None:
     """Look through images, objects and detections in the browser.
 
-    The page comes from this machine and is for you alone: its address has a secret token. Ctrl-C ends it.
+    The page comes from this machine and is for you alone: its address has a secret token. Ctrl-C ends it. Of a ledger,
+    it shows the runs as they are now, and compares two of them.
 
     Examples:
       ioukit view instances_val2017.json --images val2017/
@@ -84,9 +89,18 @@ def view(
       ioukit view gt.json dt.json --filter outcome=fp --filter class=bicycle --filter score=0.7..
       ioukit view gt.json dt.json --table scenes.csv --notes review.db
       ioukit view labels/ boxes.csv --no-browser --port 9000
+      ioukit view runs.db
     """
     clock = time.perf_counter()
     talk = Talk(quiet=quiet)
+    if is_ledger(ground_truth):
+        about_files = {"--images": images, "--name": name, "--filter": filter, "--table": table, "--notes": notes}
+        about_files |= {"--issues": issues or None, "DT": detections}
+        for option, value in about_files.items():
+            if value is not None:
+                raise typer.BadParameter(f"is about a data set, and {ground_truth} is a ledger", param_hint=option)
+        _serve(_pages_of(ground_truth, threads), "", host, port, talk, clock, browser=browser)
+        return
     sources = input_files(ground_truth, *(detections or []))
     with bad_use():
         check_folder("--images", images)
@@ -125,6 +139,41 @@ def view(
     for note in found:
         talk.say(f"note {printable(note)}")
     _serve(app, wanted, host, port, talk, clock, browser=browser)
+
+
+def _pages_of(log: Path, threads: int | None) -> "Pages":
+    """The pages of a ledger: its runs, read anew whenever the page is opened, and the comparison of two of them."""
+    with missing_extra():
+        from ioukit.viewer.server.running import check_installed  # noqa: PLC0415 - only this command needs it
+
+        check_installed()
+    from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
+    from ioukit.report.comparison_page import comparison_data  # noqa: PLC0415 - as above
+    from ioukit.runs import Ledger  # noqa: PLC0415 - as above
+    from ioukit.runs.ledger.runs_page import runs_page  # noqa: PLC0415 - as above
+    from ioukit.viewer.server.pages import Pages  # noqa: PLC0415 - as above
+
+    ledger = Ledger(log)
+    with about_runs():
+        ledger.runs(on_damaged="skip")  # said at once if it is no ledger
+
+    def runs(_: Any) -> Any:
+        notes = [f"Left out: {why}" for why in ledger.damaged()]
+        return runs_page(ledger.runs(on_damaged="skip"), str(log), notes=notes, compare="compare")
+
+    def comparison(pairs: Any) -> Any:
+        asked = [dict(pairs).get(side, "") for side in "ab"]
+        if not all(map(str.isdecimal, asked)) or len(set(asked)) < 2:
+            raise ValueError("expected the ids of two different runs, as in compare?a=1&b=2")
+        try:
+            chosen = [ledger.run(int(one)) for one in asked]
+        except LookupError as error:
+            raise ValueError(str(error)) from None
+        found = {run.reference: ledger.evaluation(run, threads=threads) for run in chosen}
+        compared = compare_models(found, threads=threads)
+        return comparison_data(compared, images=None, title=None, photographs=0, created=None)
+
+    return Pages({"/": runs, "/compare": comparison})
 
 
 def _serve(app: Any, wanted: str, host: str, port: int, talk: Talk, clock: float, *, browser: bool) -> None:

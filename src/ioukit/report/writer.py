@@ -51,9 +51,17 @@ class Page:
         Raises:
             ModuleNotFoundError: If Jinja2 is not installed.
         """
-        template, styles, scripts, needed_by = self.layout
-        css, js = _html.style(*styles), _html.program(*scripts)
+        template, _, _, needed_by = self.layout
+        css, js = self._code()
         return _html.page(_html.asset(template), css=css, js=js, data=self.drawn, needed_by=needed_by, report=self)
+
+    def policy(self) -> str:
+        """The content security policy of the page, which also stands in it."""
+        return _html.policy(*self._code())
+
+    def _code(self) -> tuple[str, str]:
+        """Its style and its script."""
+        return _html.style(*self.layout.styles), _html.program(*self.layout.scripts)
 
 
 def write_page(

@@ -70,10 +70,32 @@ def write_runs_page(
         ModuleNotFoundError: If Jinja2 is not installed.
         OSError: If the file cannot be written.
     """
-    name, shown = os.fspath(ledger), sorted(runs, key=lambda run: (run.created, run.id))
+    name = os.fspath(ledger)
+    page = runs_page(runs, name, notes=notes, created=created)
+    write_page(path, None, [Path(name)], lambda _: page)
+
+
+def runs_page(
+    runs: Iterable[Run],
+    name: str,
+    *,
+    notes: Iterable[str] = (),
+    created: datetime.datetime | None = None,
+    compare: str = "",
+) -> RunsPage:
+    """Collect the data of a page; the arguments are those of :func:`write_runs_page`.
+
+    Args:
+        runs: The runs.
+        name: The file of the ledger.
+        notes: What the reader should know.
+        created: The time that the page shows; now if ``None``.
+        compare: The address of the comparison of two runs, if there is a server; ``?a=ID&b=ID`` follows.
+    """
+    shown = sorted(runs, key=lambda run: (run.created, run.id))
     newest = {_group(run): run for run in shown}
     groups = [*newest]
-    page = RunsPage(
+    return RunsPage(
         title=abbreviate(Path(name).name),
         created=time_text(created),
         facts=fact_list(("run", "runs", len(shown)), ("group of runs", "groups of runs", len(groups))),
@@ -84,9 +106,9 @@ def write_runs_page(
             "command": ["ioukit", "compare", f"./{name}" if name.startswith("-") else name],
             "groups": [{"words": _words(run), "keys": list(run.summary)} for run in newest.values()],
             "runs": [_record(run, groups.index(_group(run))) for run in shown],
+            "compare": compare,
         },
     )
-    write_page(path, None, [Path(name)], lambda _: page)
 
 
 def _group(run: Run) -> Hashable:
@@ -105,6 +127,7 @@ def _words(run: Run) -> str:
 def _record(run: Run, group: int) -> dict[str, Any]:
     """A run for the script of the page."""
     return {
+        "id": run.id,
         "group": group,
         "name": abbreviate(run.name),
         "number": run.number,

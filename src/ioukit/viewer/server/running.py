@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import FrameType
 
-    from ioukit.viewer.server.app import App
+    from ioukit.viewer.server.replies import Application
 
 
 _PORTS_TRIED = 50
@@ -84,7 +84,9 @@ class Server:
         ModuleNotFoundError: If uvicorn is not installed.
     """
 
-    def __init__(self, app: App, *, host: str = "127.0.0.1", port: int = 8421, frames: Iterable[str] = ()) -> None:
+    def __init__(
+        self, app: Application, *, host: str = "127.0.0.1", port: int = 8421, frames: Iterable[str] = ()
+    ) -> None:
         uvicorn = import_extra("uvicorn", extra="view", needed_by="ioukit view")
         self.app = app
         """What it serves."""

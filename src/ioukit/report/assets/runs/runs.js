@@ -135,7 +135,9 @@ function drawPair() {
   byId("pair-said").textContent = full ? `A is ${label(pair[0])}, added ${RUNS[pair[0]].added}. B is ${label(pair[1])}, added ${RUNS[pair[1]].added}.`
     : members().length < 2 ? "There is one run, and none to compare it with." : `Choose ${pair.length ? "another run" : "two runs"} above.`;
   byId("pair-area").hidden = byId("pair-command").hidden = !full;
+  if (DATA.compare) byId("pair-link").hidden = !full;
   if (!full) return;
+  if (DATA.compare) byId("open").href = `${DATA.compare}?a=${RUNS[pair[0]].id}&b=${RUNS[pair[1]].id}`;
   const cell = (words) => element("td", { class: "num" }, words);
   const row = (name, values, text, difference) => element("tr", {}, element("th", { scope: "row" }, named(name)), values.map((value, at) =>
     element("td", { class: "num" }, text(value), limits(pair[at], name) ? element("span", { class: "small soft" }, element("br"), interval(pair[at], name)) : null)),
