@@ -19,6 +19,8 @@ and C is the smallest box around both. 0/0 counts as 0; no formula has an epsilo
 
 "Gradient" is the gradient of the value, for arrays that have one (PyTorch, JAX). It is finite everywhere. Where a
 formula has a kink, the gradient is 0; where two corners are equal, it is the mean of both sides.
+
+In the pictures, one box slides across another. All measures from -1 to 1 have the same scale there.
 """
 
 

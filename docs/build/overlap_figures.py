@@ -61,7 +61,11 @@ def grid() -> Figure:
 def variant(name: str) -> Figure:
     (row,) = (row for row in VARIANTS if row.name == name)
     figure = Figure(figsize=(6.4, 2.5), layout="constrained")
-    plots.variant_figure(name, ax=figure.subplots(), **getattr(row, "option_values", {}))
+    axes = figure.subplots()
+    plots.variant_figure(name, ax=axes, **getattr(row, "option_values", {}))
+    low, high = axes.get_ylim()
+    if low > -1 and high < 2:  # no unit: all of them on one scale, so that their curves can be compared
+        axes.set_ylim(-1.05, 1.05)
     return figure
 
 

@@ -129,6 +129,15 @@ def test_pictures_of_errors_are_shown_a_page_at_a_time(open_page: OpenPage, writ
     assert page.evaluate("() => document.activeElement.closest('#error-images li') !== null")
 
 
+def test_colours_have_a_legend(open_page: OpenPage, written: Written) -> None:
+    page = open_page(written["three classes"][1])
+    assert page.locator("#story-keys li").all_inner_texts() == ["found", "false", "missed"]
+    for kind, item in zip(("tp", "fp", "fn"), page.locator("#story-keys .box").all(), strict=True):
+        shown = page.locator(f"#story-images .k-{kind} .box").first
+        colours = [one.evaluate("(one) => getComputedStyle(one).stroke") for one in (item, shown)]
+        assert colours[0] == colours[1], kind
+
+
 @pytest.mark.parametrize("case", ["one class", "no detections"])
 def test_what_does_not_exist_has_no_heading(case: str, open_page: OpenPage, written: Written) -> None:
     page = open_page(written[case][1])

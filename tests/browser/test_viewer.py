@@ -97,6 +97,7 @@ def test_both_models_have_their_numbers(visits: Visits) -> None:
     page = visits.open(visits.serve(models))
     for row, evaluation in enumerate(models.values()):
         assert counts(page, row) == expected(evaluation)
+    assert page.locator("#title").inner_text() == "first, second on ground truth"
     page.get_by_role("button", name="second", exact=True).click()
     ready(page)
     assert query(page) == {"model": ["second"]}

@@ -178,10 +178,11 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
     objects = np.bincount(table.objects.category, minlength=len(collection.categories)).tolist()
     classes = zip(collection.class_keys, objects, strict=True)
     first = collection.models[0] if collection.models else None
+    truth, models = Path(collection.ground_truth.source).name or "Ground truth", [one.name for one in collection.models]
     return {
-        "title": Path(collection.ground_truth.source).name or "Ground truth",
+        "title": f"{', '.join(models)} on {truth}" if models else truth,
         "kind": table.iou_type,
-        "models": [model.name for model in collection.models],
+        "models": models,
         "classes": [{"name": name, "objects": count} for name, count in classes],
         "images": len(table.image_ids),
         "iou_thresholds": list(map(float, protocol.iou_thresholds)),

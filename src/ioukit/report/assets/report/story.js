@@ -15,6 +15,7 @@ function startStory() {
     fill(images, list.slice(0, MOST_TOLD).map((position) => imageCard(position, list)));
     fill(confusions, CONFUSION ? CONFUSION.pairs().slice(0, MOST_TOLD).map(confusionCard).filter(Boolean) : []);
   };
+  byId("story-keys").append(...[["tp", "found"], ["fp", "false"], ["fn", "missed"]].map(([kind, text]) => element("li", {}, boxKey(kind), text)));
   slowly(null, draw);
   draw();
 }

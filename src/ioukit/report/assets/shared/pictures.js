@@ -126,13 +126,15 @@ function labelSpot(box, text, size, image, taken) {
 }
 
 // Checkboxes that hide a kind of box in everything within `scope`.
+const boxKey = (kind) => shape("svg", { class: `key k-${kind}`, viewBox: "0 0 26 14", "aria-hidden": "true" },
+  shape("rect", { class: "box", x: 1.5, y: 1.5, width: 23, height: 11, "stroke-width": 2 }));
+
 function overlaySwitches(holder, scope, labelsShown) {
   for (const [kind, text, shown] of LOOK.switches) {
     holder.append(element("label", { class: "check" },
       element("input", { type: "checkbox", value: kind, checked: shown,
         onchange: (event) => scope.classList.toggle(`hide-${kind}`, !event.target.checked) }),
-      shape("svg", { class: `key k-${kind}`, viewBox: "0 0 26 14", "aria-hidden": "true" },
-        shape("rect", { class: "box", x: 1.5, y: 1.5, width: 23, height: 11, "stroke-width": 2 })), text));
+      boxKey(kind), text));
   }
   for (const [kind, , shown] of LOOK.switches) scope.classList.toggle(`hide-${kind}`, !shown);
   scope.classList.toggle("hide-labels", !labelsShown);
