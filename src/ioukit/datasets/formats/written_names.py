@@ -7,7 +7,7 @@ file with its folders. Each has a function here, so that no writer makes two ima
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from ioukit.datasets.formats.image_files import SUFFIXES
 from ioukit.datasets.formats.text_files import abbreviate, fits_a_path, is_name, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ioukit.datasets.columns.ground_truth import GroundTruth
     from ioukit.datasets.columns.images import Categories, Images
@@ -88,20 +88,37 @@ def image_stems(images: Images, source: str) -> list[str]:
     files. A reader finds the images by each of these, see `image_names.py`; :func:`other_stems` has a note.
 
     Raises:
-        DatasetError: If the ids cannot be names of files, or differ only by upper and lower case: some file systems
-            would take them for one.
+        DatasetError: If the ids cannot be names of files, differ only by upper and lower case (some file systems would
+            take them for one), or one is the name of another image, which a reader would find in its place.
     """
     labels = [str(label) for label in images.labels.tolist()]
-    stems = [_stem(name, label) for name, label in zip(images.names, labels, strict=True)]
-    if not _are_names(stems):
-        stems = [_joined_stem(name, label) for name, label in zip(images.names, labels, strict=True)]
-    if not _are_names(stems):
-        stems = labels
-        if not _are_names(stems):
-            twice = Counter(map(str.casefold, stems))
-            wrong = next(stem for stem in stems if not _is_name(stem) or twice[stem.casefold()] > 1)
-            refuse(source, "images whose names or ids can be names of files and differ", abbreviate(wrong))
-    return stems
+    named = list(zip(images.names, labels, strict=True))
+    stems = [_stem(name, label) for name, label in named]
+    own: defaultdict[str, set[int]] = defaultdict(set)
+    for place, stem in enumerate(stems):
+        own[stem.casefold()].add(place)
+    for listed in (stems, [_joined_stem(name, label) for name, label in named], labels):
+        wrong = _unclear(listed, own)
+        if wrong is None:
+            break
+    if wrong is not None:
+        refuse(source, "images whose names or ids can be names of files, each of one image alone", abbreviate(wrong))
+    return listed
+
+
+def _unclear(stems: list[str], own: Mapping[str, set[int]]) -> str | None:
+    """The first stem that cannot be the name of a file, or could stand for another image; ``None`` if there is none.
+
+    Args:
+        stems: A stem for each image.
+        own: The images whose names have a stem, in lower case.
+    """
+    taken: dict[str, int] = {}
+    for place, stem in enumerate(stems):
+        lower = stem.casefold()
+        if not _is_name(stem) or taken.setdefault(lower, place) != place or own.get(lower, {place}) != {place}:
+            return stem
+    return None
 
 
 def check_images(images: Images, source: str) -> None:
@@ -130,10 +147,6 @@ def other_stems(images: Images, source: str) -> list[str]:
         return []
     name, stem = others[0]
     return [f"names of {len(others):,} images: their files are called otherwise, such as {stem} for {name}"]
-
-
-def _are_names(stems: list[str]) -> bool:
-    return all(map(_is_name, stems)) and len(set(map(str.casefold, stems))) == len(stems)
 
 
 def _is_name(stem: str) -> bool:
