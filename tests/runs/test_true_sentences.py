@@ -24,7 +24,7 @@ BOUNDS = re.compile(rf"at least ({NUMBER}) \(([\d.]+) %\), at most ({NUMBER}) \(
 CHECK = re.compile(rf"(\S+)  (?:({NUMBER}) -> )?({NUMBER})(?:  ({NUMBER}))?(?:; (.*))?")
 CHANGE = re.compile(
     rf".+ (fell|rose) by ({NUMBER}) points \(({NUMBER}) to ({NUMBER})\): (not allowed|allowed|in doubt)"
-    r"(?:; the limit is ([\d.e-]+) points)?(?:; in_doubt is (\w+))?"
+    r"(?:; the limit is (1(?= point(?:;|$))|[\d.e-]+(?= points)) points?)?(?:; in_doubt is (\w+))?"
 )
 DOUBT = re.compile(r"in doubt(?: for (\d+) of (\d+) classes)?: the limit lies between the bounds; in_doubt is (\w+)")
 CODES = {"passed": 0, "broken": 1, "undecided": 2}
@@ -40,7 +40,7 @@ def gates(draw: st.DrawFn) -> tuple[GateResult, Evaluation, Evaluation, Rules]:
     fallen = baseline.summary["AP"] - candidate.summary["AP"]
     latency = draw(st.sampled_from([12.3, 12.8, 12.80000001]))
     doubt: st.SearchStrategy[Any] = st.sampled_from(["pass", "fail", "undecided"])
-    margin = st.sampled_from([0.0, 0.02, max(0.0, fallen)])
+    margin = st.sampled_from([0.0, 0.01, 0.02, max(0.0, fallen)])
     rules = Rules(
         rules=[
             Rule(metric="AP", may_fall_by=draw(margin), in_doubt=draw(doubt)),

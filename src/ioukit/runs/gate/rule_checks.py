@@ -246,7 +246,8 @@ def _change(rule: Rule, rules: Rules, check: RuleCheck) -> str:
     size, *bounds = (f"{100 * sign * value:.2f}" for value in (check.difference, check.low, check.high))
     limits = " to ".join(bounds[::sign])
     allowed = {"broken": "not allowed", "holds": "allowed"}.get(check.finding, check.finding)
-    limit = f"; the limit is {100 * rule.limit:g} points" if rule.limit else ""
+    allowance = f"{100 * rule.limit:g}"
+    limit = f"; the limit is {allowance} point{'' if allowance == '1' else 's'}" if rule.limit else ""
     doubt = f"; in_doubt is {rules.doubt_of(rule)}" if check.finding == "in doubt" else ""
     return f"{check.key} {'fell' if sign < 0 else 'rose'} by {size} points ({limits}): {allowed}{limit}{doubt}"
 
