@@ -129,8 +129,15 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
             raise ValueError(f"{path} is an input and would be overwritten")
 
 
+def check_local(folder: str | os.PathLike[str]) -> None:
+    """Raises `ValueError` for an address such as ``s3://bucket``, of which a folder called ``s3:`` would be made."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", os.fspath(folder)):
+        raise ValueError(f"{folder} is an address, expected a folder of this machine")
+
+
 def check_place(folder: Path) -> None:
     """Raises `ValueError` if a folder and its missing parents cannot be made. To be called before the work starts."""
+    check_local(folder)
     existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     if not existing.is_dir():
         raise ValueError(f"{existing} is a file, expected a folder")

@@ -48,7 +48,7 @@ def test_folders_become_part_of_names_that_would_be_the_same(name: str, tmp_path
     "names", [["1.jpg", "1.jpg", "2.jpg"], ["rain/1.jpg", "sun/1.jpg", "rain_1.jpg", "rain_1.jpg"]]
 )
 def test_no_file_is_called_like_another_image(names: list[str], tmp_path: Path) -> None:
-    """The ids 1 and 2 would be the names of files, and a reader would take the file of image 2 for that of ``2.jpg``."""
+    """The ids would be the names of files, and a reader would take the file of image 2 for that of ``2.jpg``."""
     gt, _ = one(names=names, classes={2: "Car"})
     with pytest.raises(DatasetError, match=r"expected images whose names or ids .* each of one image alone, found '1'"):
         datasets.write(gt, tmp_path / "labels", "kitti")

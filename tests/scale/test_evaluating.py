@@ -39,7 +39,7 @@ from ioukit.scale.table_files import Run, TableFile, write_table
 from support.paths import DATA
 from support.same_columns import assert_same_columns, assert_same_evaluation
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 
 VAL2014 = DATA / "coco_val2014_100"
 Scene = tuple[GroundTruth, Detections]
@@ -318,3 +318,36 @@ def test_every_analysis_works_on_the_tables_of_parts(real: Scene, tmp_path: Path
         write_report(evaluation, tmp_path / f"{name}.html")
     pages = [(tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("parts", "whole")]
     assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_a_file_that_changes_while_it_is_read_ends_the_run(
+    real: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, in_order: bool
+) -> None:
+    """Else its pieces would be of two files, and the number of neither."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    gt, dt = real
+    dt = dt[np.argsort(dt.image_ids, kind="stable")] if in_order else dt
+    boxes = {name: dt.boxes[:, at] for at, name in enumerate(("x", "y", "width", "height"))}
+    columns = {"image_id": dt.image_ids, "category_id": dt.category_ids, **boxes}
+    path, other = tmp_path / "dt.parquet", tmp_path / "new"
+    pq.write_table(pa.table({**columns, "score": dt.scores}), path, row_group_size=100)
+    pq.write_table(pa.table({**columns, "score": dt.scores[::-1]}), other, row_group_size=100)
+    read = stages.split
+
+    def split(*arguments: Any, **options: Any) -> Any:
+        if other.exists():
+            other.replace(path)
+        return read(*arguments, **options)
+
+    monkeypatch.setattr("ioukit.scale.engines.local.split", split)
+    with pytest.raises(DatasetError, match=r"expected the file of .* at the start, but it is another file now"):
+        scale.evaluate(gt, path, parts=2, threads=1)
+
+
+def test_a_folder_is_no_address(real: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for work in ("s3://bucket/work", Path("gs://bucket/work")):
+        with pytest.raises(ValueError, match="is an address, expected a folder of this machine"):
+            scale.evaluate(*real, work=work)
+    assert not list(tmp_path.iterdir())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ioukit._checks import check_choice
+from ioukit._output import check_local
 from ioukit.evaluation import Evaluation
 from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
@@ -73,6 +74,8 @@ def evaluate(
     """
     check_choice("iou_type", iou_type, ("bbox",))
     check_engine(on, address, timeout)
+    if work is not None:
+        check_local(work)
     request = Request(
         ground_truth=ground_truth,
         detections=detections,

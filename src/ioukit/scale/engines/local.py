@@ -61,6 +61,7 @@ class _Run:
         self._job, self._owned = prepared.cut(run["parts"], by_piece=run["by_piece"])
         self._gt, self._folder, self._categories = gt, folder, prepared.categories
         self._pieces, self._budget = prepared.source.pieces, prepared.budget
+        self._check_unchanged = prepared.source.check_unchanged
         self._objects = GroundTruthParts(gt)
         self._written = set[Path]()  # what was there before is checked once
         self._redone = list[str]()
@@ -73,6 +74,7 @@ class _Run:
         """Split, match and draw."""
         gt, protocol, threads = self._gt, self._job.protocol, self._budget.threads
         _each(self._read, range(len(self._pieces)), threads)
+        self._check_unchanged()
         pieces = [self._folder.finished_piece(number) for number in range(len(self._pieces))]
         tables = self._match(pieces)
         sources = (len(gt), sum(piece["rows"] for piece in pieces))

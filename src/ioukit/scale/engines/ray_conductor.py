@@ -189,6 +189,7 @@ class _Run:
     ) -> None:
         self._ray, self._tasks, self._gt, self._job, self._folder = ray, tasks, gt, job, folder
         self._pieces, self._most_rows = prepared.source.pieces, prepared.budget.most_rows
+        self._check_unchanged = prepared.source.check_unchanged
         evaluated = 1 if job.protocol.class_agnostic else len(job.categories or job.known_categories)
         count = max(1, min(evaluated, _GROUPS_PER_CORE * cores_of(ray), _MOST_GROUPS))
         self._groups = [range(group, evaluated, count) for group in range(count)]
@@ -254,6 +255,7 @@ class _Run:
             for number, piece in enumerate(self._pieces)
         ]
         receipts: list[SplitRows] = self._tasks.receipts(splits)
+        self._check_unchanged()
         *self._starts, total = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
         rows = [[task.results[part] for task in splits] for part in range(job.parts)]
         if record is not None:

@@ -86,11 +86,24 @@ def open_detections(
         raise DatasetError(f"{files[0].path}: expected names of images{known.finder.known_as()}: found ids")
     reading = Reading(columns, boxes, normalized, on_invalid)
     name = os.fspath(listed[0]) if len(listed) == 1 else f"{os.fspath(listed[0])} and {len(listed) - 1:,} more"
-    return _source(name, opener(files, reading, known, cut), known, functools.partial(_fingerprint, files, reading))
+    found = _source(name, opener(files, reading, known, cut), known, functools.partial(_fingerprint, files, reading))
+    return dataclasses.replace(found, check_unchanged=functools.partial(_check_same, listed, files))
 
 
 def _source(name: str, pieces: Sequence[Piece], known: KnownNames, described: Callable[[], Any]) -> DetectionSource:
     return DetectionSource(name, [dataclasses.replace(piece, names=known) for piece in pieces], known, described)
+
+
+def _check_same(listed: Sequence[str | os.PathLike[str]], files: Sequence[FilePlace]) -> None:
+    now = {file.path: file for one in listed for file in find_files(one)}
+    for file in files:
+        found = now.get(file.path)
+        if found is None or (found.size, found.changed) != (file.size, file.changed):
+            is_now = "it is gone" if found is None else f"it is another file now, of {found.size:,} bytes"
+            raise DatasetError(
+                f"{file.path}: expected the file of {file.size:,} bytes that was there at the start, but {is_now}. "
+                "Start again when nothing writes to it"
+            )
 
 
 def _fingerprint(files: Sequence[FilePlace], reading: Reading) -> list[Any]:

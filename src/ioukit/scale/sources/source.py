@@ -61,6 +61,10 @@ class Piece:
         raise NotImplementedError
 
 
+def _nothing() -> None:
+    """Data in memory stay as they are."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class DetectionSource:
     """Detections that need not fit into memory, as pieces.
@@ -77,6 +81,8 @@ class DetectionSource:
     """The images and classes of the ground truth."""
     described: Callable[[], Any]
     """Computes :attr:`fingerprint`."""
+    check_unchanged: Callable[[], None] = _nothing
+    """Raises a DatasetError if a file is no longer as it was when it was opened: then its pieces are of two files."""
 
     @property
     def bytes(self) -> int:
