@@ -290,3 +290,19 @@ def test_names_of_classes_need_no_note(tmp_path: Path) -> None:
     gt = voc(tmp_path / "voc")
     (tmp_path / "dt.csv").write_text("filename,category_id,class,score,x,y,w,h\na.jpg,7,person,.9,4,6,20,12\n")
     assert evaluate(gt, tmp_path / "dt.csv").notes == ()
+
+
+def test_ids_of_classes_that_contradict_a_known_name_are_refused(tmp_path: Path) -> None:
+    """Where a name is unknown, ids count; but not if another name shows that they are those of another file."""
+    gt, _ = one(names=["1.jpg"], classes={1: "a_b", 2: "face", 3: "traffic_light"})
+    head, place = "image_id,category_id,category,x,y,width,height,score", "4,6,20,12,0.5"
+    path = tmp_path / "dt.csv"
+    path.write_text(f"{head}\n1,1,a b,{place}\n1,2,face,{place}\n")
+    assert datasets.read_detections(path, "csv", ground_truth=gt).category_ids.tolist() == [1, 2]
+    path.write_text(f"{head}\n1,1,a b,{place}\n1,3,face,{place}\n")
+    with pytest.raises(
+        DatasetError, match=r"line 3, category: expected the class that category_id says .* found 'face'"
+    ):
+        datasets.read_detections(path, "csv", ground_truth=gt)
+    path.write_text(f"{head}\n1,1,a_b,{place}\n1,3,face,{place}\n")  # all known: names say the same everywhere
+    assert datasets.read_detections(path, "csv", ground_truth=gt).category_ids.tolist() == [1, 2]

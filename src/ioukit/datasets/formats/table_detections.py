@@ -135,9 +135,14 @@ def _detected_classes(rows: ChosenRows, present: Flags, known: KnownNames | None
     if known is not None and {"category_id", "category"} <= roles.keys():
         # Names say the same everywhere; the ids may be those of another file.
         texts = table.coded_texts(roles["category"])
-        if set(texts.values) <= known.classes.keys() - known.classes.repeated:
-            named = np.array([known.classes[text] for text in texts.values], np.int64).reshape(len(texts.values))
-            return np.asarray(named[texts.codes]), False
+        clear = known.classes.keys() - known.classes.repeated
+        is_clear = np.array([text in clear for text in texts.values], np.bool_)
+        named = np.array([known.classes[text] if text in clear else 0 for text in texts.values], np.int64)[texts.codes]
+        if is_clear.all():
+            return named, False
+        wrong = present & is_clear[texts.codes] & (named != whole_numbers(rows, roles["category_id"], present))
+        said = f"the class that {roles['category_id']} says (other names are unknown, so the ids count)"
+        rows.refuse(wrong, roles["category"], said)
     name = roles.get("category_id") or roles["category"]
     by_number = rows.reading.classes_are_numbers if "category_id" not in roles else True
     if by_number is None:
