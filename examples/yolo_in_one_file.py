@@ -283,7 +283,7 @@ def average_precision(found: list[tuple[Tensor, Tensor]], objects: list[Tensor],
 # 10. Train
 
 
-def train(steps: int = 1500, batch: int = 8) -> tuple[Network, Tensor]:
+def train(steps: int = 1000, batch: int = 8) -> tuple[Network, Tensor]:
     """A network that has seen ``steps * batch`` images, each once, and its anchors."""
     _, boxes, _ = draw_batch(200)
     anchors = find_anchors(torch.cat([one[:, 2:] - one[:, :2] for one in boxes]))
