@@ -41,8 +41,8 @@ def load_model(
     Args:
         path: The file.
         device: Where it runs, by default on CUDA if there is one.
-        image_size: (width, height) of the images that it takes, or one side of a square; by default the size that it has
-            learned from.
+        image_size: (width, height) of the images that it takes, or the side of a square; by default the size that it
+            has learned from.
 
     Raises:
         ValueError: If the file is of another kind, the device cannot be used, or a side is not a multiple of 32.
