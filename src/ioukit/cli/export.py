@@ -24,12 +24,13 @@ def export(
         float, typer.Option(metavar="IOU", help="Of two boxes of a class with an IoU above this, keep the better.")
     ] = 0.5,
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="The number of boxes per image.")] = 100,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="The number of images per run.")] = 1,
     quiet: QuietOption = False,
 ) -> None:
     """Write a network with its decoding and NMS as ONNX, and check the file in onnxruntime against PyTorch.
 
-    The file takes `images`: any number of RGB images as (B, 3, SIZE, SIZE) floats within 0 and 1. It gives `boxes`
-    (B, N, 4) as x1 y1 x2 y2 in pixels of these images, `scores` (B, N), the highest first, and `labels` (B, N).
+    The file takes `images`: RGB as (BATCH, 3, SIZE, SIZE) floats within 0 and 1. It gives `boxes` (BATCH, N, 4) as
+    x1 y1 x2 y2 in pixels of these images, `scores` (BATCH, N), the highest first, and `labels` (BATCH, N).
 
     Examples:
       ioukit export run/best.safetensors
@@ -44,7 +45,7 @@ def export(
 
         model = load_model(network, "cpu", size)
     with bad_input(FloatingPointError), talk.busy("exporting"):
-        found = export_onnx(model, target, max_detections=max_dets, iou_threshold=iou_threshold)
+        found = export_onnx(model, target, batch=batch, max_detections=max_dets, iou_threshold=iou_threshold)
     talk.say(
         f"checked  {found.same} of {found.count} boxes are the same in onnxruntime and in PyTorch: coordinates differ "
         f"by at most {found.boxes:.2g} pixels, scores by {found.scores:.2g}"

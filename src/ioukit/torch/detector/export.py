@@ -76,17 +76,23 @@ class Difference:
 
 
 def export_onnx(
-    model: YOLO, path: str | os.PathLike[str], *, max_detections: int = 100, iou_threshold: float = 0.5
+    model: YOLO,
+    path: str | os.PathLike[str],
+    *,
+    batch: int = 1,
+    max_detections: int = 100,
+    iou_threshold: float = 0.5,
 ) -> Difference:
     """Writes the network, its decoding and NMS as ONNX: ``images`` to ``boxes``, ``scores`` and ``labels``.
 
-    ``images`` are (B, 3, H, W) float32 within [0, 1], RGB, of the size of the network; B may be any number. ``boxes``
-    are (B, M, 4) xyxy in pixels of that size, ``scores`` (B, M) by descending score, ``labels`` (B, M) classes from 0
-    on. Where an image has fewer than M boxes, the last scores are 0. The file is run by onnxruntime before it appears.
+    ``images`` are (B, 3, H, W) float32 within [0, 1], RGB, of the size of the network. ``boxes`` are (B, M, 4) xyxy
+    in pixels of that size, ``scores`` (B, M) by descending score, ``labels`` (B, M) classes from 0 on. Where
+    an image has fewer than M boxes, the last scores are 0. The file is run by onnxruntime before it appears.
 
     Args:
         model: The network, on the CPU; ``load_model(path, "cpu", image_size)`` is one for images of another size.
         path: The file.
+        batch: B, the number of images per run. The exporter of PyTorch fixes it in the loop of NMS.
         max_detections: M, the number of boxes per image.
         iou_threshold: NMS removes the worse of two boxes of a class with an IoU above this. It has no effect on a
             network with the anchor-free head, whose predictions need no NMS.
@@ -105,15 +111,13 @@ def export_onnx(
     )
     detector = Detector(model, max_detections=max_detections, iou_threshold=iou_threshold)
     width, height = model.config.image_size
-    noise = torch.rand(3, 3, height, width, generator=torch.Generator().manual_seed(0))
-    batch = torch.export.Dim("batch", min=1)
+    noise = torch.rand(batch, 3, height, width, generator=torch.Generator().manual_seed(0))
     with whole_file(path) as unfinished:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the exporter's own
             torch.onnx.export(
-                detector, (noise[:2],), str(unfinished), input_names=["images"],
-                output_names=["boxes", "scores", "labels"], dynamic_shapes={"images": {0: batch}}, dynamo=True,
-                external_data=False, verbose=False,
+                detector, (noise,), str(unfinished), input_names=["images"],
+                output_names=["boxes", "scores", "labels"], dynamo=True, external_data=False, verbose=False,
             )  # fmt: skip
         session = runtime.InferenceSession(str(unfinished), providers=["CPUExecutionProvider"])
         theirs = session.run(["boxes", "scores", "labels"], {"images": noise.numpy()})
