@@ -106,10 +106,10 @@ def swap(patch: pytest.MonkeyPatch) -> Counter[str]:
 def trained(make: Callable[[], Any]) -> tuple[list[float], list[dict[str, Any]]]:
     """The losses of the steps, and what the model finds at the end."""
     torch.manual_seed(3)
-    model = make()
-    images = [torch.rand(3, SIDE, SIDE) for _ in range(3)]
+    model = make().double()  # in float32, rounding grows to 0.6 % of the loss within 30 steps
+    images = [torch.rand(3, SIDE, SIDE).double() for _ in range(3)]
     corner, size = torch.rand(3, 4, 2) * 30, 8 + torch.rand(3, 4, 2) * 24
-    boxes = torch.cat([corner, corner + size], dim=2)
+    boxes = torch.cat([corner, corner + size], dim=2).double()
     targets = [{"boxes": box, "labels": torch.tensor([1, 2, 3, 1])} for box in boxes]
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9)
     losses = []
@@ -141,7 +141,8 @@ def test_the_losses_of_30_steps_are_the_same(
     losses, ours = trained(make)
     assert parts - {"encode"} <= set(calls) <= parts
     assert losses[-1] < 0.95 * losses[0]
-    assert_allclose(losses, expected, rtol=1e-4)
+    assert_allclose(losses[:10], expected[:10], rtol=1e-6)
+    assert_allclose(losses, expected, rtol=1e-4)  # torchvision adds 1e-7 to each area of GIoU
     assert sum(len(one["scores"]) for one in found) > 0
     for one, other in zip(ours, found, strict=True):
         assert_allclose(one["scores"], other["scores"], atol=1e-4)
