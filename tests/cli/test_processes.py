@@ -146,3 +146,16 @@ def test_ctrl_c_during_the_imports_is_quiet() -> None:
     ])  # fmt: skip
     done = subprocess.run([sys.executable, "-c", program, "protocols"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize(("package", "left"), [("torch", False), ("json", True)])
+def test_cycles_are_left_at_the_end_only_where_no_package_reports_them(package: str, left: bool) -> None:
+    """With PyTorch comes Triton, which prints the names of what it finds left."""
+    code = (
+        "import atexit, gc, sys, types, ioukit.cli._start\n"
+        f"sys.modules[{package!r}] = types.ModuleType({package!r})\n"
+        "atexit._run_exitfuncs()\n"
+        "print(gc.get_freeze_count() > 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{left}\n"

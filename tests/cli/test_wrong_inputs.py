@@ -50,6 +50,7 @@ COMMANDS: dict[str, list[str]] = {
     "view": ["{gt}", "{dt}", "--no-browser", "--port=0"],
     "predict": ["{net}", "{gt}"],
     "val": ["{net}", "{gt}"],
+    "export": ["{net}", "--output=out"],
     "train": ["{gt}", "--output=out", "--epochs=1"],
     "make-shapes": ["out", "--images=1", "--size=32"],
     "demo": ["out"],

@@ -339,17 +339,22 @@ class TestQuick:
 
 class TestSet:
     def test_a_setting_without_an_option(self, folder: Path, tmp_path: Path) -> None:
-        changes = ["--set", "ema=0.5", "--set", "scale=0", "--set", "scale=0.25"]
+        words = ("ema=0.5", "scale=0", "scale=0.25", "amp=0", "plain_epochs=0")
+        changes = ["--multi-scale", *(part for word in words for part in ("--set", word))]
         done = run_here("train", folder / "data.yaml", "-o", tmp_path / "run", *TestDefects.SHORT, *changes)
         assert done.code in (0, None), done.err
         settings = json.loads((tmp_path / "run" / "settings.json").read_text())["settings"]
         assert (settings["ema"], settings["augmentation"]["scale"]) == (0.5, 0.25)
+        assert (settings["multi_scale"], settings["amp"], settings["plain_epochs"]) == (True, False, 0)
 
     @pytest.mark.parametrize(
         ("word", "message"),
         [
             ("emma=1", "unknown setting 'emma'; choose from final_lr, weight_decay, "),
             ("ema", "expected ema=NUMBER from 0 to 1, got 'ema'"),
+            ("amp=yes", "expected amp=WHOLE NUMBER from 0 to 1, got 'amp=yes'"),
+            ("plain_epochs=2.5", "expected plain_epochs=WHOLE NUMBER from 0 to 1000, got 'plain_epochs=2.5'"),
+            ("save_step=9", "brightness; did you mean 'save_steps'?"),
             ("flip=2", "expected flip=NUMBER from 0 to 1, got 'flip=2'"),
             ("warmup=nan", "expected warmup=NUMBER from 0 to 1000, got 'warmup=nan'"),
         ],

@@ -49,6 +49,19 @@ class TestData:
         for a, b in zip(every[2:], batches(start=2), strict=True):
             assert torch.equal(a.images, b.images)
 
+    def test_ten_batches_have_one_of_many_sizes(self, learn: Data) -> None:
+        def sizes(start: int = 0, epoch: int = 0) -> list[tuple[int, int]]:
+            options: Any = {"batch": 1, "epoch": epoch, "seed": 5, "start": start, "multi_scale": True}
+            return [(one.images.shape[3], one.images.shape[2]) for one in loader(learn, (128, 64), **options)]
+
+        first = sizes()
+        assert sizes(start=8) == first[8:]
+        assert len(set(first[:10])) == len(set(first[10:])) == 1
+        seen = {size for epoch in range(6) for size in sizes(epoch=epoch)}
+        assert len(seen) > 2
+        assert {width for width, _ in seen} <= {96, 128, 160, 192}
+        assert {height for _, height in seen} <= {32, 64, 96}
+
     def test_boxes_stay_on_what_they_mark(self, tmp_path: Path) -> None:
         """Bright rectangles on black: after any augmentation, their boxes are where it is bright."""
         (tmp_path / "images").mkdir()

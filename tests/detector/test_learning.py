@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,17 @@ class TestLearning:
         if not assigner.startswith("yolo"):
             _learns(config("free"), learn, assigner=assigner)
 
+    @pytest.mark.parametrize("head", ["anchor", "free"])
+    def test_images_of_another_size(self, head: str, learn: Data) -> None:
+        batch = collate([_sample(learn, number, (96, 32)) for number in range(4)])
+        model = YOLO(config(head)).eval()
+        outputs = model(batch.images.float() / 255)
+        losses, expected = (
+            Learning(shape)(outputs, batch)["total"].item()
+            for shape in (config(head), replace(config(head), image_size=(96, 32)))
+        )
+        assert losses == expected > 0
+
     def test_wrong_names(self) -> None:
         with pytest.raises(ValueError, match="unknown loss 'l2'; choose from iou"):
             Learning(config(), loss="l2")
@@ -76,8 +88,8 @@ class TestLearning:
             assert losses["box"].item() == 0
 
 
-def _sample(data: Data, number: int) -> Any:
-    return Samples(data, (64, 64), NO_AUGMENTATION, 0)[0, number]
+def _sample(data: Data, number: int, size: tuple[int, int] = (64, 64)) -> Any:
+    return Samples(data, NO_AUGMENTATION, 0)[0, number, size]
 
 
 def _learns(shape: Config, data: Data, **choices: Any) -> None:

@@ -15,6 +15,7 @@ import torch
 
 from ioukit.torch.detector.checkpoint import load_model, save_model
 from ioukit.torch.detector.data import Data
+from ioukit.torch.detector.decoding import decode
 from ioukit.torch.detector.drawing import draw
 from ioukit.torch.detector.model import YOLO
 from ioukit.torch.detector.predict import detections_of, predict, to_coco
@@ -64,6 +65,37 @@ class TestPrediction:
         a, b = (detections_of(one, held_out) for one in (model, again))
         assert_array_equal(a.scores, b.scores)
         assert_array_equal(a.boxes, b.boxes)
+
+    def test_other_sizes(self, model: YOLO, tmp_path: Path) -> None:
+        save_model(model, tmp_path / "model.safetensors")
+        wide = load_model(tmp_path / "model.safetensors", "cpu", (96, 32))
+        image = np.random.default_rng(1).integers(256, size=(32, 96, 3), dtype=np.uint8)
+        (found,) = predict(wide, image, score_threshold=0.0, iou_threshold=1.0, max_detections=50)
+        given = torch.from_numpy(image).permute(2, 0, 1)[None].float() / 255
+        with torch.no_grad():
+            raw = decode(wide(given), wide.config)
+        assert_allclose(found.boxes.conf, np.sort(raw.scores.numpy(), axis=None)[:-51:-1], rtol=1e-6)
+        boxes = raw.boxes[0].numpy().clip(0, [96, 32, 96, 32])
+        assert np.abs(found.boxes.xyxy[:, None] - boxes).max(axis=2).min(axis=1).max() < 1e-3
+        with pytest.raises(ValueError, match=r"image_size must be multiples of 32, got \(100, 64\)"):
+            load_model(tmp_path / "model.safetensors", "cpu", (100, 64))
+        with pytest.raises(ValueError, match=r"image_size must be multiples of 32, got \(100, 32\)"):
+            model(torch.zeros(1, 3, 32, 100))
+        with pytest.raises(ValueError, match=r"expected 252 predictions, as for an image of \(64, 64\), got 189: "):
+            decode(model(given), model.config)
+        assert decode(model(given), model.config.resized(given)).boxes.shape == (1, 189, 4)
+
+    def test_rectangles_are_padded_to_the_next_cell(self, model: YOLO, tmp_path: Path) -> None:
+        save_model(model, tmp_path / "model.safetensors")
+        low = load_model(tmp_path / "model.safetensors", "cpu", (64, 32))
+        image = np.random.default_rng(1).integers(256, size=(50, 200, 3), dtype=np.uint8)
+        (expected,) = predict(low, image, score_threshold=0.0)
+        (found,) = predict(model, image, score_threshold=0.0, rectangular=True)
+        assert_array_equal(found.boxes.xyxy, expected.boxes.xyxy)
+        # With a high image, the batch needs the whole square.
+        both = [image, image.transpose(1, 0, 2)]
+        for a, b in zip(predict(model, both, rectangular=True), predict(model, both), strict=True):
+            assert_array_equal(a.boxes.xyxy, b.boxes.xyxy)
 
     def test_bad_input(self, model: YOLO, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match="there is no file"):

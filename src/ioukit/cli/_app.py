@@ -63,6 +63,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "train": ("train:train", "Train a small YOLO"),
         "val": ("val:val", "Evaluate a trained network"),
         "predict": ("predict:predict", "Find objects in images"),
+        "export": ("export:export", "Write a network as ONNX, for programs without PyTorch"),
     },
     "More": {
         "demo": ("demo:demo", "Six photographs and two models to try the commands on"),

@@ -41,6 +41,17 @@ OnBadOption: TypeAlias = Annotated[
     str, typer.Option("--on-invalid", help="A bad image or box: error, or skip and count it.")
 ]
 BatchOption: TypeAlias = Annotated[int, typer.Option("--batch", min=1, metavar="N", help="Images per step.")]
+SizeOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--size",
+        metavar="PIXELS",
+        help="Side of the network's image, a multiple of 32. [default: that which it has learned from]",
+    ),
+]
+RectangularOption: TypeAlias = Annotated[
+    bool, typer.Option("--rectangular", help="Pad images to multiples of 32 only, not to a square: faster.")
+]
 DeviceOption: TypeAlias = Annotated[
     str | None, typer.Option("--device", help="cpu, cuda, ... [default: cuda if there is one]")
 ]

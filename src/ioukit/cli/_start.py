@@ -15,10 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# Python looks for cycles among all objects when it ends. The system takes the memory back anyway. Without this line,
-# `ioukit eval` of examples/coco_val2017_100 takes 168 ms of CPU time instead of 145 ms (medians of 40 processes).
-# Without the other switch below, it takes 170 ms. A third one, no collector during the imports, gained nothing.
-atexit.register(gc.freeze)
+@atexit.register
+def _leave_cycles() -> None:
+    """Python looks for cycles among all objects when it ends. The system takes the memory back anyway.
+
+    Without this, `ioukit eval` of examples/coco_val2017_100 takes 168 ms of CPU time instead of 145 ms (medians of 40
+    processes). Without the other switch below, it takes 170 ms. A third one, no collector during the imports, gained
+    nothing. What PyTorch imports (Triton, by nanobind) prints thirty lines about objects that are left.
+    """
+    if "torch" not in sys.modules:
+        gc.freeze()
 
 
 def main() -> NoReturn:

@@ -19,6 +19,8 @@ from ioukit.cli._detector_data import (
     Images,
     ImagesOption,
     NetworkPath,
+    RectangularOption,
+    SizeOption,
     SplitOption,
     check_split,
     ids,
@@ -74,6 +76,8 @@ def predict(
         float, typer.Option(metavar="IOU", help="Of two boxes of a class with an IoU above this, keep the better.")
     ] = 0.5,
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="The largest number of boxes per image.")] = 100,
+    size: SizeOption = None,
+    rectangular: RectangularOption = False,
     batch: BatchOption = 8,
     device: DeviceOption = None,
     on_invalid: Annotated[
@@ -105,7 +109,7 @@ def predict(
         part = check_split(split)
         _check_options(answer, ids_from)
         policy = check_on_invalid(on_invalid)
-        model = load_model(network, device)
+        model = load_model(network, device, size)
         points = _points(operating_points, score_threshold, model.config)
     with bad_input():
         given = read_images(sources[: len(images)], folder, part, policy, talk)
@@ -122,7 +126,7 @@ def predict(
             draw.mkdir(parents=True, exist_ok=True)
         answers = prediction.predict(
             model, given.opened, score_threshold=score_threshold, operating_points=points, iou_threshold=iou_threshold,
-            max_detections=max_dets, batch=batch, on_invalid=policy,
+            max_detections=max_dets, batch=batch, rectangular=rectangular, on_invalid=policy,
         )  # fmt: skip
         for position, result in _with_results(given, answers, talk):
             results[position] = result

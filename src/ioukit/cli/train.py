@@ -90,13 +90,16 @@ def train(
         ),
     ] = None,
     mosaic: Annotated[float, typer.Option(help="Probability that four images are combined into one.")] = 0.5,
+    multi_scale: Annotated[
+        bool, typer.Option("--multi-scale", help="Images of another size every ten steps: 0.75 to 1.5 times --size.")
+    ] = False,
     changes: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=NUMBER",
-            help="Another setting: warmup (epochs), ema, weight_decay, final_lr, clip, plain_epochs, or of the "
-            "augmentation flip, scale, shift, hue, saturation, brightness. Can be repeated.",
+            help="Another setting: warmup (epochs), ema, weight_decay, final_lr, clip, plain_epochs, amp, save_steps, "
+            "or of the augmentation flip, scale, shift, hue, saturation, brightness. Can be repeated.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")] = 1,
@@ -143,7 +146,7 @@ def train(
         settings = training.Settings(
             epochs=epochs, batch=batch, optimizer=optimizer, lr=lr,  # type: ignore[arg-type]
             loss=loss, assigner=assigner, augmentation=Augmentation(mosaic=mosaic), seed=seed, workers=workers,
-            evaluate_every=evaluate_every, device=device,
+            evaluate_every=evaluate_every, multi_scale=multi_scale, device=device,
         )  # fmt: skip
         settings = training.with_numbers(settings, [*(_QUICK_NUMBERS if quick else ()), *(changes or ())])
     drawn = data is None

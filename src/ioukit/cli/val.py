@@ -12,6 +12,8 @@ from ioukit.cli._detector_data import (
     ImagesOption,
     NetworkPath,
     OnBadOption,
+    RectangularOption,
+    SizeOption,
     SplitOption,
     check_split,
     read_split,
@@ -30,6 +32,8 @@ def val(
     *,
     images: ImagesOption = None,
     split: SplitOption = "val",
+    size: SizeOption = None,
+    rectangular: RectangularOption = False,
     batch: BatchOption = 8,
     device: DeviceOption = None,
     on_invalid: OnBadOption = "error",
@@ -39,6 +43,7 @@ def val(
 
     Examples:
       ioukit val run/best.safetensors shapes/data.yaml
+      ioukit val run/best.safetensors shapes/data.yaml --size 256 --rectangular
       ioukit val run/best.safetensors val.json --images val/ --json | jq .summary.AP
     """
     if network.suffix.lower() == ".json":
@@ -57,7 +62,7 @@ def val(
         chosen = check_split(split)
         policy = check_on_invalid(on_invalid)
         answer.check([network, source])
-        model = load_model(network, device)
+        model = load_model(network, device, size)
     with bad_input():
         held_out = read_split(source, images, chosen, policy)
     with bad_use():
@@ -65,7 +70,7 @@ def val(
             raise ValueError(f"{network} has {model.config.num_classes} classes, {data} has {len(held_out.names)}")
     say_data(talk, split, held_out)
     with bad_input(FloatingPointError):
-        found = detections_of(model, held_out, batch=batch)
+        found = detections_of(model, held_out, batch=batch, rectangular=rectangular)
         ids = [record.image_id for record in held_out.records]
         evaluation = ioukit.evaluate(held_out.ground_truth, found, images=ids)
     answer.give(lambda: evaluation_table(evaluation), evaluation.to_json, talk)

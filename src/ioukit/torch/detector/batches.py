@@ -1,4 +1,4 @@
-"""Batches for training: images at the size of the network, with random changes.
+"""Batches for training: images of one size, with random changes.
 
 The random changes of a sample depend only on the seed, the epoch and the number of its image, not on the process that
 makes it. So a training with more workers, or a resumed one, sees the same images.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -17,10 +17,13 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from ioukit._optional import import_extra
 from ioukit.torch.detector.data import Data, Pixels, open_image
+from ioukit.torch.detector.model import STRIDES
 
 GREY = 114  # the value of pixels that no image covers
 LEAST_VISIBLE = 0.1  # the smallest fraction of a box that an augmentation may leave; below it the box is dropped
 LEAST_SIDE = 1.0  # the shortest side of a box, in pixels
+STEPS_PER_SIZE = 10  # as YOLOv3's training, which changes the size every ten batches
+SCALES = (0.75, 1.5)  # about the range of its sizes: 320 to 608 around 416
 
 
 @dataclass(frozen=True)
@@ -73,45 +76,48 @@ class Batch(NamedTuple):
     image: Tensor
 
 
-class Samples(Dataset[Sample]):
-    """The images of a data set as inputs of the network; the index of an item is (epoch, number)."""
+_Item: TypeAlias = "tuple[int, int, tuple[int, int]]"
 
-    def __init__(self, data: Data, size: tuple[int, int], augmentation: Augmentation, seed: int) -> None:
-        self.data, self.size, self.augmentation, self.seed = data, size, augmentation, seed
+
+class Samples(Dataset[Sample]):
+    """The images of a data set as inputs of the network; the index of an item is (epoch, number, (width, height))."""
+
+    def __init__(self, data: Data, augmentation: Augmentation, seed: int) -> None:
+        self.data, self.augmentation, self.seed = data, augmentation, seed
 
     def __len__(self) -> int:
         return len(self.data)
 
-    def __getitem__(self, item: tuple[int, int]) -> Sample:
-        epoch, number = item
+    def __getitem__(self, item: _Item) -> Sample:
+        epoch, number, size = item
         rng = np.random.default_rng([self.seed, epoch, number])
         augmentation = self.augmentation
         if rng.random() < augmentation.mosaic:
-            sample = self._mosaic([number, *rng.integers(len(self.data), size=3).tolist()], rng)
+            sample = self._mosaic([number, *rng.integers(len(self.data), size=3).tolist()], size, rng)
         else:
-            sample = self._place(number, rng)
+            sample = self._place(number, size, rng)
         if rng.random() < augmentation.flip:
             sample = _flipped(sample)
         return sample._replace(image=_coloured(sample.image, augmentation, rng))
 
-    def _place(self, number: int, rng: np.random.Generator) -> Sample:
+    def _place(self, number: int, size: tuple[int, int], rng: np.random.Generator) -> Sample:
         """One image in the middle of the network's image, or moved at random."""
-        width, height = self.size
+        width, height = size
         canvas = np.full((height, width, 3), GREY, np.uint8)
         factor = _between(rng, self.augmentation.scale)
-        shift = rng.uniform(-self.augmentation.shift, self.augmentation.shift, 2) * self.size
+        shift = rng.uniform(-self.augmentation.shift, self.augmentation.shift, 2) * size
         record = self.data.records[number]
         pixels = open_image(record.path)
         scale = factor * min(width / pixels.shape[1], height / pixels.shape[0])
-        corner = (np.array(self.size) - scale * np.array(pixels.shape[1::-1])) / 2 + shift
+        corner = (np.array(size) - scale * np.array(pixels.shape[1::-1])) / 2 + shift
         paste(canvas, pixels, scale, corner)
         return _visible(canvas, record.boxes * scale + np.tile(corner, 2), record.labels, (0, 0, width, height))
 
-    def _mosaic(self, numbers: list[int], rng: np.random.Generator) -> Sample:
+    def _mosaic(self, numbers: list[int], size: tuple[int, int], rng: np.random.Generator) -> Sample:
         """Four images around a random point, each cut at the edges of its quarter."""
-        width, height = self.size
+        width, height = size
         canvas = np.full((height, width, 3), GREY, np.uint8)
-        x, y = (rng.uniform(0.3, 0.7, 2) * self.size).astype(int)
+        x, y = (rng.uniform(0.3, 0.7, 2) * size).astype(int)
         quarters = ((0, 0, x, y), (x, 0, width, y), (0, y, x, height), (x, y, width, height))
         parts = []
         for number, (left, top, right, bottom) in zip(numbers, quarters, strict=True):
@@ -189,20 +195,42 @@ def collate(samples: list[Sample]) -> Batch:
     return Batch(images, boxes, torch.from_numpy(np.concatenate([sample.labels for sample in samples])), image)
 
 
-class _Order(Sampler[list[tuple[int, int]]]):
-    """The batches of an epoch in a random order: lists of (epoch, number), the share of one process."""
+class _Order(Sampler[list[_Item]]):
+    """The batches of an epoch in a random order: lists of (epoch, number, size), the share of one process."""
 
-    def __init__(self, count: int, batch: int, seed: int, *, epoch: int, start: int, rank: int, world: int) -> None:
+    def __init__(
+        self,
+        count: int,
+        size: tuple[int, int],
+        batch: int,
+        seed: int,
+        *,
+        epoch: int,
+        start: int,
+        rank: int,
+        world: int,
+        multi_scale: bool,
+    ) -> None:
         self.numbers = np.random.default_rng([seed, epoch]).permutation(count)
+        self.size, self.seed, self.multi_scale = size, seed, multi_scale
         self.batch, self.epoch, self.start, self.rank, self.world = batch, epoch, start, rank, world
 
     def __len__(self) -> int:
         return max(len(self.numbers) // self.batch, 1) - self.start
 
-    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+    def _size(self, number: int) -> tuple[int, int]:
+        if not self.multi_scale:
+            return self.size
+        # The last number makes these draws others than those of an image.
+        factor = np.random.default_rng([self.seed, self.epoch, number // STEPS_PER_SIZE, 1]).uniform(*SCALES)
+        step = max(STRIDES)
+        width, height = (max(1, round(side * factor / step)) * step for side in self.size)
+        return width, height
+
+    def __iter__(self) -> Iterator[list[_Item]]:
         for step in range(self.start, self.start + len(self)):
             part = self.numbers[step * self.batch : (step + 1) * self.batch]
-            yield [(self.epoch, int(number)) for number in part[self.rank :: self.world]]
+            yield [(self.epoch, int(number), self._size(step)) for number in part[self.rank :: self.world]]
 
 
 def loader(
@@ -217,8 +245,14 @@ def loader(
     workers: int = 0,
     rank: int = 0,
     world: int = 1,
+    multi_scale: bool = False,
 ) -> DataLoader[Sample]:
-    """The batches of one epoch, from batch ``start`` on; an incomplete batch at the end is left out."""
-    samples = Samples(data, size, augmentation or Augmentation(), seed)
-    order = _Order(len(data), batch, seed, epoch=epoch, start=start, rank=rank, world=world)
+    """The batches of one epoch, from batch ``start`` on; an incomplete batch at the end is left out.
+
+    With ``multi_scale``, every ten batches have a size of their own, between 0.75 and 1.5 times ``size``.
+    """
+    samples = Samples(data, augmentation or Augmentation(), seed)
+    order = _Order(
+        len(data), size, batch, seed, epoch=epoch, start=start, rank=rank, world=world, multi_scale=multi_scale
+    )
     return DataLoader(samples, batch_sampler=order, collate_fn=collate, num_workers=workers)

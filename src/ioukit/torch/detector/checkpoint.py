@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,21 @@ def save_model(model: YOLO, path: str | os.PathLike[str]) -> None:
     write_whole(path, safetensors.save(weights, metadata))
 
 
-def load_model(path: str | os.PathLike[str], device: str | torch.device | None = None) -> YOLO:
-    """The network of a file that `save_model` wrote, ready to predict, by default on CUDA if there is one.
+def load_model(
+    path: str | os.PathLike[str],
+    device: str | torch.device | None = None,
+    image_size: tuple[int, int] | int | None = None,
+) -> YOLO:
+    """The network of a file that `save_model` wrote, ready to predict.
+
+    Args:
+        path: The file.
+        device: Where it runs, by default on CUDA if there is one.
+        image_size: (width, height) of the images that it takes, or the side of a square; by default the size that it
+            has learned from.
 
     Raises:
-        ValueError: If the file is of another kind, or the device cannot be used.
+        ValueError: If the file is of another kind, the device cannot be used, or a side is not a multiple of 32.
         OSError: If the file cannot be read.
     """
     safetensors = import_extra("safetensors", extra="torch", needed_by="checkpoints")
@@ -49,7 +60,11 @@ def load_model(path: str | os.PathLike[str], device: str | torch.device | None =
         raise ValueError(f"{path} is not a safetensors file: {error}") from None
     if metadata.get("format") != FORMAT:
         raise ValueError(f"{path} is not a network of ioukit: expected format {FORMAT}, got {metadata.get('format')!r}")
-    model = YOLO(Config.from_dict(json.loads(metadata["config"])))
+    config = Config.from_dict(json.loads(metadata["config"]))
+    if image_size is not None:
+        size = (image_size, image_size) if isinstance(image_size, int) else image_size
+        config = replace(config, image_size=size)
+    model = YOLO(config)
     model.load_state_dict(weights)
     model.to(device).eval()
     return model

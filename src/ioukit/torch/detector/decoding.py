@@ -64,7 +64,18 @@ def priors(config: Config, device: Any = "cpu") -> Priors:
     return Priors(cell, stride, box, levels)
 
 
-@lru_cache(maxsize=8)
+def _priors_of(outputs: Tensor, config: Config) -> Priors:
+    """The priors of outputs (B, P, ...)."""
+    known = priors(config, outputs.device)
+    if len(known.cells) != outputs.shape[1]:
+        raise ValueError(
+            f"expected {len(known.cells):,} predictions, as for an image of {config.image_size}, got "
+            f"{outputs.shape[1]:,}: for images of another size, decode with config.resized(images)"
+        )
+    return known
+
+
+@lru_cache(maxsize=32)
 def _priors(config: Config) -> tuple[FloatArray, FloatArray, FloatArray, tuple[int, ...]]:
     sizes = [[(8.0 * stride, 8.0 * stride)] for stride in STRIDES] if config.head == "free" else config.anchors
     boxes, strides, levels = anchor_boxes(config.image_size, STRIDES, sizes)
@@ -94,12 +105,16 @@ def decode_free_boxes(distances: Tensor, known: Priors) -> Tensor:
 
 
 def decode(outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], config: Config) -> Predictions:
-    """Boxes and scores from the outputs of a network; for the anchor-free head, from the branch that needs no NMS."""
+    """Boxes and scores from the outputs of a network; for the anchor-free head, from the branch that needs no NMS.
+
+    Raises:
+        ValueError: If the outputs are those for images of another size than ``config.image_size``.
+    """
     if isinstance(outputs, AnchorMaps):
         raw = outputs.flat().float()
-        known = priors(config, raw.device)
+        known = _priors_of(raw, config)
         scores = raw[..., 4:5].sigmoid() * raw[..., 5:].sigmoid()
         return Predictions(decode_anchor_boxes(raw[..., :4], known), scores, needs_nms=True)
     distances, classes = outputs[1].distances.float(), outputs[1].classes.float()
-    known = priors(config, distances.device)
+    known = _priors_of(distances, config)
     return Predictions(decode_free_boxes(distances, known), classes.sigmoid(), needs_nms=False)

@@ -170,19 +170,20 @@ class Learning(nn.Module):
 
     def forward(self, outputs: AnchorMaps | tuple[FreeMaps, FreeMaps], batch: Batch) -> dict[str, Tensor]:
         """The losses by name, each a scalar; ``total`` is their sum."""
+        config = self.config.resized(batch.images)
         if isinstance(outputs, AnchorMaps):
-            parts = self._anchor(outputs.flat().float(), batch)
+            parts = self._anchor(outputs.flat().float(), batch, config)
         else:
-            many = self._free(outputs[0], batch, self.assigner)
-            one = self._free(outputs[1], batch, _one_to_one)
+            many = self._free(outputs[0], batch, config, self.assigner)
+            one = self._free(outputs[1], batch, config, _one_to_one)
             parts = {name: many[name] + one[name] for name in many}
         return {"total": torch.stack(list(parts.values())).sum(), **parts}
 
-    def _anchor(self, raw: Tensor, batch: Batch) -> dict[str, Tensor]:
-        known = priors(self.config, raw.device)
+    def _anchor(self, raw: Tensor, batch: Batch, config: Config) -> dict[str, Tensor]:
+        known = priors(config, raw.device)
         boxes = decode_anchor_boxes(raw[..., :4], known)  # (B, P, 4)
         objectness, classes = raw[..., 4], raw[..., 5:]
-        found = self._assign(boxes, classes.sigmoid(), objectness.sigmoid(), batch, self.assigner)
+        found = self._assign(boxes, classes.sigmoid(), objectness.sigmoid(), batch, config, self.assigner)
         pred, target = boxes[found.image, found.prediction], batch.boxes[found.object]  # (M, 4)
         overlap = torch.zeros_like(objectness)
         with torch.no_grad():
@@ -201,11 +202,11 @@ class Learning(nn.Module):
             "classes": CLASSES * entropy(classes[found.image, found.prediction], wanted, reduction="sum") / count,
         }
 
-    def _free(self, maps: FreeMaps, batch: Batch, assigner: Assigner) -> dict[str, Tensor]:
+    def _free(self, maps: FreeMaps, batch: Batch, config: Config, assigner: Assigner) -> dict[str, Tensor]:
         distances, classes = maps.distances.float(), maps.classes.float()
-        known = priors(self.config, classes.device)
+        known = priors(config, classes.device)
         boxes = decode_free_boxes(distances, known)
-        found = self._assign(boxes, classes.sigmoid(), None, batch, assigner)
+        found = self._assign(boxes, classes.sigmoid(), None, batch, config, assigner)
         wanted = torch.zeros_like(classes)
         wanted[found.image, found.prediction, batch.labels[found.object]] = found.score
         total = _of_all_processes(found.score.sum())
@@ -223,10 +224,16 @@ class Learning(nn.Module):
 
     @torch.no_grad()
     def _assign(
-        self, boxes: Tensor, scores: Tensor, objectness: Tensor | None, batch: Batch, assigner: Assigner
+        self,
+        boxes: Tensor,
+        scores: Tensor,
+        objectness: Tensor | None,
+        batch: Batch,
+        config: Config,
+        assigner: Assigner,
     ) -> _Assigned:
         """The pairs of the whole batch, assigned image by image."""
-        known = priors(self.config, boxes.device)
+        known = priors(config, boxes.device)
         ignore = torch.zeros(boxes.shape[:2], dtype=torch.bool, device=boxes.device)
         parts: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
         for number in range(len(boxes)):
@@ -235,7 +242,7 @@ class Learning(nn.Module):
                 continue
             predicted = ImagePredictions(
                 boxes[number].detach(), scores[number].detach(),
-                None if objectness is None else objectness[number].detach(), known, self.config,
+                None if objectness is None else objectness[number].detach(), known, config,
             )  # fmt: skip
             assignment = assigner(predicted, Objects(batch.boxes[rows], batch.labels[rows]))
             objects, prediction = assignment.pairs.to(boxes.device).unbind(dim=1)

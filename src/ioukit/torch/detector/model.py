@@ -20,7 +20,7 @@ anchor-free head are those of Wang et al., YOLOv10, NeurIPS 2024, arXiv:2405.144
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -44,7 +44,7 @@ class Config:
         num_classes: K, the number of classes.
         head: ``"anchor"`` predicts boxes relative to anchors, objectness and classes, and needs NMS. ``"free"``
             predicts distances to the four sides and classes, and has a second branch that needs no NMS.
-        image_size: (width, height) of the images that the network takes, multiples of 32.
+        image_size: (width, height) of the images that the network learns from, multiples of 32; it takes others, too.
         width: The number of channels, as a fraction of Darknet-53's.
         depth: The number of residual blocks per stage, as a fraction of Darknet-53's.
         anchors: Three lists of (width, height) in pixels, one per stride.
@@ -76,6 +76,14 @@ class Config:
             raise ValueError(f"names must be one per class, got {len(self.names)} for {self.num_classes}")
         if len(self.anchors) != len(STRIDES) or len({len(scale) for scale in self.anchors}) != 1:
             raise ValueError(f"anchors must be {len(STRIDES)} lists of one length, got {self.anchors}")
+
+    def resized(self, images: Tensor) -> Config:
+        """The config for images (B, 3, H, W) of another size.
+
+        Raises:
+            ValueError: If a side is not a multiple of 32.
+        """
+        return replace(self, image_size=(images.shape[3], images.shape[2]))
 
     def to_dict(self) -> dict[str, Any]:
         """The config as plain values for JSON."""
@@ -261,7 +269,7 @@ class FreeHead(nn.Module):
 
 
 class YOLO(nn.Module):
-    """The whole network: backbone, neck and head."""
+    """The whole network: backbone, neck and head. It takes images of any size whose sides are multiples of 32."""
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__()
@@ -275,4 +283,5 @@ class YOLO(nn.Module):
         )
 
     def forward(self, image: Tensor) -> Any:  # (B, 3, H, W) within [0, 1] -> AnchorMaps, or two FreeMaps
+        self.config.resized(image)  # a sentence about a size that the neck could not put together
         return self.head(self.neck(*self.backbone(image)))

@@ -20,7 +20,7 @@ from ioukit.errors import DatasetError
 from ioukit.postprocess import OperatingPoints, filter_detections
 from ioukit.torch.detector.data import SUFFIXES, Data, OnInvalid, Pixels, check_on_invalid, open_image
 from ioukit.torch.detector.decoding import decode
-from ioukit.torch.detector.model import YOLO
+from ioukit.torch.detector.model import STRIDES, YOLO
 
 SCORE_THRESHOLD = 0.25
 """The lowest score of a box, if nothing else is asked for."""
@@ -76,6 +76,7 @@ def predict(
     iou_threshold: float = 0.5,
     max_detections: int = 100,
     batch: int = 8,
+    rectangular: bool = False,
     on_invalid: OnInvalid = "error",
 ) -> Iterator[Result]:
     """Yields the boxes found in each image, in the order of the images.
@@ -89,6 +90,9 @@ def predict(
             network with the anchor-free head, whose predictions need no NMS.
         max_detections: The largest number of boxes per image; the best are kept.
         batch: How many images the network takes at once.
+        rectangular: Images are made as large as for ``model.config.image_size``, but padded no further than to the
+            next multiples of 32 that hold all images of the batch. So wide or high images take less time, and what is
+            found in an image depends a little on the others of its batch.
         on_invalid: ``"error"`` stops at a file that cannot be read; ``"skip"`` yields no result for it.
 
     Raises:
@@ -104,7 +108,9 @@ def predict(
         _check_points(operating_points, model.config.names, model.config.num_classes)
     options = {"score_threshold": least, "operating_points": operating_points, "max_detections": max_detections}
     for part, pixels in _opened(_sources(images), batch, skip=on_invalid == "skip"):
-        boxed = [Letterbox((one.shape[1], one.shape[0]), model.config.image_size) for one in pixels]
+        sizes = [(one.shape[1], one.shape[0]) for one in pixels]
+        target = _rectangle(sizes, model.config.image_size) if rectangular else model.config.image_size
+        boxed = [Letterbox(size, target) for size in sizes]
         placed = [letterbox.apply(one) for letterbox, one in zip(boxed, pixels, strict=True)]
         stacked = torch.from_numpy(np.stack(placed)).permute(0, 3, 1, 2)
         found, best = _answer(model, stacked, iou_threshold, options)
@@ -117,12 +123,14 @@ def predict(
             yield Result(shown, letterbox.image_size, boxes, model.config.names, best[number])
 
 
-def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
+def detections_of(model: YOLO, data: Data, *, batch: int = 8, rectangular: bool = False) -> Detections:
     """The detections of a network on a data set, for evaluation: those with a score of at least 0.001."""
     columns: dict[str, list[Any]] = {"image_ids": [], "category_ids": [], "boxes": [], "scores": []}
     categories = data.ground_truth.categories.ids
     paths = [record.path for record in data.records]
-    results = predict(model, paths, score_threshold=0.001, iou_threshold=0.6, batch=batch)
+    results = predict(
+        model, paths, score_threshold=0.001, iou_threshold=0.6, batch=batch, rectangular=rectangular
+    )  # fmt: skip
     for record, result in zip(data.records, results, strict=True):
         columns["image_ids"].append(np.full(len(result.boxes), record.image_id))
         columns["category_ids"].append(categories[result.boxes.cls])
@@ -130,6 +138,13 @@ def detections_of(model: YOLO, data: Data, *, batch: int = 8) -> Detections:
         columns["scores"].append(result.boxes.conf.astype(np.float64))
     joined: dict[str, Any] = {name: np.concatenate(parts) if parts else np.zeros(0) for name, parts in columns.items()}
     return Detections.from_arrays(**joined)
+
+
+def _rectangle(sizes: list[tuple[int, int]], most: tuple[int, int]) -> tuple[int, int]:
+    """The smallest multiples of 32 that hold all images when each is scaled to fit into ``most``."""
+    width, height = np.max([Letterbox(size, most).content for size in sizes], axis=0).tolist()
+    step = max(STRIDES)
+    return -(-width // step) * step, -(-height // step) * step
 
 
 def _check_points(points: OperatingPoints, names: Sequence[str], num_classes: int) -> None:
@@ -203,7 +218,7 @@ def _answer(model: YOLO, images: Tensor, iou_threshold: float, options: dict[str
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
-    predictions = decode(model(images.to(device).float() / 255), model.config)
+    predictions = decode(model(images.to(device).float() / 255), model.config.resized(images))
     model.train(was_training)
     if not (torch.isfinite(predictions.boxes).all() and torch.isfinite(predictions.scores).all()):
         raise FloatingPointError("the outputs of the network are not finite: did its training diverge?")

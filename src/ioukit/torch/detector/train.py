@@ -67,7 +67,8 @@ class Settings:
             `ioukit.torch.detector.learning.ASSIGNERS`; by default ``"yolov3"`` for the anchor head and
             ``"task_aligned"`` for the anchor-free head.
         augmentation: The random changes of the images.
-        plain_epochs: How many epochs at the end use no mosaics.
+        plain_epochs: How many epochs at the end use no mosaics, and images of one size.
+        multi_scale: Whether every ten steps have images of another size: 0.75 to 1.5 times that of the network.
         amp: Whether convolutions run in bfloat16 on devices where that is faster: GPUs since Ampere, CPUs with AMX.
         seed: Seed of everything random.
         workers: Number of processes that read images.
@@ -92,6 +93,7 @@ class Settings:
     assigner: str | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
     plain_epochs: int = 5
+    multi_scale: bool = False
     amp: bool = True
     seed: int = 1
     workers: int = 0
@@ -109,10 +111,13 @@ class Settings:
 
 NUMBERS = {
     "final_lr": (0, 1), "weight_decay": (0, 1), "warmup": (0, 1000), "ema": (0, 1), "clip": (0, 1e6),
-    "plain_epochs": (0, 1000), "flip": (0, 1), "scale": (0, 4), "shift": (0, 1), "hue": (0, 0.5), "saturation": (0, 4),
-    "brightness": (0, 4),
+    "plain_epochs": (0, 1000), "amp": (0, 1), "save_steps": (1, 1e9), "flip": (0, 1), "scale": (0, 4), "shift": (0, 1),
+    "hue": (0, 0.5), "saturation": (0, 4), "brightness": (0, 4),
 }  # fmt: skip
-"""Settings that `with_numbers` changes, those of the augmentation included, each with its least and largest value."""
+"""Settings that `with_numbers` changes, those of the augmentation included, each with its least and largest value.
+
+The kind of a number is that of the default.
+"""
 
 
 def with_numbers(settings: Settings, words: Iterable[str]) -> Settings:
@@ -129,16 +134,19 @@ def with_numbers(settings: Settings, words: Iterable[str]) -> Settings:
         name, _, text = word.partition("=")
         check_choice("setting", name, tuple(NUMBERS))
         low, high = NUMBERS[name]
+        of_images = hasattr(settings.augmentation, name)
+        kind = type(getattr(Augmentation if of_images else Settings, name))  # float, int or bool
         try:
-            number = float(text)
+            number = float(text) if kind is float else int(text)
         except ValueError:
             number = math.nan
         if not low <= number <= high:
-            raise ValueError(f"expected {name}=NUMBER from {low:g} to {high:g}, got {word!r}")
-        if hasattr(settings.augmentation, name):
-            settings = replace(settings, augmentation=replace(settings.augmentation, **{name: number}))
-        else:
-            settings = replace(settings, **{name: number})  # type: ignore[arg-type]
+            expected = "NUMBER" if kind is float else "WHOLE NUMBER"
+            raise ValueError(f"expected {name}={expected} from {low:g} to {high:g}, got {word!r}")
+        change: Any = {name: kind(number)}
+        if of_images:
+            change = {"augmentation": replace(settings.augmentation, **change)}
+        settings = replace(settings, **change)
     return settings
 
 
@@ -317,12 +325,13 @@ class Run:
     def _learn(self, network: nn.Module, on_step: OnStep | None) -> None:
         """Runs the remaining steps of one epoch."""
         settings, augmentation = self.settings, self.settings.augmentation
-        if self.epoch >= settings.epochs - settings.plain_epochs:
+        plain = self.epoch >= settings.epochs - settings.plain_epochs
+        if plain:
             augmentation = replace(augmentation, mosaic=0.0)
         batches = loader(
             self.training, self.model.config.image_size, batch=settings.batch, epoch=self.epoch, seed=settings.seed,
             augmentation=augmentation, start=self.step, workers=settings.workers, rank=self.group.rank,
-            world=self.group.count,
+            world=self.group.count, multi_scale=settings.multi_scale and not plain,
         )  # fmt: skip
         network.train()
         for batch in batches:
