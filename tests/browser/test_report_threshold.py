@@ -185,7 +185,11 @@ def test_no_bar_of_a_class_without_objects_is_out_of_line(open_page: OpenPage, w
 @pytest.mark.parametrize("score", [0.9, 90.0])
 def test_equal_scores_are_drawn_without_a_slider(score: float, open_page: OpenPage, tmp_path: Path) -> None:
     gt = GroundTruth.from_arrays(
-        image_ids=[1, 1], category_ids=[1, 1], boxes=[[10, 10, 20, 20], [60, 60, 20, 20]], images=[1], sizes=[[100, 100]]
+        image_ids=[1, 1],
+        category_ids=[1, 1],
+        boxes=[[10, 10, 20, 20], [60, 60, 20, 20]],
+        images=[1],
+        sizes=[[100, 100]],
     )
     boxes = [[10, 10, 20, 20], [60, 10, 20, 20]]
     dt = Detections.from_arrays(image_ids=[1, 1], category_ids=[1, 1], boxes=boxes, scores=[score, score])

@@ -248,8 +248,9 @@ class Evaluator(Answering):
             table = self._images.table() if self._common is None else self._common
             assert table is not None
             found = Evaluation.from_table(table, threads=self._settings.threads)
-            if self._common is None and (data := self._images.data()) is not None:
-                found = dataclasses.replace(found, ground_truth=data[0], detections=data[1])
+            if self._common is None:  # else each process would know its own data
+                gt, dt = self._images.data() or (None, None)
+                found = dataclasses.replace(found, ground_truth=gt, detections=dt, sample=self._images.sample)
             self._evaluation = found
         return self._evaluation
 
