@@ -23,6 +23,8 @@ _MEANT = {
     "xml": ("voc",), "txt": ("yolo",),
     "map": ("AP",), "map50": ("AP50",), "map@50": ("AP50",), "map@0.5": ("AP50",), "ap@50": ("AP50",),
     "ap@0.5": ("AP50",), "ap@50:5:95": ("AP",), "map50-95": ("AP",), "map75": ("AP75",), "mar": ("AR100",),
+    "confidence": ("score",), "conf": ("score",), "probability": ("score",), "prob": ("score",),
+    "class": ("category_id",), "class-id": ("category_id",), "label": ("category_id",), "cls": ("category_id",),
     "skip": ("drop", "skip"), "ignore": ("drop", "skip"),
 }  # fmt: skip
 """What people call things: a name that is unknown here, and what it is here, if a list of names has it."""

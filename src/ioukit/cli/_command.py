@@ -33,11 +33,11 @@ class Command(TyperCommand):
             ctx.meta[ALL] = True
             args = ["--help"]
         try:
-            return super().parse_args(ctx, self._with_json(ctx, args))
+            return super().parse_args(ctx, [*self._with_json(ctx, args)])
         except typer.exceptions.TyperException as error:
             from ioukit.cli._mistakes import explain  # noqa: PLC0415 - for a mistake
 
-            explain(error, self, ctx)
+            explain(error, self, ctx, args)
             raise
 
     def _with_json(self, ctx: typer.Context, args: list[str]) -> list[str]:
