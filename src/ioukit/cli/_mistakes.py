@@ -67,6 +67,11 @@ _SAID = dict.fromkeys(
 )
 """What to say about a word that stands for no option."""
 
+_SAID_BY = {
+    "figures": dict.fromkeys(("format", "formats", "ext", "dpi", "to"), "; each figure is written as PDF and as SVG"),
+}
+"""The same of words that stand for an option of other commands."""
+
 _PATHS = (
     "gt",
     "dt",
@@ -162,10 +167,11 @@ def _of_option(option: str, command: Any, ctx: Any) -> str:
     known = [name for one in command.get_params(ctx) for name in one.opts if name.startswith("--")] + ["--help-all"]
     word = option.lstrip("-").lower().replace("_", "-")
     meant = [name for name, words in _OPTIONS.items() if word in words]
+    said = {**_SAID_BY.get(command.name, {}), **(_SAID if "--at-least" in known else {})}
+    if word in said:
+        return said[word]
     if here := [name for name in meant if name in known]:
         return did_you_mean(here)
-    if word in _SAID and "--at-least" in known:
-        return _SAID[word]
     if word in _PATHS:
         return f"; paths stand alone: {ctx.get_usage().removeprefix('Usage: ')}"
     commands = (

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._columns import Columns, all_among, positions_in, record
+from ioukit._keywords import answers_keywords
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -136,6 +137,7 @@ class Detections(Columns):
         return detections_of_coco(source, on_invalid, threads, attributes=attributes)
 
     @classmethod
+    @answers_keywords
     def from_arrays(
         cls,
         *,

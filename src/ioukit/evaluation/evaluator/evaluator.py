@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ioukit._checks import check_format, check_threads
 from ioukit._keywords import answers_keywords
@@ -157,6 +157,14 @@ class Evaluator(Answering):
 
     def __bool__(self) -> bool:
         return True  # also without images
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Says what to write, to those who know metrics that are called.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError("an Evaluator is not called: write update(predictions, targets), and compute() at the end")
 
     def __repr__(self) -> str:
         return f"Evaluator({len(self):,} images, {self.iou_type}, {self.protocol.name})"
