@@ -10,6 +10,7 @@ import pytest
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import ERROR_KINDS, Outcome, score_curves
 from support.browsing import serious_violations, until
+from support.paths import DEMO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,3 +206,11 @@ def test_equal_scores_are_drawn_without_a_slider(score: float, open_page: OpenPa
         assert "Infinity" not in drawing, chart
     assert page.locator("#gallery figure").count() == 1
     assert page.locator("#error-table .now").all_inner_texts().count("1") == 2
+
+
+def test_intervals_have_room_on_a_phone(open_page: OpenPage, tmp_path: Path) -> None:
+    """The line of an interval stays a line: long words go below it."""
+    evaluate(DEMO / "gt.json", DEMO / "a.json").report(tmp_path / "report.html")
+    lines = open_page(tmp_path / "report.html", width=390).locator(".tile .scale svg").all()
+    assert lines
+    assert min(box["width"] if (box := one.bounding_box()) else 0 for one in lines) > 60
