@@ -131,6 +131,27 @@ def names() -> dict[str, Any]:
         ('ioukit.pairwise_iou(boxes, boxes, format="yolo")', "choose from xyxy, xywh, cxcywh"),
         ("ioukit.GroundTruth(path)", "GroundTruth needs categories: ioukit.datasets.read reads files"),
         ("ioukit.Detections(boxes, scores)", "Detections.from_arrays takes arrays"),
+        ('ev.figure("pr_curve")', "did you mean 'precision_recall'"),
+        (
+            'ev.figure("worst_images", "x.pdf")',
+            r"images must be a folder, got 'x.pdf'; figure\('worst_images'\).savefig",
+        ),
+        ('ioukit.evaluate(gt, dt, "coco2017")', "did you mean 'coco'"),
+        ('ioukit.evaluate(gt, dt, repair="boxes=xyxy")', r"ioukit.checks.repaired\(ground_truth, detections, \['boxes"),
+        ("ioukit.Evaluator()([], [])", r"write update\(predictions, targets\), and compute\(\) at the end"),
+        ('ioukit.Evaluator(["cat", "dog"])', r"got list: the names of classes are categories=\[...\]"),
+        (
+            'ioukit.Evaluator(categories=["cat"]).update([{"boxes": boxes, "scores": scores, "labels": [1, 1]}], '
+            '[{"boxes": boxes, "labels": [1, 1]}])',
+            r"expected the id of a category: 0 to 0, found 1; for labels from 1, give categories=\{1: 'cat', ...\}",
+        ),
+        ("ioukit.pairwise_iou(boxes[0], boxes)", r"got \(4,\): write \[\[x1, y1, x2, y2\]\] for one box"),
+        ("ioukit.GroundTruth.from_arrays(image_ids=[1], labels=[1], boxes=boxes)", "did you mean 'category_ids'"),
+        ("ioukit.Detections.from_arrays(image_ids=[1], class_ids=[1], boxes=boxes)", "did you mean 'category_ids'"),
+        (
+            'ioukit.Detections.from_coco([{"image_id": 1, "class": 1, "bbox": [1, 2, 3, 4], "score": 1}])',
+            "rename 'class'",
+        ),
         ("gt.classes", "did you mean 'categories'"),
         ("dt.labels", "did you mean 'category_ids'"),
         ("dt.score", "did you mean 'scores'"),

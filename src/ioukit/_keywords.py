@@ -29,7 +29,8 @@ _PER_IMAGE = ("preds", "pred", "predictions", "target", "targets")
 _NAMES = {
     "gt": "ground_truth", "truth": "ground_truth", "annotations": "ground_truth", "dt": "detections",
     "results": "detections", "rules": "protocol", "metric": "protocol", "type": "iou_type", "classes": "categories",
-    "class_names": "categories", "image_ids": "images", "workers": "threads", "format": "box_format",
+    "class_names": "categories", "labels": "category_ids", "class_ids": "category_ids",
+    "image_ids": "images", "workers": "threads", "format": "box_format",
 }  # fmt: skip
 """The names of other packages, and what they are here, if the function has it."""
 
@@ -74,7 +75,7 @@ def _instead(function: Callable[..., Any], name: str) -> str:
     from ioukit._near_names import did_you_mean, near_names  # noqa: PLC0415
 
     given = inspect.signature(function).parameters.values()
-    known = [one.name for one in given if one.name != "self" and one.kind is not one.VAR_KEYWORD]
+    known = [one.name for one in given if one.name not in ("self", "cls") and one.kind is not one.VAR_KEYWORD]
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     if plain in known:
         return did_you_mean([plain])
@@ -87,6 +88,8 @@ def _instead(function: Callable[..., Any], name: str) -> str:
             ": evaluate(ground_truth, detections) takes data sets; lists of predictions and targets, with a dict per "
             "image, go to ioukit.Evaluator().update(predictions, targets)"
         )
+    if plain in ("repair", "repairs") and "ground_truth" in known:
+        return ": ioukit.checks.repaired(ground_truth, detections, ['boxes=xyxy']) returns repaired data"
     if _NAMES.get(plain) in known:
         return did_you_mean([_NAMES[plain]])
     return did_you_mean(near_names(plain, known)) or f"; it takes {', '.join(known)}"

@@ -23,6 +23,10 @@ _MEANT = {
     "xml": ("voc",), "txt": ("yolo",),
     "map": ("AP",), "map50": ("AP50",), "map@50": ("AP50",), "map@0.5": ("AP50",), "ap@50": ("AP50",),
     "ap@0.5": ("AP50",), "ap@50:5:95": ("AP",), "map50-95": ("AP",), "map75": ("AP75",), "mar": ("AR100",),
+    "confidence": ("score",), "conf": ("score",), "probability": ("score",), "prob": ("score",),
+    "class": ("category_id",), "class-id": ("category_id",), "label": ("category_id",), "cls": ("category_id",),
+    "pr-curve": ("precision_recall",), "pr": ("precision_recall",), "prc": ("precision_recall",),
+    "coco2014": ("coco",), "coco2017": ("coco",), "coco-2017": ("coco",),
     "skip": ("drop", "skip"), "ignore": ("drop", "skip"),
 }  # fmt: skip
 """What people call things: a name that is unknown here, and what it is here, if a list of names has it."""
@@ -43,7 +47,7 @@ def near_names(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0
     for one in known:
         alike.setdefault(one.casefold().replace("_", "-"), []).append(one)
     asked = name.casefold().replace("_", "-")
-    meant = [one.casefold() for one in _MEANT.get(asked, ())]
+    meant = [one.casefold().replace("_", "-") for one in _MEANT.get(asked, ())]
     close = difflib.get_close_matches(asked, alike, n=most, cutoff=cutoff)
     return [one for key in ([key for key in meant if key in alike] or close) for one in alike[key]][:most]
 

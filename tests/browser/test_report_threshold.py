@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ioukit import evaluate
+from ioukit import Detections, GroundTruth, evaluate
 from ioukit.evaluation import ERROR_KINDS, Outcome, score_curves
 from support.browsing import serious_violations, until
+from support.paths import DEMO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,3 +181,36 @@ def test_no_bar_of_a_class_without_objects_is_out_of_line(open_page: OpenPage, w
         )
         assert len(ends) == page.locator(f"{table} tbody tr").count()
         assert len(set(ends)) == 1
+
+
+@pytest.mark.parametrize("score", [0.9, 90.0])
+def test_equal_scores_are_drawn_without_a_slider(score: float, open_page: OpenPage, tmp_path: Path) -> None:
+    gt = GroundTruth.from_arrays(
+        image_ids=[1, 1],
+        category_ids=[1, 1],
+        boxes=[[10, 10, 20, 20], [60, 60, 20, 20]],
+        images=[1],
+        sizes=[[100, 100]],
+    )
+    boxes = [[10, 10, 20, 20], [60, 10, 20, 20]]
+    dt = Detections.from_arrays(image_ids=[1, 1], category_ids=[1, 1], boxes=boxes, scores=[score, score])
+    evaluate(gt, dt).report(tmp_path / "report.html")
+    page = open_page(tmp_path / "report.html")
+    until(page, READY)
+    assert page.locator("#score").count() == 0
+    assert [page.locator(f"#now-{outcome}").inner_text() for outcome in ("tp", "fp", "fn")] == ["1", "1", "1"]
+    for chart in ("pr-chart", "f1-chart", "iou-chart", "iou-bins"):
+        drawing = page.locator(f"#{chart} svg").first.inner_html()
+        assert "<path" in drawing or "<rect" in drawing, chart
+        assert "NaN" not in drawing, chart
+        assert "Infinity" not in drawing, chart
+    assert page.locator("#gallery figure").count() == 1
+    assert page.locator("#error-table .now").all_inner_texts().count("1") == 2
+
+
+def test_intervals_have_room_on_a_phone(open_page: OpenPage, tmp_path: Path) -> None:
+    """The line of an interval stays a line: long words go below it."""
+    evaluate(DEMO / "gt.json", DEMO / "a.json").report(tmp_path / "report.html")
+    lines = open_page(tmp_path / "report.html", width=390).locator(".tile .scale svg").all()
+    assert lines
+    assert min(box["width"] if (box := one.bounding_box()) else 0 for one in lines) > 60

@@ -185,7 +185,7 @@ def test_shifted_category_ids(data: tuple[GroundTruth, Detections], by: int) -> 
     (finding,) = diagnose(shifted(detections, by), reference=truth)
     assert (finding.code, finding.severity) == ("other_category_ids", "warning")
     assert f"have it if {-by} is added to all category ids" in finding.message
-    assert finding.hint == f"add {-by} to the category ids"
+    assert finding.hint == f"add {-by} to the category ids: --repair classes={-by:+} in a command"
     assert finding.rows
     assert set(finding.rows) < set(range(len(detections)))
     assert codes(shifted(detections, by)) == [], "it takes the ground truth"

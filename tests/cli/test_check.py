@@ -81,6 +81,26 @@ def test_data_that_eval_refuses(tmp_path: Path) -> None:
     assert run_here("eval", *paths, "--repair", "images=stem", "--quiet").code == 0
 
 
+def test_ids_are_the_numbers_in_the_names_of_label_files(tmp_path: Path) -> None:
+    """One finding, whose repair `eval` accepts: what a repair has placed is not taken for ids of a file again."""
+    labels = tmp_path / "labels"
+    labels.mkdir()
+    (labels / "sizes.csv").write_text("name,width,height\n" + "".join(f"img_{at}.jpg,100,100\n" for at in (1, 2, 3)))
+    for at in (1, 2, 3):
+        (labels / f"img_{at}.txt").write_text("0 0.5 0.5 0.2 0.2\n")
+    records = [{"image_id": at, "category_id": 0, "bbox": [40, 40, 20, 20], "score": 0.9} for at in (1, 2, 3)]
+    results = tmp_path / "dt.json"
+    results.write_text(json.dumps(records))
+    found = json.loads(run_here("check", labels, results, "--json").out)
+    (finding,) = found["findings"]
+    assert (finding["code"], found["repairs"]) == ("image_ids_match_by_stem", ["images=stem"])
+    assert (finding["before"], finding["after"]) == (0, 1)
+    assert finding["examples"][0] == "1 is 'img_1.jpg'"
+    evaluated = run_here("eval", labels, results, "--repair", "images=stem", "--json", "-")
+    assert json.loads(evaluated.out)["summary"]["AP"] == 1, evaluated.err
+    assert run_here("check", labels, results, "--repair", "images=stem").code == 0
+
+
 def test_names_of_images_in_the_place_of_ids(tmp_path: Path) -> None:
     """Ultralytics writes such results: they meet the images by name, and nothing is wrong."""
     records = [{**record, "image_id": f"val/{record['image_id']:012d}.jpg"} for record in load(DT)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ioukit import DatasetError, Evaluator, GroundTruth, evaluate
 from support.command import run_here
 from support.paths import DATA, DEMO, load
 
@@ -70,6 +71,37 @@ def test_what_looks_wrong_is_a_note(change: Change, says: str, tmp_path: Path) -
     assert says in note
     quiet = run_here("eval", GT, file, "--on-invalid", "drop", "--quiet")
     assert (quiet.code, quiet.err) == (0, "")
+
+
+@pytest.mark.parametrize("change", [corners, fractions, of_some_images])
+def test_python_has_the_notes_of_the_command(change: Change, tmp_path: Path) -> None:
+    """Also where an evaluator keeps no data; what gives high numbers is not doubted, as it is not read wrongly."""
+    file = changed(tmp_path, change)
+    found = evaluate(GT, file)
+    low = found.summary["AP"] < 0.2
+    assert [f"note {note}" for note in found.notes] == (notes(GT, file) if low else [])
+    assert low == (change is not of_some_images)
+    evaluator = Evaluator(box_format="xywh")
+    assert found.detections is not None
+    evaluator.update(found.detections, GroundTruth.from_coco(GT))
+    computed = evaluator.compute()
+    assert computed.detections is None
+    assert bool(computed.notes) == low
+    assert evaluate(GT, DT).notes == ()
+
+
+def test_a_repair_for_the_command_is_named(tmp_path: Path) -> None:
+    for change, repair in ((corners, "boxes=xyxy"), (fractions, "units=fractions"), (moved, "classes=-1")):
+        file = changed(tmp_path, change)
+        says = f"--repair {repair} in a command"
+        (note,) = [line for line in notes(GT, file, "--on-invalid", "drop") if "left out" not in line]
+        assert says in note
+        assert run_here("eval", GT, file, "--repair", repair, "--quiet").code == 0
+
+
+def test_python_names_the_check_of_unknown_ids(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"category_id: .*; ioukit\.checks\.check\(ground_truth, detections\) looks"):
+        evaluate(GT, changed(tmp_path, moved))
 
 
 def test_ground_truth_is_looked_at_as_well(tmp_path: Path) -> None:

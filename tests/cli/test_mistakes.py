@@ -57,6 +57,13 @@ ANSWERED: list[tuple[str, str]] = [
     ("eval gt.json dt.json --conf 0.25", "ioukit nms DT -o KEPT --score-threshold 0.25"),
     ("eval gt.json dt.json --output out.json", "'--report' or '--json'"),
     ("eval gt.json dt.json --class cat", "did you mean '--classes'?"),
+    ("eval gt.json dt.json --iou-thresholds 0.5 0.75", "write --iou-thresholds 0.5,0.75"),
+    ("eval gt.json dt.json --classes cat dog --json x.json", "got dog, too; write --classes cat,dog"),
+    ("eval gt.json dt.json --dt-option a=1 b=2", "repeat it: --dt-option a=1 --dt-option b=2"),
+    ("eval gt.json dt.json b.json --classes cat", "ioukit compare GT A B compares models"),
+    ("errors gt.json dt.json", "did you mean 'eval --errors'?"),
+    ("report gt.json dt.json", "did you mean 'eval --report'?"),
+    ("plot gt.json dt.json", "did you mean 'figures'?"),
     ("eval gt.json dt.json --format yolo", "'--gt-format' or '--dt-format'"),
     ("eval gt.json dt.json --max-detections 100", "did you mean '--max-dets'?"),
     ("compare gt.json dt.json b.json --fail-on-worse", "did you mean '--fail-if-worse'?"),
@@ -91,6 +98,23 @@ ANSWERED: list[tuple[str, str]] = [
     ("operate gt.json dt.json --rule precision=90", "at most 1, got 90"),
     ("eval gt.json dt.json --json nowhere/out.json", "there is no folder nowhere"),
     ("eval gt.json dt.json --json photos", "photos is a folder, expected a file"),
+    ("eval gt.json ''", "got an empty word: is a variable of the shell not set?"),
+    ("compare gt.json dt.json ''", "got an empty word"),
+    ("eval gt.json dt.json --dt-option boxes=xyxy", "--repair boxes=xyxy changes what was read"),
+    ("eval gt.json dt.json --gt-option boxes=xyxy", "--repair gt:boxes=xyxy changes what was read"),
+    ("eval gt.json dt.json --protocol coco2017", "did you mean 'coco'?"),
+    ("figures gt.json dt.json --only pr_curve", "did you mean 'precision_recall'?"),
+    ("figures gt.json dt.json --format png", "each figure is written as PDF and as SVG"),
+    (
+        "figures gt.json dt.json -o pr.pdf",
+        "expected a folder, which gets a PDF and an SVG of each figure, got 'pr.pdf'",
+    ),
+    ("compare gt.json dt.json b.json --score-threshold 50", "all scores are at most 1, got 50; did you mean 0.5?"),
+    ("view gt.json dt.json --filter outcome=fp class=cat", "repeat it: --filter outcome=fp --filter class=cat"),
+    ("compare gt.json dt.json b.json --name A,B", "expected 2 names, got 1; repeat it: --name A --name B"),
+    ("eval gt.json keys.json", "detections[0].score: expected a number, found no such key among|rename 'confidence'"),
+    ("eval scored labels", "need the sizes of their images|a detection with its score: are the two swapped?"),
+    ("eval sized labels", "line 1: expected class cx cy w h, got|are the two swapped?"),
     ("eval gt.json photos/none.json", "photos/none.json: there is no such file or folder"),
     ("eval gt.json gt.json/x", "a part of the path is a file"),
 ]
@@ -99,6 +123,7 @@ WORK: list[tuple[str, str]] = [
     ("help eval", "Usage: ioukit eval"),
     ("eval --json out.json gt.json dt.json", "wrote out.json"),
     ("compare --json out.json gt.json dt.json b.json --replicates 2 --permutations 1", "wrote out.json"),
+    ("compare gt.json dt.json dt.json --permutations 1 --replicates 2", "note dt.json is compared with itself"),
     ("eval gt.json dt.json --report rep", "wrote rep.html"),
     ("runs runs.db", "B@1"),
     ("show runs.db B", "id 1"),
@@ -124,6 +149,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "gt.json").write_text(json.dumps({"images": IMAGES, "categories": CLASSES, "annotations": OBJECTS}))
     (path / "dt.json").write_text(json.dumps(found))
     (path / "b.json").write_text(json.dumps(found[1:]))
+    renamed = [{"confidence" if key == "score" else key: value for key, value in one.items()} for one in found]
+    (path / "keys.json").write_text(json.dumps(renamed))
+    for name, line in (("labels", ""), ("scored", " 0.9"), ("sized", " 0.9")):
+        (path / name).mkdir()
+        (path / name / "1.txt").write_text(f"0 0.5 0.5 0.2 0.2{line}\n")
+    (path / "sized" / "sizes.csv").write_text("name,width,height\n1.jpg,90,80\n")
     (path / "scenes.csv").write_text("image_id,weather\n1,sun\n2,rain\n3,sun\n")
     (path / "photos").mkdir()
     (path / "pictures").mkdir()

@@ -111,8 +111,8 @@ def test_the_sentence_of_an_interval_is_true(seed: int) -> None:
 
 PLUS_MINUS = re.compile(r"by ([\d.]+) ± ([\d.]+) points of AP \(([\d.]+) to ([\d.]+)\)")
 NOTES = re.compile(
-    r"(\d+) images? (?:is|are) enough to detect a true difference of ([\d.]+) points? of AP with a probability of "
-    r"([\d.]+) %\. ± is half the ([\d.]+) % interval; a point is 0\.01\."
+    r"A true difference of ([\d.]+) points? of AP would show in "
+    r"([\d.]+) % of samples of (\d+) images?\. ± is half the ([\d.]+) % interval; a point is 0\.01\."
 )
 FOUND = re.compile(
     r"(\w+) misses (no|\d+) objects? that (\w+) finds, and finds (no|\d+) objects? that \w+ misses\. Both find "
@@ -154,8 +154,8 @@ def test_page_and_terminal_say_the_same_in_the_same_units(seed: int, kind: str) 
         assert math.isclose(float(parsed[1]), 100 * abs(float(row.b) - float(row.a)), abs_tol=0.11)
         notes = NOTES.fullmatch(page.lead_notes)
         assert notes, page.lead_notes
-        assert (notes[1], notes[4]) == ("10", f"{100 * difference.level:g}")
-        assert math.isclose(float(notes[2]), 100 * difference.detectable, abs_tol=0.06)
+        assert (notes[3], notes[4]) == ("10", f"{100 * difference.level:g}")
+        assert math.isclose(float(notes[1]), 100 * difference.detectable, abs_tol=0.06)
     numbers = FOUND.search(text)
     assert numbers, text
     thresholds = pair.changes.score_thresholds

@@ -88,10 +88,10 @@ def test_fewer_images_than_there_are_would_not_do() -> None:
 def test_one_image() -> None:
     text = verdict(difference(p_value=0.5, images_needed=7), ("A", "B"), 1, 1)
     assert text.startswith("1 image cannot tell A and B apart; about 7 would,")
-    assert detectable_sentence(difference(), 1).startswith("1 image is enough to detect a true difference of 0.6")
+    assert detectable_sentence(difference(), 1).endswith("of samples of 1 image.")
     assert detectable_sentence(difference(detectable=NAN), 1) == ""
     assert detectable_sentence(difference(), 5_000) == (
-        "5,000 images are enough to detect a true difference of 0.6 points of AP with a probability of 80 %."
+        "A true difference of 0.6 points of AP would show in 80 % of samples of 5,000 images."
     )
 
 
@@ -191,7 +191,7 @@ def test_the_p_value_decides_where_the_interval_says_the_opposite() -> None:
         "in 2 of 1,000 cases. The p-value decides this, though the interval contains 0."
     )
     assert verdict(narrow, ("A", "B"), 5_000, 1_000).endswith("this, though the interval does not contain 0.")
-    said = "The p-value decides where the interval says the opposite: AP and AR."
+    said = "Interval and p-value disagree about a difference of AP and AR; the p-value decides."
     assert doubt_sentence([wide, difference(key="AP50"), narrow], 0.95) == said
     assert doubt_sentence([wide, difference(key="APs", warnings=doubtful), narrow], 0.95).endswith(f"images). {said}")
 
@@ -205,7 +205,7 @@ def test_a_corrected_p_value_decides() -> None:
 
 def test_what_a_verdict_needs() -> None:
     assert verdict_notes(difference(), 5_000).endswith(
-        "with a probability of 80 %. ± is half the 95 % interval; a point is 0.01."
+        "in 80 % of samples of 5,000 images. ± is half the 95 % interval; a point is 0.01."
     )
     assert verdict_notes(difference(difference=0.0), 5_000) == verdict_notes(difference(difference=NAN), 5_000) == ""
     assert "±" not in verdict_notes(difference(low=NAN), 5_000)

@@ -152,7 +152,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         datasets.read(place)
     for name in ("2020", "2021"):
         (tmp_path / "splits" / name).mkdir(parents=True)
-    with pytest.raises(DatasetError, match=r"it holds 2 folders \(2020, 2021\): name the one with the labels"):
+    with pytest.raises(DatasetError, match=r"it holds 2 folders \(2020, 2021\): name the one with the files"):
         datasets.read(tmp_path / "splits")
     (tmp_path / "t.csv").write_text("photo,kind,x1,y1,x2,y2\na,1,2,3,4,5\n")
     with pytest.raises(

@@ -382,7 +382,11 @@ def test_data_sets_and_lists_do_not_mix() -> None:
     ("protocol", "error", "message"),
     [
         ("voc2021", ValueError, "unknown protocol 'voc2021'; did you mean 'voc2012' or 'voc2007'"),
-        (["cat", "dog"], TypeError, "protocol must be a Protocol, such as ioukit.COCO, or the name of one, got list$"),
+        (
+            ["cat", "dog"],
+            TypeError,
+            "protocol must be a Protocol, such as ioukit.COCO, or the name of one, got list: the names",
+        ),
     ],
 )
 def test_what_is_no_protocol_is_refused(protocol: Any, error: type[Exception], message: str) -> None:

@@ -128,7 +128,7 @@ def test_a_table_with_a_bit_that_flipped_is_made_again(real: Scene, tmp_path: Pa
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
     again = scale.evaluate(*real, parts=2, work=tmp_path / "work", on="ray", timeout=60)
-    assert_same_evaluation(dataclasses.replace(again, notes=expected.notes), expected)
+    assert_same_evaluation(dataclasses.replace(again, notes_on_reading=expected.notes), expected)
     (note,) = set(again.notes) - set(expected.notes)
     assert note.startswith(f"{tables[0]}: the match table of this part is missing, cut or damaged: detections.arrow")
     assert note.endswith("; it was made again")

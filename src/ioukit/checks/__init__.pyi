@@ -3,7 +3,7 @@
 from ioukit.checks.case import Case
 from ioukit.checks.checking import Checked, check
 from ioukit.checks.diagnosis.boxes import diagnose_boxes
-from ioukit.checks.diagnosis.data_sets import diagnose_data
+from ioukit.checks.diagnosis.data_sets import diagnose_data, notes_on_data
 from ioukit.checks.diagnosis.diagnosis import diagnose, register_rules
 from ioukit.checks.diagnosis.findings import Diagnosis, Finding
 from ioukit.checks.diagnosis.masks import diagnose_masks
@@ -35,6 +35,7 @@ __all__ = [
     "diagnose_masks",
     "diagnose_polygons",
     "diagnose_rotated",
+    "notes_on_data",
     "register_repair",
     "register_rule",
     "register_rules",

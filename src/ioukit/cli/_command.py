@@ -33,11 +33,16 @@ class Command(TyperCommand):
             ctx.meta[ALL] = True
             args = ["--help"]
         try:
-            return super().parse_args(ctx, self._with_json(ctx, args))
+            left = super().parse_args(ctx, [*self._with_json(ctx, args)])
+            for param in self.params:
+                given = ctx.params[param.name]
+                if param.param_type_name == "argument" and "" in (given if param.nargs == -1 else [given]):
+                    raise typer.BadParameter("got an empty word: is a variable of the shell not set?", ctx, param)
+            return left
         except typer.exceptions.TyperException as error:
             from ioukit.cli._mistakes import explain  # noqa: PLC0415 - for a mistake
 
-            explain(error, self, ctx)
+            explain(error, self, ctx, args)
             raise
 
     def _with_json(self, ctx: typer.Context, args: list[str]) -> list[str]:

@@ -198,7 +198,10 @@ def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
     if len(given) != len(paths):
         from ioukit._checks import pluralize  # noqa: PLC0415 - loads NumPy
 
-        raise typer.BadParameter(f"expected {pluralize(len(paths), 'name')}, got {len(given)}", param_hint="--name")
+        listed = given[0].split(",") if len(given) == 1 else []
+        hint = f"; repeat it: {' '.join(f'--name {one}' for one in listed)}" if len(listed) == len(paths) else ""
+        expected = pluralize(len(paths), "name")
+        raise typer.BadParameter(f"expected {expected}, got {len(given)}{hint}", param_hint="--name")
     if len(set(given)) < len(given):
         raise typer.BadParameter("two models have the same name", param_hint="--name")
     return given

@@ -23,7 +23,7 @@ from ioukit.cli._errors import bad_argument, bad_input, bad_value
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ioukit.cli._streams import Talk
     from ioukit.datasets import Detections, Format, GroundTruth
@@ -229,7 +229,7 @@ class Reader(NamedTuple):
         if known is None:
             talk.say(f"read {shown[0]}  {pluralize(len(gt.images), 'image')}  {pluralize(len(gt), 'box')}")
         talk.say(f"read {shown[1]}  {pluralize(len(dt), 'detection')}  {time.perf_counter() - start:.2f} s")
-        looks_wrong = [*_what_looks_wrong(gt, dt, talk)]
+        looks_wrong = () if talk.is_quiet else _what_looks_wrong(gt, dt)
         for note in (*(gt.notes if known is None else ()), *dt.notes, *looks_wrong):
             talk.say(f"note {printable(note)}")
         if looks_wrong:
@@ -399,12 +399,8 @@ def repaired(gt: "GroundTruth", dt: Given, repairs: "Sequence[str]") -> "tuple[G
         return after_repairs(gt, dt, repairs)  # type: ignore[return-value]
 
 
-def _what_looks_wrong(gt: "GroundTruth", dt: "Detections", talk: "Talk") -> "Iterator[str]":
+def _what_looks_wrong(gt: "GroundTruth", dt: "Detections") -> tuple[str, ...]:
     """Notes about data that is valid, but probably wrong."""
-    if talk.is_quiet:
-        return
-    from ioukit.checks import diagnose  # noqa: PLC0415 - only needed for notes
+    from ioukit.checks import notes_on_data  # noqa: PLC0415 - only needed for notes
 
-    for source, diagnosis in ((gt.source, diagnose(gt)), (dt.source, diagnose(dt, reference=gt))):
-        for finding in diagnosis:
-            yield f"{source}: {finding.message}: {finding.hint}"
+    return notes_on_data(gt, dt)

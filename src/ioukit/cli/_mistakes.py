@@ -6,6 +6,7 @@ values (`ioukit._near_names` has the near ones; who reads a value refuses it).
 
 import os
 import shlex
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from ioukit._near_names import did_you_mean, near_names, suggest
@@ -17,7 +18,8 @@ _COMMANDS = {
     "evaluate": "eval", "evaluation": "eval", "score": "eval", "metrics": "eval", "map": "eval", "coco": "eval",
     "ap": "eval", "diff": "compare", "versus": "compare", "validate": "check", "lint": "check", "verify": "check",
     "stats": "inspect", "info": "inspect", "describe": "inspect", "visualize": "view", "browse": "view", "ui": "view",
-    "app": "view", "errors": "labels", "filter": "nms", "fuse": "nms", "wbf": "nms", "ensemble": "nms",
+    "app": "view", "errors": "eval --errors", "tide": "eval --errors", "report": "eval --report", "plot": "figures",
+    "plots": "figures", "draw": "figures", "filter": "nms", "fuse": "nms", "wbf": "nms", "ensemble": "nms",
     "threshold": "operate", "calibrate": "operate", "split": "subset", "sample": "subset", "join": "merge",
     "export": "convert", "rename": "remap", "list": "runs", "log": "runs", "detect": "predict", "infer": "predict",
     "env": "doctor", "version": "--version", "pq": "panoptic", "shapes": "make-shapes", "completions": "completion",
@@ -65,6 +67,11 @@ _SAID = dict.fromkeys(
 )
 """What to say about a word that stands for no option."""
 
+_SAID_BY = {
+    "figures": dict.fromkeys(("format", "formats", "ext", "dpi", "to"), "; each figure is written as PDF and as SVG"),
+}
+"""The same of words that stand for an option of other commands."""
+
 _PATHS = (
     "gt",
     "dt",
@@ -109,13 +116,14 @@ def no_command(words: "Sequence[str]", known: "Iterable[str]") -> str:
     return f"no such command: {name!r}{did_you_mean(meant) or '; ioukit --help lists all'}"
 
 
-def explain(error: Any, command: Any, ctx: Any) -> None:
+def explain(error: Any, command: Any, ctx: Any, words: "Sequence[str]") -> None:
     """Puts into an error of Typer what to do next.
 
     Args:
         error: The error.
         command: The command that was called.
         ctx: Its call.
+        words: What stands behind the command.
     """
     kind = type(error).__name__  # Typer names only some of these classes
     if kind == "NoSuchOption":
@@ -134,11 +142,24 @@ def explain(error: Any, command: Any, ctx: Any) -> None:
     elif error.message.startswith("Got unexpected extra"):
         names = " ".join(one.make_metavar(ctx) for one in command.params if one.param_type_name == "argument")
         extra = error.message[error.message.rindex("(") + 1 : error.message.rindex(")")]
-        hint = _TOO_MANY.get(command.name, "")
+        hint = _of_list(extra.split(" "), command, words) or _TOO_MANY.get(command.name, "")
         error.message = (
             f"expected {names or 'no paths'}, got {shlex.quote(extra) if ' ' not in extra else extra}, too"
             f"{hint and f'; {hint}'}"
         )
+
+
+def _of_list(extra: "Sequence[str]", command: Any, words: "Sequence[str]") -> str:
+    """How to give an option several values, if what is too much stands behind the value of one; else nothing."""
+    at = words.index(extra[0]) if extra[0] in words else 0
+    option = next((one for one in command.params if at > 1 and words[at - 2] in one.opts), None)
+    values = [words[at - 1], *takewhile(lambda word: not word.startswith("-"), words[at:])] if option else []
+    if option is None or not set(values[1:]) <= {*extra}:
+        return ""
+    name = words[at - 2]
+    if option.metavar == "LIST":
+        return f"write {name} {shlex.quote(','.join(values))}"
+    return f"repeat it: {' '.join(f'{name} {shlex.quote(value)}' for value in values)}" if option.multiple else ""
 
 
 def _of_option(option: str, command: Any, ctx: Any) -> str:
@@ -146,10 +167,11 @@ def _of_option(option: str, command: Any, ctx: Any) -> str:
     known = [name for one in command.get_params(ctx) for name in one.opts if name.startswith("--")] + ["--help-all"]
     word = option.lstrip("-").lower().replace("_", "-")
     meant = [name for name, words in _OPTIONS.items() if word in words]
+    said = {**_SAID_BY.get(command.name, {}), **(_SAID if "--at-least" in known else {})}
+    if word in said:
+        return said[word]
     if here := [name for name in meant if name in known]:
         return did_you_mean(here)
-    if word in _SAID and "--at-least" in known:
-        return _SAID[word]
     if word in _PATHS:
         return f"; paths stand alone: {ctx.get_usage().removeprefix('Usage: ')}"
     commands = (

@@ -59,7 +59,9 @@ def reader_options(
             if not equals or not name.isidentifier():
                 raise ValueError(f"expected NAME=VALUE, got {word!r}")
             if name not in known:
-                raise ValueError(f"the reader of {format} has no option {name!r}{_known(name, known)}")
+                raise ValueError(
+                    f"the reader of {format} has no option {name!r}{_known(name, known)}{_repair(word, option)}"
+                )
             if name in options:
                 raise ValueError(f"{name} is given twice")
             options[name] = _value(name, value, arguments[name].annotation, namespace)
@@ -71,6 +73,14 @@ def _known(name: str, known: Sequence[str]) -> str:
     if not known:
         return "; it has none"
     return f"; it has {', '.join(known)}{suggest(name, known, most=1)}"
+
+
+def _repair(word: str, option: str) -> str:
+    """What to write for an option that is the name of a repair."""
+    from ioukit.checks import REPAIRS  # noqa: PLC0415 - only for a message
+
+    side = "gt:" if option == "--gt-option" else ""
+    return f"; --repair {side}{word} changes what was read" if word.partition("=")[0] in REPAIRS else ""
 
 
 def _value(name: str, text: str, annotation: Any, namespace: dict[str, Any]) -> Any:

@@ -122,6 +122,8 @@ def compare_files(
             raise typer.BadParameter(f"must be between 0 and 1, got {level}", param_hint="--level")
     reader = reading.reader(threads, talk)
     if log is None:
+        for path in dict.fromkeys(one for one in words[1:] if words[1:].count(one) > 1):
+            talk.say(f"note {printable(str(path))} is compared with itself")
         models, found = models_of_files(sources, name, rules, reading, reader, labels, iou_threshold)
     else:
         models, found = models_of_runs(log, words, name, (rules, reading, page), labels, iou_threshold, threads)

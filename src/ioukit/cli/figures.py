@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ioukit.cli._streams import Talk
     from ioukit.comparison import ModelComparison
 
+_FILES = (".pdf", ".svg", ".png", ".eps", ".tex")
 _NEAR = 0.1  # the confusions and the kinds of errors need these pairs, too
 
 
@@ -47,7 +48,8 @@ def write_figures(
         typer.Option(metavar="LIST", help="Only these figures, such as precision_recall,confusion. [default: all]"),
     ] = None,
     width: Annotated[
-        float, typer.Option(min=2.0, max=20.0, metavar="INCHES", help="How wide: 3.3 is a column, 6.9 a page.")
+        float,
+        typer.Option(min=2.0, max=20.0, metavar="INCHES", help="How wide, in inches: 3.3 is a column, 6.9 a page."),
     ] = 3.3,
     name: ModelNames = None,
     level: LevelOption = 0.95,
@@ -83,6 +85,8 @@ def write_figures(
             raise typer.BadParameter(f"expected at most {MOST_MODELS} models, got {len(detections)}", param_hint="DT")
         answer.check([*sources, *labelled_files(*labels)])
         with bad_value("--output"):
+            if output.suffix.lower() in _FILES and not output.is_dir():
+                raise ValueError(f"expected a folder, which gets a PDF and an SVG of each figure, got {str(output)!r}")
             check_place(output)
         with bad_value("--only"):
             for one in chosen:

@@ -103,6 +103,8 @@ def view(
         return
     sources = input_files(ground_truth, *(detections or []))
     with bad_use():
+        if filter and (more := [str(one) for one in sources[1:] if "=" in str(one) and not one.exists()]):
+            raise typer.BadParameter(f"repeat it: --filter {filter[-1]} --filter {more[0]}", param_hint="--filter")
         check_folder("--images", images)
         wanted = _query(filter or ())
     with missing_extra():

@@ -274,6 +274,11 @@ def _score_thresholds(
         raise ValueError(f"score_threshold must be one number, or one for A and one for B, got {given!r}")
     check_number(score_threshold=pair[0])
     check_number(score_threshold=pair[1])
+    for wanted, one in zip(pair, (a, b), strict=True):
+        if wanted > 1 >= one.matches.detections.score.max(initial=-np.inf):
+            raise ValueError(
+                f"score_threshold: all scores are at most 1, got {wanted:g}; did you mean {wanted / 100:g}?"
+            )
     return float(pair[0]), float(pair[1])
 
 

@@ -180,9 +180,8 @@ def detectable_sentence(difference: Difference, num_images: int) -> str:
     if not math.isfinite(difference.detectable) or difference.detectable <= 0:
         return ""
     size = points(difference.detectable, _digits(100 * difference.detectable))
-    images = "1 image is" if num_images == 1 else f"{num_images:,} images are"
-    power = percent(difference.power)
-    return f"{images} enough to detect a true difference of {size} of {difference.key} with a probability of {power}."
+    samples = f"{percent(difference.power)} of samples of {pluralize(num_images, 'image')}"
+    return f"A true difference of {size} of {difference.key} would show in {samples}."
 
 
 def verdict_notes(difference: Difference, num_images: int) -> str:
@@ -204,7 +203,7 @@ def doubt_sentence(found: Sequence[Difference], level: float) -> str:
     parts = [f"{_listed(keys)} ({'; '.join(reasons)})" for reasons, keys in doubtful.items()]
     sentences = [f"{_doubt(level)}: {', '.join(parts)}."] if parts else []
     if denied := [one.key for one in found if _denied(one, shown=one.is_significant)]:
-        sentences.append(f"The p-value decides where the interval says the opposite: {_listed(denied)}.")
+        sentences.append(f"Interval and p-value disagree about a difference of {_listed(denied)}; the p-value decides.")
     return " ".join(sentences)
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ioukit._keywords import answers_keywords
 from ioukit.datasets.reading_ahead import ReadingAhead
+from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -69,7 +71,8 @@ def evaluate(
             ground truth does not list.
 
     Warns:
-        UserWarning: If detections are a list of records whose boxes fit another format than COCO's.
+        UserWarning: If detections are a list of records and look wrong, see :attr:`Evaluation.doubts`. Of other
+            data, :attr:`Evaluation.notes` says so.
 
     Examples:
         >>> from ioukit import Detections, GroundTruth
@@ -87,13 +90,28 @@ def evaluate(
 
         rules = None if protocol is None else protocol_of(protocol, iou_type)  # before anything is read
         gt = ground_truth_of(ground_truth, rules, threads)
-        dt = detections_of(detections, gt, threads)
-    table = match(gt, dt, rules, iou_type=iou_type, categories=categories, images=images, near=near, threads=threads)
+        with _naming_the_check():
+            dt = detections_of(detections, gt, threads)
+    options: dict[str, Any] = {"categories": categories, "images": images, "near": near, "threads": threads}
+    with _naming_the_check():
+        table = match(gt, dt, rules, iou_type=iou_type, **options)
     curves = accumulate(table, threads=threads)
     evaluation = Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
     if isinstance(detections, list):  # `ioukit eval` says so of files
-        evaluation.warn_of_readings()
+        for doubt in evaluation.doubts:
+            warnings.warn(doubt, stacklevel=3)  # above this function and its decorator
     return evaluation
+
+
+@contextmanager
+def _naming_the_check() -> Iterator[None]:
+    """Says of an id that the ground truth does not list who looks for the reason."""
+    try:
+        yield
+    except DatasetError as error:
+        if ": expected the id " not in str(error):
+            raise
+        raise DatasetError(f"{error}; ioukit.checks.check(ground_truth, detections) looks for the reason") from None
 
 
 def ground_truth_of(given: GroundTruthLike, protocol: Protocol | None, threads: int | None) -> GroundTruth:

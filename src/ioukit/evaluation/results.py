@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -60,8 +59,8 @@ class Evaluation(Frozen):
     """Precision, recall and scores along every curve."""
     dropped: int = 0
     """Records that were left out because they were invalid."""
-    notes: tuple[str, ...] = ()
-    """Notes about the data that a user should know."""
+    notes_on_reading: tuple[str, ...] = ()
+    """What a user should know about how the data was read or put together."""
     OTHER_WORDS: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("map", "ap"), 'summary["AP"]'),
         **dict.fromkeys(("map50", "map_50", "ap50"), 'summary["AP50"]'),
@@ -77,6 +76,8 @@ class Evaluation(Frozen):
     """The ground truth; ``None`` if only the match table was kept."""
     detections: Detections | None = None
     """The detections; ``None`` if only the match table was kept."""
+    sample: tuple[GroundTruth, Detections] | None = None
+    """Some of the data, for :attr:`notes`, where the data was not kept."""
 
     @classmethod
     def from_table(cls, table: MatchTable, *, threads: int | None = None) -> Evaluation:
@@ -88,7 +89,7 @@ class Evaluation(Frozen):
         """
         repeated = table.repeated_images
         notes = (f"{repeated:,} images that were in two tables count once",) if repeated else ()
-        return cls(table, accumulate(table, threads=threads), notes=notes)
+        return cls(table, accumulate(table, threads=threads), notes)
 
     @property
     def protocol(self) -> Protocol:
@@ -109,6 +110,23 @@ class Evaluation(Frozen):
     def scores(self) -> npt.NDArray[np.float64]:
         """(T, R, K, A, M), see :class:`Curves`."""
         return self.curves.scores
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about the data: how it was read, and what looks wrong with it, see :attr:`doubts`."""
+        return (*self.notes_on_reading, *self.doubts)
+
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """What looks wrong with the data, in the words of `ioukit eval`: boxes of another format, ids of another file.
+
+        There are none if the first number is not low: data that gives such numbers is not read wrongly.
+        """
+        gt, dt = self.sample or (self.ground_truth, self.detections)
+        if gt is None or dt is None or not next(iter(self.summary.values()), math.nan) < _LOW:
+            return ()
+        found: tuple[str, ...] = importlib.import_module("ioukit.checks").notes_on_data(gt, dt)
+        return found
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
@@ -377,15 +395,6 @@ class Evaluation(Frozen):
         """
         drawn: Figure = importlib.import_module("ioukit.plots").evaluation_figure(self, name, images, threads)
         return drawn
-
-    def warn_of_readings(self) -> None:
-        """Warn if the boxes hardly fit the format that they were read in, and fit another one."""
-        if not next(iter(self.summary.values()), math.nan) < _LOW:  # so high, they are not read wrongly
-            return
-        for side, reference in ((self.ground_truth, None), (self.detections, self.ground_truth)):
-            for one in importlib.import_module("ioukit.checks").diagnose(side, reference=reference):
-                if one.code.startswith("looks_like_") or one.code == "normalized_not_declared":
-                    warnings.warn(f"{one.message}: {one.hint}", stacklevel=4)  # above `evaluate` and its decorator
 
     def compare(self, *others: Evaluation, **options: Any) -> ModelComparison:
         """Is another model better? This one is A, see :func:`ioukit.comparison.compare_models` for the options.

@@ -207,7 +207,8 @@ def table_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, .
     """The shape (..., N, M) of the table of all pairs, from the shapes (..., N, 4) and (..., M, 4) of both sets."""
     for name, shape in (("boxes1", first), ("boxes2", second)):
         if len(shape) < 2:
-            raise ValueError(f"{name} must have shape (..., N, 4), got {shape}")
+            hint = ": write [[x1, y1, x2, y2]] for one box" if shape == (4,) else ""
+            raise ValueError(f"{name} must have shape (..., N, 4), got {shape}{hint}")
     if len(first) == len(second) == 2:
         return first[0], second[0]
     try:

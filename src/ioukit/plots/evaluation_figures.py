@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from ioukit.plots.confusion import confusion_figure
 from ioukit.plots.curves import ap_by_iou_figure, precision_recall_figure, score_curves_figure
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
@@ -106,6 +106,8 @@ def evaluation_figure(
     """
     if name not in FIGURES:
         raise ValueError(unknown_name("figure", name, FIGURES))
+    if images is not None and not os.path.isdir(images):
+        raise ValueError(f"images must be a folder, got {str(images)!r}; figure({name!r}).savefig(PATH) writes a file")
     drawn = Drawer(evaluation, images, threads).draw(name)
     if isinstance(drawn, str):
         raise ValueError(f"there is no figure {name!r}: {drawn}")

@@ -110,6 +110,16 @@ def diagnose_data(
     return found.diagnosis()
 
 
+def notes_on_data(ground_truth: GroundTruth, detections: Detections) -> tuple[str, ...]:
+    """What looks wrong with both sides, in a sentence each: the notes of a command and of an evaluation."""
+    sides = ((ground_truth, None), (detections, ground_truth))
+    return tuple(
+        f"{side.source}: {finding.message}: {finding.hint}"
+        for side, reference in sides
+        for finding in diagnose_data(side, reference)
+    )
+
+
 def _spread(count: int, most: int | None) -> Rows:
     """Rows spread evenly over ``count`` rows, ascending: about ``most`` of them, or all if there are no more."""
     if most is None or count <= most:
@@ -143,6 +153,7 @@ def _boxes(found: Collector, boxes: FloatArray, rows: Rows, sizes: FloatArray, *
     if not len(rows):
         return
     looked, total = boxes[rows], len(boxes)
+    side = "--repair gt:" if found.kind == "annotation" else "--repair "
     known = ~np.isnan(sizes)
     scale = np.inf  # the size of images or boxes that are known to be in pixels
     if known.any():
@@ -154,12 +165,14 @@ def _boxes(found: Collector, boxes: FloatArray, rows: Rows, sizes: FloatArray, *
         image = np.ones(2)
         says = f"{_looked_at(found, rows)} fit into an image of 1 by 1, and boxes should be in pixels"
         hint = "multiply x and width by the width of the image, y and height by its height"
+        hint += f": {side}units=fractions in a command"
         found.state("normalized_not_declared", "warning", _mask(total, rows), f"all of {says}", hint)
     fits, misfits = other_formats(looked, "xywh", image, axes=True)
     for fmt in fits:
         says = f"{_looked_at(found, rows)} hardly fit [x, y, width, height], and fit {LAYOUTS[fmt]}"
         numbers, corners = ("boxes[:, [1, 0, 3, 2]]", "xyxy") if fmt == "yxyx" else ("boxes", fmt)
-        hint = f"convert them, if that is their format: Boxes({numbers}, {corners!r}).convert('xywh')"
+        python = f"Boxes({numbers}, {corners!r}).convert('xywh')"
+        hint = f"convert them, if that is their format: {side}boxes={fmt} in a command, {python} in Python"
         message = f"{int(misfits.sum()):,} of {says}"
         found.state(LOOKS_LIKE[fmt], "warning", _mask(total, rows[misfits]), message, hint)
 
@@ -191,6 +204,7 @@ def _categories(
                 f"category, and {rightly.sum():,} have it if {in_words(how)}"
             )
             hint = f"add {int(how)} to the category ids" if how[0] in "+-" else "write the ids of the ground truth"
+            hint += f": --repair classes={how} in a command"
             found.state("other_category_ids", "warning", _mask(len(detections), rows[rightly]), message, hint)
             return
 

@@ -49,8 +49,9 @@ def unknown(case: Case) -> Iterator[Suspicion]:
     by_stem = places_by_stem(gt, dt) if count else case.places
     more = int((by_stem >= 0).sum() - (~strange).sum())
     if more > 0:
+        listed_as = gt.images.names if gt.images.made_up_ids else gt.images.labels.tolist()
         labels = dict.fromkeys(
-            f"{label!r} is {gt.images.labels[place].item()!r}"
+            f"{label!r} is {listed_as[place]!r}"
             for label, place in zip(dt.image_labels()[strange].tolist(), by_stem[strange].tolist(), strict=True)
             if place >= 0
         )

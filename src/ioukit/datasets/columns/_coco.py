@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._checks import check_threads
+from ioukit._near_names import near_names
 from ioukit.datasets.columns._checks import AnyArray, OnInvalid, existing_file, integers
 from ioukit.datasets.columns._records import (
     BOX_OR_OTHER,
@@ -39,6 +41,8 @@ Dialect = Literal["coco", "lvis"]
 
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 """The ends of names of files with a record per line."""
+_KEYS = ("id", "image_id", "category_id", "bbox", "score", "segmentation", "keypoints", "area", "iscrowd")
+_NEAR_THE_BEGINNING = 1 << 16  # characters of a file, for a message
 _LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 
 
@@ -165,7 +169,8 @@ def detection_columns(
     if isinstance(source, str | os.PathLike):
         path = existing_file(source)
         lines = path.lower().endswith(LINES) if lines is None else lines
-        raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads), between)
+        with _naming_near_keys(lambda: _first_record(path)):
+            raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads), between)
         raw["regions"] = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
         dropped, without_box, spans = (raw.pop(name) for name in ("dropped", "without_box", "attributes"))
         if attributes and len(spans):
@@ -182,7 +187,41 @@ def detection_columns(
             "expected the path of a COCO results file, a list of mappings or an (N, 7) array, got "
             f"{type(source).__name__}"
         )
-    return _detection_records(source, on_invalid, attributes=attributes)
+    with _naming_near_keys(lambda: source[0]):
+        return _detection_records(source, on_invalid, attributes=attributes)
+
+
+@contextmanager
+def _naming_near_keys(first: Callable[[], Any]) -> Iterator[None]:
+    """Says what keys there are if the first record lacks one, and which of them to rename."""
+    try:
+        yield
+    except DatasetError as error:
+        import re  # noqa: PLC0415 - only for the message
+
+        lacking = re.search(r"\[0\]\.(\w+): .*, found no such key$", str(error))
+        record = first() if lacking else None
+        if lacking is None or not isinstance(record, Mapping) or not record:
+            raise
+        name = lacking[1]
+        others = [key for key in map(str, record) if key not in _KEYS]
+        # Names of classes stand for no ids; names of images do.
+        near = [key for key in others if name == "image_id" or not isinstance(record[key], str)]
+        near = [key for key in near if near_names(key, [name])]
+        rename = f"; rename {near[0]!r}" if near else ""
+        raise DatasetError(f"{error} among {', '.join(map(repr, record))}{rename}") from None
+
+
+def _first_record(path: str) -> Any:
+    """The first record of a file of detections, if it is near the beginning; else ``None``."""
+    import json  # noqa: PLC0415 - only for a message
+
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(_NEAR_THE_BEGINNING)
+        return json.JSONDecoder().raw_decode(text, text.find("{"))[0]
+    except (OSError, ValueError):
+        return None
 
 
 def _all_columns(values: Sequence[Any], source: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._columns import Columns, all_among, positions_in, record
+from ioukit._keywords import answers_keywords
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -136,6 +137,7 @@ class Detections(Columns):
         return detections_of_coco(source, on_invalid, threads, attributes=attributes)
 
     @classmethod
+    @answers_keywords
     def from_arrays(
         cls,
         *,
@@ -369,7 +371,7 @@ class Detections(Columns):
         dt = placed(self, images, places[rows])
         first = int(found.argmax())
         note = note_on_names(self.source, ground_truth, labels[first].item(), int(places[first]))
-        return dataclasses.replace(dt._noted(note) if found.any() else dt, ids_of_file=False)
+        return dt._noted(note) if found.any() else dt
 
     def _noted(self, note: str) -> Detections:
         return self if note in self.notes else dataclasses.replace(self, notes=(*self.notes, note))
@@ -427,7 +429,7 @@ def placed(dt: Detections, images: Images, places: npt.NDArray[np.intp]) -> Dete
     """
     kept, places = dt.take(places >= 0), places[places >= 0]
     ids = images.ids[places] if images.keys is None else places.astype(np.int64)
-    return dataclasses.replace(kept, image_ids=ids, image_keys=images.keys)
+    return dataclasses.replace(kept, image_ids=ids, image_keys=images.keys, ids_of_file=False)
 
 
 def detections_of_coco(

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, record
+from ioukit._keywords import answers_keywords
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
     OnInvalid,
@@ -195,6 +196,7 @@ class GroundTruth(Columns):
         return _settled(gt, on_invalid, check=raw.unchecked, threads=threads)
 
     @classmethod
+    @answers_keywords
     def from_arrays(
         cls,
         *,

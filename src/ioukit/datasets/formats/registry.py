@@ -117,7 +117,7 @@ def _held(place: Path) -> str:
     kinds = ", ".join(f"{counts[suffix]:,} {suffix or 'other'} files" for suffix in most)
     if folders and not kinds:
         named = ", ".join(folders[:3]) + (", ..." if len(folders) > 3 else "")
-        kinds = f"{pluralize(len(folders), 'folder')} ({named}): name the one with the labels"
+        kinds = f"{pluralize(len(folders), 'folder')} ({named}): name the one with the files"
     return f": it holds {kinds}" if kinds else ": it is empty"
 
 

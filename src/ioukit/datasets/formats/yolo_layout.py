@@ -31,6 +31,7 @@ from ioukit.datasets.formats.text_files import (
     shortened,
 )
 from ioukit.datasets.formats.yaml_settings import read_yaml
+from ioukit.datasets.formats.yolo_rows import with_score
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -328,9 +329,10 @@ def _of_texts(folder: Path, split: str, problems: Problems, given: Path | None =
         if (place / SIZES).is_file():
             return _of_sizes(folder, inside(place, SIZES, os.fspath(place / SIZES)), texts, problems, names, keypoints)
     looked = ", ".join(map(str, places))
+    first = next((line for line in read_lines(folder / texts[0]) if line.strip()), "")
     raise DatasetError(
         f"{folder}: boxes in fractions need the sizes of their images: expected images in one of {looked}, or a table "
-        f"{SIZES} with name, width and height; found neither"
+        f"{SIZES} with name, width and height; found neither{with_score(first)}"
     )
 
 

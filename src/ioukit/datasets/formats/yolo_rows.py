@@ -102,6 +102,15 @@ class _Lines(NamedTuple):
         return lines[int(self.lines[row]) - 1]
 
 
+def with_score(line: str) -> str:
+    """What to say about a line of ground truth that is a detection: no other line has 6 numbers."""
+    return "; 6 numbers are a detection with its score: are the two swapped?" if len(line.split()) == 6 else ""
+
+
+def _bad_line(line: str, expected: str, *, scores: bool) -> str:
+    return f"expected {expected}, got {shortened(repr(line))}{'' if scores else with_score(line)}"
+
+
 def read_rows(
     paths: Sequence[str],
     problems: Problems,
@@ -147,7 +156,7 @@ def read_rows(
         expected = "class cx cy w h score (Ultralytics writes scores with save_conf=True)"
     good = _good_counts(found, counts, shape)
     checks: list[tuple[str, Flags, Any]] = [
-        ("bad line", ~good, lambda row: f"expected {expected}, got {shortened(repr(lines.text(row)))}")
+        ("bad line", ~good, lambda row: _bad_line(lines.text(row), expected, scores=scores))
     ]
     labels = np.full(len(counts), -1.0)
     labels[good] = lines.numbers[lines.starts[good]]

@@ -65,7 +65,10 @@ class KnownCategories:
             return
         row = int(np.argmin(known))
         image, at = place_of(row, counts)
-        refuse(f"{side}[{image}]: labels: row {at}", f"the id of a category: {self._ids()}", str(labels[row]))
+        known_ids = self.categories.ids
+        from_one = known_ids[0] == 0 and labels[row] == len(known_ids) == known_ids[-1] + 1
+        hint = f"; for labels from 1, give categories={{1: {self.categories.names[0]!r}, ...}}" if from_one else ""
+        refuse(f"{side}[{image}]: labels: row {at}", f"the id of a category: {self._ids()}", f"{labels[row]}{hint}")
 
     def id_of(self, name: str, where: str) -> int:
         """The id of the category with a name."""

@@ -23,6 +23,8 @@ from ioukit.typing import BoxFormat
 
 _AT_ONCE = 1 << 16
 """So many rows are matched at a time."""
+_SAMPLED = 100
+"""So many images are kept, for what may look wrong with them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +70,8 @@ class CollectedImages:
         # Regions take much more memory than their matches, so only boxes wait; and a protocol that needs more than they
         # say must look at the data as it comes.
         self._waits = settings.iou_type == "bbox" and settings.protocol.needs_boxes_alone
+        self.sample: tuple[GroundTruth, Detections] | None = None
+        """The first images, for the notes of an evaluation whose data is not kept."""
         self._forget_waiting()
 
     def _forget_waiting(self) -> None:
@@ -104,7 +108,7 @@ class CollectedImages:
 
     def _match(self, ground_truth: GroundTruth, detections: Detections) -> MatchTable:
         chosen = self.settings
-        return match(
+        table = match(
             ground_truth,
             detections,
             chosen.protocol,
@@ -112,6 +116,10 @@ class CollectedImages:
             near=chosen.near,
             threads=chosen.threads,
         )
+        if self.sample is None and chosen.iou_type == "bbox" and not chosen.keep_data:
+            first = ground_truth.images.labels[:_SAMPLED]
+            self.sample = ground_truth.filter(images=first), detections.meeting(ground_truth).filter(images=first)
+        return table
 
     def match_waiting(self) -> None:
         """Match the images that wait."""
@@ -168,6 +176,7 @@ class CollectedImages:
             if known is not None and not np.isin(categories.ids, known.ids).all():
                 raise ValueError("the other evaluator has categories that this one was not given")
         self._matched.merge(other._matched, images=self.ids.count if running else 0)
+        self.sample = self.sample or other.sample
         self.ids.add(ids, running=running)
 
     def state(self) -> State:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ioukit._checks import check_format, check_threads
 from ioukit._keywords import answers_keywords
@@ -158,6 +158,14 @@ class Evaluator(Answering):
     def __bool__(self) -> bool:
         return True  # also without images
 
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Says what to write, to those who know metrics that are called.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError("an Evaluator is not called: write update(predictions, targets), and compute() at the end")
+
     def __repr__(self) -> str:
         return f"Evaluator({len(self):,} images, {self.iou_type}, {self.protocol.name})"
 
@@ -248,8 +256,9 @@ class Evaluator(Answering):
             table = self._images.table() if self._common is None else self._common
             assert table is not None
             found = Evaluation.from_table(table, threads=self._settings.threads)
-            if self._common is None and (data := self._images.data()) is not None:
-                found = dataclasses.replace(found, ground_truth=data[0], detections=data[1])
+            if self._common is None:  # else each process would know its own data
+                gt, dt = self._images.data() or (None, None)
+                found = dataclasses.replace(found, ground_truth=gt, detections=dt, sample=self._images.sample)
             self._evaluation = found
         return self._evaluation
 

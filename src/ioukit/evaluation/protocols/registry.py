@@ -81,5 +81,6 @@ def protocol_of(given: Protocol | str, iou_type: str | None = None) -> Protocol:
         return find_protocol(given, iou_type)
     if not isinstance(given, Protocol):
         got = type(given).__name__
-        raise TypeError(f"protocol must be a Protocol, such as ioukit.COCO, or the name of one, got {got}")
+        hint = ": the names of classes are categories=[...]" if isinstance(given, list | tuple) else ""
+        raise TypeError(f"protocol must be a Protocol, such as ioukit.COCO, or the name of one, got {got}{hint}")
     return given

@@ -90,7 +90,7 @@ class _Run:
         if not sources[1]:
             notes |= dict.fromkeys(Detections.from_coco([]).notes)  # that there are none
         dropped = gt.dropped + sum(piece["dropped"] for piece in pieces)
-        return dataclasses.replace(evaluation, notes=tuple(notes), dropped=dropped)
+        return dataclasses.replace(evaluation, notes_on_reading=tuple(notes), dropped=dropped)
 
     def _read(self, number: int) -> None:
         """Write the rows of one piece of the input, by part; match those of the part that it has alone."""

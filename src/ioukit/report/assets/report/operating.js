@@ -13,8 +13,9 @@ function startOperating() {
   const all = () => CURVES.scores.map((_, position) => CURVES.point(chosen.row, position));
   let points = all();
   const scores = SCORES;
-  const inside = scores[count - 1] >= 0 && scores[0] <= 1;
-  const range = inside ? [0, 1] : [scores[count - 1], scores[0]];
+  const low = scores[count - 1], high = scores[0];
+  const inside = low >= 0 && high <= 1;
+  const range = inside || low === high ? [Math.min(0, low), Math.max(1, high)] : [low, high];
   const nearest = (distance) => {
     let best = 0;
     points.forEach((point, position) => { if (distance(point) < distance(points[best])) best = position; });
@@ -23,7 +24,7 @@ function startOperating() {
 
   function numbers() {
     const now = points[chosen.position];
-    slider.setAttribute("aria-valuetext", `score ${score(now.score)}: precision ${spoken(now.precision)}, `
+    slider?.setAttribute("aria-valuetext", `score ${score(now.score)}: precision ${spoken(now.precision)}, `
       + `recall ${spoken(now.recall)}, F1 ${spoken(now.f1)}`);
     const shown = { precision: fixed(now.precision, 4), recall: fixed(now.recall, 4), f1: fixed(now.f1, 4),
       tp: whole(now.tp), fp: whole(now.fp), fn: whole(now.fn) };
