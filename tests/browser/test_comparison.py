@@ -99,8 +99,7 @@ def test_a_page_of_three_models_begins_with_all_of_them(open_page: OpenPage, pag
 )
 def test_axe_finds_nothing_serious(case: str, *, dark: bool, open_page: OpenPage, pages: Written) -> None:
     page = open_page(pages[case][1], dark=dark)
-    for fold in page.locator("details").all():
-        fold.locator("summary").click()
+    page.locator("details").evaluate_all("folds => { for (const fold of folds) fold.open = true; }")
     assert serious_violations(page) == []
     if case == "three classes":
         page.locator("#changes-table tbody button").first.click()
