@@ -51,6 +51,6 @@ use_system() { # command, package
     echo "installed $(command -v "$1")"
   else
     tail -n 3 "$work/apt.log"
-    echo "there is no $1, and it could not be installed: its tests will skip"
+    echo "there is no $1, and it could not be installed: its tests will skip or take longer"
   fi
 }

@@ -114,7 +114,8 @@ def rare_rules(path: Path, root: Path) -> Iterator[str]:
     room, *rest = path.relative_to(root).parts
     inside = room == "evaluation"
     places = {"/".join(rest), rest[0]} if inside else set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if READS_A_RARE_RULE.search(text) else ():
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             owner = ast.unparse(node.value).rpartition(".")[2].lstrip("_")
             rare = FOLLOWED_IN if inside else RARE_RULES
@@ -154,6 +155,15 @@ FOLLOWED_IN = {
     "without_area": {"matching.py"},
 }
 OF_ALL_RULES = ("protocols", "disagreement", "why_ignored.py")
+READS_A_RARE_RULE = re.compile(rf"\.\s*({'|'.join({*RARE_RULES, *RARE_RULES_OF_PROTOCOLS, *FOLLOWED_IN})})\b")
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements inside of a node: every import and every function, without the many expressions."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for inner in getattr(node, field, ()):
+            yield inner
+            yield from statements(inner)
 
 
 def violations(path: Path, root: Path) -> Iterator[str]:
@@ -163,9 +173,10 @@ def violations(path: Path, root: Path) -> Iterator[str]:
     level = LEVEL.get(part, TOP)
     if part and part not in LEVEL:
         yield f"{path.relative_to(root)}:1: {part} has no place in the order of imports"
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
     types = types_of_doors(tree, path.relative_to(root).as_posix())
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if "import_module" in text or "__import__" in text else statements(tree):
         by_name = [name for name in imported_by_name(node) if (path.relative_to(root).as_posix(), name) not in DOORS]
         for name in (*(() if node in types else imported(node, module)), *by_name):
             where = f"{path.relative_to(root)}:{getattr(node, 'lineno', 1)}: "
@@ -227,12 +238,12 @@ def circles(root: Path) -> list[tuple[str, ...]]:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    trees = {module_name(path, root): ast.parse(path.read_text(encoding="utf-8")) for path in root.rglob("*.py")}
+    modules = {module_name(path, root): path for path in root.rglob("*.py")}
     graph: dict[str, set[str]] = {}
-    for module, tree in trees.items():
-        graph[module] = set()
+    for module, path in modules.items():
+        graph[module], tree = set(), ast.parse(path.read_text(encoding="utf-8"))
         types = types_of_doors(tree, "/".join(module.split(".")[1:]) + ".py")
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if node in types:
                 continue
             named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -241,8 +252,8 @@ def circles(root: Path) -> list[tuple[str, ...]]:
                 named = [f"{node.module}.{alias.name}" for alias in node.names]
             for name in named:
                 parent = name.rpartition(".")[0]
-                target = homes.get(name) or (name if name in trees else parent)
-                if target in trees:
+                target = homes.get(name) or (name if name in modules else parent)
+                if target in modules:
                     graph[module].add(target)
         graph[module].discard(module)
     reached = {module: reachable(module, graph) for module in graph}
@@ -482,7 +493,7 @@ def long_functions(text: str) -> Iterator[tuple[str, int, int]]:
     function, or in it.
     """
     lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(ast.parse(text)):
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         first = node.body[1:] if ast.get_docstring(node) is not None else node.body

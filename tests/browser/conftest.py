@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from support.browsing import OpenPage
     from support.viewer_pages import Visits
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The first has no windows around the pages, and takes half the processor's time.
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+# A third of what the others take, and no test looks at it: the lists below each address bar, which are pages themselves,
+# and a process in reserve. Of an option given twice the last counts, so Playwright's own names are here again.
+_WITHOUT = (
+    "HttpsUpgrades", "MediaRouter", "OptimizationHints", "PaintHolding", "SpareRendererForSitePerProcess",
+    "ThirdPartyStoragePartitioning", "WebUIOmniboxAimPopup", "WebUIOmniboxPopup",
+)  # fmt: skip
 
 
 # Of a module, not of the session: while Playwright runs, its event loop counts as the running one of this thread, and
@@ -36,7 +43,8 @@ def browser() -> Iterator[Browser]:
         pytest.skip(f"needs a browser on the PATH: {', '.join(_NAMES)}")
     with sync_api.sync_playwright() as playwright:
         # The sandbox is refused to root, and the pages are our own.
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        options = ["--no-sandbox", "--disable-gpu", f"--disable-features={','.join(_WITHOUT)}"]
+        browser = playwright.chromium.launch(executable_path=path, args=options)
         yield browser
         browser.close()
 

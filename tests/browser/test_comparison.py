@@ -125,8 +125,7 @@ def test_each_other_model_has_all_parts(open_page: OpenPage, pages: Written) -> 
 )
 def test_axe_finds_nothing_serious(case: str, *, dark: bool, open_page: OpenPage, pages: Written) -> None:
     page = open_page(pages[case][1], dark=dark)
-    for fold in page.locator("details").all():
-        fold.locator("summary").click()
+    page.locator("details").evaluate_all("folds => { for (const fold of folds) fold.open = true; }")
     assert serious_violations(page) == []
     if case == "three classes":
         page.locator("#changes-table tbody button").first.click()

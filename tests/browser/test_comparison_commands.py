@@ -34,7 +34,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fewer = [row for row in json.loads(FOUND.read_text()) if row["image_id"] % 3]
     (folder / "B.json").write_text(json.dumps(fewer))
     models = {"first model": evaluate(*read_coco(TRUTH, FOUND)), "B": evaluate(*read_coco(TRUTH, folder / "B.json"))}
-    write_comparison(compare_models(models), folder / "page.html")
+    write_comparison(compare_models(models, replicates=40, permutations=40), folder / "page.html")
     return folder / "page.html"
 
 

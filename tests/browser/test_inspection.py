@@ -58,8 +58,7 @@ def test_axe_finds_nothing_serious(
     case: str, *, dark: bool, open_page: OpenPage, pages: dict[str, tuple[Inspection, Path]]
 ) -> None:
     page = open_page(pages[case][1], dark=dark)
-    for fold in page.locator("details").all():
-        fold.locator("summary").click()
+    page.locator("details").evaluate_all("folds => { for (const fold of folds) fold.open = true; }")
     assert serious_violations(page) == []
     if case == "coco":
         page.locator("#gallery button").first.click()

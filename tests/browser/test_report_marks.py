@@ -31,8 +31,9 @@ def cell(page: Page, true: int, predicted: int) -> Locator:
     return page.locator(f'#matrix td[data-true="{true}"][data-predicted="{predicted}"]')
 
 
-def marked(page: Page, kind: str) -> int:
-    return page.locator(f"#viewer-stage .k-{kind} .marked .box").count()
+def marked(page: Page, *kinds: str) -> int:
+    """How many regions of some kinds are marked in the large image."""
+    return page.locator(", ".join(f"#viewer-stage .k-{kind} .marked .box" for kind in kinds)).count()
 
 
 def test_a_cell_marks_what_it_counts_and_dims_the_rest(open_page: OpenPage, written: Written) -> None:
@@ -50,8 +51,7 @@ def test_a_cell_marks_what_it_counts_and_dims_the_rest(open_page: OpenPage, writ
     entries = confusion.cell(sandwich, cake)
     image = confusion.image[entries[0]]
     expected = int((confusion.image[entries] == image).sum())
-    assert marked(page, "fp") + marked(page, "tp") + marked(page, "ignored") == expected
-    assert marked(page, "fn") + marked(page, "gt") == expected
+    assert marked(page, "fp", "tp", "ignored") == marked(page, "fn", "gt") == expected
     assert page.locator("#viewer-stage .dim").count() > 50
     # Only what is marked has labels, with the IoU of the match.
     labels = page.locator("#viewer-stage .label").all_text_contents()
@@ -90,9 +90,8 @@ def test_missed_objects_and_backgrounds_are_marked(open_page: OpenPage, written:
         assert lines.count() == len(set(confusion.image[entries].tolist()))
         total = 0
         for line in lines.all():
-            line.click()
-            objects = marked(page, "fn") + marked(page, "gt")
-            found = marked(page, "tp") + marked(page, "fp")
+            line.dispatch_event("click")  # at once; the mouse is tested above
+            objects, found = marked(page, "fn", "gt"), marked(page, "tp", "fp")
             total += objects if predicted == background else found
             assert (found == 0) if predicted == background else (objects == (0 if true == background else found))
             page.keyboard.press("Escape")
@@ -110,7 +109,7 @@ def test_a_kind_of_error_leads_to_its_images(open_page: OpenPage, written: Writt
         count = int(page.locator(f'#error-table tr[data-kind="{kind}"] .now').inner_text())
         total = 0
         for line in page.locator("#error-images li button").all():
-            line.click()
+            line.dispatch_event("click")
             total += marked(page, "fn") if kind == "missed" else marked(page, "fp")
             page.keyboard.press("Escape")
         assert total == count
