@@ -104,6 +104,7 @@ ANSWERED: list[tuple[str, str]] = [
     ("eval gt.json dt.json --gt-option boxes=xyxy", "--repair gt:boxes=xyxy changes what was read"),
     ("eval gt.json dt.json --protocol coco2017", "did you mean 'coco'?"),
     ("figures gt.json dt.json --only pr_curve", "did you mean 'precision_recall'?"),
+    ("figures gt.json dt.json --width 85mm", "the width is in inches"),
     ("figures gt.json dt.json --format png", "each figure is written as PDF and as SVG"),
     (
         "figures gt.json dt.json -o pr.pdf",

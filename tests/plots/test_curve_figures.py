@@ -33,9 +33,9 @@ class TestPrecisionRecall:
     def test_the_numbers_of_the_legend_are_those_of_the_table(self) -> None:
         evaluation = scene("three classes")
         shown = texts(plots.precision_recall_figure(evaluation))
-        assert f"mean of 3 classes: AP {evaluation.summary['AP50']:.3f}" in shown
+        assert f"mean of 3 classes: AP50 {evaluation.summary['AP50']:.3f}" in shown
         for result in evaluation.per_class:
-            assert f"{result.name}: AP {result.summary['AP50']:.3f}" in shown
+            assert f"{result.name}: AP50 {result.summary['AP50']:.3f}" in shown
 
     def test_classes_without_objects_are_gaps(self) -> None:
         evaluation = scene("eighty classes")
@@ -44,7 +44,7 @@ class TestPrecisionRecall:
         assert set(lines) == {"mean"}
         assert_allclose(np.mean(lines["mean"].get_ydata()), evaluation.summary["AP50"])
         chosen = plots.precision_recall_figure(evaluation, classes=["airplane", "dog"])
-        assert "airplane: AP \N{EN DASH}" in texts(chosen)
+        assert "airplane: AP50 \N{EN DASH}" in texts(chosen)
         assert set(named(chosen.get_lines())) == {"mean", "class 4", "class 16"}
 
     def test_a_line_at_each_threshold(self) -> None:

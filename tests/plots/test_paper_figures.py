@@ -43,7 +43,7 @@ class TestSeveralModels:
         assert list(lines) == ["model 0", "model 1", "model 2"]
         for at, one in enumerate(alone):
             np.testing.assert_array_equal(lines[f"model {at}"].get_ydata(), named(one.lines)["mean"].get_ydata())
-        assert legend_of(ax) == [f"{name}: AP {one.summary['AP75']:.3f}" for name, one in models.items()]
+        assert legend_of(ax) == [f"{name}: AP75 {one.summary['AP75']:.3f}" for name, one in models.items()]
 
     def test_ap_over_iou_has_the_ap_of_the_summary(self, models: dict[str, Evaluation]) -> None:
         expected = [f"{name}: AP {one.summary['AP']:.3f}" for name, one in models.items()]

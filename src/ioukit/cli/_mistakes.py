@@ -138,7 +138,8 @@ def explain(error: Any, command: Any, ctx: Any, words: "Sequence[str]") -> None:
     elif kind == "BadParameter":
         choices = getattr(getattr(error.param, "type", None), "choices", None)
         given = error.message.split("'")[1] if choices and "'" in error.message else ""
-        error.message = error.message.rstrip(".") + suggest(given, choices or ())
+        unit = "; the width is in inches" if getattr(error.param, "metavar", None) == "INCHES" else ""
+        error.message = error.message.rstrip(".") + suggest(given, choices or ()) + unit
     elif error.message.startswith("Got unexpected extra"):
         names = " ".join(one.make_metavar(ctx) for one in command.params if one.param_type_name == "argument")
         extra = error.message[error.message.rindex("(") + 1 : error.message.rindex(")")]

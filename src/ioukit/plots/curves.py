@@ -90,7 +90,7 @@ def precision_recall_figure(
     Examples:
         >>> ax = precision_recall_figure(evaluation, classes=["person", "car"])
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
-        ['mean of 2 classes: AP 0.631', 'person: AP 0.611', 'car: AP 0.652']
+        ['mean of 2 classes: AP50 0.631', 'person: AP50 0.611', 'car: AP50 0.652']
         >>> ax = precision_recall_figure(evaluation, iou_threshold="all")  # the mean of all classes at each threshold
     """
     models, look = models_of(evaluation), theme_of(theme)
@@ -109,11 +109,11 @@ def precision_recall_figure(
     if len(models) > 1:
         each = [one.at("precision", *place)[at][:, rows] for one in models.values()]
         numbers = [average_precision(one, rows, area)[at] for one in models.values()]
-        _lines_of_models(ax, recall, each, numbers, list(models), protocol, look)
-        ax.set_ylabel(f"precision at IoU {iou:.2f}")
+        _lines_of_models(ax, recall, each, numbers, list(models), protocol, look, of=_ap_at(iou, protocol))
+        ax.set_ylabel(f"mean precision at IoU {iou:.2f}")
     elif not everywhere:
         names = [curves.categories.names[row] for row in rows]
-        _lines(ax, recall, precision[at], found[at], names, rows.tolist(), protocol, look)
+        _lines(ax, recall, precision[at], found[at], names, rows.tolist(), protocol, look, of=_ap_at(iou, protocol))
         ax.set_ylabel(f"precision at IoU {iou:.2f}")
     else:
         means = mean_of_classes(precision, 2, protocol), mean_of_classes(found, 1, protocol)
@@ -182,12 +182,17 @@ def _of(quantity: str, area: str, protocol: Protocol) -> str:
     return quantity if area == protocol.main_area else f"{quantity} ({area} objects)"
 
 
-def _mean_in_words(numbers: FloatArray, protocol: Protocol) -> str:
+def _ap_at(iou: float, protocol: Protocol) -> str:
+    """What AP at one IoU threshold is called: AP alone is the mean over all of them, if there are several."""
+    return f"AP{100 * iou:g}" if len(protocol.iou_thresholds) > 1 else "AP"
+
+
+def _mean_in_words(numbers: FloatArray, protocol: Protocol, of: str) -> str:
     count = len(numbers) if protocol.counts_undefined else int((~np.isnan(numbers)).sum())
     if not count:
         return "no class has objects"
     mean = float(mean_of_classes(numbers, 0, protocol))
-    return f"mean of {count} class{'' if count == 1 else 'es'}: AP {number(mean)}"
+    return f"mean of {count} class{'' if count == 1 else 'es'}: {of} {number(mean)}"
 
 
 def _lines(
@@ -199,9 +204,11 @@ def _lines(
     rows: list[int],
     protocol: Protocol,
     look: Theme,
+    *,
+    of: str = "AP",
     **style: Any,
 ) -> None:
-    """Lines of (X, K) values and of their mean, with (K,) numbers, the AP of each, in the legend."""
+    """Lines of (X, K) values and of their mean; the legend has (K,) numbers, the AP of each, which it calls ``of``."""
     mean = mean_of_classes(values, 1, protocol)
     size = {"ms": 3.5, **style}
     few = len(rows) <= len(look.styles)
@@ -209,11 +216,11 @@ def _lines(
     words = []
     if len(rows) != 1:  # the mean of one class is that class
         handles += ax.plot(x, mean, color=look.ink, lw=2.4, zorder=4, gid="mean", **size)
-        words.append(_mean_in_words(numbers, protocol))
+        words.append(_mean_in_words(numbers, protocol, of))
     for k, (row, name) in enumerate(zip(rows, names, strict=True) if few else ()):
         colour, dashes = look.styles[k]
         handles += ax.plot(x, values[:, k], color=colour, ls=dashes, lw=1.6, zorder=3, gid=f"class {row}", **size)
-        words.append(f"{shorten(name)}: AP {number(float(numbers[k]))}")
+        words.append(f"{shorten(name)}: {of} {number(float(numbers[k]))}")
     known = values[:, ~np.isnan(values).all(axis=0)]
     if not few and known.size:
         low, high = np.nanquantile(known, (0.25, 0.75), axis=1)
@@ -231,6 +238,8 @@ def _lines_of_models(
     names: Sequence[str],
     protocol: Protocol,
     look: Theme,
+    *,
+    of: str = "AP",
     **style: Any,
 ) -> None:
     """A line per model: the mean over the classes of its (X, K) values, with that of its (K,) numbers in the legend."""
@@ -239,7 +248,7 @@ def _lines_of_models(
         looks: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 1.6, "ms": 3.5, "gid": f"model {m}", **style}
         handles += ax.plot(x, mean_of_classes(of_model, 1, protocol), **looks)
     means = [float(mean_of_classes(one, 0, protocol)) for one in numbers]
-    legend_beside(ax, handles, [f"{shorten(n)}: AP {number(m)}" for n, m in zip(names, means, strict=True)], look)
+    legend_beside(ax, handles, [f"{shorten(n)}: {of} {number(m)}" for n, m in zip(names, means, strict=True)], look)
 
 
 def _by_threshold(
