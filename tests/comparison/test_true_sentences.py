@@ -144,11 +144,15 @@ def test_page_and_terminal_say_the_same_in_the_same_units(seed: int, kind: str) 
     assert page.lead == pair.verdict()
     assert page.lead in text
     assert page.lead_notes in text
-    assert page.changes_lead.replace("A ", "a ").replace("B ", "b ") in text.replace("A ", "a ").replace("B ", "b ")
-    assert ("only scores differ" in page.changes_lead) == (kind == "rescored") == ("only scores differ" in text)
+    assert page.pairs[0].changes_lead.replace("A ", "a ").replace("B ", "b ") in text.replace("A ", "a ").replace(
+        "B ", "b "
+    )
+    assert (
+        ("only scores differ" in page.pairs[0].changes_lead) == (kind == "rescored") == ("only scores differ" in text)
+    )
     difference, parsed = pair.difference, PLUS_MINUS.search(page.lead)
     if parsed is not None:
-        row = page.numbers[0]
+        row = page.pairs[0].numbers[0]
         low, high = (float(one) for one in row.interval.replace("\N{MINUS SIGN}", "-").split(" to "))
         assert math.isclose(float(parsed[2]), (high - low) / 2, abs_tol=0.06)
         assert math.isclose(float(parsed[1]), 100 * abs(float(row.b) - float(row.a)), abs_tol=0.11)

@@ -56,16 +56,18 @@ class Visits:
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
-        self._servers: list[Server] = []
+        self._servers: list[Server[Any]] = []
         self._watched: list[tuple[Any, list[str]]] = []
         self.expected: tuple[str, ...] = ()
         """Parts of complaints that a test expects."""
 
-    def serve(self, data: Any, images: Path | None = None, *, frames: tuple[str, ...] = (), **options: Any) -> Server:
+    def serve(
+        self, data: Any, images: Path | None = None, *, frames: tuple[str, ...] = (), **options: Any
+    ) -> Server[Any]:
         """A server of data, which runs until the end of the test."""
         return self._started(app_of(data, images, **options)[0], frames)
 
-    def _started(self, app: Application, frames: tuple[str, ...] = ()) -> Server:
+    def _started(self, app: Application, frames: tuple[str, ...] = ()) -> Server[Any]:
         server = Server(app, port=0, frames=frames)
         server.start()
         self._servers.append(server)
@@ -77,14 +79,14 @@ class Visits:
         return self._opened(server, server.address(), width=1280, height=900, dark=False)
 
     def open(
-        self, server: Server, query: str = "", *, width: int = 1280, height: int = 900, dark: bool = False
+        self, server: Server[Any], query: str = "", *, width: int = 1280, height: int = 900, dark: bool = False
     ) -> Page:
         """A page of a server, when it shows the answer to its address. `query` may end with "#" and a look."""
         page = self._opened(server, server.address(query), width=width, height=height, dark=dark)
         ready(page)
         return page
 
-    def _opened(self, server: Server, address: str, *, width: int, height: int, dark: bool) -> Page:
+    def _opened(self, server: Server[Any], address: str, *, width: int, height: int, dark: bool) -> Page:
         context = self._browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",

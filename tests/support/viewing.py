@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioukit import Evaluation
+    from ioukit.viewer.server.app import App
     from ioukit.viewer.server.running import Server
 
 __all__ = ["Asked", "Client", "evaluation_of", "served"]
@@ -133,7 +134,9 @@ def evaluation_of(names: Sequence[str], size: tuple[float, float] = (80, 60)) ->
     return evaluate(truth, detections)
 
 
-def served(names: Sequence[str], folder: Path | None = None, *, notes: Path | None = None, **options: Any) -> Server:
+def served(
+    names: Sequence[str], folder: Path | None = None, *, notes: Path | None = None, **options: Any
+) -> Server[App]:
     """A server of :func:`evaluation_of`, which is not started yet."""
     pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'ioukit[view]'")
     pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[view]'")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ioukit.viewer.server.app import App
     from ioukit.viewer.server.running import Server
     from support.viewing import Asked
 
@@ -43,13 +44,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[Server]:
+def server(folder: Path) -> Iterator[Server[App]]:
     with served(["red.jpg"], folder, notes=folder.parent / "notes.db") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def client(server: Server) -> Client:
+def client(server: Server[App]) -> Client:
     return Client(server.address())
 
 
@@ -130,7 +131,7 @@ def test_every_server_has_its_own_token_and_cookie(client: Client, folder: Path)
         assert other.ask("/", cookie=f"{client.cookie}; {other.cookie}").status == 200
 
 
-def test_a_ticket_opens_the_page_once(client: Client, server: Server) -> None:
+def test_a_ticket_opens_the_page_once(client: Client, server: Server[App]) -> None:
     address = server.address("outcome=fp", ticket=True)
     target = address.removeprefix(f"http://127.0.0.1:{client.port}")
     assert client.token not in address
@@ -139,7 +140,9 @@ def test_a_ticket_opens_the_page_once(client: Client, server: Server) -> None:
     assert client.ask("/", cookie=str(first.header("set-cookie")).partition(";")[0]).status == 200
 
 
-def test_a_ticket_is_void_after_two_minutes(client: Client, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ticket_is_void_after_two_minutes(
+    client: Client, server: Server[App], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ioukit.viewer.server.guard._TICKET_SECONDS", -1.0)
     target = server.address(ticket=True).removeprefix(f"http://127.0.0.1:{client.port}")
     assert client.ask(target, cookie=None, at_root=True).status == 403
@@ -352,7 +355,7 @@ def test_the_token_is_in_no_log(
     assert client.token not in caplog.text + printed.out + printed.err
 
 
-def test_it_listens_at_this_machine_alone(client: Client, server: Server) -> None:
+def test_it_listens_at_this_machine_alone(client: Client, server: Server[App]) -> None:
     assert server.is_local
     assert server.address().startswith("http://127.0.0.1:")
     others = {address[4][0] for address in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}

@@ -94,7 +94,13 @@ def view(
     clock = time.perf_counter()
     talk = Talk(quiet=quiet)
     if is_ledger(ground_truth):
-        about_files = {"--images": images, "--name": name, "--filter": filter, "--table": table, "--notes": notes}
+        about_files: dict[str, Any] = {
+            "--images": images,
+            "--name": name,
+            "--filter": filter,
+            "--table": table,
+            "--notes": notes,
+        }
         about_files |= {"--issues": issues or None, "DT": detections}
         for option, value in about_files.items():
             if value is not None:

@@ -43,7 +43,7 @@ class Viewer:
         query: What the page shows at first, as the query of an address.
     """
 
-    def __init__(self, app: App, server: Server | None, query: str = "") -> None:
+    def __init__(self, app: App, server: Server[App] | None, query: str = "") -> None:
         self._app, self._server, self._query = app, server, query
 
     @property

@@ -13,16 +13,17 @@ import sys
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ioukit._optional import import_extra
 from ioukit.viewer.server.guard import Guard, host_names
+from ioukit.viewer.server.replies import Application
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import FrameType
 
-    from ioukit.viewer.server.replies import Application
+    from ioukit.viewer.server.app import App
 
 
 _PORTS_TRIED = 50
@@ -33,7 +34,9 @@ MOST_SERVERS = 4
 """The most servers that are kept. Another one ends the oldest, so that a cell that is run again and again does not keep
 all its results."""
 
-_servers: dict[Any, Server] = {}
+_servers: dict[Any, Server[App]] = {}
+
+A = TypeVar("A", bound=Application)
 _lock = threading.Lock()
 
 
@@ -70,7 +73,7 @@ def bound(host: str, port: int) -> socket.socket:
     raise OSError(f"no port from {port} to {last - 1} is free: give another one with --port")
 
 
-class Server:
+class Server(Generic[A]):
     """Serves an app to the browser of its owner.
 
     Args:
@@ -84,9 +87,7 @@ class Server:
         ModuleNotFoundError: If uvicorn is not installed.
     """
 
-    def __init__(
-        self, app: Application, *, host: str = "127.0.0.1", port: int = 8421, frames: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, app: A, *, host: str = "127.0.0.1", port: int = 8421, frames: Iterable[str] = ()) -> None:
         uvicorn = import_extra("uvicorn", extra="view", needed_by="ioukit view")
         self.app = app
         """What it serves."""
@@ -204,7 +205,7 @@ class Server:
         self.app.close()
         self._socket.close()
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Server[A]:
         self.start()
         return self
 
@@ -255,7 +256,7 @@ def open_browser(address: str) -> bool:
             return False
 
 
-def shared_server(key: Any) -> Server | None:
+def shared_server(key: Any) -> Server[App] | None:
     """The running server of some data; ``None`` if there is none."""
     with _lock:
         for other in [other for other, server in _servers.items() if not server.is_running]:
@@ -263,7 +264,7 @@ def shared_server(key: Any) -> Server | None:
         return None if key is None else _servers.get(key)
 
 
-def share_server(key: Any, server: Server) -> None:
+def share_server(key: Any, server: Server[App]) -> None:
     """Keep a server for the next who asks for it, and end it with the program.
 
     Args:
