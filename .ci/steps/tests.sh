@@ -1,7 +1,7 @@
 # The README's commands for the tests: what a user runs, without PyTorch.
 source .ci/common.sh
 use_system chromium chromium # for tests/browser, and to print PDF
-use_system chromium-headless-shell chromium-headless-shell # for tests/browser, in half the time
+use_system chromium-headless-shell chromium-headless-shell # for tests/browser, in two thirds of the time
 # The very block of the README, in an environment of its own, whatever stands in .venv.
 awk '/^<!-- test -->$/ { found = 1; next } found && /^```/ { if (inside) exit; inside = 1; next } inside' README.md \
   | sed "s|\.venv|$scratch/environment|g" > "$scratch/readme.sh"

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from support.browsing import OpenPage
     from support.viewer_pages import Visits
 
-# The first has no windows around the pages, and takes half the processor's time.
+# The first has no windows around the pages, and takes two thirds of the processor's time.
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-# A third of what the others take, and no test looks at it: the lists below each address bar, which are pages
-# themselves, and a process in reserve. Of an option given twice the last counts, so Playwright's own are here again.
+# A third of what the others take, and no test looks at it: the lists below each address bar, which are pages too, and a
+# process in reserve. Of an option given twice the last counts, so names of Playwright's are here again.
 _WITHOUT = (
     "HttpsUpgrades", "MediaRouter", "OptimizationHints", "PaintHolding", "SpareRendererForSitePerProcess",
     "ThirdPartyStoragePartitioning", "WebUIOmniboxAimPopup", "WebUIOmniboxPopup",

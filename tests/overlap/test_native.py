@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -54,6 +54,7 @@ def random_boxes(count: int, dtype: Any, seed: int) -> FloatArray:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("variant", NATIVE)
+@settings(max_examples=30)  # of fractions: each takes long
 @given(data=st.data())
 def test_values_are_the_exact_ones_to_a_few_roundings(variant: str, dtype: Any, data: st.DataObject) -> None:
     a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))

@@ -62,11 +62,6 @@ class Pairs(NamedTuple):
         return images, np.bincount(where, best, minlength=len(images)) / np.maximum(count, 1), count
 
 
-def elementwise_iou(first: FloatArray, second: FloatArray) -> FloatArray:
-    """(N,) IoU of boxes in xywh, row by row; 0 for boxes with a negative side."""
-    return _iou(_corners(first), _corners(second))
-
-
 def _corners(boxes: FloatArray) -> FloatArray:
     """(N, 4) corners of boxes in xywh; those of boxes with a negative side are all 0."""
     corners = convert(boxes, "xywh", "xyxy")
@@ -78,6 +73,14 @@ def _iou(first: FloatArray, second: FloatArray) -> FloatArray:
     iou = np.empty(len(first))
     _core.elementwise("iou", (), first, second, iou, 1)
     iou[np.isnan(iou)] = 0  # an area of 0 by 0
+    return iou
+
+
+def pairwise_iou(first: FloatArray, second: FloatArray) -> FloatArray:
+    """(M, N) IoU of all pairs of boxes in xywh; 0 for boxes with a negative side."""
+    iou = np.empty((len(first), len(second)))
+    _core.pairwise("iou", (), _corners(first), _corners(second), iou, 1)
+    iou[np.isnan(iou)] = 0
     return iou
 
 

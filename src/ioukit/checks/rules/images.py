@@ -10,7 +10,7 @@ import numpy as np
 
 from ioukit._checks import agree, pluralize
 from ioukit._words_and_colours import percent
-from ioukit.checks.case import MATCH, elementwise_iou
+from ioukit.checks.case import MATCH, pairwise_iou
 from ioukit.checks.diagnosis.data_sets import SHARE_OF_IMAGES
 from ioukit.checks.repairs.images import places_by_position, places_by_stem, stem
 from ioukit.checks.repairs.repair import Repair
@@ -109,8 +109,7 @@ def _matched(case: Case, places: Places) -> float:
         found, objects = dt.boxes[order[start:end][:100]], gt.boxes[by_image[first:last]]
         total += len(objects)
         if len(found):
-            iou = elementwise_iou(np.tile(found, (len(objects), 1)), np.repeat(objects, len(found), axis=0))
-            matched += int((iou.reshape(len(objects), -1).max(axis=1) >= MATCH).sum())
+            matched += int((pairwise_iou(objects, found).max(axis=1) >= MATCH).sum())
     return matched / total if total else 1.0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ioukit.checks.case import elementwise_iou
+from ioukit.checks.case import pairwise_iou
 from ioukit.checks.repairs.boxes import TURNS, turned, with_sides
 from ioukit.checks.repairs.repair import Repair
 from ioukit.checks.rules.boxes import NAMES
@@ -265,9 +265,12 @@ def _of_other_images(case: Case) -> Iterator[Suspicion]:
 
 def _partner(objects: FloatArray, found: Mapping[int, FloatArray], others: list[int]) -> int | None:
     """The image whose detections lie on these objects, far better than those of all other images."""
-    overlaps = [_overlap(objects, found[other]) for other in others[:MOST_CANDIDATES]]
-    if len(objects) < FEWEST_BOXES + 1 or len(overlaps) < 2:
+    others = others[:MOST_CANDIDATES]
+    if len(objects) < FEWEST_BOXES + 1 or len(others) < 2:
         return None
+    starts = np.cumsum([0, *(len(found[other]) for other in others[:-1])])
+    iou = pairwise_iou(objects, np.concatenate([found[other] for other in others]))
+    overlaps = np.maximum.reduceat(iou, starts, axis=1).mean(axis=0)
     second, first = np.argsort(overlaps)[-2:].tolist()
     alone = overlaps[first] >= BELONGS and overlaps[first] >= overlaps[second] + 2 * NO_BETTER
     return others[first] if alone else None
@@ -282,5 +285,4 @@ def _by_image(image: Places, rows: Places) -> Iterator[tuple[int, Places]]:
 
 def _overlap(objects: FloatArray, found: FloatArray) -> float:
     """The mean IoU of objects with their best detection."""
-    iou = elementwise_iou(np.tile(found, (len(objects), 1)), np.repeat(objects, len(found), axis=0))
-    return float(iou.reshape(len(objects), -1).max(axis=1).mean())
+    return float(pairwise_iou(objects, found).max(axis=1).mean())
