@@ -25,7 +25,17 @@ losses = pytest.importorskip("ioukit.torch.losses")
 GRADIENTS = json.loads((Path(__file__).parents[1] / "data" / "overlap" / "losses.json").read_text())["gradients"]
 FUSED = ("iou", "giou", "diou", "ciou", "eiou")
 # Their weights are constants, which a difference quotient does not know.
-WEIGHTED = {"ciou", "focal_eiou", "wiou_1", "wiou_2", "wiou_3", "alpha_ciou", "alpha_half", "inner_ciou"}
+WEIGHTED = {
+    "ciou",
+    "focal_eiou",
+    "wiou_1",
+    "wiou_2",
+    "wiou_3",
+    "alpha_ciou",
+    "alpha_half",
+    "inner_ciou",
+    "focaler_ciou",
+}
 
 
 @pytest.fixture(name="plain")
@@ -298,6 +308,18 @@ def test_the_mean_of_nothing_has_a_gradient(name: str) -> None:
     assert loss == 0
     loss.backward()
     assert none.grad.shape == none.shape
+
+
+def test_broadcast_targets_and_another_divisor() -> None:
+    """By native code and by formulas: a target of many boxes gets the sum of their gradients."""
+    pred, target = (x.detach() for x in smooth(6))
+    few = target[:1].clone().requires_grad_()
+    for loss in (losses.ciou_loss, losses.siou_loss):
+        few.grad = None
+        loss(pred, few, reduction="mean", avg_factor=torch.tensor(3.0)).backward()
+        _, each = gradients(loss, pred, target[:1].expand(6, 4))
+        assert_allclose(few.grad[0], each.sum(dim=0) / 3)
+    assert_allclose(losses.CIoULoss()(pred, few, avg_factor=2).item(), losses.ciou_loss(pred, few).sum().item() / 2)
 
 
 def test_integers_beside_floats() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 # The number of candidates that are kept per object, the cheapest ones.
 _KEPT = 8
 
+_COSTS: dict[str, tuple[Any, float, float, float]] = {
+    "detr": ("probability", 1.0, 5.0, 2.0),
+    "deformable_detr": ("focal", 2.0, 5.0, 2.0),
+}
+
 
 def assign_hungarian(
     predictions: BoxesLike,
@@ -34,10 +39,11 @@ def assign_hungarian(
     labels: Array,
     *,
     image_size: tuple[float, float] | None = None,
-    class_weight: float = 1.0,
-    l1_weight: float = 5.0,
-    giou_weight: float = 2.0,
-    classification: Literal["probability", "focal"] = "probability",
+    costs: Literal["detr", "deformable_detr"] = "detr",
+    class_weight: float | None = None,
+    l1_weight: float | None = None,
+    giou_weight: float | None = None,
+    classification: Literal["probability", "focal"] | None = None,
     repeats: int = 1,
     format: BoxFormat | None = None,
     check: bool = True,
@@ -57,11 +63,14 @@ def assign_hungarian(
         objects: (G, 4) in the same unit; G may be 0.
         labels: (G,) classes of the objects, integers below C.
         image_size: (width, height) in pixels; None if the boxes are normalized already.
-        class_weight: Weight of the class probability.
+        costs: The cost of a paper, which the next four options change: ``"detr"`` has the weights 1, 5 and 2 of class,
+            coordinates and GIoU. ``"deformable_detr"`` has the focal cost and the weights 2, 5 and 2, as have DINO and
+            RT-DETR.
+        class_weight: Weight of the class.
         l1_weight: Weight of the coordinates.
         giou_weight: Weight of GIoU.
-        classification: ``"probability"``, or ``"focal"`` as in Deformable DETR: the focal loss of the class as a
-            positive minus that as a negative, with alpha 0.25 and gamma 2, takes the place of ``-p``.
+        classification: ``"probability"``, or ``"focal"``: the focal loss of the class as a positive minus that as a
+            negative, with alpha 0.25 and gamma 2, takes the place of ``-p``.
         repeats: The number of predictions per object, at least 1.
         format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
             own.
@@ -82,8 +91,15 @@ def assign_hungarian(
         >>> result.target
         array([-1,  0])
 
-    Reference: Carion et al., End-to-End Object Detection with Transformers, ECCV 2020, arXiv:2005.12872.
+    Reference: Carion et al., End-to-End Object Detection with Transformers, ECCV 2020, arXiv:2005.12872; Zhu et al.,
+    Deformable DETR, ICLR 2021, arXiv:2010.04159.
     """
+    check_choice("costs", costs, tuple(_COSTS))
+    given = (classification, class_weight, l1_weight, giou_weight)
+    preset = _COSTS[costs]
+    classification, class_weight, l1_weight, giou_weight = (
+        own if value is None else value for value, own in zip(given, preset, strict=True)
+    )
     check_choice("classification", classification, ("probability", "focal"))
     check_count(repeats=repeats)
     times = operator.index(repeats)
