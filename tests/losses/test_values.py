@@ -339,7 +339,7 @@ def test_focaler_stretches_the_iou_of_any_loss() -> None:
     iou = 1 - losses.iou_loss(pred, target)
     stretched = np.clip((iou - 0.2) / 0.6, 0, 1)
     for name in ("iou", "giou", "diou", "ciou", "eiou", "siou"):
-        found = losses.focaler_iou_loss(pred, target, low=0.2, high=0.8, base=name)  # type: ignore[arg-type]
+        found = losses.focaler_iou_loss(pred, target, low=0.2, high=0.8, base=name)
         assert_allclose(found, UPRIGHT[name](pred, target) + iou - stretched, atol=1e-14)
 
 

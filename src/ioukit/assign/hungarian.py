@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,10 +26,17 @@ if TYPE_CHECKING:
 # The number of candidates that are kept per object, the cheapest ones.
 _KEPT = 8
 
-_COSTS: dict[str, tuple[Any, float, float, float]] = {
-    "detr": ("probability", 1.0, 5.0, 2.0),
-    "deformable_detr": ("focal", 2.0, 5.0, 2.0),
-}
+
+class _Cost(NamedTuple):
+    """The cost of a pair."""
+
+    classification: str
+    class_weight: float
+    l1_weight: float
+    giou_weight: float
+
+
+_COSTS = {"detr": _Cost("probability", 1.0, 5.0, 2.0), "deformable_detr": _Cost("focal", 2.0, 5.0, 2.0)}
 
 
 def assign_hungarian(
@@ -95,12 +102,12 @@ def assign_hungarian(
     Deformable DETR, ICLR 2021, arXiv:2010.04159.
     """
     check_choice("costs", costs, tuple(_COSTS))
-    given = (classification, class_weight, l1_weight, giou_weight)
     preset = _COSTS[costs]
-    classification, class_weight, l1_weight, giou_weight = (
-        own if value is None else value for value, own in zip(given, preset, strict=True)
-    )
-    check_choice("classification", classification, ("probability", "focal"))
+    kind = preset.classification if classification is None else classification
+    of_class = preset.class_weight if class_weight is None else class_weight
+    of_l1 = preset.l1_weight if l1_weight is None else l1_weight
+    of_giou = preset.giou_weight if giou_weight is None else giou_weight
+    check_choice("classification", kind, ("probability", "focal"))
     check_count(repeats=repeats)
     times = operator.index(repeats)
     width, height = _image_sides(predictions, objects, image_size)
@@ -110,12 +117,12 @@ def assign_hungarian(
     table = scores_of(scores, number, first.dtype)
     classes = labels_of(labels, count, table.shape[1])
 
-    cost = _class_cost(table.astype(np.float64), classes, classification) * class_weight
+    cost = _class_cost(table.astype(np.float64), classes, kind) * of_class
     scale = np.array([width, height, width, height])
     one, other = (convert(boxes.astype(np.float64), "xyxy", "cxcywh") / scale for boxes in (first, second))
     for k in range(4):
-        cost += l1_weight * np.abs(one[:, k, None] - other[None, :, k])
-    cost -= giou_weight * pairwise_giou(first, second, check=False)
+        cost += of_l1 * np.abs(one[:, k, None] - other[None, :, k])
+    cost -= of_giou * pairwise_giou(first, second, check=False)
     bad = ~np.isfinite(cost)
     if bad.any():
         row, column = np.unravel_index(int(np.argmax(bad)), cost.shape)

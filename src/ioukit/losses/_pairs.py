@@ -39,9 +39,9 @@ Formula: TypeAlias = "Callable[[TrainingPairs], Array]"
 
 _LEAST_IOU = 1e-6  # in -log IoU, as in mmdetection: the loss is at most 13.8
 
-FUSED: dict[str, Callable[[str, Array, Array], Array | None]] = {}
-"""For each library, a function from ``(name, pred, target)`` to losses by native code, or to None if it cannot compute
-them. The boxes are xyxy and have one shape and dtype."""
+FUSED: dict[str, Callable[[PairLoss, Array, Array], Array | None]] = {}
+"""For each library, a function from ``(loss, pred, target)`` to losses by native code, or to None if it cannot compute
+them. The loss has a native name; the boxes are xyxy and have one shape and dtype."""
 
 
 class _Signed(Sides):
@@ -114,6 +114,8 @@ class PairLoss(NamedTuple):
     """From pairs to their losses."""
     native: str | None = None
     """The name of the same loss in native code; None if there is none."""
+    parameters: tuple[float | Array, ...] = ()
+    """What native code needs to know beside the name: numbers, or arrays without dimensions."""
 
 
 def overlap_of(measure: Measure) -> Formula:
@@ -172,7 +174,7 @@ def box_loss(
     factors, first, second = weighted(xp, weight, first.shape[:-1], dtype, first, second)
     first, second = (as_corners(xp, xp.astype(boxes, dtype, copy=False), fmt) for boxes in (first, second))
     native = FUSED.get(library_of(pred))
-    losses = None if native is None or loss.native is None else native(loss.native, first, second)
+    losses = None if native is None or loss.native is None else native(loss, first, second)
     if losses is None:
         losses = loss.formula(TrainingPairs(xp, first, second))
     return reduced(xp, losses, reduction, factors, avg_factor)

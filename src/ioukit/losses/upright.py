@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 
-NativeLoss: TypeAlias = Literal["iou", "giou", "diou", "ciou", "eiou"]
+NativeLoss: TypeAlias = Literal["iou", "giou", "diou", "ciou", "eiou", "siou"]
 Base: TypeAlias = Literal["iou", "giou", "diou", "ciou", "eiou", "siou"]
 
 
@@ -164,14 +164,14 @@ def siou_loss(
     Reference: Gevorgyan, SIoU Loss, 2022, arXiv:2205.12740, with theta = 4.
     """
     if compat is not None:
-        overlap: Formula = functools.partial(convention(compat, "siou"), neg_gamma=bool(neg_gamma))
+        loss = _one_minus(functools.partial(convention(compat, "siou"), neg_gamma=bool(neg_gamma)))
     elif neg_gamma is False:
         raise ValueError(
             "neg_gamma=False is a rule of MMDetection, by which a distance lowers the loss: add compat='mmdet'"
         )
     else:
-        overlap = overlap_of(Measure("siou"))
-    return box_loss(_one_minus(overlap), pred, target, format, reduction, weight, avg_factor, check)
+        loss = _one_minus_named("siou")
+    return box_loss(loss, pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -194,9 +194,9 @@ def mpdiou_loss(
 
     Reference: Ma and Xu, MPDIoU, 2023, arXiv:2307.07662.
     """
-    return box_loss(
-        _one_minus(overlap_of(variants.mpdiou(image_size))), pred, target, format, reduction, weight, avg_factor, check
-    )
+    measure = variants.mpdiou(image_size)
+    loss = _one_minus(overlap_of(measure), "mpdiou", measure.parameters)
+    return box_loss(loss, pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -293,7 +293,9 @@ def alpha_iou_loss(
             loss = loss + pairs.power(share * aspect, alpha)
         return loss
 
-    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, avg_factor, check)
+    return box_loss(
+        PairLoss(formula, f"alpha_{base}", (alpha,)), pred, target, format, reduction, weight, avg_factor, check
+    )
 
 
 @documented
@@ -461,7 +463,12 @@ def wiou_loss(
             return pairs.power(outlier_degree, gamma) * near
         return outlier_degree * pairs.xp.exp((delta - outlier_degree) * math.log(alpha)) / delta * near
 
-    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, avg_factor, check)
+    parameters: dict[int, tuple[Any, ...]] = {1: (), 2: (mean, gamma), 3: (mean, alpha, delta)}
+    # Native code has one falling weight, and one mean.
+    native = f"wiou_{version}" if alpha >= 1 and getattr(mean, "ndim", 0) == 0 else None
+    return box_loss(
+        PairLoss(formula, native, parameters[version]), pred, target, format, reduction, weight, avg_factor, check
+    )
 
 
 def loss_and_gradient(
@@ -470,7 +477,7 @@ def loss_and_gradient(
     """The loss of each pair and its gradient in the predicted box, in one pass of native code.
 
     Args:
-        name: ``"iou"``, ``"giou"``, ``"diou"``, ``"ciou"`` or ``"eiou"``, for the loss of ``<name>_loss``.
+        name: ``"iou"``, ``"giou"``, ``"diou"``, ``"ciou"``, ``"eiou"`` or ``"siou"``, for the loss of ``<name>_loss``.
         pred: (N, 4) xyxy predicted boxes, an array or lists. An inverted side counts as a negative length.
         target: (N, 4) xyxy.
         check: Whether boxes that are inverted or not finite are errors.
@@ -506,7 +513,7 @@ def loss_and_gradient(
         check_boxes(first, "xyxy", "pred")
         check_boxes(second, "xyxy", "target")
     values, gradient = np.empty(len(first), dtype), np.empty_like(first)
-    _core.loss_gradient(name, first, second, values, gradient, check_threads(threads))
+    _core.loss_gradient(name, (), first, second, values, gradient, check_threads(threads))
     return values, gradient
 
 
@@ -515,8 +522,8 @@ def _named(name: str, compat: Convention | None) -> Formula:
     return overlap_of(Measure(name)) if compat is None else convention(compat, name)
 
 
-def _one_minus(overlap: Formula, native: str | None = None) -> PairLoss:
-    return PairLoss(lambda pairs: 1 - overlap(pairs), native)
+def _one_minus(overlap: Formula, native: str | None = None, parameters: tuple[float, ...] = ()) -> PairLoss:
+    return PairLoss(lambda pairs: 1 - overlap(pairs), native, parameters)
 
 
 def _one_minus_named(name: str, compat: Convention | None = None) -> PairLoss:
