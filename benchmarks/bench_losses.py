@@ -1,4 +1,4 @@
-"""Losses with their gradients, beside torchvision's, in one run on one machine.
+"""Losses with their gradients, beside torchvision's CIoU or the same loss there, in one run on one machine.
 
     pip install 'ioukit[bench]' && python benchmarks/bench_losses.py
 
@@ -14,6 +14,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,15 @@ from torchvision import ops
 from ioukit.losses import _pairs
 from ioukit.torch import losses
 
-PEERS = {
-    "giou": ops.generalized_box_iou_loss,
-    "diou": ops.distance_box_iou_loss,
-    "ciou": ops.complete_box_iou_loss,
+# Losses that torchvision does not have stand beside its CIoU.
+LOSSES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "giou": (losses.giou_loss, ops.generalized_box_iou_loss),
+    "diou": (losses.diou_loss, ops.distance_box_iou_loss),
+    "ciou": (losses.ciou_loss, ops.complete_box_iou_loss),
+    "siou": (losses.siou_loss, ops.complete_box_iou_loss),
+    "mpdiou": (partial(losses.mpdiou_loss, image_size=(1000, 1000)), ops.complete_box_iou_loss),
+    "alpha-ciou": (partial(losses.alpha_iou_loss, base="ciou"), ops.complete_box_iou_loss),
+    "wiou v3": (partial(losses.wiou_loss, version=3, mean=0.9), ops.complete_box_iou_loss),
 }
 
 
@@ -42,13 +48,13 @@ def run(loss: Callable[..., Any], pred: torch.Tensor, target: torch.Tensor) -> N
     loss(pred, target, reduction="sum").backward()
 
 
-def plain(name: str) -> Callable[..., Any]:
+def plain(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Ours without native code, as on a device."""
 
     def loss(*arguments: Any, **options: Any) -> Any:
         native = _pairs.FUSED.pop("torch")
         try:
-            return getattr(losses, f"{name}_loss")(*arguments, **options)
+            return formula(*arguments, **options)
         finally:
             _pairs.FUSED["torch"] = native
 
@@ -83,8 +89,8 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for count in (1000, 100_000, 1_000_000):
         pred, target = boxes(count, 0).requires_grad_(), boxes(count, 1)
-        for name, peer in PEERS.items():
-            calls = {"ioukit": getattr(losses, f"{name}_loss"), "formulas": plain(name), "torchvision": peer}
+        for name, (ours, peer) in LOSSES.items():
+            calls = {"ioukit": ours, "formulas": plain(ours), "torchvision": peer}
             times: dict[str, list[float]] = {which: [] for which in calls}
             for loss in calls.values():
                 run(loss, pred, target)

@@ -140,6 +140,7 @@ def elementwise(
 ) -> None: ...
 def loss_gradient(
     name: str,
+    parameters: Sequence[float],
     pred: FloatArray,
     target: FloatArray,
     values: FloatArray,
@@ -178,6 +179,9 @@ def fuse_boxes(
     threads: int,
 ) -> tuple[Floats, Floats, Ids, Ids]: ...
 def settle_pairs(undecided: NDArray[np.bool_], rows: Ids, columns: Ids) -> NDArray[np.uint8]: ...
+def best_candidates(
+    images: list[FloatArray], least: FloatArray, one_per_row: bool, most: int, threads: int
+) -> list[Ids | int]: ...
 def nms_survivors(
     variant: str,
     threshold: float,

@@ -119,6 +119,10 @@ def test_hungarian_repeats_and_focal() -> None:
     assert focal.target.tolist() == [-1, 0]
     expected = -0.25 * 0.4**2 * np.log(0.6 + 1e-8) + 0.75 * 0.6**2 * np.log(0.4 + 1e-8)
     assert focal.cost[1] == pytest.approx(expected - 2)
+    ready = assign_hungarian(
+        [boxes[0]] * 2, [[0.2], [0.6]], [[0, 0, 4, 4]], [0], image_size=(10, 10), costs="deformable_detr"
+    )
+    assert ready.cost[1] == pytest.approx(2 * expected - 2)
     normalized = Boxes([[0, 0, 0.4, 0.4]], normalized=True)
     assert assign_hungarian(normalized, [[0.9]], normalized, [0]).target.tolist() == [0]
     with pytest.raises(ValueError, match="image_size is needed: the boxes are in pixels"):
@@ -282,6 +286,8 @@ SCORES = [[0.5, 0.5]] * 4
         (lambda: assign_hungarian(ANCHORS, SCORES, OBJECTS, [0, 1], image_size=(9, 0)), "height must be positive"),
         (lambda: assign_hungarian(ANCHORS, SCORES, OBJECTS, [0, 1], image_size=(9, 9), classification="x"),
          "unknown classification 'x'"),
+        (lambda: assign_hungarian(ANCHORS, SCORES, OBJECTS, [0, 1], image_size=(9, 9), costs="x"),
+         "unknown costs 'x'; choose from detr, deformable_detr"),
         (lambda: assign_yolov3(OBJECTS, anchors=[[[1, 1]]], strides=[8, 16], image_size=(64, 64)),
          "one each per scale"),
         (lambda: assign_yolov3(OBJECTS, anchors=[[[1, 1]]], strides=[7], image_size=(64, 64)),

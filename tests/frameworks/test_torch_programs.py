@@ -100,6 +100,7 @@ def _assignments() -> dict[str, Case]:
     }  # fmt: skip
 
 
+ROTATED_LOSSES = ("kfiou_loss", "probiou_loss", "rotated_iou_loss", "gwd_loss", "kld_loss")
 YOLO: dict[str, Any] = {"anchors": [np.array([[10.0, 12.0]])], "strides": [8], "image_size": (64, 64)}
 
 
@@ -110,7 +111,11 @@ def _losses() -> dict[str, Case]:
         if name.endswith("_loss")
     }
     return upright | {
-        **{name: (getattr(torch_losses, name), rotated) for name in ("kfiou_loss", "probiou_loss", "rotated_iou_loss")},
+        **{name: (getattr(torch_losses, name), rotated) for name in ROTATED_LOSSES},
+        **{
+            name: (getattr(torch_losses, name), lambda seed: (4 - 8 * numbers(seed, 7), numbers(seed + 1, 7)))
+            for name in ("focal_loss", "quality_focal_loss", "varifocal_loss")
+        },
         "yolo_box_loss": (torch_losses.yolo_box_loss, lambda seed: (*pair(seed), numbers(seed, 7) > 0.3)),
         "objectness_loss": (torch_losses.objectness_loss, lambda seed: (numbers(seed, 7), numbers(seed + 1, 7))),
         "dfl_loss": (torch_losses.dfl_loss, lambda seed: (numbers(seed, 7, 4, 8), 7 * numbers(seed, 7, 4))),

@@ -66,6 +66,8 @@ class TestModules:
             (losses.RotatedIoULoss, losses.rotated_iou_loss),
             (losses.ProbIoULoss, losses.probiou_loss),
             (losses.KFIoULoss, losses.kfiou_loss),
+            (losses.GWDLoss, losses.gwd_loss),
+            (losses.KLDLoss, losses.kld_loss),
         ):
             assert_allclose(kind()(*turned).item(), function(*turned).mean().item())
 

@@ -130,7 +130,7 @@ def test_layouts_and_dtypes() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("siou", BOXES, BOXES), "unknown loss 'siou'; choose from iou, giou, diou, ciou, eiou"),
+        (("nwd", BOXES, BOXES), "unknown loss 'nwd'; choose from iou, giou, diou, ciou, eiou, siou"),
         (("iou", BOXES[0], BOXES), r"pred must have shape \(N, 4\), got \(4,\)"),
         (("iou", BOXES, BOXES[:, :3]), r"target must have shape \(N, 4\), got \(15, 3\)"),
         (("iou", BOXES, BOXES[:2]), "pred and target must have one length, got 15 and 2"),

@@ -92,15 +92,60 @@ def test_what_gaussians_do_not_see() -> None:
     assert losses.kfiou_loss(square, square + np.array([100, 0, 0, 0, 0])) == losses.kfiou_loss(square, square)
 
 
+def gaussian(box: Any) -> tuple[Any, Any]:
+    """The mean of a box, and its covariance with half sides as standard deviations."""
+    cos, sin = np.cos(box[4]), np.sin(box[4])
+    turn = np.array([[cos, -sin], [sin, cos]])
+    return box[:2], turn @ np.diag(box[2:4] ** 2 / 4) @ turn.T
+
+
+def root(matrix: Any) -> Any:
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors @ np.diag(np.sqrt(np.maximum(values, 0))) @ vectors.T
+
+
+def test_distances_of_gaussians_by_matrices() -> None:
+    """The formulas of the papers, as they stand there."""
+    a, b = random_boxes(200, 10), random_boxes(200, 11)
+    squares, divergences = [], []
+    for (m1, s1), (m2, s2) in zip(map(gaussian, a), map(gaussian, b), strict=True):
+        squares.append((m1 - m2) @ (m1 - m2) + np.trace(s1 + s2 - 2 * root(root(s1) @ s2 @ root(s1))))
+        inverse = np.linalg.inv(s2)
+        logs = np.log(np.linalg.det(s2) / np.linalg.det(s1))
+        divergences.append(((m1 - m2) @ inverse @ (m1 - m2) + np.trace(inverse @ s1) + logs) / 2 - 1)
+    for loss, distance in ((losses.gwd_loss, np.array(squares)), (losses.kld_loss, np.array(divergences))):
+        assert_allclose(loss(a, b), 1 - 1 / (1 + np.log1p(distance)), rtol=1e-9)
+        assert_allclose(loss(a, b, function="sqrt", tau=3), 1 - 1 / (3 + np.sqrt(distance)), rtol=1e-9)
+        nearly = a * (1 + 1e-9)
+        assert_allclose(loss(a, a), 0, atol=1e-15)
+        assert_allclose(loss(nearly, a), 0, atol=1e-13)
+        turned = a[:, [0, 1, 3, 2, 4]] + [0, 0, 0, 0, np.pi / 2]
+        assert_allclose(loss(turned.astype("f4"), a.astype("f4")), 0, atol=3e-5)
+        empty = a * [1, 1, 0, 1, 1]
+        assert (loss(empty, b) == 1).all()
+
+
+def test_targets_broadcast_and_means_have_another_divisor() -> None:
+    a, b = random_boxes(6, 12).reshape(2, 3, 5), random_boxes(3, 13)
+    for loss in ROTATED.values():
+        each = loss(a, b)
+        assert_allclose(each, loss(a, np.stack([b, b])))
+        assert_allclose(loss(a, b, weight=[1, 0, 2]), each * [1, 0, 2])
+        assert_allclose(loss(a, b, reduction="mean", avg_factor=4), each.sum() / 4)
+
+
 @pytest.mark.parametrize("name", ROTATED)
 def test_laws(name: str) -> None:
     a, b = random_boxes(200, 4), random_boxes(200, 5)
     loss = ROTATED[name]
     expected = loss(a, b)
-    assert_allclose(loss(b, a), expected, atol=1e-12, err_msg="symmetric")
+    if not name.startswith("kld"):
+        assert_allclose(loss(b, a), expected, atol=1e-12, err_msg="symmetric")
     swapped = a[:, [0, 1, 3, 2, 4]] + [0, 0, 0, 0, np.pi / 2]
     assert_allclose(loss(swapped, b), expected, atol=1e-12, err_msg="the same box with its sides swapped")
-    assert_allclose(loss(a * [8, 8, 8, 8, 1], b * [8, 8, 8, 8, 1]), expected, rtol=1e-12, atol=1e-13, err_msg="scale")
+    if not name.startswith("gwd"):
+        scaled = [boxes * [8, 8, 8, 8, 1] for boxes in (a, b)]
+        assert_allclose(loss(*scaled), expected, rtol=1e-12, atol=1e-13, err_msg="scale")
     degrees, other = (x * [1, 1, 1, 1, -180 / np.pi] for x in (a, b))
     found = loss(degrees, other, unit="degrees", sense="counterclockwise")
     assert_allclose(found, expected, atol=1e-12)
@@ -115,7 +160,7 @@ def test_values_are_finite_for_all_boxes(name: str, dtype: Any) -> None:
     found = ROTATED[name](pred, target)
     assert found.dtype == dtype
     assert np.isfinite(found).all()
-    if name in ("rotated_iou", "probiou", "kfiou"):
+    if name not in ("rotated_iou_log", "probiou_l2"):
         assert found.min() >= -1e-5
         assert found.max() <= 1
 
@@ -155,7 +200,9 @@ def test_reduction_and_weight() -> None:
         (lambda a: ANY.kfiou_loss(a, a, unit="turns"), ValueError, "unknown unit 'turns'; choose from radians"),
         (lambda a: ANY.kfiou_loss(a, a, sense="left"), ValueError, "unknown sense 'left'; choose from clockwise"),
         (lambda a: ANY.kfiou_loss(a[:, :4], a), ValueError, r"pred must have shape \(..., 5\), got \(4, 4\)"),
-        (lambda a: ANY.kfiou_loss(a, a[:2]), ValueError, r"one shape \(..., 5\), got \(4, 5\) and \(2, 5\)"),
+        (lambda a: ANY.kfiou_loss(a, a[:2]), ValueError, r"target must broadcast to pred, got shapes \(2, 5\)"),
+        (lambda a: ANY.gwd_loss(a, a, function="cbrt"), ValueError, "unknown function 'cbrt'; choose from log, sqrt"),
+        (lambda a: ANY.kld_loss(a, a, tau=0.5), ValueError, "tau must be finite and at least 1, got 0.5"),
         (lambda a: ANY.kfiou_loss(a, strict.asarray(a)), TypeError, "must come from one library"),
     ],
 )

@@ -155,6 +155,25 @@ class TestReduction:
             assert loss(none, none, reduction="sum") == 0
             assert loss(none, none, reduction="mean") == 0
 
+    def test_another_divisor(self) -> None:
+        pred, target = pairs(3)
+        each, weight = losses.giou_loss(pred, target), np.array([1.0, 0.0, 3.0])
+        for divisor in (7, np.float64(7), np.array(7)):
+            found = losses.giou_loss(pred, target, reduction="mean", avg_factor=divisor)
+            assert_allclose(found, each.sum() / 7)
+            found = losses.giou_loss(pred, target, weight=weight, reduction="mean", avg_factor=divisor)
+            assert_allclose(found, each @ weight / 7)
+        assert_allclose(losses.giou_loss(pred, target, reduction="mean", avg_factor=0), each.sum())
+        single = [boxes.astype(np.float32) for boxes in (pred, target)]
+        assert losses.giou_loss(*single, reduction="mean", avg_factor=np.float64(7)).dtype == np.float32
+
+    def test_targets_broadcast(self) -> None:
+        pred, target = pairs(6)
+        pred = pred.reshape(2, 3, 4)
+        for few in (target[:3], target[:1], target[0]):
+            for loss in (losses.ciou_loss, losses.siou_loss):
+                assert_array_equal(loss(pred, few), loss(pred, np.broadcast_to(few, pred.shape)))
+
     def test_leading_dimensions(self) -> None:
         pred, target = (boxes.reshape(2, 5, 20, 4) for boxes in pairs())
         assert losses.ciou_loss(pred, target).shape == (2, 5, 20)
@@ -180,8 +199,12 @@ class TestErrors:
 
     def test_shapes(self) -> None:
         pred, target = pairs()
-        with pytest.raises(ValueError, match=r"pred and target must have one shape .*\(200, 4\) and \(1, 4\)"):
-            losses.iou_loss(pred, target[:1])
+        with pytest.raises(ValueError, match=r"target must broadcast to pred, got shapes \(3, 4\) and \(200, 4\)"):
+            losses.iou_loss(pred, target[:3])
+        with pytest.raises(ValueError, match=r"target must broadcast to pred, got shapes \(200, 4\) and \(200, 1, 4\)"):
+            losses.iou_loss(pred[:, None], target)  # never a table of all pairs
+        with pytest.raises(ValueError, match="avg_factor is what reduction='mean' divides by, got reduction='sum'"):
+            losses.iou_loss(pred, target, reduction="sum", avg_factor=3)
         with pytest.raises(ValueError, match=r"pred must have shape \(..., 4\), got \(200, 3\)"):
             losses.iou_loss(pred[:, :3], target)
         with pytest.raises(ValueError, match=r"weight must broadcast to the losses, got shapes \(3,\) and \(200,\)"):
@@ -206,6 +229,7 @@ class TestErrors:
             (lambda a, b: ANY.alpha_iou_loss(a, b, base="siou"), "unknown base 'siou'; choose from iou, giou"),
             (lambda a, b: ANY.inner_iou_loss(a, b, ratio=1, base="nwd"), "unknown base 'nwd'; choose from iou"),
             (lambda a, b: ANY.inner_iou_loss(a, b, ratio=0), "ratio must be above 0 and at most 4, got 0"),
+            (lambda a, b: ANY.focaler_iou_loss(a, b, base="nwd"), "unknown base 'nwd'; choose from iou"),
             (lambda a, b: ANY.focaler_iou_loss(a, b, low=1), r"must satisfy 0 <= low < high <= 1, got 1 and 0.95"),
             (lambda a, b: ANY.shape_iou_loss(a, b, scale=-1), "scale must be finite and at least 0, got -1"),
             (lambda a, b: ANY.wiou_loss(a, b, version=4), "unknown version 4; choose from 1, 2, 3"),
@@ -308,6 +332,15 @@ def test_conventions_are_ours_where_no_epsilon_counts() -> None:
     # Below IoU 0.5 the aspect term is not there, and the loss ends at 2.
     assert_allclose(gated[~gate], np.minimum(losses.diou_loss(pred, target)[~gate], 2), atol=1e-5)
     assert (ours[~gate] - gated[~gate]).max() > 0.01
+
+
+def test_focaler_stretches_the_iou_of_any_loss() -> None:
+    pred, target = pairs()
+    iou = 1 - losses.iou_loss(pred, target)
+    stretched = np.clip((iou - 0.2) / 0.6, 0, 1)
+    for name in ("iou", "giou", "diou", "ciou", "eiou", "siou"):
+        found = losses.focaler_iou_loss(pred, target, low=0.2, high=0.8, base=name)
+        assert_allclose(found, UPRIGHT[name](pred, target) + iou - stretched, atol=1e-14)
 
 
 def test_help_has_the_options_and_the_common_arguments() -> None:

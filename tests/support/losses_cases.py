@@ -33,6 +33,7 @@ UPRIGHT: dict[str, Callable[..., Any]] = {
     },
     "inner_wide": partial(losses.inner_iou_loss, ratio=1.3),
     "focaler": partial(losses.focaler_iou_loss, low=0.1, high=0.9),
+    "focaler_ciou": partial(losses.focaler_iou_loss, low=0.1, high=0.9, base="ciou"),
     "shape": partial(losses.shape_iou_loss, scale=0.5),
     "wiou_1": losses.wiou_loss,
     "wiou_2": partial(losses.wiou_loss, version=2, mean=0.4),
@@ -45,6 +46,10 @@ ROTATED: dict[str, Callable[..., Any]] = {
     "probiou": losses.probiou_loss,
     "probiou_l2": partial(losses.probiou_loss, mode="l2"),
     "kfiou": losses.kfiou_loss,
+    "gwd": losses.gwd_loss,
+    "gwd_sqrt": partial(losses.gwd_loss, function="sqrt", tau=2),
+    "kld": losses.kld_loss,
+    "kld_sqrt": partial(losses.kld_loss, function="sqrt", tau=2),
 }
 
 _SIDES = (-2.0, -1e-4, 0.0, 0.0, 1e-6, 1e-4, 0.5, 1.0, 3.0, 1e3, 1e6)

@@ -86,6 +86,14 @@ coordinates! {
         rule: Rule<Self>,
         threads: usize
     ) -> Vec<Option<(u32, Self)>> = nms;
+    /// The places of the best scores of each image, by one least score per column: see [`nms`].
+    fn best_candidates(
+        images: &[&[Self]],
+        least: &[Self],
+        one_per_row: bool,
+        most: usize,
+        threads: usize
+    ) -> Vec<Result<Vec<i64>, usize>> = nms;
     /// See [`soft::soft_nms`].
     fn soft_nms(
         scores: &[f64],

@@ -56,7 +56,7 @@ mod _core {
     #[pymodule_export]
     use super::losses::loss_gradient;
     #[pymodule_export]
-    use super::nms::{nms_first_suppressors, nms_of_pairs, nms_survivors};
+    use super::nms::{best_candidates, nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
     #[pymodule_export]

@@ -14,13 +14,15 @@ use crate::detached::detached;
 #[pyfunction]
 pub fn loss_gradient(
     name: &str,
+    parameters: Vec<f64>,
     pred: &Bound<'_, PyAny>,
     target: &Bound<'_, PyAny>,
     values: &Bound<'_, PyAny>,
     gradient: &Bound<'_, PyAny>,
     threads: usize,
 ) -> PyResult<()> {
-    let loss = Loss::named(name).ok_or_else(|| PyValueError::new_err(format!("no loss {name:?}")))?;
+    let loss = Loss::named(name, &parameters)
+        .ok_or_else(|| PyValueError::new_err(format!("no loss {name:?} with {} parameters", parameters.len())))?;
     match pred.extract() {
         Ok(pred) => fill::<f32>(loss, pred, target.extract()?, values.extract()?, gradient.extract()?, threads),
         Err(_) => {

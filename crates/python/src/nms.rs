@@ -7,7 +7,7 @@ use ioukit_core::nms::{Rule, Scores, of_pairs};
 use ioukit_core::number::Float;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 
 use crate::arrays::{Column, Item, Table, column};
 use crate::detached::detached;
@@ -62,6 +62,48 @@ fn of_type<'py, F: Coordinate + Item>(
         Ok(keep) => column(py, keep),
         Err(nan) => Ok(nan.into_pyobject(py)?.into_any()),
     }
+}
+
+/// Of the scores (N, C) of each image, the places, row by row, of the best that are at least `least` (C,): at most `most`,
+/// by descending score. With `one_per_row`, only the first best score of a row counts.
+///
+/// If a score of an image is not finite, its place stands instead of an array.
+#[pyfunction]
+pub fn best_candidates<'py>(
+    images: &Bound<'py, PyList>,
+    least: &Bound<'py, PyAny>,
+    one_per_row: bool,
+    most: usize,
+    threads: usize,
+) -> PyResult<Bound<'py, PyList>> {
+    match least.extract::<Column<'py, f32>>() {
+        Ok(least) => best(images, &least, one_per_row, most, threads),
+        Err(_) => best::<f64>(images, &least.extract()?, one_per_row, most, threads),
+    }
+}
+
+fn best<'py, F: Coordinate + Item>(
+    images: &Bound<'py, PyList>,
+    least: &Column<'py, F>,
+    one_per_row: bool,
+    most: usize,
+    threads: usize,
+) -> PyResult<Bound<'py, PyList>> {
+    let py = images.py();
+    let tables = images.iter().map(|table| Ok(table.extract()?)).collect::<PyResult<std::vec::Vec<Table<'py, F>>>>()?;
+    if tables.iter().any(|table| table.shape()[1] != least.len()) {
+        return Err(PyTypeError::new_err("one least score per column"));
+    }
+    let (tables, least): (Vec<&[F]>, _) = (tables.iter().map(|table| &table[..]).collect(), &least[..]);
+    let found = detached(py, || F::best_candidates(&tables, least, one_per_row, most, threads))?;
+    let results = PyList::empty(py);
+    for places in found {
+        match places {
+            Ok(places) => results.append(column(py, places)?)?,
+            Err(place) => results.append(place)?,
+        }
+    }
+    Ok(results)
 }
 
 /// For each of `others`, the position in `kept` of the first that removes it, or -1, and their overlap, or NaN.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
 _KEPT = 8
 
 
+class _Cost(NamedTuple):
+    """The cost of a pair."""
+
+    classification: str
+    class_weight: float
+    l1_weight: float
+    giou_weight: float
+
+
+_COSTS = {"detr": _Cost("probability", 1.0, 5.0, 2.0), "deformable_detr": _Cost("focal", 2.0, 5.0, 2.0)}
+
+
 def assign_hungarian(
     predictions: BoxesLike,
     scores: Array,
@@ -34,10 +46,11 @@ def assign_hungarian(
     labels: Array,
     *,
     image_size: tuple[float, float] | None = None,
-    class_weight: float = 1.0,
-    l1_weight: float = 5.0,
-    giou_weight: float = 2.0,
-    classification: Literal["probability", "focal"] = "probability",
+    costs: Literal["detr", "deformable_detr"] = "detr",
+    class_weight: float | None = None,
+    l1_weight: float | None = None,
+    giou_weight: float | None = None,
+    classification: Literal["probability", "focal"] | None = None,
     repeats: int = 1,
     format: BoxFormat | None = None,
     check: bool = True,
@@ -57,11 +70,14 @@ def assign_hungarian(
         objects: (G, 4) in the same unit; G may be 0.
         labels: (G,) classes of the objects, integers below C.
         image_size: (width, height) in pixels; None if the boxes are normalized already.
-        class_weight: Weight of the class probability.
+        costs: The cost of a paper, which the next four options change: ``"detr"`` has the weights 1, 5 and 2 of class,
+            coordinates and GIoU. ``"deformable_detr"`` has the focal cost and the weights 2, 5 and 2, as have DINO and
+            RT-DETR.
+        class_weight: Weight of the class.
         l1_weight: Weight of the coordinates.
         giou_weight: Weight of GIoU.
-        classification: ``"probability"``, or ``"focal"`` as in Deformable DETR: the focal loss of the class as a
-            positive minus that as a negative, with alpha 0.25 and gamma 2, takes the place of ``-p``.
+        classification: ``"probability"``, or ``"focal"``: the focal loss of the class as a positive minus that as a
+            negative, with alpha 0.25 and gamma 2, takes the place of ``-p``.
         repeats: The number of predictions per object, at least 1.
         format: The format of plain arrays: ``"xyxy"`` (the default), ``"xywh"`` or ``"cxcywh"``. `Boxes` have their
             own.
@@ -82,9 +98,16 @@ def assign_hungarian(
         >>> result.target
         array([-1,  0])
 
-    Reference: Carion et al., End-to-End Object Detection with Transformers, ECCV 2020, arXiv:2005.12872.
+    Reference: Carion et al., End-to-End Object Detection with Transformers, ECCV 2020, arXiv:2005.12872; Zhu et al.,
+    Deformable DETR, ICLR 2021, arXiv:2010.04159.
     """
-    check_choice("classification", classification, ("probability", "focal"))
+    check_choice("costs", costs, tuple(_COSTS))
+    preset = _COSTS[costs]
+    kind = preset.classification if classification is None else classification
+    of_class = preset.class_weight if class_weight is None else class_weight
+    of_l1 = preset.l1_weight if l1_weight is None else l1_weight
+    of_giou = preset.giou_weight if giou_weight is None else giou_weight
+    check_choice("classification", kind, ("probability", "focal"))
     check_count(repeats=repeats)
     times = operator.index(repeats)
     width, height = _image_sides(predictions, objects, image_size)
@@ -94,12 +117,12 @@ def assign_hungarian(
     table = scores_of(scores, number, first.dtype)
     classes = labels_of(labels, count, table.shape[1])
 
-    cost = _class_cost(table.astype(np.float64), classes, classification) * class_weight
+    cost = _class_cost(table.astype(np.float64), classes, kind) * of_class
     scale = np.array([width, height, width, height])
     one, other = (convert(boxes.astype(np.float64), "xyxy", "cxcywh") / scale for boxes in (first, second))
     for k in range(4):
-        cost += l1_weight * np.abs(one[:, k, None] - other[None, :, k])
-    cost -= giou_weight * pairwise_giou(first, second, check=False)
+        cost += of_l1 * np.abs(one[:, k, None] - other[None, :, k])
+    cost -= of_giou * pairwise_giou(first, second, check=False)
     bad = ~np.isfinite(cost)
     if bad.any():
         row, column = np.unravel_index(int(np.argmax(bad)), cost.shape)

@@ -10,12 +10,16 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _WEIGHT = """
         weight: A factor per loss: (...), or an array that broadcasts to it."""
 
+_AVG_FACTOR = """
+        avg_factor: What ``reduction="mean"`` divides by, instead of the sum of the weights: a number or an array
+            without dimensions, such as the number of objects in the batches of all processes. 0 counts as 1."""
+
 _UPRIGHT = """
     Args:
         pred: (..., 4) predicted boxes, xyxy by default: an array of NumPy, PyTorch, JAX or another array API library,
             `Boxes`, or lists.
-        target: (..., 4) the boxes to predict, of the same shape and library and in the same unit. The gradient reaches
-            them too."""
+        target: (..., 4) the boxes to predict, of the same library and in the same unit; a shape that broadcasts to that
+            of ``pred``. The gradient reaches them too."""
 
 _UPRIGHT_OPTIONS = {
     "format": """
@@ -25,6 +29,7 @@ _UPRIGHT_OPTIONS = {
             losses divided by the sum of the weights, which is the number of pairs without ``weight``. The mean of no
             pairs is 0 and has a gradient.""",
     "weight": _WEIGHT,
+    "avg_factor": _AVG_FACTOR,
     "check": """
         check: Whether boxes that are inverted or not finite are errors; the message names the first. The check waits
             for a device to finish.""",
@@ -51,7 +56,7 @@ _ROTATED = """
     Args:
         pred: (..., 5) predicted boxes: centre, width, height and angle. An array of NumPy, PyTorch, JAX or another
             array API library, lists, or `RotatedBoxes`, which have their own unit and sense of angles.
-        target: (..., 5) the boxes to predict, of the same shape and library.
+        target: (..., 5) the boxes to predict, of the same library; a shape that broadcasts to that of ``pred``.
         unit: The unit of the angles: ``"radians"`` (the default) or ``"degrees"``.
         sense: The direction of a positive angle on a screen, where y points down: ``"clockwise"`` (the default; mmcv,
             Ultralytics) or ``"counterclockwise"`` (Detectron2)."""
@@ -61,6 +66,7 @@ _ROTATED_OPTIONS = {
         reduction: ``"none"`` (the default), ``"sum"`` or ``"mean"``, which divides by the sum of the weights. The mean
             of no pairs is 0.""",
     "weight": _WEIGHT,
+    "avg_factor": _AVG_FACTOR,
 }
 
 _ROTATED_RESULT = """
@@ -74,10 +80,33 @@ _ROTATED_RESULT = """
         TypeError: If the arrays come from different libraries.
 """
 
+_LOGITS = """
+    Args:
+        pred: (...) logits, before the sigmoid, one per class and place: an array of NumPy, PyTorch, JAX or another
+            array API library, or lists.
+        target: What the sigmoid shall be, within [0, 1]: integers, bools or floats of the same library, in a shape that
+            broadcasts to that of ``pred``. It gets no gradient."""
+
+_LOGITS_RESULT = """
+
+    Returns:
+        Losses in the dtype of ``pred``; half precision becomes float32. They and their gradients are finite for all
+        finite logits. The loss of a NaN is NaN.
+
+    Raises:
+        ValueError: If a shape does not fit, or an option is not known.
+        TypeError: If the arrays come from different libraries.
+"""
+
 
 def documented(function: _Function) -> _Function:
     """Inserts the shared arguments of upright boxes into a docstring, whose own options stand under ``Options:``."""
     return _completed(function, _UPRIGHT, _UPRIGHT_OPTIONS, _UPRIGHT_RESULT)
+
+
+def documented_logits(function: _Function) -> _Function:
+    """Inserts the shared arguments of losses of logits into a docstring, whose own options stand under ``Options:``."""
+    return _completed(function, _LOGITS, _ROTATED_OPTIONS, _LOGITS_RESULT)
 
 
 def documented_rotated(function: _Function) -> _Function:

@@ -39,9 +39,9 @@ Formula: TypeAlias = "Callable[[TrainingPairs], Array]"
 
 _LEAST_IOU = 1e-6  # in -log IoU, as in mmdetection: the loss is at most 13.8
 
-FUSED: dict[str, Callable[[str, Array, Array], Array | None]] = {}
-"""For each library, a function from ``(name, pred, target)`` to losses by native code, or to None if it cannot compute
-them. The boxes are xyxy and have one shape and dtype."""
+FUSED: dict[str, Callable[[PairLoss, Array, Array], Array | None]] = {}
+"""For each library, a function from ``(loss, pred, target)`` to losses by native code, or to None if it cannot compute
+them. The loss has a native name; the boxes are xyxy and have one shape and dtype."""
 
 
 class _Signed(Sides):
@@ -114,6 +114,8 @@ class PairLoss(NamedTuple):
     """From pairs to their losses."""
     native: str | None = None
     """The name of the same loss in native code; None if there is none."""
+    parameters: tuple[float | Array, ...] = ()
+    """What native code needs to know beside the name: numbers, or arrays without dimensions."""
 
 
 def overlap_of(measure: Measure) -> Formula:
@@ -137,6 +139,7 @@ def box_loss(
     fmt: BoxFormat,
     reduction: Reduction,
     weight: Array | None,
+    avg_factor: float | Array | None,
     check: bool,
 ) -> Array:
     """The reduced loss of pairs of upright boxes.
@@ -144,10 +147,11 @@ def box_loss(
     Args:
         loss: The loss of each pair.
         pred: (..., 4).
-        target: (..., 4), of the same shape.
+        target: (..., 4), of the same shape or one that broadcasts to it.
         fmt: The format of both.
         reduction: ``"none"``, ``"sum"`` or ``"mean"``.
         weight: A factor per loss, or an array that broadcasts to that.
+        avg_factor: What ``"mean"`` divides by, instead of the sum of the weights.
         check: Whether boxes are checked.
     """
     check_format(fmt)
@@ -156,10 +160,7 @@ def box_loss(
     one_library(pred=pred, target=target)
     xp = namespace_of(pred)
     first, second = floats(xp, "pred", pred), floats(xp, "target", target)
-    if first.shape != second.shape:
-        raise ValueError(
-            f"pred and target must have one shape (..., 4), got {tuple(first.shape)} and {tuple(second.shape)}"
-        )
+    second = broadcast(xp, second, first.shape, "target must broadcast to pred")
     if check:
         for name, boxes in (("pred", pred), ("target", target)):
             check_values(name, boxes, fmt)
@@ -173,10 +174,20 @@ def box_loss(
     factors, first, second = weighted(xp, weight, first.shape[:-1], dtype, first, second)
     first, second = (as_corners(xp, xp.astype(boxes, dtype, copy=False), fmt) for boxes in (first, second))
     native = FUSED.get(library_of(pred))
-    losses = None if native is None or loss.native is None else native(loss.native, first, second)
+    losses = None if native is None or loss.native is None else native(loss, first, second)
     if losses is None:
         losses = loss.formula(TrainingPairs(xp, first, second))
-    return reduced(xp, losses, reduction, factors)
+    return reduced(xp, losses, reduction, factors, avg_factor)
+
+
+def broadcast(xp: Any, array: Array, shape: Sequence[int], rule: str) -> Array:
+    """The array in this shape. Raises `ValueError` with the rule if it does not broadcast to it."""
+    if array.shape == shape:
+        return array
+    try:
+        return xp.broadcast_to(array, tuple(shape))
+    except (RuntimeError, ValueError):
+        raise ValueError(f"{rule}, got shapes {tuple(array.shape)} and {tuple(shape)}") from None
 
 
 def weighted(xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *arrays: Array) -> tuple[Any, ...]:
@@ -196,13 +207,7 @@ def weighted(xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *a
     factors = weight if library_of(weight) != "numpy" else np.asarray(weight)
     if library_of(factors) != library_of(arrays[0]):
         factors = xp.asarray(factors, dtype=dtype, device=arrays[0].device)
-    factors = xp.astype(factors, dtype, copy=False)
-    if factors.shape != shape:
-        try:
-            factors = xp.broadcast_to(factors, tuple(shape))
-        except (RuntimeError, ValueError):
-            shapes = f"{tuple(factors.shape)} and {tuple(shape)}"
-            raise ValueError(f"weight must broadcast to the losses, got shapes {shapes}") from None
+    factors = broadcast(xp, xp.astype(factors, dtype, copy=False), shape, "weight must broadcast to the losses")
     if library_of(factors) == "torch":
         values = shared_with_numpy(factors)
         if values is not None and values[0].all():
@@ -212,21 +217,26 @@ def weighted(xp: Any, weight: Array | None, shape: Sequence[int], dtype: Any, *a
     return factors, *(xp.where(out[axes], 0.0, one) for one, axes in zip(arrays, added, strict=True))
 
 
-def reduced(xp: Any, losses: Array, reduction: Reduction, factors: Array | None) -> Array:
-    """The weighted losses, their sum, or their mean, which divides by the sum of the weights."""
+def reduced(
+    xp: Any, losses: Array, reduction: Reduction, factors: Array | None, avg_factor: float | Array | None
+) -> Array:
+    """The weighted losses, their sum, or their mean, which divides by the sum of the weights, or by ``avg_factor``."""
     check_choice("reduction", reduction, get_args(Reduction))
-    if factors is None:
-        if reduction == "none":
-            return losses
-        total = xp.sum(losses)
-        return total if reduction == "sum" else total / max(math.prod(losses.shape), 1)
-    each = losses * factors
+    if avg_factor is not None and reduction != "mean":
+        raise ValueError(f"avg_factor is what reduction='mean' divides by, got reduction={reduction!r}")
+    each = losses if factors is None else losses * factors
     if reduction == "none":
         return each
+    total = xp.sum(each)
     if reduction == "sum":
-        return xp.sum(each)
-    total = xp.sum(factors)
-    return xp.sum(each) / xp.where(total == 0, 1.0, total)
+        return total
+    if avg_factor is not None:
+        divisor = xp.astype(xp.zeros_like(total) + avg_factor, total.dtype)
+    elif factors is not None:
+        divisor = xp.sum(factors)
+    else:
+        return total / max(math.prod(losses.shape), 1)
+    return total / xp.where(divisor == 0, 1.0, divisor)
 
 
 def _plain(name: str, boxes: BoxesLike, fmt: BoxFormat) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 
-NativeLoss: TypeAlias = Literal["iou", "giou", "diou", "ciou", "eiou"]
+NativeLoss: TypeAlias = Literal["iou", "giou", "diou", "ciou", "eiou", "siou"]
+Base: TypeAlias = Literal["iou", "giou", "diou", "ciou", "eiou", "siou"]
 
 
 @documented
@@ -43,6 +44,7 @@ def iou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
     compat: Convention | None = None,
 ) -> Array:
@@ -59,7 +61,7 @@ def iou_loss(
         return loss_of(pairs.xp, overlap(pairs))
 
     native = "iou" if mode == "linear" and compat is None else None
-    return box_loss(PairLoss(formula, native), pred, target, format, reduction, weight, check)
+    return box_loss(PairLoss(formula, native), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -70,6 +72,7 @@ def giou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
     compat: Convention | None = None,
 ) -> Array:
@@ -77,7 +80,7 @@ def giou_loss(
 
     Reference: Rezatofighi et al., Generalized Intersection over Union, CVPR 2019, arXiv:1902.09630.
     """
-    return box_loss(_one_minus_named("giou", compat), pred, target, format, reduction, weight, check)
+    return box_loss(_one_minus_named("giou", compat), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -88,6 +91,7 @@ def diou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
     compat: Convention | None = None,
 ) -> Array:
@@ -95,7 +99,7 @@ def diou_loss(
 
     Reference: Zheng et al., Distance-IoU Loss, AAAI 2020, arXiv:1911.08287.
     """
-    return box_loss(_one_minus_named("diou", compat), pred, target, format, reduction, weight, check)
+    return box_loss(_one_minus_named("diou", compat), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -106,6 +110,7 @@ def ciou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
     compat: Convention | None = None,
 ) -> Array:
@@ -115,7 +120,7 @@ def ciou_loss(
 
     Reference: Zheng et al., Distance-IoU Loss, AAAI 2020, arXiv:1911.08287.
     """
-    return box_loss(_one_minus_named("ciou", compat), pred, target, format, reduction, weight, check)
+    return box_loss(_one_minus_named("ciou", compat), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -126,13 +131,14 @@ def eiou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
     """``1 - EIoU``, within [0, 3.25]. The centres move together; widths and heights become equal, each by its own term.
 
     Reference: Zhang et al., Focal and Efficient IOU Loss, Neurocomputing 2022, arXiv:2101.08158.
     """
-    return box_loss(_one_minus_named("eiou"), pred, target, format, reduction, weight, check)
+    return box_loss(_one_minus_named("eiou"), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -144,6 +150,7 @@ def siou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
     compat: Convention | None = None,
 ) -> Array:
@@ -157,14 +164,14 @@ def siou_loss(
     Reference: Gevorgyan, SIoU Loss, 2022, arXiv:2205.12740, with theta = 4.
     """
     if compat is not None:
-        overlap: Formula = functools.partial(convention(compat, "siou"), neg_gamma=bool(neg_gamma))
+        loss = _one_minus(functools.partial(convention(compat, "siou"), neg_gamma=bool(neg_gamma)))
     elif neg_gamma is False:
         raise ValueError(
             "neg_gamma=False is a rule of MMDetection, by which a distance lowers the loss: add compat='mmdet'"
         )
     else:
-        overlap = overlap_of(Measure("siou"))
-    return box_loss(_one_minus(overlap), pred, target, format, reduction, weight, check)
+        loss = _one_minus_named("siou")
+    return box_loss(loss, pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -176,6 +183,7 @@ def mpdiou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
     """``1 - MPDIoU``. Each corner moves to its counterpart; distances are relative to the diagonal of the image.
@@ -186,7 +194,9 @@ def mpdiou_loss(
 
     Reference: Ma and Xu, MPDIoU, 2023, arXiv:2307.07662.
     """
-    return box_loss(_one_minus(overlap_of(variants.mpdiou(image_size))), pred, target, format, reduction, weight, check)
+    measure = variants.mpdiou(image_size)
+    loss = _one_minus(overlap_of(measure), "mpdiou", measure.parameters)
+    return box_loss(loss, pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -198,6 +208,7 @@ def nwd_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
     """1 minus the normalized Wasserstein distance as a similarity, within [0, 1], for small objects.
@@ -208,7 +219,9 @@ def nwd_loss(
 
     Reference: Wang et al., A Normalized Gaussian Wasserstein Distance, 2021, arXiv:2110.13389.
     """
-    return box_loss(_one_minus(overlap_of(variants.nwd(constant))), pred, target, format, reduction, weight, check)
+    return box_loss(
+        _one_minus(overlap_of(variants.nwd(constant))), pred, target, format, reduction, weight, avg_factor, check
+    )
 
 
 @documented
@@ -220,6 +233,7 @@ def focal_eiou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
     """``IoU^gamma (1 - EIoU)``. Good predictions count more, and predictions without an intersection do not count.
@@ -236,7 +250,7 @@ def focal_eiou_loss(
     def formula(pairs: TrainingPairs) -> Array:
         return constant(pairs.power(pairs.iou(), gamma)) * (1 - FORMULAS["eiou"](pairs))
 
-    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -249,6 +263,7 @@ def alpha_iou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
     """``1 - IoU^alpha + penalty^alpha``: the power of each term of a loss.
@@ -278,7 +293,9 @@ def alpha_iou_loss(
             loss = loss + pairs.power(share * aspect, alpha)
         return loss
 
-    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+    return box_loss(
+        PairLoss(formula, f"alpha_{base}", (alpha,)), pred, target, format, reduction, weight, avg_factor, check
+    )
 
 
 @documented
@@ -287,10 +304,11 @@ def inner_iou_loss(
     target: BoxesLike,
     *,
     ratio: float,
-    base: Literal["iou", "giou", "diou", "ciou", "eiou", "siou"] = "iou",
+    base: Base = "iou",
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
     """``L + IoU - IoU'``, with ``IoU'`` the IoU of both boxes scaled about their centres. The penalties of L stay.
@@ -301,13 +319,13 @@ def inner_iou_loss(
 
     Reference: Zhang et al., Inner-IoU, 2023, arXiv:2311.02877.
     """
-    check_choice("base", base, ("iou", "giou", "diou", "ciou", "eiou", "siou"))
+    check_choice("base", base, get_args(Base))
     inner, outer = overlap_of(variants.inner_iou(ratio)), overlap_of(Measure(base))
 
     def formula(pairs: TrainingPairs) -> Array:
         return (1 - outer(pairs)) + (pairs.iou() - inner(pairs))
 
-    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -317,28 +335,35 @@ def focaler_iou_loss(
     *,
     low: float = 0.0,
     high: float = 0.95,
+    base: Base = "iou",
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
-    """1 minus IoU stretched from [low, high] to [0, 1]. Outside this interval there is no gradient.
+    """``L + IoU - IoU'``, with ``IoU'`` the IoU stretched from [low, high] to [0, 1]. The penalties of L stay.
+
+    Outside this interval, ``IoU'`` has no gradient.
 
     Options:
         low: The IoU that becomes 0.
         high: The IoU that becomes 1, above ``low``.
+        base: The overlap of the loss ``L = 1 - overlap``. With ``"iou"`` the loss is ``1 - IoU'``.
 
     Reference: Zhang and Zhang, Focaler-IoU, 2024, arXiv:2401.10525.
     """
+    check_choice("base", base, get_args(Base))
     if not 0 <= low < high <= 1:
         raise ValueError(f"low and high must satisfy 0 <= low < high <= 1, got {low} and {high}")
+    outer = overlap_of(Measure(base))
 
     def formula(pairs: TrainingPairs) -> Array:
         iou = pairs.iou()
         stretched = pairs.positive((iou - low) / (high - low))
-        return pairs.positive(1 - stretched)
+        return pairs.positive(1 - stretched) + (iou - outer(pairs))
 
-    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -350,6 +375,7 @@ def shape_iou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
     """``1 - IoU`` plus the distances of centres and sides, weighted by the shape of the target.
@@ -382,7 +408,7 @@ def shape_iou_loss(
         shape = (1 - xp.exp(-wide)) ** 4 + (1 - xp.exp(-high)) ** 4
         return (1 - pairs.iou()) + (distance + 0.5 * shape)
 
-    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, avg_factor, check)
 
 
 @documented
@@ -398,6 +424,7 @@ def wiou_loss(
     format: BoxFormat = "xyxy",
     reduction: Reduction = "none",
     weight: Array | None = None,
+    avg_factor: float | Array | None = None,
     check: bool = False,
 ) -> Array:
     """Wise-IoU: ``1 - IoU`` times a weight that follows from the distance, and in versions 2 and 3 from the loss.
@@ -436,7 +463,12 @@ def wiou_loss(
             return pairs.power(outlier_degree, gamma) * near
         return outlier_degree * pairs.xp.exp((delta - outlier_degree) * math.log(alpha)) / delta * near
 
-    return box_loss(PairLoss(formula), pred, target, format, reduction, weight, check)
+    parameters: dict[int, tuple[Any, ...]] = {1: (), 2: (mean, gamma), 3: (mean, alpha, delta)}
+    # Native code has one falling weight, and one mean.
+    native = f"wiou_{version}" if alpha >= 1 and getattr(mean, "ndim", 0) == 0 else None
+    return box_loss(
+        PairLoss(formula, native, parameters[version]), pred, target, format, reduction, weight, avg_factor, check
+    )
 
 
 def loss_and_gradient(
@@ -445,7 +477,7 @@ def loss_and_gradient(
     """The loss of each pair and its gradient in the predicted box, in one pass of native code.
 
     Args:
-        name: ``"iou"``, ``"giou"``, ``"diou"``, ``"ciou"`` or ``"eiou"``, for the loss of ``<name>_loss``.
+        name: ``"iou"``, ``"giou"``, ``"diou"``, ``"ciou"``, ``"eiou"`` or ``"siou"``, for the loss of ``<name>_loss``.
         pred: (N, 4) xyxy predicted boxes, an array or lists. An inverted side counts as a negative length.
         target: (N, 4) xyxy.
         check: Whether boxes that are inverted or not finite are errors.
@@ -481,7 +513,7 @@ def loss_and_gradient(
         check_boxes(first, "xyxy", "pred")
         check_boxes(second, "xyxy", "target")
     values, gradient = np.empty(len(first), dtype), np.empty_like(first)
-    _core.loss_gradient(name, first, second, values, gradient, check_threads(threads))
+    _core.loss_gradient(name, (), first, second, values, gradient, check_threads(threads))
     return values, gradient
 
 
@@ -490,8 +522,8 @@ def _named(name: str, compat: Convention | None) -> Formula:
     return overlap_of(Measure(name)) if compat is None else convention(compat, name)
 
 
-def _one_minus(overlap: Formula, native: str | None = None) -> PairLoss:
-    return PairLoss(lambda pairs: 1 - overlap(pairs), native)
+def _one_minus(overlap: Formula, native: str | None = None, parameters: tuple[float, ...] = ()) -> PairLoss:
+    return PairLoss(lambda pairs: 1 - overlap(pairs), native, parameters)
 
 
 def _one_minus_named(name: str, compat: Convention | None = None) -> PairLoss:

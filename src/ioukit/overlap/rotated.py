@@ -222,6 +222,10 @@ class RotatedPairs:
         """``part / whole``, and ``part`` where the whole is 0."""
         return part / self.xp.where(whole <= 0, 1.0, whole)
 
+    def root(self, square: Array) -> Array:
+        """The square root, without a gradient at 0."""
+        return self.xp.where(square <= 0, 0.0, self.xp.sqrt(self.xp.where(square <= 0, 1.0, square)))
+
     def iou(self) -> Array:
         """Exact intersection over union; 0 for a box without an area."""
         intersection = self.intersection()
@@ -236,9 +240,7 @@ class RotatedPairs:
         The integral is continuous, so edges that coincide need no tolerance; clipping would lose or double corners.
         """
         xp, a, b = self.xp, self.a, self.b
-        cos, sin = xp.cos(b.angle), xp.sin(b.angle)
-        dx, dy = a.x - b.x, a.y - b.y
-        x, y = cos * dx + sin * dy, cos * dy - sin * dx
+        x, y = self._turned(a.x - b.x, a.y - b.y, b)
         turn = a.angle - b.angle
         cos, sin = xp.cos(turn) * 0.5, xp.sin(turn) * 0.5
         wx, wy, hx, hy = cos * a.width, sin * a.width, -sin * a.height, cos * a.height
@@ -309,19 +311,56 @@ class RotatedPairs:
         dx, dy = (a.x - b.x) / scale, (a.y - b.y) / scale
 
         def across(box: _Columns) -> Array:
-            cos, sin = xp.cos(box.angle), xp.sin(box.angle)
-            along, sideways = cos * dx + sin * dy, cos * dy - sin * dx
+            along, sideways = self._turned(dx, dy, box)
             width, height = self._sides(box)
             return (along * height) ** 2 + (sideways * width) ** 2
 
         return 3 * ((across(a) + across(b)) / whole) + 0.5 * xp.log1p(excess / (4 * product))
 
+    def _turned(self, dx: Array, dy: Array, box: _Columns) -> tuple[Array, Array]:
+        """A vector along the sides of a box."""
+        cos, sin = self.xp.cos(box.angle), self.xp.sin(box.angle)
+        return cos * dx + sin * dy, cos * dy - sin * dx
+
+    def wasserstein(self) -> Array:
+        """The squared Wasserstein distance of Gaussians with variances w^2 / 4 and h^2 / 4.
+
+        The part of the sides is ``(A - 2 S) / 4``, with A the sum of their squares and S the trace of the root of the
+        product. It is computed as ``(A^2 - 4 S^2) / (4 (A + 2 S))``, whose numerator is a sum of squares, so that
+        nothing cancels for nearly equal boxes.
+        """
+        xp, a, b, scale = self.xp, self.a, self.b, self._scale()
+        (w1, h1), (w2, h2) = self._sides(a), self._sides(b)
+        cos, sin = xp.cos(a.angle - b.angle), xp.sin(a.angle - b.angle)
+        total = (w1 * w1 + h1 * h1) + (w2 * w2 + h2 * h2)
+        shared = xp.sqrt((cos * (w1 * w2 + h1 * h2)) ** 2 + (sin * (w1 * h2 + h1 * w2)) ** 2)
+        alike = ((w1 - w2) ** 2 + (h1 - h2) ** 2) * ((w1 + w2) ** 2 + (h1 + h2) ** 2)
+        crossed = ((w1 - h2) ** 2 + (h1 - w2) ** 2) * ((w1 + h2) ** 2 + (h1 + w2) ** 2)
+        sides = (cos * cos * alike + sin * sin * crossed) / (4 * (total + 2 * shared))
+        dx, dy = a.x - b.x, a.y - b.y
+        return (dx * dx + dy * dy) + scale * scale * sides
+
+    def divergence(self) -> Array:
+        """The Kullback-Leibler divergence of the first Gaussian from the second, with variances w^2 / 4 and h^2 / 4.
+
+        The part of the sides is weighted by the turn between that of parallel and that of crossed boxes. Both are at
+        least 0, so nothing cancels for long boxes.
+        """
+        xp, a, b, scale = self.xp, self.a, self.b, self._scale()
+        (w1, h1), (w2, h2) = self._sides(a), self._sides(b)
+        cos, sin = xp.cos(a.angle - b.angle), xp.sin(a.angle - b.angle)
+        along, sideways = self._turned((a.x - b.x) / scale, (a.y - b.y) / scale, b)
+
+        def of_ratios(one: Array, other: Array) -> Array:
+            return 0.5 * ((one - 1) * (one + 1) + (other - 1) * (other + 1)) - xp.log(one * other)
+
+        sides = cos * cos * of_ratios(w1 / w2, h1 / h2) + sin * sin * of_ratios(w1 / h2, h1 / w2)
+        return 2 * ((along / w2) ** 2 + (sideways / h2) ** 2) + sides
+
     def probiou(self) -> Array:
         """1 minus the Hellinger distance of these Gaussians; 0 for a box without an area."""
         xp = self.xp
-        square = -xp.expm1(-self.bhattacharyya())
-        root = xp.where(square <= 0, 0.0, xp.sqrt(xp.where(square <= 0, 1.0, square)))
-        return xp.where(self.empty, 0.0, 1 - root)
+        return xp.where(self.empty, 0.0, 1 - self.root(-xp.expm1(-self.bhattacharyya())))
 
     def kfiou(self) -> Array:
         """The overlap of Gaussians that a Kalman filter joins, at most 1/3; 0 for a box without an area."""

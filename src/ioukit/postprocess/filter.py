@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ioukit import _core
 from ioukit._arrays import computing_dtype, on_host
+from ioukit._checks import check_threads
 from ioukit.postprocess._groups import best_of_images
 from ioukit.postprocess._inputs import (
     FloatKind,
@@ -158,16 +160,14 @@ def filter_detections(
     before, after = count_limit("top_k", top_k), count_limit("max_detections", max_detections)
     images = _images(boxes, class_scores, objectness, format, check)
 
-    if points is not None and len(images.boxes) and images.scores.shape[1] != len(points):
+    classes = images.scores[0].shape[1]
+    if points is not None and len(images.boxes) and classes != len(points):
         raise ValueError(
-            f"class_scores have {images.scores.shape[1]} classes, and the operating points {len(points)}: expected the "
+            f"class_scores have {classes} classes, and the operating points {len(points)}: expected the "
             "same classes in the same order"
         )
     thresholds = least if points is None or not len(images.boxes) else points.thresholds
-    box, label, scores = _candidates(images.scores, thresholds, multi_label)
-    image = images.number[box]
-    best = best_of_images(image, scores, before)
-    box, label, scores, image = box[best], label[best], scores[best], image[best]
+    box, label, scores, image = _candidates(images, thresholds, multi_label, before, check_threads(threads))
     kept = nms(
         images.boxes[box],
         scores,
@@ -216,10 +216,10 @@ class _Images(NamedTuple):
 
     boxes: FloatArray
     """(T, 4) xyxy."""
-    scores: FloatArray
-    """(T, C)"""
-    number: NDArray[np.int64]
-    """(T,) the image of each box."""
+    scores: list[FloatArray]
+    """(N, C) of each image."""
+    names: list[str]
+    """What messages call the scores of each image."""
     starts: NDArray[np.int64]
     """(B,) the position of the first box of each image."""
     like: Any
@@ -233,6 +233,8 @@ class _Image(NamedTuple):
 
     boxes: FloatArray
     scores: FloatArray
+    name: str
+    """What messages call the scores."""
     box_kind: FloatKind
     score_kind: FloatKind
 
@@ -287,11 +289,11 @@ def _joined(parts: list[_Image], like: Any) -> _Images:
     counts = np.array([len(part.boxes) for part in parts], np.int64)
     if not parts:
         single = np.dtype(np.float32)
-        parts = [_Image(np.zeros((0, 4), single), np.zeros((0, 0), single), single, single)]
+        parts = [_Image(np.zeros((0, 4), single), np.zeros((0, 0), single), "class_scores", single, single)]
     return _Images(
         boxes=np.concatenate([part.boxes for part in parts]),
-        scores=np.concatenate([part.scores for part in parts]),
-        number=np.repeat(np.arange(len(counts), dtype=np.int64), counts),
+        scores=[part.scores for part in parts],
+        names=[part.name for part in parts],
         starts=np.cumsum(counts) - counts,
         like=like,
         box_kind=common_kind([part.box_kind for part in parts]),
@@ -328,24 +330,29 @@ def _image(boxes: Any, class_scores: Any, objectness: Any, fmt: BoxFormat | None
         kind = common_kind([kind, other_kind])
         computed = computing_dtype(np.result_type(scores.dtype, given.dtype))
         scores = scores.astype(computed) * given.astype(computed)[:, None]
-    if not np.isfinite(scores).all():
-        row, column = (int(places[0]) for places in np.nonzero(~np.isfinite(scores)))
-        raise ValueError(f"{name}[{row}, {column}] is {scores[row, column]}: every score must be finite")
-    return _Image(corners, scores.astype(computed, copy=False), box_kind, kind)
+    return _Image(corners, scores.astype(computed, copy=False), name, box_kind, kind)
 
 
 def _candidates(
-    scores: FloatArray, score_threshold: float | NDArray[np.float64], multi_label: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]:
-    """The box, the class and the score of every candidate that reaches the threshold, sorted by box and class.
+    images: _Images, score_threshold: float | NDArray[np.float64], multi_label: bool, most: int, threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, NDArray[np.int64]]:
+    """The box, the class, the score and the image of the ``most`` best candidates of each image.
 
-    The threshold is one number, or (C,) one for each class.
+    They reach the threshold, which is one number or (C,) one for each class. They are sorted by image and then by
+    descending score.
     """
-    least = np.asarray(score_threshold).astype(scores.dtype)
-    if multi_label or scores.shape[1] == 0:
-        box, label = np.nonzero(scores >= least)
-    else:
-        label = scores.argmax(axis=1)
-        box = np.flatnonzero(scores[np.arange(len(scores)), label] >= (least if least.ndim == 0 else least[label]))
-        label = label[box]
-    return box.astype(np.int64), label.astype(np.int64), scores[box, label]
+    dtype, classes = np.result_type(*images.scores), images.scores[0].shape[1]
+    least = np.full(classes, score_threshold, dtype)
+    tables = [np.require(scores, dtype, ["C", "A"]) for scores in images.scores]
+    places, values = [], []
+    for found, table, name in zip(
+        _core.best_candidates(tables, least, not multi_label, most, threads), tables, images.names, strict=True
+    ):
+        if isinstance(found, int):  # native code finds it on its way
+            row, column = divmod(found, classes)
+            raise ValueError(f"{name}[{row}, {column}] is {table[row, column]}: every score must be finite")
+        places.append(found)
+        values.append(table.ravel()[found])
+    image = np.repeat(np.arange(len(places)), [len(found) for found in places])
+    box, label = np.divmod(np.concatenate(places), max(classes, 1))
+    return box + images.starts[image] if len(box) else box, label, np.concatenate(values), image

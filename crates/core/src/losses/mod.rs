@@ -1,4 +1,4 @@
-//! Losses of box regression, 1 - overlap, and their gradients in the same pass.
+//! Losses of box regression and their gradients in the same pass.
 //!
 //! A loss depends on a few quantities of the pair: the intersection, the areas, the sides of the box around both, the
 //! distance of the centres, and the sides. Each overlap gives its value and its slope in each quantity ([`slopes`]).
@@ -16,39 +16,99 @@ use crate::simd::{self, InstructionSet, Kernel, Level, MAX_LANES, Vector};
 use crate::threads::each;
 use pair::single;
 
-/// A loss that this module knows: 1 - the overlap of this name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A loss that this module knows, with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
-    /// Intersection over union.
+    /// 1 - intersection over union.
     Iou,
-    /// Generalized IoU.
+    /// 1 - generalized IoU.
     Giou,
-    /// Distance IoU.
+    /// 1 - distance IoU.
     Diou,
-    /// Complete IoU.
+    /// 1 - complete IoU.
     Ciou,
-    /// Efficient IoU.
+    /// 1 - efficient IoU.
     Eiou,
+    /// 1 - SCYLLA IoU.
+    Siou,
+    /// 1 - MPDIoU.
+    Mpdiou {
+        /// The squared diagonal of the image.
+        diagonal: f64,
+    },
+    /// The powers of the terms of another loss.
+    Alpha {
+        /// The power, positive.
+        alpha: f64,
+        /// The other loss.
+        base: Base,
+    },
+    /// Wise-IoU.
+    Wiou(Weight),
+}
+
+/// Whose penalties alpha-IoU has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// None.
+    Iou,
+    /// That of generalized IoU.
+    Giou,
+    /// That of distance IoU.
+    Diou,
+    /// Both of complete IoU.
+    Ciou,
+}
+
+/// The weight that Wise-IoU gives to a pair by its loss relative to the mean loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Weight {
+    /// Version 1: 1.
+    One,
+    /// Version 2: a power.
+    Power {
+        /// The mean loss.
+        mean: f64,
+        /// The power.
+        gamma: f64,
+    },
+    /// Version 3: `b exp(-rate b) scale` for a relative loss b.
+    Peak {
+        /// The mean loss.
+        mean: f64,
+        /// How fast it falls, not negative.
+        rate: f64,
+        /// Its scale.
+        scale: f64,
+    },
 }
 
 impl Loss {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Iou, Self::Giou, Self::Diou, Self::Ciou, Self::Eiou];
-
-    /// The name Python uses.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Iou => "iou",
-            Self::Giou => "giou",
-            Self::Diou => "diou",
-            Self::Ciou => "ciou",
-            Self::Eiou => "eiou",
-        }
-    }
-
-    /// The loss of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|loss| loss.name() == name)
+    /// The loss of a name and its parameters, if there are as many as it has.
+    pub fn named(name: &str, parameters: &[f64]) -> Option<Self> {
+        // As in the formulas, a mean that is not positive counts as 1.
+        let whole = |mean: f64| if mean <= 0.0 { 1.0 } else { mean };
+        let alpha = |alpha, base| Self::Alpha { alpha, base };
+        Some(match (name, parameters) {
+            ("iou", []) => Self::Iou,
+            ("giou", []) => Self::Giou,
+            ("diou", []) => Self::Diou,
+            ("ciou", []) => Self::Ciou,
+            ("eiou", []) => Self::Eiou,
+            ("siou", []) => Self::Siou,
+            ("mpdiou", &[width, height]) => Self::Mpdiou { diagonal: width * width + height * height },
+            ("alpha_iou", &[power]) => alpha(power, Base::Iou),
+            ("alpha_giou", &[power]) => alpha(power, Base::Giou),
+            ("alpha_diou", &[power]) => alpha(power, Base::Diou),
+            ("alpha_ciou", &[power]) => alpha(power, Base::Ciou),
+            ("wiou_1", []) => Self::Wiou(Weight::One),
+            ("wiou_2", &[mean, gamma]) => Self::Wiou(Weight::Power { mean: whole(mean), gamma }),
+            ("wiou_3", &[mean, alpha, delta]) => {
+                let scale = libm::pow(alpha, delta) / delta;
+                Self::Wiou(Weight::Peak { mean: whole(mean), rate: libm::log(alpha), scale })
+            }
+            _ => return None,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::memory::{Vec, vec};
 use crate::number::Float;
 
 /// A number to sort by.
-pub(super) trait Score: Float {
+pub(crate) trait Score: Float {
     /// All bits of [`Self::key`] are in its upper half.
     const SHORT: bool;
     /// Smaller for a larger score, equal for equal ones.

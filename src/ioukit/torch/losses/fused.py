@@ -13,14 +13,13 @@ from torch import Tensor
 
 from ioukit import _core
 from ioukit._arrays import namespace_of, shared_with_numpy
-from ioukit.losses._pairs import FUSED, TrainingPairs
-from ioukit.overlap._array_formulas import FORMULAS
+from ioukit.losses._pairs import FUSED, PairLoss, TrainingPairs
 
 # Other subclasses of tensors may have no memory of their own, or intercept each operation.
 _PLAIN = (Tensor, torch.nn.Parameter)
 
 
-def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:
+def fused_loss(loss: PairLoss, pred: Tensor, target: Tensor) -> Tensor | None:
     """The losses of pairs, or None if only the formulas in PyTorch can compute them.
 
     These cases are tensors on another device, a program that is compiled or transformed (``torch.compile``,
@@ -29,16 +28,16 @@ def fused_loss(name: str, pred: Tensor, target: Tensor) -> Tensor | None:
     if type(pred) not in _PLAIN or type(target) not in _PLAIN:
         return None
     with torch.no_grad():
-        if shared_with_numpy(pred, target) is None:
+        if shared_with_numpy(pred, target, *(one for one in loss.parameters if isinstance(one, Tensor))) is None:
             return None
-    return _Fused.apply(name, pred.contiguous(), target.contiguous())
+    return _Fused.apply(loss, pred.contiguous(), target.contiguous())
 
 
 class _Fused(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, name: str, pred: Tensor, target: Tensor) -> Tensor:
-        losses, slope = _value_and_slope(name, pred, target)
-        ctx.name = name
+    def forward(ctx: Any, loss: PairLoss, pred: Tensor, target: Tensor) -> Tensor:
+        losses, slope = _value_and_slope(loss, pred, target)
+        ctx.loss = loss
         ctx.save_for_backward(pred, target, slope if ctx.needs_input_grad[1] else None)
         return losses
 
@@ -48,25 +47,26 @@ class _Fused(torch.autograd.Function):
         pred, target, slope = ctx.saved_tensors
         _, by_pred, by_target = ctx.needs_input_grad
         if torch.is_grad_enabled():  # create_graph=True: the gradient needs a gradient itself
-            return None, *_differentiable(ctx.name, pred, target, factors, by_pred, by_target)
+            return None, *_differentiable(ctx.loss, pred, target, factors, by_pred, by_target)
         factors = factors.unsqueeze(-1)
         first = factors * slope if by_pred else None
         # All these losses are symmetric: the gradient in the target is that of the swapped pair.
-        second = factors * _value_and_slope(ctx.name, target, pred)[1] if by_target else None
+        second = factors * _value_and_slope(ctx.loss, target, pred)[1] if by_target else None
         return None, first, second
 
 
-def _value_and_slope(name: str, pred: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+def _value_and_slope(loss: PairLoss, pred: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     losses, slope = pred.new_empty(pred.shape[:-1]), torch.empty_like(pred)
     first, second, values, gradient = (tensor.detach().numpy() for tensor in (pred, target, losses, slope))
-    _core.loss_gradient(name, first, second, values, gradient, torch.get_num_threads())
+    name, numbers = str(loss.native), [float(one) for one in loss.parameters]
+    _core.loss_gradient(name, numbers, first, second, values, gradient, torch.get_num_threads())
     return losses, slope
 
 
 def _differentiable(
-    name: str, pred: Tensor, target: Tensor, factors: Tensor, by_pred: bool, by_target: bool
+    loss: PairLoss, pred: Tensor, target: Tensor, factors: Tensor, by_pred: bool, by_target: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    losses = 1 - FORMULAS[name](TrainingPairs(namespace_of(pred), pred, target))
+    losses = loss.formula(TrainingPairs(namespace_of(pred), pred, target))
     wanted = [tensor for tensor, needed in ((pred, by_pred), (target, by_target)) if needed]
     found = iter(torch.autograd.grad(losses, wanted, factors, create_graph=True))
     return next(found) if by_pred else None, next(found) if by_target else None

@@ -1,4 +1,4 @@
-"""The losses as modules. A module is made with the options and called as ``loss(pred, target, weight=None)``.
+"""The losses as modules. A module is made with the options and called as ``loss(pred, target)``.
 
 The public names are listed in the package, `ioukit.torch.losses`.
 """
@@ -18,13 +18,15 @@ from ioukit.losses._pairs import Reduction
 from ioukit.torch.losses import yolo
 from ioukit.typing import BoxFormat
 
+_PER_BATCH = ("weight", "avg_factor")
+
 
 class LossModule(nn.Module):
     """A loss function together with its options.
 
     Args:
         reduction: ``"mean"`` (the default), ``"sum"`` or ``"none"``.
-        options: The other keywords of the function, except ``weight``.
+        options: The other keywords of the function, except ``weight`` and ``avg_factor``, which come with each batch.
 
     Raises:
         ValueError: If the reduction is not known.
@@ -42,7 +44,7 @@ class LossModule(nn.Module):
     def __init__(self, *, reduction: Reduction = "mean", **options: Any) -> None:
         super().__init__()
         parameters = inspect.signature(self.function).parameters
-        known = {name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY} - {"reduction", "weight"}
+        known = {name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY} - {"reduction", *_PER_BATCH}
         needed = {name for name in known if parameters[name].default is inspect.Parameter.empty}
         wrong = sorted(options.keys() - known) or sorted(needed - options.keys())
         if wrong:
@@ -51,9 +53,11 @@ class LossModule(nn.Module):
         check_choice("reduction", reduction, get_args(Reduction))
         self.options = {"reduction": reduction, **options}
 
-    def forward(self, pred: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self, pred: Tensor, target: Tensor, weight: Tensor | None = None, avg_factor: float | Tensor | None = None
+    ) -> Tensor:
         """The reduced loss."""
-        result: Tensor = self.function(pred, target, weight=weight, **self.options)
+        result: Tensor = self.function(pred, target, weight=weight, avg_factor=avg_factor, **self.options)
         return result
 
     def extra_repr(self) -> str:
@@ -107,6 +111,21 @@ class ProbIoULoss(LossModule, of=losses.probiou_loss): ...  # noqa: D101
 
 
 class KFIoULoss(LossModule, of=losses.kfiou_loss): ...  # noqa: D101
+
+
+class GWDLoss(LossModule, of=losses.gwd_loss): ...  # noqa: D101
+
+
+class KLDLoss(LossModule, of=losses.kld_loss): ...  # noqa: D101
+
+
+class FocalLoss(LossModule, of=losses.focal_loss): ...  # noqa: D101
+
+
+class QualityFocalLoss(LossModule, of=losses.quality_focal_loss): ...  # noqa: D101
+
+
+class VarifocalLoss(LossModule, of=losses.varifocal_loss): ...  # noqa: D101
 
 
 class ObjectnessLoss(LossModule, of=yolo.objectness_loss): ...  # noqa: D101
@@ -168,11 +187,14 @@ class WIoULoss(nn.Module):
         self.options |= {"format": format, "reduction": reduction}
         self.register_buffer("running_mean", torch.ones((), dtype=torch.float64))
 
-    def forward(self, pred: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self, pred: Tensor, target: Tensor, weight: Tensor | None = None, avg_factor: float | Tensor | None = None
+    ) -> Tensor:
         """The reduced loss. In training, the running mean moves first."""
         if self.training and self.options["version"] > 1:
             self._move(pred, target, weight)
-        result: Tensor = losses.wiou_loss(pred, target, weight=weight, mean=self.running_mean, **self.options)
+        given = {"weight": weight, "avg_factor": avg_factor, "mean": self.running_mean}
+        result: Tensor = losses.wiou_loss(pred, target, **given, **self.options)
         return result
 
     @torch.no_grad()

@@ -54,7 +54,12 @@ def yolo_box_loss(
 
 
 def objectness_loss(
-    pred: Tensor, iou_targets: Tensor, *, reduction: Reduction = "mean", weight: Tensor | None = None
+    pred: Tensor,
+    iou_targets: Tensor,
+    *,
+    reduction: Reduction = "mean",
+    weight: Tensor | None = None,
+    avg_factor: float | Tensor | None = None,
 ) -> Tensor:
     """Binary cross entropy of the objectness with the overlap of each predicted box and its object.
 
@@ -64,6 +69,7 @@ def objectness_loss(
             get no gradient.
         reduction: ``"mean"`` (the default), which divides by the sum of the weights; ``"sum"``; or ``"none"``.
         weight: A factor per logit, or an array that broadcasts to that.
+        avg_factor: What ``"mean"`` divides by, instead of the sum of the weights. 0 counts as 1.
 
     Returns:
         The loss; float32 for half precision.
@@ -78,7 +84,7 @@ def objectness_loss(
     xp, targets = namespace_of(logits), iou_targets.detach().to(logits.dtype).clamp(0, 1)
     factors, logits, targets = weighted(xp, weight, logits.shape, logits.dtype, logits, targets)
     losses = functional.binary_cross_entropy_with_logits(logits, targets, reduction="none")
-    return reduced(xp, losses, reduction, factors)
+    return reduced(xp, losses, reduction, factors, avg_factor)
 
 
 def dfl_loss(
@@ -87,6 +93,7 @@ def dfl_loss(
     *,
     reduction: Reduction = "mean",
     weight: Tensor | None = None,
+    avg_factor: float | Tensor | None = None,
     compat: Literal["ultralytics"] | None = None,
 ) -> Tensor:
     """Distribution focal loss: the cross entropy with the two bins around each distance, the nearer one weighted more.
@@ -97,6 +104,7 @@ def dfl_loss(
         reduction: ``"mean"`` (the default), which divides by the sum of the weights; ``"sum"``; or ``"none"``: (...),
             the mean of the four sides of each box.
         weight: A factor per box: (...), or an array that broadcasts to it.
+        avg_factor: What ``"mean"`` divides by, instead of the sum of the weights. 0 counts as 1.
         compat: ``"ultralytics"``: clamp the distances to [0, bins - 1.01], as Ultralytics does. So the last bin never
             has more than 0.99 of the weight.
 
@@ -123,4 +131,4 @@ def dfl_loss(
     bins = low.nan_to_num().long().unsqueeze(-1)  # a share of NaN makes the loss NaN
     chances = logits.log_softmax(dim=-1)
     losses = -(chances.gather(-1, bins) * (1 - share) + chances.gather(-1, bins + 1) * share).squeeze(-1)
-    return reduced(xp, losses.mean(dim=-1), reduction, factors)
+    return reduced(xp, losses.mean(dim=-1), reduction, factors, avg_factor)
