@@ -39,7 +39,8 @@ def sure_network(head: str) -> YOLO:
             module.momentum = 1.0  # the statistics of the next batch; with those of a new network, all is nearly 0
     with torch.no_grad():
         model.train()(given())
-    return model.eval()
+    model.eval()
+    return model
 
 
 def given() -> Any:

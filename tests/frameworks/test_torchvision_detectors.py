@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # torchvision's own
 SIDE, CLASSES, STEPS = 64, 4, 30
 
 
-class Backbone(nn.Module):
+class Backbone(nn.Module):  # type: ignore[misc]
     """Two small maps, with strides of 8 and 16."""
 
     out_channels = 32
