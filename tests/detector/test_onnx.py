@@ -33,7 +33,7 @@ IMAGES = np.random.default_rng(2).integers(256, size=(3, 64, 96, 3), dtype=np.ui
 def sure_network(head: str) -> YOLO:
     """A network that has learned nothing, and gives scores that are far apart."""
     torch.manual_seed(0)
-    model = YOLO(Config(num_classes=3, head=head, image_size=(96, 64), width=0.125, depth=0.1)).eval()  # type: ignore[arg-type]
+    model = YOLO(Config(num_classes=3, head=head, image_size=(96, 64), width=0.125, depth=0.1))  # type: ignore[arg-type]
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.momentum = 1.0  # the statistics of the next batch; with those of a new network, all is nearly 0
