@@ -138,6 +138,17 @@ def test_nms() -> None:
     assert len(yolo.nms(boxes[:0], scores[:0])) == 0
 
 
+def test_detect() -> None:
+    raw, _, _ = raw_of(yolo.Network(), 2)
+    boxes = yolo.decode(raw, ANCHORS)
+    for label in range(3):
+        for number, (found, scores) in enumerate(yolo.detect(raw, ANCHORS, label)):
+            all_scores = raw[number, :, 4].sigmoid() * raw[number, :, 5 + label].sigmoid()
+            kept = nms(boxes[number], all_scores, 0.5, score_threshold=0.01)
+            assert_array_equal(found, boxes[number][kept])
+            assert_array_equal(scores, all_scores[kept])
+
+
 def test_average_precision() -> None:
     objects = [drawn_boxes(count) for count in (5, 0, 8, 3)]
     found = []
@@ -174,6 +185,9 @@ def test_it_learns(capsys: pytest.CaptureFixture[str]) -> None:
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.5 * losses[0]
+    result = yolo.evaluate(network.eval(), ANCHORS, count=8)
+    assert result.keys() == set(yolo.CLASSES)
+    assert all(0 <= value <= 1 for value in result.values())
 
 
 @pytest.mark.slow
