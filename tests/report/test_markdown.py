@@ -144,7 +144,7 @@ def test_the_text_stays_below_what_github_takes() -> None:
 
 def test_notes_are_listed() -> None:
     notes = [f"note {k} with a | and <b>" for k in range(60)]
-    evaluation: Evaluation = dataclasses.replace(made(), notes=tuple(notes), dropped=3)
+    evaluation: Evaluation = dataclasses.replace(made(), notes_on_reading=tuple(notes), dropped=3)
     text = evaluation.to_markdown()
     assert "- note 0 with a &#124; and &#60;b&#62;\n" in text
     assert text.endswith("- note 49 with a &#124; and &#60;b&#62;\n- and 10 more notes\n")

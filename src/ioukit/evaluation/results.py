@@ -89,7 +89,7 @@ class Evaluation(Frozen):
         """
         repeated = table.repeated_images
         notes = (f"{repeated:,} images that were in two tables count once",) if repeated else ()
-        return cls(table, accumulate(table, threads=threads), notes)
+        return cls(table, accumulate(table, threads=threads), notes_on_reading=notes)
 
     @property
     def protocol(self) -> Protocol:
