@@ -35,7 +35,7 @@ class Command(TyperCommand):
         try:
             left = super().parse_args(ctx, [*self._with_json(ctx, args)])
             for param in self.params:
-                given = ctx.params[str(param.name)]
+                given = ctx.params.get(param.name or "")
                 if param.param_type_name == "argument" and "" in (given if param.nargs == -1 else [given]):
                     raise typer.BadParameter("got an empty word: is a variable of the shell not set?", ctx, param)
             return left
