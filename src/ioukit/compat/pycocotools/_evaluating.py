@@ -151,7 +151,10 @@ def evaluate_at_once(chosen: Chosen, params: Any) -> Evaluated:
     Raises:
         IrregularError: If data or parameters need the plain way of pycocotools. Only masks may be written then.
     """
-    rules = Rules.of(params)
+    try:
+        rules = Rules.of(params)
+    except AttributeError as error:  # a program has taken one away: the plain way ends where pycocotools does
+        raise IrregularError("parameters") from error
     if rules.iou_type == "keypoints" and not params.useCats:
         raise IrregularError("categories")
     groups = Groups.of(params.imgIds, params.catIds, by_category=bool(params.useCats))

@@ -53,9 +53,7 @@ def _of_one_size(of: list[Any], to: list[Any], crowd: list[int], sizes: list[lis
 
 
 def record_similarities(detections: Sequence[Record], objects: Sequence[Record], sigmas: Any) -> Any:
-    """(D, G) object keypoint similarities, see :func:`ioukit.evaluation.keypoint_similarity`; ``[]`` without a pair."""
-    if not len(detections) or not len(objects):
-        return []
+    """(D, G) object keypoint similarities, see :func:`ioukit.evaluation.keypoint_similarity`."""
     found = np.zeros((len(detections), len(objects)))
     variances = (sigmas * 2) ** 2
     none = np.zeros(len(sigmas))

@@ -166,6 +166,8 @@ class COCOeval(OnDemand):
         p = self.params
         objects, detections = self._gts[imgId, catId], self._dts[imgId, catId]
         detections = [detections[row] for row in by_score(detections)[: p.maxDets[-1]]]
+        if not objects or not detections:
+            return []
         return record_similarities(detections, objects, p.kpt_oks_sigmas)
 
     def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: int) -> dict[str, Any] | None:
