@@ -44,16 +44,16 @@ impl<S: Score> Best<S> {
     fn read(&mut self, scores: &[S], least: &[S], one_per_row: bool) -> Result<(), usize> {
         let many = self.most.saturating_mul(4).max(if cfg!(test) { 8 } else { 1 << 10 });
         let columns = least.len().max(1);
-        assert!(scores.len() % columns == 0 && (scores.is_empty() || !least.is_empty()), "rows of one length");
+        assert!(scores.len().is_multiple_of(columns) && (scores.is_empty() || !least.is_empty()), "rows of one length");
         for (number, row) in scores.chunks_exact(columns).enumerate() {
             let place = number * columns;
             let (mut reaches, mut is_finite) = (false, true);
             for (&score, &least) in row.iter().zip(least) {
                 reaches |= (score >= least) & (score > self.floor);
-                is_finite &= score - score == S::ZERO;
+                is_finite &= score.is_a_number();
             }
             if !is_finite {
-                let column = row.iter().position(|&score| score - score != S::ZERO);
+                let column = row.iter().position(|score| !score.is_a_number());
                 return Err(place + column.expect("one of them"));
             }
             if !reaches || self.most == 0 {

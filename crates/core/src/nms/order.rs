@@ -10,6 +10,8 @@ pub(crate) trait Score: Float {
     const SHORT: bool;
     /// Smaller for a larger score, equal for equal ones.
     fn key(self) -> u64;
+    /// Whether it is neither NaN nor infinite.
+    fn is_a_number(self) -> bool;
 }
 
 impl Score for f32 {
@@ -21,6 +23,10 @@ impl Score for f32 {
         let rising = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
         u64::from(!rising) << 32
     }
+    #[inline(always)]
+    fn is_a_number(self) -> bool {
+        self.is_finite()
+    }
 }
 
 impl Score for f64 {
@@ -29,6 +35,10 @@ impl Score for f64 {
     fn key(self) -> u64 {
         let bits = (self + 0.0).to_bits();
         !if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+    }
+    #[inline(always)]
+    fn is_a_number(self) -> bool {
+        self.is_finite()
     }
 }
 
