@@ -30,13 +30,13 @@ MARGIN = 12
 
 
 def photograph(page: Path, name: str, *choose: str, selector: str, height: int = 900) -> None:
-    """Writes an element of a page to the folder of the figures, in few colours, which makes a small file.
+    """Writes an element of a page, or several, to the folder of the figures, in few colours: a small file.
 
     Args:
         page: The page.
         name: The name of the picture.
         choose: The elements to click before, in order.
-        selector: The element.
+        selector: The element, or elements.
         height: That of the window. If the page fits into it, lines that stick to its edges lie on nothing.
     """
     with sync_playwright() as playwright:
@@ -48,11 +48,13 @@ def photograph(page: Path, name: str, *choose: str, selector: str, height: int =
         tab.evaluate("document.activeElement.blur()")
         tab.mouse.move(0, 0)
         tab.wait_for_timeout(300)
-        box = tab.locator(selector).bounding_box()
-        assert box is not None
-        size = {side: box[side] + 2 * MARGIN for side in ("width", "height")}
-        whole = not tab.locator(f"dialog{selector}").count()  # a dialog is above the part of the page in sight
-        shot = tab.screenshot(full_page=whole, clip={"x": box["x"] - MARGIN, "y": box["y"] - MARGIN, **size})
+        boxes = [box for one in tab.locator(selector).all() if (box := one.bounding_box()) is not None]
+        x, y = (min(box[at] for box in boxes) for at in ("x", "y"))
+        right, bottom = (max(box[at] + box[side] for box in boxes) for at, side in (("x", "width"), ("y", "height")))
+        size = {"width": right - x + 2 * MARGIN, "height": bottom - y + 2 * MARGIN}
+        # A dialog is above the part of the page in sight.
+        whole = not tab.locator(selector).first.evaluate("one => one.closest('dialog') !== null")
+        shot = tab.screenshot(full_page=whole, clip={"x": x - MARGIN, "y": y - MARGIN, **size})
         browser.close()
     # Without dither, which would make specks of soft shadows.
     image = Image.open(io.BytesIO(shot)).convert("RGB").quantize(160, dither=Image.Dither.NONE)
@@ -100,7 +102,7 @@ if __name__ == "__main__":
         photograph(held, "inspection.png", selector="#objects > .wrap")
         both = Path(folder) / "comparison.html"
         compared(both)
-        photograph(both, "comparison.png", selector="#summary > .wrap")
+        photograph(both, "comparison.png", selector="#summary > .wrap, #numbers-of-pair > .wrap")
         other_class = [f"#changes-kinds input[value={kind}]" for kind in ("gone", "lost")]
         first = "#changes-table tbody tr:nth-child(2) button"
         photograph(both, "comparison_pair.png", *other_class, first, selector="#pair")

@@ -36,7 +36,8 @@ class Command(TyperCommand):
             left = super().parse_args(ctx, [*self._with_json(ctx, args)])
             for param in self.params:
                 given = ctx.params.get(param.name or "")
-                if param.param_type_name == "argument" and "" in (given if param.nargs == -1 else [given]):
+                words = given if isinstance(given, list | tuple) else [given]
+                if param.param_type_name == "argument" and "" in words:
                     raise typer.BadParameter("got an empty word: is a variable of the shell not set?", ctx, param)
             return left
         except typer.exceptions.TyperException as error:
