@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -71,8 +70,8 @@ def evaluate(
             ground truth does not list.
 
     Warns:
-        UserWarning: If detections are a list of records and look wrong, see :attr:`Evaluation.doubts`. Of other
-            data, :attr:`Evaluation.notes` says so.
+        UserWarning: If detections are a list of records whose boxes fit another format than COCO's. Of other data,
+            :attr:`Evaluation.notes` says so.
 
     Examples:
         >>> from ioukit import Detections, GroundTruth
@@ -98,8 +97,7 @@ def evaluate(
     curves = accumulate(table, threads=threads)
     evaluation = Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
     if isinstance(detections, list):  # `ioukit eval` says so of files
-        for doubt in evaluation.doubts:
-            warnings.warn(doubt, stacklevel=3)  # above this function and its decorator
+        evaluation.warn_of_readings()
     return evaluation
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -122,11 +123,20 @@ class Evaluation(Frozen):
 
         There are none if the first number is not low: data that gives such numbers is not read wrongly.
         """
+        return self._what_looks_wrong()
+
+    def _what_looks_wrong(self, *codes: str) -> tuple[str, ...]:
         gt, dt = self.sample or (self.ground_truth, self.detections)
         if gt is None or dt is None or not next(iter(self.summary.values()), math.nan) < _LOW:
             return ()
-        found: tuple[str, ...] = importlib.import_module("ioukit.checks").notes_on_data(gt, dt)
+        notes_on_data = importlib.import_module("ioukit.checks").notes_on_data
+        found: tuple[str, ...] = notes_on_data(gt, dt, codes or ("",))
         return found
+
+    def warn_of_readings(self) -> None:
+        """Warn if the boxes hardly fit the format that they were read in, and fit another one."""
+        for doubt in self._what_looks_wrong("looks_like_", "normalized_not_declared"):
+            warnings.warn(doubt, stacklevel=4)  # above `evaluate` and its decorator
 
     @cached_property
     def counts(self) -> Mapping[str, int]:

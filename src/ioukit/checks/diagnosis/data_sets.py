@@ -110,13 +110,20 @@ def diagnose_data(
     return found.diagnosis()
 
 
-def notes_on_data(ground_truth: GroundTruth, detections: Detections) -> tuple[str, ...]:
-    """What looks wrong with both sides, in a sentence each: the notes of a command and of an evaluation."""
+def notes_on_data(ground_truth: GroundTruth, detections: Detections, codes: tuple[str, ...] = ("",)) -> tuple[str, ...]:
+    """What looks wrong with both sides, in a sentence each: the notes of a command and of an evaluation.
+
+    Args:
+        ground_truth: The objects.
+        detections: The detections.
+        codes: How the codes of the findings begin.
+    """
     sides = ((ground_truth, None), (detections, ground_truth))
     return tuple(
         f"{side.source}: {finding.message}: {finding.hint}"
         for side, reference in sides
         for finding in diagnose_data(side, reference)
+        if finding.code.startswith(codes)
     )
 
 

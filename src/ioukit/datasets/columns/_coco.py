@@ -198,18 +198,22 @@ def _naming_near_keys(first: Callable[[], Any]) -> Iterator[None]:
         yield
     except DatasetError as error:
         import re  # noqa: PLC0415 - only for the message
+        import reprlib  # noqa: PLC0415 - as above
 
         lacking = re.search(r"\[0\]\.(\w+): .*, found no such key$", str(error))
         record = first() if lacking else None
         if lacking is None or not isinstance(record, Mapping) or not record:
             raise
         name = lacking[1]
-        others = [key for key in map(str, record) if key not in _KEYS]
+        keys = [key for key in record if isinstance(key, str)]
+        others = [key for key in keys if key not in _KEYS]
         # Names of classes stand for no ids; names of images do.
         near = [key for key in others if name == "image_id" or not isinstance(record[key], str)]
         near = [key for key in near if near_names(key, [name])]
         rename = f"; rename {near[0]!r}" if near else ""
-        raise DatasetError(f"{error} among {', '.join(map(repr, record))}{rename}") from None
+        short = reprlib.Repr()
+        short.maxlist, short.maxstring = 12, 40
+        raise DatasetError(f"{error} among {short.repr(keys)[1:-1] or 'none that are text'}{rename}") from None
 
 
 def _first_record(path: str) -> Any:
