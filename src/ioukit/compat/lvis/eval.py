@@ -194,8 +194,8 @@ class LVISEval(OnDemand):
         gt, dt = self._get_gt_dt(img_id, cat_id)
         if not gt and not dt:
             return None
+        mark_outside(gt, area_rng)  # before a detection can end it
         dt = [dt[row] for row in by_score(dt)]
-        mark_outside(gt, area_rng)
         plain = [{**one, "iscrowd": 0} for one in gt]  # lvis does not read `iscrowd`
         found = match_group(plain, dt, self.ious[img_id, cat_id], area_rng, self.params.iou_thrs)
         unlisted = np.array([one["category_id"] in self.img_nel[one["image_id"]] for one in dt], np.bool_)

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit.compat.pycocotools import mask as mask_utils
-from ioukit.compat.pycocotools._dictionaries import mark_outside
 from ioukit.evaluation.table import NEARLY_ONE
 
 __all__ = ["by_group", "by_score", "match_group", "record_overlaps", "record_similarities"]
@@ -93,16 +92,15 @@ def by_group(records: Iterable[Record]) -> defaultdict[Any, list[Record]]:
 def match_group(
     objects: list[Record], detections: list[Record], overlaps: Any, area_range: Any, thresholds: Any
 ) -> Record:
-    """The matches of the objects of a group and of its detections, best first; writes `_ignore` into the objects.
+    """The matches of the objects of a group and of its detections, best first.
 
     Args:
-        objects: The objects, in the order of the columns of ``overlaps``.
+        objects: The objects, which have `_ignore`, in the order of the columns of ``overlaps``.
         detections: The detections within the cap.
         overlaps: (D, G), or ``[]``.
         area_range: Lowest and highest area.
         thresholds: Of overlaps.
     """
-    mark_outside(objects, area_range)
     order = np.argsort([record["_ignore"] for record in objects], kind="mergesort").astype(np.int64)
     ranked = [objects[place] for place in order]
     return match_records(

@@ -24,7 +24,7 @@ from ioukit.compat._on_demand import OnDemand
 from ioukit.compat._originals import functions_are_original, keep, methods_are_original
 from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._curves import curves_of_entries, curves_of_match
-from ioukit.compat.pycocotools._dictionaries import mark_ignored
+from ioukit.compat.pycocotools._dictionaries import mark_ignored, mark_outside
 from ioukit.compat.pycocotools._evaluating import Chosen, Evaluated, evaluate_at_once
 from ioukit.compat.pycocotools._files import AnnotationFile, columns_of
 from ioukit.compat.pycocotools._one_image import by_group, by_score, match_group, record_overlaps, record_similarities
@@ -175,6 +175,7 @@ class COCOeval(OnDemand):
         objects, detections = self._records_of(imgId, catId)
         if not objects and not detections:
             return None
+        mark_outside(objects, aRng)  # before a detection can end it
         best = [detections[row] for row in by_score(detections)[0:maxDet]]
         found = match_group(objects, best, self.ious[imgId, catId], aRng, self.params.iouThrs)
         return {"image_id": imgId, "category_id": catId, "aRng": aRng, "maxDet": maxDet, **found}
