@@ -18,7 +18,7 @@ __all__ = ["FAULTS", "LIMIT", "STEPS", "clear", "install", "options", "plant", "
 
 FAULTS = "IOUKIT_TEST_FAULTS"
 """The environment variable with the folder in which the faults are described."""
-LIMIT = 25_000_000
+LIMIT = 80_000_000
 """Bytes that a step may take beside what its process has, with the fault `limit`."""
 STEPS = {
     "split_step": "ray_steps",

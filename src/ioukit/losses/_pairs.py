@@ -236,7 +236,7 @@ def reduced(
         divisor = xp.sum(factors)
     else:
         return total / max(math.prod(losses.shape), 1)
-    return total / xp.where(divisor == 0, 1.0, divisor)
+    return total / xp.where(divisor == 0, xp.ones_like(divisor), divisor)
 
 
 def _plain(name: str, boxes: BoxesLike, fmt: BoxFormat) -> Array:

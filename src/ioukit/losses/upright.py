@@ -465,7 +465,7 @@ def wiou_loss(
 
     parameters: dict[int, tuple[Any, ...]] = {1: (), 2: (mean, gamma), 3: (mean, alpha, delta)}
     # Native code has one falling weight, and one mean. A compiler knows numbers by their types, not by what they lack.
-    one_mean = mean is None or isinstance(mean, int | float) or mean.ndim == 0
+    one_mean = mean is None or isinstance(mean, (int, float)) or mean.ndim == 0
     native = f"wiou_{version}" if alpha >= 1 and one_mean else None
     return box_loss(
         PairLoss(formula, native, parameters[version]), pred, target, format, reduction, weight, avg_factor, check
