@@ -39,7 +39,12 @@ pub fn single<N: Number>(loss: Loss, a: &[N; 4], b: &[N; 4]) -> (N, [N; 4]) {
         width: x.a,
         height: y.a,
     };
-    let other = Other { area: other_whole * ((x.b * sign(x.b)) * (y.b * sign(y.b))), width: x.b, height: y.b };
+    let other = Other {
+        area: other_whole * ((x.b * sign(x.b)) * (y.b * sign(y.b))),
+        width: x.b,
+        height: y.b,
+        corners: [(x.low, x.high), (y.low, y.high)],
+    };
     let (value, slope) = slopes::of(loss, &q, &other);
     let (x1, x2) =
         x.chain(slope.inter * inner_y, slope.area * (whole * sx * height) + slope.width, slope.hull_width, slope.dx);
@@ -56,6 +61,9 @@ struct Axis<N> {
     inter: N,
     /// The length of the interval around both.
     hull: N,
+    /// From the ends of the second box to those of the first.
+    low: N,
+    high: N,
     /// From the second centre to the first.
     apart: N,
     /// The slopes of both ends of the intersection, and of the interval around both, in the ends of the first box.
@@ -71,12 +79,15 @@ impl<N: Number> Axis<N> {
         // An inverted box has its larger coordinate first.
         let (a_low, a_high) = (min(a2, a1), max(a1, a2));
         let (b_low, b_high) = (min(b2, b1), max(b1, b2));
+        let (low, high) = (a1 - b1, a2 - b2);
         Self {
             a: a2 - a1,
             b: b2 - b1,
             inter: min(a2, b2) - max(a1, b1),
             hull: max(a_high, b_high) - min(a_low, b_low),
-            apart: ((a1 - b1) + (a2 - b2)) * N::half(),
+            low,
+            high,
+            apart: (low + high) * N::half(),
             inner_low: above(a1, b1),
             inner_high: above(b2, a2),
             hull_low: above(b_low, a_low),

@@ -24,12 +24,15 @@ pub struct Quantities<N> {
     pub height: N,
 }
 
-/// The quantities of the second box, which is a constant.
+/// The quantities of the second box, which is a constant, and where the first box lies from there.
 #[derive(Clone, Copy)]
 pub struct Other<N> {
     pub area: N,
     pub width: N,
     pub height: N,
+    /// From the corners of the second box to those of the first, along x and along y. They are not made of centres and
+    /// sides, which are rounded far from 0; their slopes are.
+    pub corners: [(N, N); 2],
 }
 
 impl<N: Number> Quantities<N> {
@@ -264,17 +267,16 @@ fn odd_side<N: Number>(one: N, other: N) -> (N, N) {
 /// IoU less the squared distances of the corners, relative to the squared diagonal of the image.
 #[inline(always)]
 fn mpdiou<N: Number>(q: &Quantities<N>, other: &Other<N>, diagonal: f64) -> (N, Quantities<N>) {
-    let (dw, dh, whole) = (q.width - other.width, q.height - other.height, N::from_double(diagonal));
-    // (dx - dw / 2)^2 + (dx + dw / 2)^2
-    let (x, y) = (q.dx * q.dx + q.dx * q.dx, q.dy * q.dy + q.dy * q.dy);
-    let penalty = ((x + dw * dw * N::half()) + (y + dh * dh * N::half())) / whole;
+    let [(left, right), (top, bottom)] = other.corners;
+    let whole = N::from_double(diagonal);
+    let penalty = ((left * left + top * top) + (right * right + bottom * bottom)) / whole;
     let by_square = N::one() / whole;
-    let four = N::one() / N::quarter();
+    let (across, down) = (left + right, top + bottom);
     let slope = Quantities {
-        dx: by_square * (four * q.dx),
-        dy: by_square * (four * q.dy),
-        width: by_square * dw,
-        height: by_square * dh,
+        dx: by_square * (across + across),
+        dy: by_square * (down + down),
+        width: by_square * (right - left),
+        height: by_square * (bottom - top),
         ..Quantities::none()
     };
     less(iou(q, other), (penalty, slope))
