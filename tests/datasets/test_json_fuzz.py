@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The same examples on every run: a fuzzer that finds something new belongs on a bench, not in a test suite.
 fuzz = settings(
-    max_examples=100,
+    max_examples=200,
     derandomize=True,
     deadline=None,
     database=None,

@@ -54,7 +54,6 @@ def random_boxes(count: int, dtype: Any, seed: int) -> FloatArray:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("variant", NATIVE)
-@settings(max_examples=30)  # of fractions: each takes long
 @given(data=st.data())
 def test_values_are_the_exact_ones_to_a_few_roundings(variant: str, dtype: Any, data: st.DataObject) -> None:
     a, b = data.draw(free_boxes(dtype)), data.draw(free_boxes(dtype))

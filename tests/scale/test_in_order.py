@@ -83,7 +83,7 @@ def expected_of(gt: GroundTruth, folder: Path, **options: Any) -> Evaluation:
     return evaluate(gt, Detections.concat(list(open_detections(folder, gt).batches())), **options)
 
 
-@settings(max_examples=30)  # each writes files, and reads them three times
+@settings(max_examples=60)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 90),
