@@ -33,11 +33,17 @@ class OnDemand:
             vars(self).setdefault(each, value)
         return vars(self)[name]
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """What copies and pickles keep, also for a subclass whose ``__getstate__`` looks at ``vars``."""
+        OnDemand.__getstate__(self)
+        return super().__reduce_ex__(protocol)
+
     def __getstate__(self) -> dict[str, Any]:
-        """All attributes, as the original class has them."""
+        """All attributes, as the original class has them; the source has nothing left to make."""
         for name in self._waiting:
             getattr(self, name, None)
-        return {name: value for name, value in vars(self).items() if name != "_source"}
+        vars(self).pop("_source", None)
+        return dict(vars(self))
 
     def _leave_to(self, source: Any) -> None:
         """Let all attributes that can wait be made by a source."""
