@@ -96,7 +96,7 @@ class Evaluated:
         if self.chosen.has(place):
             records = self.chosen.records_of(place)
         else:
-            made = self.chosen.sources[place]._source.dictionaries()
+            made = self.chosen.files[place].dictionaries()
             if self.matched.groups.by_category:
                 records = [made["anns"][one] for one in side.ids.tolist()]
             else:  # of all categories, those that are not evaluated, too
@@ -121,6 +121,7 @@ class Chosen:
 
     def __init__(self, truth: Any, results: Any, params: Any) -> None:
         self.sources = truth, results
+        self.files = [getattr(source, "_source", None) for source in self.sources]  # a pickled source has none after it
         self._filters = {"imgIds": list(params.imgIds), **({"catIds": list(params.catIds)} if params.useCats else {})}
         self._masks = params.iouType == "segm"
         self._records: list[list[Record] | None] = [None, None]
@@ -176,9 +177,9 @@ def evaluate_at_once(chosen: Chosen, params: Any) -> Evaluated:
     seen = list(params.catIds)
     categories = seen if params.useCats else None
     marks = Marks(rules.iou_type, list(params.imgIds), categories, seen, tuple(params.areaRng[-1]))
-    for place, source in enumerate(chosen.sources):
+    for place, file in enumerate(chosen.files):
         if not chosen.has(place):
-            source._source.mark(marks)
+            file.mark(marks)
     if chosen.has(0):
         records = chosen.records_of(0)
         mark_ignored(records, rules.iou_type)
