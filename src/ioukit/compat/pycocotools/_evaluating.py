@@ -121,7 +121,8 @@ class Chosen:
 
     def __init__(self, truth: Any, results: Any, params: Any) -> None:
         self.sources = truth, results
-        self.files = [getattr(source, "_source", None) for source in self.sources]  # a pickled source has none after it
+        # Kept here, because a source leaves its file when it is pickled.
+        self.files: list[Any] = [getattr(source, "_source", None) for source in self.sources]
         self._filters = {"imgIds": list(params.imgIds), **({"catIds": list(params.catIds)} if params.useCats else {})}
         self._masks = params.iouType == "segm"
         self._records: list[list[Record] | None] = [None, None]
