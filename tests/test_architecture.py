@@ -38,6 +38,7 @@ LAYERS = (
         "_notebook",
         "_optional",
         "_plain_values",
+        "_progress",
         "_register",
         "_label_places",
         "_output",

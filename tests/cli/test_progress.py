@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import re
 import sys
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ioukit._progress import Progress
 from ioukit.cli._streams import Talk
 from ioukit.cli.train import progress
 
@@ -73,3 +75,30 @@ def test_a_bar_with_loss_and_time_on_a_terminal(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("stream", [Terminal, io.StringIO])
 def test_quiet_is_quiet(stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(stream(), monkeypatch, quiet=True) == ""
+
+
+def busy_line(monkeypatch: pytest.MonkeyPatch, shares: list[float]) -> str:
+    """The last line that was drawn while a call was busy."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr("ioukit.cli._streams._MOMENT", 0.01)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with Talk(quiet=False).busy("comparing"):
+        for share in shares:
+            work = Progress(1)
+            work.add(share)
+            time.sleep(0.3)
+        time.sleep(0.3)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).replace("\r", "\n").splitlines()
+    return [line for line in drawn if "comparing" in line][-1]
+
+
+def test_a_line_shows_how_far_a_call_is_that_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = busy_line(monkeypatch, [0.2, 0.4, 0.6])
+    assert re.search(r"━ +60% (\d:\d\d:\d\d|-:--:--) comparing", line), line
+
+
+def test_a_line_shows_the_time_of_a_call_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = busy_line(monkeypatch, [])
+    assert re.search(r"^\S 0:00:00 comparing", line), line

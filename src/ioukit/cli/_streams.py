@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from ioukit._output import in_words
+from ioukit._progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -185,7 +186,8 @@ class Talk:
         line = _BusyLine(text, steps)
         line.start()
         try:
-            yield line.begin
+            with watched(line.show_share):
+                yield line.begin
         finally:
             line.end()
 
@@ -196,11 +198,16 @@ class _BusyLine(threading.Thread):
     def __init__(self, text: str, steps: int | None) -> None:
         super().__init__(daemon=True)
         self._text, self._steps, self._done = text, steps, 0 if steps is None else -1
+        self._share: float | None = None
         self._over = threading.Event()
 
     def begin(self, text: str) -> None:
         """The next step begins."""
         self._text, self._done = text, self._done + 1
+
+    def show_share(self, share: float) -> None:
+        """This share of the work is done."""
+        self._share = share
 
     def end(self) -> None:
         """The work is over; the line is gone when this returns."""
@@ -215,14 +222,15 @@ class _BusyLine(threading.Thread):
         from rich.console import Console  # noqa: PLC0415
         from rich.table import Column  # noqa: PLC0415
 
-        if self._steps is None:
-            so_far: list[progress.ProgressColumn] = [progress.TimeElapsedColumn()]
-        else:
-            so_far = [progress.BarColumn(20), progress.MofNCompleteColumn(), progress.TimeRemainingColumn()]
+        spinner = progress.SpinnerColumn()
         words = progress.TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
-        columns = [progress.SpinnerColumn(), *so_far, words]  # long words are cut, not the numbers before them
+        bar, left = progress.BarColumn(20), progress.TimeRemainingColumn()
+        # Long words are cut, not the numbers before them.
+        of_time = spinner, progress.TimeElapsedColumn(), words
+        of_steps = spinner, bar, progress.MofNCompleteColumn(), left, words
+        of_share = spinner, bar, progress.TaskProgressColumn(), left, words
         with progress.Progress(
-            *columns,
+            *(of_time if self._steps is None else of_steps),
             console=Console(stderr=True),
             transient=True,
             expand=True,
@@ -232,7 +240,12 @@ class _BusyLine(threading.Thread):
         ) as line:
             task = line.add_task("", total=self._steps)
             while True:
-                line.update(task, description=self._text, completed=self._done, refresh=True)
+                if self._steps is None and self._share is not None:
+                    line.columns = of_share
+                    line.update(task, total=1, completed=self._share)
+                else:
+                    line.update(task, completed=self._done)
+                line.update(task, description=self._text, refresh=True)
                 if self._over.wait(0.1):
                     return
 

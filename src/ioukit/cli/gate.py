@@ -111,16 +111,17 @@ def check_gate(
         with bad_use():
             if old.evaluation is None and any(rule.compares for rule in asked.rules):
                 raise typer.BadParameter(f"{asked.source} compares with a baseline: name one", param_hint="--baseline")
-            result = check_rules(
-                new.evaluation,
-                old.evaluation,
-                asked,
-                candidate_values=new.values,
-                baseline_values=old.values,
-                names=(new.name, old.name),
-                threads=threads,
-                **groups,
-            )
+            with talk.busy("checking the rules"):
+                result = check_rules(
+                    new.evaluation,
+                    old.evaluation,
+                    asked,
+                    candidate_values=new.values,
+                    baseline_values=old.values,
+                    names=(new.name, old.name),
+                    threads=threads,
+                    **groups,
+                )
     seconds = time.perf_counter() - start
     if markdown is not None:
         write_text(markdown, gate_markdown(result), talk)

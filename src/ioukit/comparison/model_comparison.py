@@ -15,6 +15,7 @@ import numpy as np
 from ioukit._checks import check_result
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value
+from ioukit._progress import as_part
 from ioukit.comparison.model_pair import ModelPair, image_names
 from ioukit.comparison.model_text import comparison_markdown, comparison_text
 from ioukit.comparison.object_changes import Changes, changes
@@ -215,8 +216,10 @@ def compare_models(
     (name_a, a), *rest = models.items()
     main = a.protocol.main_measure.key
     pairs = []
-    for name_b, b in rest:
-        compared = compare(a, b, per_class=(main,) if per_class else (), **tests)
+    count = _parts_of_work(len(models))
+    for at, (name_b, b) in enumerate(rest):
+        with as_part(at, count):
+            compared = compare(a, b, per_class=(main,) if per_class else (), **tests)
         changed = changes(a, b, iou_threshold=iou_threshold, score_threshold=score_threshold, placement=placement)
         split, reason = None, ""
         try:
@@ -239,10 +242,21 @@ def _ranking(
     tests: Mapping[str, Any],
 ) -> Ranking:
     differences = {pair.names: pair.difference for pair in pairs}
+    count = _parts_of_work(len(models))
     for first, second in itertools.combinations(models, 2):
         if (first, second) not in differences:
-            differences[first, second] = compare(models[first], models[second], keys=[main], **tests)[main]
-    numbers = {name: intervals(one, [main], **options)[main] for name, one in models.items()}
+            with as_part(len(differences), count):
+                compared = compare(models[first], models[second], keys=[main], **tests)
+            differences[first, second] = compared[main]
+    numbers = {}
+    for at, (name, one) in enumerate(models.items()):
+        with as_part(count - 1, count), as_part(at, len(models)):
+            numbers[name] = intervals(one, [main], **options)[main]
     correction = "holm" if tests["correction"] == "westfall-young" else tests["correction"]
     chosen = {name: tests[name] for name in ("level", "permutations")}
     return ranking_of(models, numbers, differences, correction=correction, **chosen)
+
+
+def _parts_of_work(models: int) -> int:
+    """Comparisons of two, and of more than two models one part for their intervals."""
+    return models * (models - 1) // 2 + (models > 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ioukit._progress import as_part
 from ioukit._words_and_colours import percent
 from ioukit.statistics import intervals
 
@@ -52,7 +53,10 @@ def latex_table(models: Mapping[str, Evaluation], keys: Sequence[str] | None = N
     protocol = next(iter(models.values())).protocol
     measures = {measure.key: measure for measure in protocol.measures}
     keys = list(keys or (key for key, measure in measures.items() if measure.headline))
-    rows = {name: intervals(one, keys, **options) for name, one in models.items()}
+    rows: dict[str, dict[str, Interval]] = {}
+    for at, (name, one) in enumerate(models.items()):
+        with as_part(at, len(models)):
+            rows[name] = intervals(one, keys, **options)
     best = {}
     for key in keys if len(models) > 1 else ():
         values = [row[key].value for row in rows.values() if not math.isnan(row[key].value)]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ioukit._array_types import Floats
 from ioukit._checks import check_count
+from ioukit._progress import Progress
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.slices.expression import Expression
@@ -117,7 +118,10 @@ def slice_numbers(
     made = [
         part_tables(scene, of_model, numbers, threads=threads) for scene, of_model in zip(models, parts, strict=True)
     ]
-    slices = [measurement.measure(part, of_models) for part, *of_models in zip(parts[0], *made, strict=True)]
+    slices, progress = list[Slice](), Progress(len(parts[0]))
+    for part, *of_models in zip(parts[0], *made, strict=True):
+        slices.append(measurement.measure(part, of_models))
+        progress.add(1)
     return SliceNumbers(
         slices=tuple(slices),
         keys=numbers.keys,

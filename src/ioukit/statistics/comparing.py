@@ -92,7 +92,8 @@ def compare(
     every = [*listed, *(f"{key}/{label}" for key in of_classes for label in labels)]
     groups = enough_groups(a.matches, strata, clusters)
     numbers = named_numbers(a, every)
-    evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads)
+    further = 2 * operator.index(permutations)
+    evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads, further)
     tests = _tests(evidence, permutations)
     of_a, of_b = (observed.tolist() for observed in evidence.observed)
     parts = zip(of_a, of_b, evidence.differences, tests.p_values, evidence.undefined.tolist(), strict=True)
@@ -186,6 +187,7 @@ def _tests(evidence: Evidence, permutations: int) -> _Tests:
         # A permutation whose number is undefined counts as reached, so that it cannot make anything significant.
         reached += (~(np.abs(swapped) < np.abs(observed) - ROUNDING)).sum(axis=0)
         drawn.append(swapped)
+        evidence.progress.add(len(weights))
     pairs = zip(numbers.columns.tolist(), numbers.classes.tolist(), strict=True)
     clusters = np.array([evidence.clusters_of(column)[max(at, 0)] for column, at in pairs], np.intp)
     permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ioukit._array_types import Floats
 from ioukit._checks import check_count, pluralize
+from ioukit._progress import Progress
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation.summary import in_group
@@ -77,11 +78,19 @@ class Evidence:
     """Of all random numbers. Replicates are the same for all evaluations."""
     threads: int | None = None
     """How many threads; all cores if ``None``."""
+    further: int = 0
+    """How many data sets the caller makes besides, and adds to :attr:`progress`."""
 
     def __post_init__(self) -> None:
         """Check the counts."""
         check_count(replicates=self.replicates)
         check_seed(self.seed)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """How many data sets are made."""
+        made = self.replicates + len(self._groups_left_out.stratum)
+        return Progress(made * len(self.evaluations) + self.further)
 
     @cached_property
     def observed(self) -> tuple[Floats, ...]:
@@ -262,6 +271,7 @@ class Evidence:
             of_batch = weights(start, stop)
             for rows, one in zip(made, self.evaluations, strict=True):
                 rows[start:stop] = self._wide.replicated(one.matches, of_batch, self.threads)
+            self.progress.add(len(of_batch) * len(made))
         return made
 
     @cached_property

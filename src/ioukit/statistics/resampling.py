@@ -17,6 +17,7 @@ Labels: TypeAlias = "Mapping[Any, Hashable] | Sequence[Hashable] | npt.NDArray[A
 Weights: TypeAlias = npt.NDArray[np.uint16]
 
 _BYTES = 1 << 26  # of what one batch of replicates may hold
+_MOST_AT_ONCE = 200  # replicates: so who waits sees how far it is, and the start of a batch costs nothing that shows
 _BOOTSTRAP, _PERMUTATION, _LEAVING, _CUTTING = range(4)  # streams of random numbers that one seed gives
 MOST_LEFT_OUT = 400  # groups: with more of them, a variance is hardly known better
 MOST_CUTS, _PARTS = 10, (2, 4, 8)
@@ -299,7 +300,7 @@ def _stream(seed: int, kind: int, number: int) -> np.random.Generator:
 
 
 def batches(count: int, bytes_each: int) -> Iterator[tuple[int, int]]:
-    """Cut replicates into batches that hold about 64 MiB: the first of each batch, and the one after its last."""
-    size = max(1, _BYTES // max(bytes_each, 1))
+    """Cut replicates into batches of at most about 64 MiB: the first of each batch, and the one after its last."""
+    size = min(max(1, _BYTES // max(bytes_each, 1)), _MOST_AT_ONCE)
     for start in range(0, count, size):
         yield start, min(start + size, count)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._near_names import suggest
+from ioukit._progress import as_part
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.class_results import class_labels
 from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult, certainties_of
@@ -96,14 +97,16 @@ def check_rules(
         reason = "one image does not tell how much the numbers depend on the images"
     elif estimated:
         replicates = asked.replicates
-        for of_difference in {rule.compares for rule in estimated}:
+        sorts = {rule.compares for rule in estimated}
+        for at, of_difference in enumerate(sorts):
             # The candidate's numbers need their bias, which is that of the first evaluation.
             evaluations = [baseline, candidate] if of_difference and baseline is not None else [candidate]
             needed = dict.fromkeys(key for rule in estimated if rule.compares == of_difference for key in keys[rule])
             groups = enough_groups(candidate.matches, strata, clusters)
             numbers = named_numbers(candidate, list(needed))
             evidence = Evidence(numbers, evaluations, groups, replicates, asked.seed, threads)
-            found = evidence.differences if of_difference else evidence.estimates
+            with as_part(at, len(sorts)):
+                found = evidence.differences if of_difference else evidence.estimates
             estimates.update(((key, of_difference), one) for key, one in zip(needed, found, strict=True))
     results = tuple(_result(rule, asked, keys[rule], sides, estimates) for rule in asked.rules)
     images, drawn = len(candidate.matches.image_ids), replicates
