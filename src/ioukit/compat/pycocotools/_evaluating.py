@@ -92,6 +92,7 @@ class Evaluated:
 
     def _records(self, place: int) -> dict[Any, list[Record]]:
         """The records of each image and category as they were evaluated: a program may have changed them since."""
+        groups: dict[Any, list[Record]]
         side = (self.matched.objects, self.matched.detections)[place]
         if self.chosen.has(place):
             records = self.chosen.records_of(place)
@@ -100,12 +101,15 @@ class Evaluated:
             if self.matched.groups.by_category:
                 records = [made["anns"][one] for one in side.ids.tolist()]
             else:  # of all categories, those that are not evaluated, too
-                index = made["imgToAnns"]
-                records = [one for image in self.params.imgIds if image in index for one in index[image]]
+                index, groups = made["imgToAnns"], defaultdict(list)
+                for image in self.params.imgIds:
+                    for one in index.get(image, ()):
+                        groups[image, one["category_id"]].append(one)
+                return groups
         if not self.matched.groups.by_category or len(records) != len(side):
             return by_group(records)
         images, categories = (ids.tolist() for ids in self.matched.groups[:2])
-        groups: dict[Any, list[Record]] = defaultdict(list)
+        groups = defaultdict(list)
         order = np.argsort(side.image, kind="stable")  # as pycocotools lists them
         for row, image, category in zip(order, side.image[order], side.category[order], strict=True):
             groups[images[image], categories[category]].append(records[row])

@@ -41,8 +41,9 @@ def record_overlaps(detections: Sequence[Record], objects: Sequence[Record], key
 
 
 def _of_one_size(of: list[Any], to: list[Any], crowd: list[int], sizes: list[list[Any]]) -> Any:
-    """(D, G) overlaps of masks; -1 for two of different sizes."""
-    found = np.full((len(to), len(of)), -1.0).T
+    """(D, G) overlaps of masks; -1 for two of different sizes whose boxes overlap, which pycocotools looks at first."""
+    boxes = (mask_utils.ORIGINAL.toBbox(side) for side in (of, to))
+    found = np.asfortranarray(np.where(mask_utils.ORIGINAL.iou(*boxes, crowd) > 0, -1.0, 0.0))
     for size in set(sizes[0]) & set(sizes[1]):
         rows, places = ([place for place, one in enumerate(side) if one == size] for side in sizes)
         found[np.ix_(rows, places)] = mask_utils.ORIGINAL.iou(
