@@ -185,6 +185,28 @@ def test_the_pairs_as_rows_as_offsets_and_as_a_matrix() -> None:
     assert empty.to_csr().shape == (0, 50)
 
 
+def test_rows_are_those_of_a_slice() -> None:
+    boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 2], [0, 0, 2, 2]], float)
+    for rows, pairs in [
+        (slice(1, 2), [[1, 2]]),
+        (slice(-3, -2), [[0, 1], [0, 2]]),
+        (slice(1, 99), [[1, 2]]),
+        (slice(2, 1), []),
+        (slice(99, None), []),
+    ]:
+        found = overlap_join(boxes, min_iou=0.5, rows=rows)
+        assert found.to_pairs().tolist() == pairs
+        assert found.offsets()[-1] == len(pairs)
+    assert overlap_join(boxes[:0], boxes, min_iou=0.5, rows=slice(0, 5)).shape == (0, 3)
+
+
+def test_rows_that_are_no_slice_of_neighbours() -> None:
+    with pytest.raises(ValueError, match="rows must be a slice of rows that follow each other, got the step 2"):
+        overlap_join([[0, 0, 1, 1]], min_iou=0.5, rows=slice(0, 9, 2))
+    with pytest.raises(TypeError, match=r"rows must be a slice, such as slice\(0, 1000\), got int"):
+        overlap_join([[0, 0, 1, 1]], min_iou=0.5, rows=1000)  # type: ignore[arg-type]
+
+
 def test_pairs_are_frozen() -> None:
     pairs = overlap_join([[0, 0, 1, 1]], [[0, 0, 1, 1]], min_iou=0.5)
     with pytest.raises(AttributeError, match="cannot assign"):

@@ -7,6 +7,7 @@ out further pairs, and the engine of the kind measures those that are left.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from ioukit.overlap.variants import METRICS, Measure, OverlapMetric, measure_of
 from ioukit.regions import Boxes
 
 if TYPE_CHECKING:
-    from collections.abc import Sized
+    from collections.abc import Callable, Sized
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -92,6 +93,7 @@ def overlap_join(
     of: Literal["second", "first"] | None = None,
     labels1: ArrayLike | None = None,
     labels2: ArrayLike | None = None,
+    rows: slice | None = None,
     format: BoxFormat | None = None,
     check: bool = True,
     threads: int | None = None,
@@ -116,6 +118,9 @@ def overlap_join(
         of: For ``"ioa"`` only, the box whose area divides: ``"second"`` (the default) or ``"first"``.
         labels1: (N,) integers, such as classes or images. Only boxes with equal labels can be pairs.
         labels2: (M,) integers; required if both ``labels1`` and ``boxes2`` are given.
+        rows: Only the pairs of these boxes of ``boxes1``, such as ``slice(0, 100_000)``, for pairs that do not fit into
+            memory together. Slices that follow each other give all pairs in order. Each call looks at all of
+            ``boxes2``.
         format: The format of plain arrays: ``"xyxy"`` (two corners, the default), ``"xywh"`` (the corner with the
             smallest x and y, and the size) or ``"cxcywh"`` (centre and size). `Boxes` have their own format, which this
             must not contradict.
@@ -127,7 +132,8 @@ def overlap_join(
 
     Raises:
         ValueError: If ``min_iou`` is not in (0, 1], the metric is unknown, a shape does not fit, only one set has
-            labels, formats or units contradict each other, or a box is not valid. The message names the first such box.
+            labels, ``rows`` has a step, formats or units contradict each other, or a box is not valid. The message
+            names the first such box.
         TypeError: If an argument has the wrong type.
 
     Examples:
@@ -151,7 +157,7 @@ def overlap_join(
     if engine is not None:
         if format is not None:
             raise ValueError(f"format is for upright boxes, not for {type(boxes1).__name__}")
-        return _regions_join(engine, measure, least, boxes1, boxes2, labels1, labels2, threads)
+        return _regions_join(engine, measure, least, boxes1, boxes2, labels1, labels2, rows, threads)
     sets = corners_on_host(boxes1, boxes1 if boxes2 is None else boxes2, format, check)
     for name, boxes in (("boxes1", sets.boxes1), ("boxes2", sets.boxes2)):
         if boxes.ndim != 2:
@@ -160,19 +166,23 @@ def overlap_join(
             raise ValueError(f"{name} has {len(boxes):,} boxes, more than the {_MOST_BOXES:,} that a join can number")
     codes1, codes2 = _both_labels(labels1, labels2, sets.boxes1, None if boxes2 is None else sets.boxes2)
     second = None if boxes2 is None else sets.boxes2
-    found = join_corners(measure, least, sets.dtype, sets.boxes1, second, codes1, codes2, check_threads(threads))
+    join = partial(_join_corners, measure, least, sets.dtype, check_threads(threads))
+    if rows is None:
+        found = join(sets.boxes1, second, codes1, codes2)
+    else:
+        found = _joined_rows(join, sets.boxes1, second, codes1, codes2, *_bounds_of(rows, len(sets.boxes1)))
     return OverlapPairs(*found, (len(sets.boxes1), len(sets.boxes2)))
 
 
-def join_corners(
+def _join_corners(
     measure: Measure,
     least: float,
     dtype: np.dtype[Any],
+    threads: int,
     first: FloatArray,
     second: FloatArray | None,
     labels1: Ids | None,
     labels2: Ids | None,
-    threads: int,
 ) -> tuple[Ids, Ids, FloatArray]:
     """The rows, columns and values of the pairs of checked corners.
 
@@ -180,11 +190,11 @@ def join_corners(
         measure: The overlap.
         least: The smallest value of a pair.
         dtype: The dtype of the values.
+        threads: How many threads may work, 0 for one per core.
         first: (N, 4) xyxy, contiguous, in the computing dtype of ``dtype``.
         second: (M, 4) the same; None joins ``first`` with itself.
         labels1: (N,)
         labels2: (M,)
-        threads: How many threads may work, 0 for one per core.
     """
     low = least_computed(least, dtype)
     rows, columns, values = _core.overlap_join(measure.variant, low, first, second, labels1, labels2, threads)
@@ -192,6 +202,37 @@ def join_corners(
         values = values.astype(dtype)
         reached = values >= max(dtype.type(least), np.nextafter(dtype.type(0), dtype.type(1)))
         rows, columns, values = rows[reached], columns[reached], values[reached]
+    return rows, columns, values
+
+
+def _bounds_of(rows: slice, count: int) -> tuple[int, int]:
+    """The first of these rows, and the one after the last."""
+    if not isinstance(rows, slice):
+        raise TypeError(f"rows must be a slice, such as slice(0, 1000), got {type(rows).__name__}")
+    start, stop, step = rows.indices(count)
+    if step != 1:
+        raise ValueError(f"rows must be a slice of rows that follow each other, got the step {step}")
+    return start, max(start, stop)
+
+
+def _joined_rows(
+    join: Callable[..., tuple[Ids, Ids, FloatArray]],
+    first: FloatArray,
+    second: FloatArray | None,
+    labels1: Ids | None,
+    labels2: Ids | None,
+    start: int,
+    stop: int,
+) -> tuple[Ids, Ids, FloatArray]:
+    """The pairs of the rows from ``start`` to ``stop``, by a function that joins two sets with their labels."""
+    others, of_others, before = (first, labels1, start) if second is None else (second, labels2, 0)
+    codes = None if labels1 is None else labels1[start:stop], None if of_others is None else of_others[before:]
+    rows, columns, values = join(first[start:stop], others[before:], *codes)
+    rows += start
+    columns += before
+    if second is None:
+        ascending = rows < columns
+        rows, columns, values = rows[ascending], columns[ascending], values[ascending]
     return rows, columns, values
 
 
@@ -203,13 +244,15 @@ def _regions_join(
     regions2: Any,
     labels1: ArrayLike | None,
     labels2: ArrayLike | None,
+    rows: slice | None,
     threads: int | None,
 ) -> OverlapPairs:
     engines.check_measure(measure, regions1)
     codes1, codes2 = _both_labels(labels1, labels2, regions1, regions2)
     first = _region_set(regions1, codes1)
     second = None if regions2 is None else _region_set(regions2, codes2)
-    found = _join_regions(engine, measure.variant, least, first, second, check_threads(threads))
+    bounds = _bounds_of(slice(None) if rows is None else rows, len(first.bounds))
+    found = _join_regions(engine, measure.variant, least, first, second, bounds, check_threads(threads))
     return OverlapPairs(*found, (len(first.bounds), len((second or first).bounds)))
 
 
@@ -293,7 +336,13 @@ def _region_set(regions: Regions, labels: Ids | None) -> _RegionSet:
 
 
 def _join_regions(
-    engine: Engine, measure: str, least: float, first: _RegionSet, second: _RegionSet | None, threads: int
+    engine: Engine,
+    measure: str,
+    least: float,
+    first: _RegionSet,
+    second: _RegionSet | None,
+    bounds: tuple[int, int],
+    threads: int,
 ) -> tuple[Ids, Ids, FloatArray]:
     """Rows, columns and values of the pairs whose overlap is above 0 and at least ``least``.
 
@@ -305,13 +354,14 @@ def _join_regions(
         least: Within (0, 1].
         first: The regions that the rows count.
         second: The regions that the columns count; None for the pairs ``row < column`` of the first set with itself.
+        bounds: The first of the rows that are joined, and the one after the last.
         threads: 0 for one per core.
     """
     found: list[tuple[Ids, Ids, FloatArray]] = []
-    count, start, size = len(first.bounds), 0, _FIRST_ROWS
+    (start, last), size = bounds, _FIRST_ROWS
     areas = [np.asarray(part.regions.area, np.float64) for part in (first, second or first)]
-    while start < count:
-        stop = min(start + size, count)
+    while start < last:
+        stop = min(start + size, last)
         rows, columns = _candidates(first, second, start, stop, threads)
         # The next block should have about the wanted number of candidates.
         size = max(64, min(8 * size, int((stop - start) * _CANDIDATES / max(len(rows), 1))))
@@ -329,21 +379,12 @@ def _join_regions(
 
 def _candidates(first: _RegionSet, second: _RegionSet | None, start: int, stop: int, threads: int) -> tuple[Ids, Ids]:
     """The pairs whose boxes have an intersection, of the rows from ``start`` to ``stop``."""
-    others, before = (first, start) if second is None else (second, 0)
-    rows, columns, _ = _core.overlap_join(
-        "iom",
-        _LEAST,
-        first.bounds[start:stop],
-        others.bounds[before:],
-        None if first.labels is None else first.labels[start:stop],
-        None if others.labels is None else others.labels[before:],
-        threads,
-    )
-    rows += start
-    columns += before
-    if second is None:
-        ascending = rows < columns
-        rows, columns = rows[ascending], columns[ascending]
+    bounds, labels = (None, None) if second is None else (second.bounds, second.labels)
+
+    def join(one: FloatArray, two: FloatArray, labels1: Ids | None, labels2: Ids | None) -> tuple[Ids, Ids, FloatArray]:
+        return _core.overlap_join("iom", _LEAST, one, two, labels1, labels2, threads)
+
+    rows, columns, _ = _joined_rows(join, first.bounds, bounds, first.labels, labels, start, stop)
     return rows, columns
 
 
