@@ -147,6 +147,7 @@ def loss_gradient(
     gradient: FloatArray,
     threads: int,
 ) -> None: ...
+def assign_rows(costs: FloatArray) -> tuple[Ids, Ids] | None: ...
 def overlap_join(
     variant: str,
     threshold: float,

@@ -134,7 +134,6 @@ def test_task_aligned_of_v8(name: str) -> None:
 
 
 def test_hungarian() -> None:
-    pytest.importorskip("scipy", reason="needs ioukit[sparse]")
     logits = np.log(SCORES / (1 - SCORES))
     softmax = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     result = assign_hungarian(PREDICTIONS, softmax, OBJECTS, LABELS, image_size=(64, 64))

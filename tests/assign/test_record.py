@@ -108,7 +108,6 @@ def test_regions_are_ignored_by_atss() -> None:
 
 
 def test_hungarian_repeats_and_focal() -> None:
-    pytest.importorskip("scipy", reason="needs ioukit[sparse]")
     boxes = [[0, 0, 4, 4], [0, 0, 5, 5], [8, 8, 9, 9]]
     twice = assign_hungarian(boxes, [[0.9], [0.8], [0.7]], [[0, 0, 4, 4]], [0], image_size=(10, 10), repeats=2)
     assert twice.target.tolist() == [0, 0, -1]
@@ -307,7 +306,6 @@ def test_errors(call: Any, says: str) -> None:
 
 
 def test_a_diverged_box_is_named_by_hungarian() -> None:
-    pytest.importorskip("scipy", reason="needs ioukit[sparse]")
     diverged = np.array([[0, 0, 10, 10], [0, 0, np.inf, 10]])
     with pytest.raises(ValueError, match=r"predictions\[1\] is .* every coordinate must be finite"):
         assign_hungarian(diverged, [[0.5]] * 2, [[0, 0, 10, 10]], [0], image_size=(20, 20))

@@ -254,7 +254,6 @@ def test_dual_gives_each_object_one_prediction_of_the_second_head() -> None:
 
 @given(seeds)
 def test_hungarian_costs_least(seed: int) -> None:
-    pytest.importorskip("scipy", reason="needs ioukit[sparse]")
     rng = np.random.default_rng(seed)
     count = int(rng.integers(0, 4))
     predictions, objects = (np.sort(rng.integers(0, 9, (n, 2, 2)) * 4.0, axis=1).reshape(-1, 4) for n in (5, count))

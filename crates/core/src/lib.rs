@@ -3,6 +3,7 @@
 //! The same input gives the same bits on every CPU and with every number of threads:
 //! no fused multiply-add, no fast-math, no sum whose order depends on scheduling.
 
+pub mod assignment;
 pub mod coco;
 pub mod coordinate;
 pub mod ending;

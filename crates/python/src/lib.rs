@@ -4,6 +4,7 @@
 
 mod ahead;
 mod arrays;
+mod assignment;
 mod coco;
 mod curves;
 mod detached;
@@ -34,6 +35,8 @@ mod _core {
 
     #[pymodule_export]
     use super::ahead::{read_coco_ahead, stop_reading_ahead};
+    #[pymodule_export]
+    use super::assignment::assign_rows;
     #[pymodule_export]
     use super::coco::{
         box_problem, find_coco_parts, known_detections, read_coco_detections, read_coco_ground_truth,

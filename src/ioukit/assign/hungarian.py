@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from ioukit._checks import check_choice, check_count, check_positive
-from ioukit._optional import import_extra
 from ioukit.assign._inputs import finished, labels_of, pair_of_sets, scores_of, spread
 from ioukit.assign.assignment import Candidates, Outcome
 from ioukit.overlap import elementwise_iou, pairwise_giou
+from ioukit.overlap.one_to_one import assign_rows
 from ioukit.regions import Boxes
 from ioukit.regions.formats import convert
 
@@ -59,8 +59,8 @@ def assign_hungarian(
 
     The cost of a pair is ``-class_weight * p + l1_weight * d - giou_weight * GIoU``. Here ``p`` is the probability of
     the object's class, and ``d`` is the sum of the absolute differences of centre and size, as fractions of the image.
-    If there are fewer predictions than objects, some objects get none. Among assignments of equal cost, SciPy's solver
-    chooses.
+    If there are fewer predictions than objects, some objects get none. Among assignments of equal cost, it is the one
+    that SciPy's ``linear_sum_assignment`` chooses.
 
     The table of costs is dense and takes 8 bytes times P times G times ``repeats``.
 
@@ -89,7 +89,6 @@ def assign_hungarian(
     Raises:
         ValueError: If boxes, scores or costs are not finite (the message names the row), or if plain boxes in pixels
             come without ``image_size``.
-        ModuleNotFoundError: If SciPy is not installed: ``pip install 'ioukit[sparse]'``.
 
     Examples:
         >>> from ioukit.assign import assign_hungarian
@@ -111,7 +110,6 @@ def assign_hungarian(
     check_count(repeats=repeats)
     times = operator.index(repeats)
     width, height = _image_sides(predictions, objects, image_size)
-    solve = import_extra("scipy.optimize", extra="sparse", needed_by="assign_hungarian").linear_sum_assignment
     first, second = pair_of_sets(predictions, objects, format, check, ("predictions", "objects"))
     number, count = len(first), len(second)
     table = scores_of(scores, number, first.dtype)
@@ -130,7 +128,7 @@ def assign_hungarian(
             f"the cost of predictions[{row}] and objects[{column}] is {cost[row, column]}: the prediction is "
             f"{first[row].tolist()}, its score {table[row, classes[column]]}; every cost must be finite"
         )
-    chosen, of = solve(np.tile(cost, (1, times)))
+    chosen, of = assign_rows(np.tile(cost, (1, times)))
     of %= max(count, 1)
     target = np.full(number, -1, np.int64)
     target[chosen] = of

@@ -22,6 +22,7 @@ from ioukit.overlap.engines.engine import Engine, register_engine
 from ioukit.overlap.jaccard import jaccard_distance, jaccard_index, jaccard_index_of_counts
 from ioukit.overlap.join import OverlapPairs, overlap_join
 from ioukit.overlap.masks import boundary_iou, pairwise_mask_iou
+from ioukit.overlap.one_to_one import BoxMatches, match_boxes
 from ioukit.overlap.pairwise import (
     pairwise_alpha_iou,
     pairwise_centre_distance,
@@ -44,6 +45,7 @@ from ioukit.overlap.polygon import document_jaccard, polygon_iou
 from ioukit.overlap.rotated import elementwise_kfiou, elementwise_probiou, pairwise_kfiou, pairwise_probiou
 
 __all__ = [
+    "BoxMatches",
     "Engine",
     "OverlapPairs",
     "boundary_iou",
@@ -69,6 +71,7 @@ __all__ = [
     "jaccard_distance",
     "jaccard_index",
     "jaccard_index_of_counts",
+    "match_boxes",
     "overlap_join",
     "pairwise_alpha_iou",
     "pairwise_centre_distance",
