@@ -91,6 +91,11 @@ def works() -> dict[str, Callable[[], Callable[[], Any]]]:
         data, every = records(100_000, images=1), COCO.replace(max_dets=(1, 10, 100_000))
         return lambda: ioukit.evaluate(*data, every)
 
+    def one_to_one() -> Callable[[], Any]:
+        corners = np.random.default_rng(0).uniform(0, 50, (2, 8_000, 2))  # where every box overlaps every other
+        first, second = np.concatenate([corners, corners + 60], axis=2)
+        return lambda: ioukit.match_boxes(first, second, min_iou=0.01)
+
     def intervals() -> Callable[[], Any]:
         evaluation = ioukit.evaluate(*records(20_000, images=200))
         return lambda: evaluation.intervals(replicates=100_000)
@@ -105,6 +110,7 @@ def works() -> dict[str, Callable[[], Callable[[], Any]]]:
         "soft-NMS": boxes(60_000, lambda given, scores: ioukit.soft_nms(given, scores, iou_threshold=0.0)),
         "join": boxes(200_000, lambda given, _: ioukit.overlap_join(given, min_iou=0.9)),
         "join, one thread": boxes(200_000, lambda given, _: ioukit.overlap_join(given, min_iou=0.9, threads=1)),
+        "one to one": one_to_one,
         "pairwise": boxes(30_000, lambda given, _: ioukit.pairwise_ciou(given, given)),
         "pairwise, one thread": boxes(20_000, lambda given, _: ioukit.pairwise_ciou(given, given, threads=1)),
         "huge coordinates": boxes(9_000, lambda given, _: ioukit.pairwise_iou(given * 1e140, given * 1e140)),

@@ -36,6 +36,7 @@ masks = Masks.from_polygons(polygons, height=1000, width=1000)
 FUNCTIONS = {
     "pairwise_iou": lambda: ioukit.pairwise_iou(some, boxes),
     "overlap_join": lambda: ioukit.overlap_join(boxes, boxes, min_iou=0.01),
+    "match_boxes": lambda: ioukit.match_boxes(boxes, boxes, min_iou=0.9),
     "nms": lambda: ioukit.nms(boxes, scores, iou_threshold=0.5),
     "soft_nms": lambda: ioukit.soft_nms(boxes, scores),
     "weighted_boxes_fusion": lambda: ioukit.weighted_boxes_fusion([boxes], [scores], [np.zeros(20_000, int)]),
