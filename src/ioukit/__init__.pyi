@@ -33,6 +33,7 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation import COCO, Evaluation, Evaluator, MatchTable, Protocol, evaluate
 from ioukit.inspection import Inspection, inspect
 from ioukit.overlap import (
+    BoxMatches,
     OverlapPairs,
     boundary_iou,
     document_jaccard,
@@ -111,6 +112,7 @@ from ioukit.viewer.viewing import view
 
 __all__ = [
     "COCO",
+    "BoxMatches",
     "Boxes",
     "Boxes3D",
     "DatasetError",

@@ -64,7 +64,9 @@ def zoomed(open_page: OpenPage, tmp_path: Path) -> Any:
 
 
 def view(page: Page, number: int = 0) -> list[float]:
-    page.wait_for_timeout(60)  # some frames of the screen
+    page.wait_for_timeout(60)  # the events have come
+    # And the frame after them is drawn, which on a busy machine takes longer.
+    page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn())))")
     box = page.locator("#stage svg").nth(number).get_attribute("viewBox")
     assert box is not None
     return [float(part) for part in box.split()]
