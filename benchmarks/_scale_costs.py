@@ -120,14 +120,14 @@ class Steps:
         self.objects = GroundTruthParts(gt)
 
     def split(self, number: int) -> int:
-        rows, checksums = 0, list[int]()
+        rows, batches = 0, list[Any]()
         of_parts = np.zeros(self.job.parts, np.int64)
         for batch in self.pieces[number].read():
             parts = split(self.job, batch, rows, narrow=True)
-            checksums.append(self.folder.add_batch(number, len(checksums), parts))
+            batches.append(self.folder.add_batch(number, len(batches), parts))
             rows += len(batch)
             of_parts += [part.num_rows for part in parts]
-        self.folder.finish_piece(number, {"checksums": checksums, "rows": rows, "parts": of_parts.tolist()})
+        self.folder.finish_piece(number, {"batches": batches, "rows": rows, "parts": of_parts.tolist()})
         return rows
 
     def match(self, part: int) -> int:

@@ -51,13 +51,25 @@ def real() -> Scene:
 
 
 @settings(max_examples=60)
-@given(scenes(), protocols(), st.integers(1, 4), st.sampled_from([None, 0.1]), st.integers(1, 9))
+@given(
+    scenes(),
+    protocols(),
+    st.integers(1, 4),
+    st.sampled_from([None, 0.1]),
+    st.integers(1, 9),
+    st.sampled_from([1, 1_000, 100_000, 10**9]),
+)
 def test_any_parts_give_the_same_bits(
-    data: Scene, protocol: Protocol, parts: int, near: float | None, batch_rows: int
+    data: Scene, protocol: Protocol, parts: int, near: float | None, batch_rows: int, drawn: int
 ) -> None:
+    """Curves are drawn from the merged rows of one category, or from those of several categories at once."""
     expected = evaluate(*data, protocol, near=near)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr("ioukit.scale.memory.MOST_ROWS", batch_rows)
+        patch.setattr("ioukit.scale.memory.LEAST_BLOCK", batch_rows)
+        patch.setattr("ioukit.scale.memory.MOST_BLOCK", batch_rows)
+        patch.setattr("ioukit.scale.engines.local.LEAST_GROUP", drawn)
+        patch.setattr(Budget, "drawing", lambda *_: (2, drawn))
         ours = scale.evaluate(*data, protocol, near=near, parts=parts, work=Path(folder) / "w", threads=2)
         assert_same_evaluation(ours, expected)
         again = scale.evaluate(*data, protocol, near=near, parts=1, work=Path(folder) / "w", threads=1)
@@ -81,7 +93,7 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     """Most of the detections are on a few images."""
     gt, dt = real
     often = Detections.concat([dt, *[dt[dt.image_ids == image] for image in gt.images.ids[[3, 30, 50, 97]]] * 30])
-    small = Budget(batch_rows=400, piece_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6)
+    small = Budget(batch_rows=400, piece_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6, classes=80)
     monkeypatch.setattr("ioukit.scale.requests.budget_of", lambda *_: small)
     ours = scale.evaluate(gt, often, parts=3, work=tmp_path / "work")
     tables = [TableFile(folder) for folder in (tmp_path / "work" / "tables").iterdir()]

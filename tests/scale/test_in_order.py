@@ -137,7 +137,7 @@ def test_no_rows_are_written_but_those_of_shared_images(sorted_files: Sorted, tm
     ours = scale.evaluate(gt, tmp_path / "detections", work=tmp_path / "work")
     assert_same_evaluation(ours, expected_of(gt, tmp_path / "detections"))
     assert matched_directly(tmp_path / "work") == 4
-    written = [pa.ipc.open_file(file).read_all() for file in (tmp_path / "work" / "pieces").glob("*.arrow")]
+    written = [pa.ipc.open_stream(file).read_all() for file in (tmp_path / "work" / "pieces").glob("*.arrow")]
     shared = columns["image_id"][files[1][-1]]
     assert sum(map(len, written)) == (columns["image_id"] == shared).sum() > 2
     assert (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import Evaluation, Protocol
     from ioukit.evaluation.kinds import Kind
+    from ioukit.scale.memory import Analysis
 
 
 _NEAR = 0.1  # for error kinds and the confusion matrix, as the report and --errors need them
@@ -101,9 +102,16 @@ class PartsOptions(NamedTuple):
         return "2GB" if self.memory is None else self.memory
 
     def evaluate(
-        self, sources: "Sequence[Source]", rules: "Protocol", classes: list[str] | None, reader: Reader, *, near: bool
+        self,
+        sources: "Sequence[Source]",
+        rules: "Protocol",
+        classes: list[str] | None,
+        reader: Reader,
+        analyses: "Sequence[Analysis]",
     ) -> "tuple[Evaluation, float]":
         """The evaluation, and when the ground truth was read. With ``--plan``, the plan is printed instead.
+
+        ``analyses`` are those of :func:`ioukit.scale.evaluate`.
 
         Raises:
             typer.Exit: If data is invalid or a file cannot be read or written, after a message; or after the plan.
@@ -117,7 +125,8 @@ class PartsOptions(NamedTuple):
         read, detections = time.perf_counter(), _address(sources[1].path)
         options: dict[str, Any] = {
             "categories": chosen_classes(classes, gt.categories),
-            "near": _NEAR if near else None,
+            "near": _NEAR if {"errors", "report"} & {*analyses} else None,
+            "analyses": analyses,
             "memory": self._memory(),
             "threads": reader.threads,
         }

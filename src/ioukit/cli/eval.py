@@ -1,7 +1,7 @@
 """`ioukit eval`: the numbers of a protocol, such as COCO's, for ground truth and detections."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -107,8 +107,15 @@ def eval_files(
 
     read_from, reader = reading.sources(sources), reading.reader(threads, talk)
     if parts.given:
-        near = errors or page.report is not None
-        evaluation, read = parts.evaluate(read_from, protocol, rules.classes, reader, near=near)
+        asked = {
+            "errors": errors,
+            "intervals": intervals,
+            "log": log.log,
+            "report": page.report,
+            "tables": tables.tables,
+        }
+        analyses: Any = [name for name, value in asked.items() if value]
+        evaluation, read = parts.evaluate(read_from, protocol, rules.classes, reader, analyses)
     else:
         gt, dt = reader.pair(with_hint(read_from), repairs=repair or ())
         read = time.perf_counter()

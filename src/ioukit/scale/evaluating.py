@@ -14,7 +14,7 @@ from ioukit.evaluation.evaluating import GroundTruthLike
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.registry import protocol_of
 from ioukit.scale.engines.local import evaluate_here
-from ioukit.scale.memory import parsed_memory
+from ioukit.scale.memory import ANALYSES, Analysis, parsed_memory
 from ioukit.scale.requests import Request, check_engine, check_ground_truth
 from ioukit.typing import IouType, ProtocolName
 
@@ -31,6 +31,7 @@ def evaluate(
     work: str | os.PathLike[str] | None = None,
     parts: int | None = None,
     threads: int | None = None,
+    analyses: Sequence[Analysis] = (),
     on: str = "local",
     address: str | None = None,
     timeout: float | None = None,
@@ -55,6 +56,9 @@ def evaluate(
             the same arguments. If ``None``, a temporary folder that is removed with the evaluation.
         parts: Into how many parts the images are cut; by the memory if ``None``. The result does not depend on it.
         threads: How many steps run at a time; all cores if ``None``. The result does not depend on it.
+        analyses: What will be asked of the evaluation and needs the rows of its match table: ``"errors"`` (error kinds,
+            the confusion matrix), ``"intervals"``, ``"log"``, ``"report"`` or ``"tables"``. What does not fit into the
+            memory then is refused before the work. The result does not depend on it.
         on: Where the steps run: ``"local"`` in this process, ``"ray"`` as tasks on a Ray cluster. There, ``memory`` is
             what each task may take, a path is one that all nodes see or a URI such as ``s3://bucket/detections``, and
             no rows pass through this process. Without ``work``, a cluster keeps the match table for as long as the
@@ -74,6 +78,8 @@ def evaluate(
     """
     check_choice("iou_type", iou_type, ("bbox",))
     check_engine(on, address, timeout)
+    for name in analyses:
+        check_choice("analyses", name, tuple(ANALYSES))
     if work is not None:
         check_local(work)
     request = Request(
@@ -86,6 +92,7 @@ def evaluate(
         memory=parsed_memory(memory),
         work=None if work is None else Path(work).absolute(),
         parts=parts,
+        analyses=tuple(analyses),
     )
     if on == "ray":
         from ioukit.scale.engines.ray import evaluate_on_ray  # noqa: PLC0415 - only Ray needs it

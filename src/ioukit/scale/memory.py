@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from ioukit._checks import pluralize
 from ioukit.datasets import GroundTruth
+from ioukit.evaluation.protocols import Protocol
 
 _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _UNITS = {"": 1, "b": 1}
@@ -18,6 +22,9 @@ PROCESS = 230_000_000
 """Python, NumPy, PyArrow and the core, before any data, with the pages of their files."""
 PER_THREAD = 40_000_000
 """What a thread that reads holds beside its batch, such as a part of a row group."""
+_BASE, _SPLIT, _MATCH = 120_000_000, 280, 320
+"""What the process, a detection of a batch and one of a part took in runs of 1 to 5 million detections. The budget has
+more for each of them: the next numbers are the most that any run took."""
 PER_ROW_SPLIT = 350
 """Bytes per detection of a batch that is read and split."""
 PER_ROW_PIECE = 250
@@ -26,12 +33,36 @@ PER_ROW_MATCH = 500
 """Bytes per detection of a part that is matched and written."""
 PER_ROW_DRAW = 120
 """Bytes per detection of a block that is merged with those of other parts."""
+PER_CLASS = 3_000
+"""Bytes of a class: its names, and its numbers as Python's."""
+PER_CLASS_AND_PART = 16
+"""Bytes of a class in what is known of a part: its objects to find, and where its rows end."""
 LEAST_BLOCK, MOST_BLOCK = 2_048, 65_536
 """Rows of such a block."""
 MOST_ROWS = 1_000_000
 """Larger parts are no faster."""
 BATCH_ROWS = 262_144
 """Rows that are read at a time if they are matched at once: more are no faster, and take more memory."""
+
+
+CURVE_STEPS: dict[str, type[np.generic]] = {"reached": np.uint32, "precision": np.float64, "scores": np.float64}
+"""The columns of the steps of curves."""
+_STEP_BYTES = sum(np.dtype(kind).itemsize for kind in CURVE_STEPS.values())
+_CURVE_BYTES = 24
+"""Of a curve without its steps: where they end, its recall, and the area below it."""
+PER_ROW_JOINED = 130
+"""Bytes per detection where the tables of all parts are joined in memory: they are there twice for a moment."""
+Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
+ANALYSES: dict[Analysis, tuple[int, int]] = {
+    "errors": (300, 6_000),
+    "intervals": (270, 6_000),
+    "log": (300, 6_000),
+    "report": (540, 80_000),
+    "tables": (360, 6_000),
+}
+"""Bytes per detection, and per class, of what is asked of an evaluation and needs the rows of its match table."""
+LEAST_GROUP = 16_000_000
+"""Bytes of detections and curves that are drawn together, if there are as many: fewer are no faster."""
 
 
 def parsed_memory(memory: int | str) -> int:
@@ -64,6 +95,46 @@ def _bytes(value: Any) -> int:
     return 24 * len(value) if hasattr(value, "__len__") and not isinstance(value, str) else 0
 
 
+def most_steps(protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """(E,) the most steps that the curves of each category have, if it has (E, A) objects to find.
+
+    A step begins at a recall threshold, and no more of these than there are objects, and the threshold 0, need
+    different detections. Lines between the points of a curve have another value at every threshold.
+    """
+    thresholds = len(protocol.recall_thresholds)
+    apart = thresholds if "trapezoid" in protocol.integral else np.minimum(num_objects.astype(np.int64) + 1, thresholds)
+    reached = np.where(num_objects > 0, apart, 0)
+    return np.asarray(reached.sum(axis=1, dtype=np.int64) * len(protocol.max_dets) * len(protocol.iou_thresholds))
+
+
+def bytes_of_curves(protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """(E,) the most memory that the curves of each category take."""
+    curves = num_objects[:1].size * len(protocol.max_dets) * len(protocol.iou_thresholds)
+    return most_steps(protocol, num_objects) * _STEP_BYTES + curves * _CURVE_BYTES
+
+
+class Results(NamedTuple):
+    """The most memory that the results of an evaluation take."""
+
+    curves: int = 0
+    """Bytes of all curves."""
+    summary: int = 0
+    """Bytes of the numbers while they are taken from the curves: NumPy adds up all points of a measure at once."""
+    classes: int = 0
+    """The evaluated categories."""
+
+    @classmethod
+    def of(cls, protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> Results:
+        """Those of a protocol, with (E, A) objects to find."""
+        classes = len(num_objects)
+        points = int((num_objects > 0).sum(axis=0).max(initial=0)) * len(protocol.iou_thresholds)
+        return cls(
+            int(bytes_of_curves(protocol, num_objects).sum()),
+            points * len(protocol.recall_thresholds) * 8 + classes * PER_CLASS,
+            classes,
+        )
+
+
 @dataclasses.dataclass(frozen=True)
 class Budget:
     """How much of the data is in memory at a time."""
@@ -79,11 +150,19 @@ class Budget:
     threads: int
     """Steps that run at a time."""
     free: int
-    """Bytes for what is not there all the time."""
+    """Bytes for the rows from which curves are drawn, and for what is known of each part."""
+    classes: int
+    """The evaluated categories."""
 
-    def drawing_threads(self, parts: int) -> int:
-        """Categories that are drawn at a time: fewer than :attr:`threads` if even the least blocks are too many."""
-        return max(1, min(self.threads, self.free // (max(1, parts) * LEAST_BLOCK * PER_ROW_DRAW)))
+    def drawing(self, parts: int) -> tuple[int, int]:
+        """How many threads draw, and the bytes that each of them has for detections and their curves.
+
+        There are fewer than :attr:`threads` if even the least blocks of all parts are too many.
+        """
+        free = self.free - parts * self.classes * PER_CLASS_AND_PART
+        least = max(1, parts) * LEAST_BLOCK * PER_ROW_DRAW
+        threads = max(1, min(self.threads, free // least))
+        return threads, max(least, free // threads)
 
     def in_order(self, rows: int) -> tuple[int, int]:
         """How many rows of a piece are matched at a time if it is in the order of the images, and how many are read.
@@ -98,11 +177,12 @@ class Budget:
         return (rows if cuts == 1 else each + batch // 2), batch
 
     def block_rows(self, parts: int) -> int:
-        """Detections of each part that are in memory at a time while the curves of a category are drawn."""
-        return max(LEAST_BLOCK, min(MOST_BLOCK, self.free // (self.threads * max(1, parts) * PER_ROW_DRAW)))
+        """Detections of each part that are read at a time: half of its share of those that are in memory together."""
+        share = self.drawing(parts)[1] // (max(1, parts) * PER_ROW_DRAW)
+        return max(LEAST_BLOCK, min(MOST_BLOCK, share // 2))
 
 
-def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
+def budget_of(memory: int, ground_truth_bytes: int, threads: int, results: Results) -> Budget:
     """The sizes of batches and parts that fit.
 
     Raises:
@@ -112,11 +192,14 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
     while threads > 1 and given / threads < PER_THREAD + 150_000 * PER_ROW_MATCH:
         threads -= 1
     free, least = given - threads * PER_THREAD, 20_000 * PER_ROW_MATCH
-    if free < least:
+    missing = max(least - free, least + results.curves + results.summary - given)
+    if missing > 0:
         raise ValueError(
             f"memory of {_size(memory)} is too little: expected at least "
-            f"{(memory - free + least) / 1e6:,.0f} MB, of which Python and its libraries take "
-            f"{PROCESS / 1e6:,.0f} MB and the ground truth {1.5 * ground_truth_bytes / 1e6:,.0f} MB"
+            f"{(memory + missing) / 1e6:,.0f} MB, of which Python and its libraries take "
+            f"{PROCESS / 1e6:,.0f} MB, the ground truth {1.5 * ground_truth_bytes / 1e6:,.0f} MB and "
+            f"the results of {pluralize(results.classes, 'class')} "
+            f"{(results.curves + results.summary) / 1e6:,.0f} MB"
         )
     return Budget(
         batch_rows=min(MOST_ROWS, int(free / threads / PER_ROW_SPLIT)),
@@ -124,8 +207,77 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int) -> Budget:
         part_rows=min(MOST_ROWS, int(free / threads / PER_ROW_MATCH / 1.5)),
         most_rows=int(free / threads / PER_ROW_MATCH),
         threads=threads,
-        free=free,
+        free=given - results.curves,
+        classes=results.classes,
     )
+
+
+def check_rows(
+    memory: int, ground_truth_bytes: int, results: Results, rows: int, analyses: Sequence[Analysis], *, joins: bool
+) -> None:
+    """Refuse what needs all rows of the match table at once, if they do not fit.
+
+    Args:
+        memory: The memory to stay under.
+        ground_truth_bytes: As for :func:`budget_of`.
+        results: As there.
+        rows: How many detections there are, about.
+        analyses: What will be asked of the evaluation.
+        joins: Whether the protocol has numbers that need all rows.
+
+    Raises:
+        ValueError: If so: says what it would need.
+    """
+    for name, size in _sizes_of_rows(results, rows, analyses, joins=joins).items():
+        needed = _BASE + int(1.5 * ground_truth_bytes) + results.curves + size
+        if needed > memory:
+            raise ValueError(
+                f"memory of {_size(memory)} is too little for {name}, which needs the matches of all {rows:,} "
+                f"detections at once: expected at least {needed / 1e6:,.0f} MB"
+            )
+
+
+def _sizes_of_rows(results: Results, rows: int, analyses: Sequence[Analysis], *, joins: bool) -> dict[str, int]:
+    sizes = {"this protocol": rows * PER_ROW_JOINED} if joins else {}
+    for name in analyses:
+        per_row, per_class = ANALYSES[name]
+        sizes[f"the {name}"] = rows * per_row + results.classes * per_class
+    return sizes
+
+
+def expected_memory(
+    budget: Budget,
+    results: Results,
+    ground_truth_bytes: int,
+    *,
+    rows: int,
+    split: int,
+    matched: int,
+    joins: bool,
+    analyses: Sequence[Analysis],
+) -> int:
+    """The memory that a run takes at most, by what was measured: less than what the budget leaves for each step.
+
+    Args:
+        budget: The sizes of batches and parts.
+        results: The results.
+        ground_truth_bytes: The memory of the ground truth.
+        rows: How many detections there are.
+        split: How many of them are split at a time, in all threads.
+        matched: How many are matched at a time.
+        joins: As for :func:`check_rows`.
+        analyses: As there.
+    """
+    threads, most = budget.drawing(1)
+    drawn = min(threads * most, max(LEAST_GROUP, (rows * PER_ROW_DRAW + results.curves) // 2))
+    steps = [
+        split * _SPLIT,
+        min(matched, rows) * _MATCH,
+        results.curves + drawn,
+        results.curves + results.summary,
+        *(results.curves + size for size in _sizes_of_rows(results, rows, analyses, joins=joins).values()),
+    ]
+    return _BASE + int(1.5 * ground_truth_bytes) + max(steps)
 
 
 def _size(count: int) -> str:

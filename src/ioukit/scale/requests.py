@@ -18,7 +18,7 @@ from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near, match
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.in_order import Layout, layout_of
-from ioukit.scale.memory import Budget, budget_of
+from ioukit.scale.memory import Analysis, Budget, Results, budget_of, check_rows
 from ioukit.scale.parts import Job, edges_of
 from ioukit.scale.sources.opening import open_detections
 from ioukit.scale.sources.source import Cut, DetectionSource
@@ -37,6 +37,7 @@ class Request:
     memory: int
     work: Path | None
     parts: int | None
+    analyses: tuple[Analysis, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Prepared:
     """The detections, not read yet."""
     budget: Budget
     """The sizes of batches and parts."""
+    results: Results
+    """The most memory that the results take, unless they are elsewhere."""
     categories: Categories
     """The categories that are evaluated."""
     described: dict[str, Any]
@@ -107,11 +110,15 @@ def prepare(
     rules = find_kind(request.iou_type).protocol if request.protocol is None else request.protocol
     if request.parts is not None:
         check_count(parts=request.parts)
-    if rules != find_kind(request.iou_type).protocol:
-        match(gt, Detections.from_coco([]), rules, iou_type=request.iou_type)  # what the rules need is missing: now
-    budget = budget_of(request.memory, ground_truth_bytes, threads)
+    # What the rules need is missing: now.
+    objects = match(gt, Detections.from_coco([]), rules, iou_type=request.iou_type, categories=request.categories)
+    results = Results() if holds_pieces else Results.of(rules, objects.num_objects)
+    budget = budget_of(request.memory, ground_truth_bytes, threads, results)
     piece_rows = min(Cut().piece_rows, budget.piece_rows) if holds_pieces else Cut().piece_rows
     source = open_detections(request.detections, gt, batch_rows=budget.batch_rows, piece_rows=piece_rows)
+    if not holds_pieces:
+        rows, joins = source.estimated_rows, not rules.draws_in_parts
+        check_rows(request.memory, ground_truth_bytes, results, rows, request.analyses, joins=joins)
     parts = request.parts
     if parts is None:
         parts = -(-max(source.estimated_rows, 1) // (budget.part_rows * multiple_of)) * multiple_of
@@ -138,7 +145,7 @@ def prepare(
         known_categories=gt.categories.ids,
         edges=edges_of(len(gt.images), described["parts"]),
     )
-    return Prepared(source, budget, categories, described, job, layout)
+    return Prepared(source, budget, results, categories, described, job, layout)
 
 
 def _digest(gt: GroundTruth) -> str:

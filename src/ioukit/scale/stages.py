@@ -17,15 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
+from ioukit._boundary import OutcomeColumns
 from ioukit._optional import import_extra
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, match
 from ioukit.evaluation.curves import Curves, CurveSteps, drawing_of
 from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.memory import CURVE_STEPS, most_steps
 from ioukit.scale.merging import merged
 from ioukit.scale.parts import Job
-from ioukit.scale.table_files import Runs, arrow_array, narrowed, numpy_column
+from ioukit.scale.table_files import Run, Runs, TableFile, arrow_array, narrowed, numpy_column
 
 _ATTRIBUTE = "attribute."  # before the names of further columns
 
@@ -149,7 +151,7 @@ def _columns(batches: Sequence[tuple[int, Any]]) -> tuple[dict[str, npt.NDArray[
 
 
 def draw(protocol: Protocol, category: int, tables: Sequence[Runs]) -> dict[str, npt.NDArray[np.float64]]:
-    """The curves of one evaluated category, as :func:`ioukit.evaluation.accumulate` draws them."""
+    """The curves of one evaluated category, as :func:`ioukit.evaluation.accumulate` draws them, from any rows."""
     num_objects = np.sum([table.header["num_objects"][category] for table in tables], axis=0)
     drawer = _core.CurveDrawer(num_objects.astype(np.uint64), drawing_of(protocol))
     for run in merged([table.blocks(category) for table in tables]):
@@ -158,12 +160,60 @@ def draw(protocol: Protocol, category: int, tables: Sequence[Runs]) -> dict[str,
     return drawn
 
 
-def curves_of(table: MatchTable, drawn: Sequence[dict[str, npt.NDArray[np.float64]]]) -> Curves:
-    """The curves of all categories, from those of each."""
-    protocol, evaluated = table.protocol, table.evaluated
-    ranges, caps = len(protocol.area_ranges), len(protocol.max_dets)
-    shape = (ranges, caps, len(protocol.iou_thresholds))
-    recall = np.stack([each["recall"] for each in drawn]) if drawn else np.zeros((0, *shape))
-    area = np.stack([each["area"] for each in drawn]) if drawn and "area" in drawn[0] else None
-    every = np.arange(len(evaluated))
-    return Curves(protocol, evaluated, every, CurveSteps.joined(drawn), recall, area)
+def draw_together(protocol: Protocol, group: range, tables: Sequence[TableFile]) -> dict[str, npt.NDArray[Any]]:
+    """The same of evaluated categories that follow one another, whose rows are in memory together.
+
+    The rows of one part after the other, each in falling order of score, are in the order of the images where scores
+    are equal. So they are drawn as those of a whole table are, and a category costs as little as it does there.
+    """
+    edges = [table.header["ends"][group.start : group.stop + 1].astype(np.int64) for table in tables]
+    runs = [table.rows(of_table[0], of_table[-1]) for table, of_table in zip(tables, edges, strict=True)]
+    category = np.concatenate([np.repeat(np.arange(len(group), dtype=np.uint32), np.diff(one)) for one in edges])
+    num_objects = np.sum([table.header["num_objects"][group.start : group.stop] for table in tables], axis=0)
+    rows = Run.joined(runs)
+    del runs
+    drawn: dict[str, npt.NDArray[Any]] = _core.accumulate(
+        OutcomeColumns(category, *rows, num_objects.astype(np.uint64)), drawing_of(protocol), 1
+    )
+    return drawn
+
+
+def groups_of(sizes: npt.NDArray[np.int64], most: int) -> list[range]:
+    """All categories in groups of at most ``most`` bytes; one that has more is alone.
+
+    Args:
+        sizes: (E,) the bytes of the detections of each category and of its curves, which are there twice for a moment.
+        most: The bytes of what is drawn together.
+    """
+    groups: list[range] = []
+    start = filled = 0
+    for category, size in enumerate(sizes.tolist()):
+        if filled + size > most and category > start:
+            groups.append(range(start, category))
+            start, filled = category, 0
+        filled += size
+    return [*groups, range(start, len(sizes))] if len(sizes) else []
+
+
+def curves_of(table: MatchTable, drawn: Iterable[dict[str, npt.NDArray[Any]]]) -> Curves:
+    """The curves of all categories, from those of groups of them in their order; each is let go when it is copied."""
+    protocol, num_objects = table.protocol, table.num_objects
+    shape = (len(num_objects), *num_objects.shape[1:], len(protocol.max_dets), len(protocol.iou_thresholds))
+    steps = int(most_steps(protocol, num_objects).sum())
+    found = {name: np.empty(shape, kind) for name, kind in (("ends", np.uint64), ("recall", np.float64))}
+    found |= {name: np.empty(steps, kind) for name, kind in CURVE_STEPS.items()}
+    count = step = 0
+    for one in drawn:
+        curves, added = one["recall"].reshape(-1, *shape[1:]), len(one["reached"])
+        behind = count + len(curves)
+        found["ends"][count:behind] = one["ends"].reshape(curves.shape) + np.uint64(step)
+        found["recall"][count:behind] = curves
+        if "area" in one:
+            found.setdefault("area", np.empty(shape))[count:behind] = one["area"].reshape(curves.shape)
+        for name in CURVE_STEPS:
+            found[name][step : step + added] = one[name]
+        count, step = behind, step + added
+    columns = [found["ends"].ravel(), *(found[name][:step] for name in CURVE_STEPS)]
+    return Curves(
+        protocol, table.evaluated, np.arange(len(num_objects)), CurveSteps(*columns), found["recall"], found.get("area")
+    )

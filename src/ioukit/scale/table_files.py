@@ -2,19 +2,22 @@
 
 Owns: the format of these files, and which numbers take fewer bytes in them. Does not own: checksums (kept_files.py),
 the merge (merging.py), the table of all parts (stored_table.py).
-The format of ioukit.evaluation.table_file is an archive that is read as a whole. Here a merge reads a block of one
-category at a time, of as many parts as there are, so rows are sorted when they are written. A stable sort brings back
-the order of the table when all of it is read. Numbers are narrowed only where no bit of them changes.
+The format of ioukit.evaluation.table_file is an archive that is read as a whole. Here curves are drawn from some
+categories of as many parts as there are, so rows are sorted when they are written, and any of them are read from where
+they lie: in blocks of one size, of which the header has the offsets. A block of a category of its own would
+cost as much with one row as with thousands, and there may be 13,000 categories in each of 200 parts. For the same
+reason, what there is one of per category is a column, and not JSON. A stable sort brings back the order of the table
+when all of it is read. Numbers are narrowed only where no bit of them changes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import itertools
+import json
 import os
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,9 +37,11 @@ from ioukit.evaluation.table_file import COLUMN_TYPES, opened_arrays
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
 
 BLOCK_ROWS = 65_536
-"""Rows of one record batch: what a merge holds of each part at a time."""
+"""Rows of one record batch."""
 _GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
-_VERSION = 2
+_RUNS = "runs.arrow"
+_OF_CATEGORIES = ("num_objects", "num_detections", "ends")
+_VERSION = 3
 
 
 class Run(NamedTuple):
@@ -100,10 +105,9 @@ def header_of(table: MatchTable) -> dict[str, Any]:
         "iou_type": table.iou_type,
         "sources": list(table.sources),
         "near": None if table.near is None else table.near.least,
-        "num_objects": table.num_objects.tolist(),
-        "num_detections": table.num_detections.tolist(),
+        "num_objects": narrowed(table.num_objects),
+        "num_detections": narrowed(table.num_detections),
         "totals": dict(table.totals),
-        "categories": {"ids": table.categories.ids.tolist(), "names": list(table.categories.names)},
     }
 
 
@@ -113,30 +117,33 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows
     Args:
         table: The matches.
         folder: The folder, which must not exist.
-        block_rows: How many detections of a category are read at a time when curves are drawn.
+        block_rows: How many detections are read at a time when curves are drawn.
 
     Raises:
         OSError: If it cannot be written.
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-    evaluated = table.evaluated_category(table.detections.category)
-    order, ends = _core.order_by_category(evaluated, table.detections.score, len(table.evaluated), 1)
-    blocks = [
-        [(start, min(start + block_rows, end)) for start in range(first, end, block_rows)]
-        for first, end in zip([0, *ends.tolist()], ends.tolist(), strict=False)
-    ]
-    present = [name for name in DetectionRows.column_names() if getattr(table.detections, name) is not None]
-    header = {**header_of(table), "blocks": [len(of_category) for of_category in blocks], "columns": present}
+    rows, categories = table.detections, table.categories
+    order, ends = _core.order_by_category(table.evaluated_category(rows.category), rows.score, len(table.evaluated), 1)
+    header = {**header_of(table), "ends": narrowed(np.append(0, ends)), "block_rows": block_rows}
+    arrays = {
+        "ids": table.image_ids,
+        "detections": table.image_detections,
+        "category_ids": categories.ids,
+        "category_names": np.frombuffer(json.dumps(categories.names).encode(), np.uint8),
+        **{f"attribute.{name}": column for name, column in categories.attributes.items()},
+        **{name: header.pop(name) for name in _OF_CATEGORIES},
+    }
+    columns = _columns_of(rows)
+    runs = {name: columns.pop(name) for name in Run._fields}
     with whole_folder(folder) as unfinished:
-        sorted_blocks = [order[start:end] for each in blocks for start, end in each]
-        _write(arrow, unfinished / "detections.arrow", table.detections, sorted_blocks)
+        header["offsets"] = _write(arrow, unfinished / _RUNS, runs, _cut(order, block_rows), stream=True)
+        _write(arrow, unfinished / "detections.arrow", columns, _cut(order, BLOCK_ROWS))
         for group in _GROUPS:
-            columns = getattr(table, group)
-            if columns is not None:
-                spans = [slice(start, start + BLOCK_ROWS) for start in range(0, len(columns), BLOCK_ROWS)]
-                _write(arrow, unfinished / f"{group}.arrow", columns, spans)
-        arrays = {"ids": table.image_ids, "detections": table.image_detections}
-        arrays |= {f"attribute.{name}": column for name, column in table.categories.attributes.items()}
+            of_group = getattr(table, group)
+            if of_group is not None:
+                spans = [slice(start, start + BLOCK_ROWS) for start in range(0, len(of_group), BLOCK_ROWS)]
+                _write(arrow, unfinished / f"{group}.arrow", _columns_of(of_group), spans)
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
         header["checksums"] = {path.name: checksum(path) for path in sorted(unfinished.iterdir())}
         (unfinished / "header.json").write_text(with_digest(header), encoding="utf-8")
@@ -145,33 +152,71 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows
                 os.fsync(file.fileno())
 
 
-def _write(arrow: Any, path: Path, rows: Columns, blocks: Sequence[slice | npt.NDArray[np.int64]]) -> None:
+def _columns_of(rows: Columns) -> dict[str, npt.NDArray[Any]]:
+    return {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
+
+
+def _cut(order: npt.NDArray[np.int64], size: int) -> list[npt.NDArray[np.int64]]:
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def _write(
+    arrow: Any,
+    path: Path,
+    given: Mapping[str, npt.NDArray[Any]],
+    blocks: Sequence[slice | npt.NDArray[np.int64]],
+    *,
+    stream: bool = False,
+) -> list[int]:
     """Columns as an Arrow file; bytes of several axes are binary of a fixed size.
 
     Args:
         arrow: PyArrow.
         path: The file.
-        rows: The columns.
+        given: The columns.
         blocks: The rows of each record batch. They are brought together one batch at a time: a copy of all rows would
             not fit into the processor's cache.
+        stream: As for :func:`write_batches`.
     """
-    given = {name: getattr(rows, name) for name in rows.column_names() if getattr(rows, name) is not None}
     columns = {name: column if column.ndim > 1 else narrowed(column) for name, column in given.items()}
 
     def batch(block: slice | npt.NDArray[np.int64]) -> Any:
         taken = (one[block] if isinstance(block, slice) else one.take(block, axis=0) for one in columns.values())
         return arrow.record_batch([arrow_array(arrow, column) for column in taken], names=list(columns))
 
-    write_batches(path, batch(slice(0, 0)).schema, map(batch, blocks))
+    return write_batches(path, batch(slice(0, 0)).schema, map(batch, blocks), stream=stream)
 
 
-def write_batches(path: Path, schema: Any, batches: Iterable[Any]) -> None:
-    """Record batches as an Arrow file."""
+def write_batches(path: Path, schema: Any, batches: Iterable[Any], *, stream: bool = False) -> list[int]:
+    """Record batches as an Arrow file, or as a stream of them, which has no list of its batches at its end.
+
+    Returns:
+        Where the batches of a stream begin, and where the last one ends.
+    """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema, options=options) as writer:
+    opened = arrow.ipc.new_stream if stream else arrow.ipc.new_file
+    offsets = [schema.serialize().size]
+    with arrow.OSFile(str(path), "wb") as file, opened(file, schema, options=options) as writer:
         for batch in batches:
             writer.write_batch(batch)
+            offsets.append(file.tell())
+    return offsets
+
+
+def read_batches(path: Path, offsets: Sequence[int], numbers: range) -> list[Any]:
+    """Some record batches of a stream that follow one another.
+
+    Args:
+        path: The file.
+        offsets: What :func:`write_batches` returned.
+        numbers: The batches.
+    """
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    with arrow.OSFile(str(path), "rb") as file:
+        schema = arrow.ipc.read_schema(file)
+        file.seek(offsets[numbers.start])
+        return [arrow.ipc.read_record_batch(arrow.ipc.read_message(file), schema) for _ in numbers]
 
 
 def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:
@@ -228,9 +273,10 @@ class TableFile:
         """What :func:`write_table` wrote about the table."""
         with self._reading():
             header = checked_digest((self.folder / "header.json").read_text(encoding="utf-8"))
-        if header["version"] != _VERSION:
-            raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
-        return dict(header)
+            if header["version"] != _VERSION:
+                raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
+            with self._arrays() as arrays:
+                return {**header, **{name: arrays[name] for name in _OF_CATEGORIES}}
 
     def check(self) -> None:
         """Compare each file with the checksum that it had when it was written. Arrow files have none themselves.
@@ -249,28 +295,37 @@ class TableFile:
         """The rules."""
         return Protocol.from_dict(self.header["protocol"])
 
-    @cached_property
-    def _first_blocks(self) -> list[int]:
-        """For each evaluated category, the number of its first block, and that behind the last one."""
-        return [0, *itertools.accumulate(self.header["blocks"])]
-
     def blocks(self, category: int) -> Iterator[Run]:
         """The detections of one evaluated category, a block at a time, in falling order of score.
 
         No file is open between two blocks: there may be more parts than files that a process may open.
         """
+        first, end = self.header["ends"][category : category + 2].tolist()
+        size = self.header["block_rows"]
+        while first < end:
+            behind = min(end, (first // size + 1) * size)
+            yield self.rows(first, behind)
+            first = behind
+
+    def rows(self, first: int, end: int) -> Run:
+        """The detections from one place to before another one, where they are sorted by evaluated category and score.
+
+        Only the blocks that hold them are read.
+        """
         sets = (len(self.protocol.area_ranges), -(-len(self.protocol.iou_thresholds) // 8))
-        fields = [at for at, name in enumerate(self.header["columns"]) if name in Run._fields]
-        for number in range(*self._first_blocks[category : category + 2]):
-            with self._reading(), self._open("detections", included_fields=fields) as reader:
-                batch = reader.get_batch(number)
+        size, offsets = self.header["block_rows"], self.header["offsets"]
+        numbers = range(first // size, max(first // size, -(-end // size)))
+        found = [Run(np.zeros(0, np.uint32), np.zeros(0), *(np.zeros((0, *sets), np.uint8) for _ in range(2)))]
+        with self._reading():
+            for number, batch in zip(numbers, read_batches(self.folder / _RUNS, offsets, numbers), strict=True):
                 run = Run(
                     numpy_column(batch["rank"], np.uint32),
                     numpy_column(batch["score"], np.float64),
                     numpy_column(batch["matched"], np.uint8, sets),
                     numpy_column(batch["ignored"], np.uint8, sets),
                 )
-            yield run
+                found.append(run.cut(max(first - number * size, 0), end - number * size))
+        return Run.joined(found[1:] or found)
 
     def read(self) -> MatchTable:
         """The whole table, as it was."""
@@ -278,8 +333,9 @@ class TableFile:
         header, protocol = self.header, self.protocol
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
-        with self._reading(), open(self.folder / "images.npz", "rb") as file, opened_arrays(file) as arrays:
+        with self._reading(), self._arrays() as arrays:
             listed = dict(arrays)
+            names = tuple(json.loads(listed["category_names"].tobytes()))
         groups: dict[str, Any] = {}
         rows = DetectionRows(**self._columns("detections", DetectionRows, shapes))
         # A stable sort undoes a stable sort: the rows of an image and category were in falling order of score, too.
@@ -296,9 +352,7 @@ class TableFile:
         return MatchTable(
             protocol=protocol,
             iou_type=header["iou_type"],
-            categories=Categories(
-                np.array(header["categories"]["ids"], np.int64), tuple(header["categories"]["names"]), attributes
-            ),
+            categories=Categories(listed["category_ids"], names, attributes),
             image_ids=listed["ids"],
             image_detections=listed["detections"],
             sources=(header["sources"][0], header["sources"][1]),
@@ -306,20 +360,28 @@ class TableFile:
         )
 
     def _columns(self, group: str, kind: type[Columns], shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
-        with self._reading(), self._open(group) as reader:
-            table = reader.read_all()
+        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+        found: dict[str, Any] = {}
+        with self._reading():
+            with arrow.ipc.open_file(arrow.OSFile(str(self.folder / f"{group}.arrow"), "rb")) as reader:
+                tables = [reader.read_all()]
+            if group == "detections":
+                with arrow.ipc.open_stream(arrow.OSFile(str(self.folder / _RUNS), "rb")) as reader:
+                    tables.append(reader.read_all())
+            for table in tables:
+                found.update(zip(table.column_names, table.columns, strict=True))
         columns = {}
         for name in kind.column_names():
-            if name in table.column_names:
+            if name in found:
                 dtype, shape = COLUMN_TYPES.get(name, np.int64), shapes.get(name, ())
-                parts = [numpy_column(chunk, dtype, shape) for chunk in table.column(name).chunks]
+                parts = [numpy_column(chunk, dtype, shape) for chunk in found[name].chunks]
                 columns[name] = np.concatenate(parts) if parts else np.zeros((0, *shape), dtype)
         return columns
 
-    def _open(self, group: str, **options: Any) -> Any:
-        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-        file = arrow.OSFile(str(self.folder / f"{group}.arrow"), "rb")
-        return arrow.ipc.open_file(file, options=arrow.ipc.IpcReadOptions(**options))
+    @contextlib.contextmanager
+    def _arrays(self) -> Iterator[Mapping[str, npt.NDArray[Any]]]:
+        with open(self.folder / "images.npz", "rb") as file, opened_arrays(file) as arrays:
+            yield arrays
 
     def _reading(self) -> contextlib.AbstractContextManager[None]:
         return reading(f"{self.folder}: the match table of this part is")

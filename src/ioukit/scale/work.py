@@ -18,12 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ioukit import _core
 from ioukit._optional import import_extra
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
-from ioukit.scale.table_files import TableFile, write_batches
+from ioukit.scale.table_files import TableFile, read_batches, write_batches
 
 _JOB = "ioukit-job.json"
 _LOCK = "lock"
@@ -37,7 +39,7 @@ _WORDS = {
     "ioukit": "another version of ioukit",
     "layout": "another version of ioukit's folders",
 }
-_LAYOUT = 2
+_LAYOUT = 3
 
 
 class WorkFolder:
@@ -71,7 +73,10 @@ class WorkFolder:
         """
         path = self._pieces / f"{piece:05d}.json"
         with self._reading(path):
-            return checked_digest(path.read_text(encoding="utf-8"))
+            about = checked_digest(path.read_text(encoding="utf-8"))
+            for batch in about["batches"]:  # as arrays: there are as many numbers as pieces times parts
+                batch["offsets"] = np.array(batch["offsets"])
+            return about
 
     def check_piece(self, piece: int) -> None:
         """Compare the files of a piece that an earlier run wrote with their checksums: Arrow files have none.
@@ -79,10 +84,10 @@ class WorkFolder:
         Raises:
             DatasetError: If a file is missing or differs.
         """
-        for number, expected in enumerate(self.finished_piece(piece)["checksums"]):
+        for number, batch in enumerate(self.finished_piece(piece)["batches"]):
             path = self._batch(piece, number)
             with self._reading(path):
-                if checksum(path) != expected:
+                if checksum(path) != batch["checksum"]:
                     raise ValueError("it does not have its checksum")
 
     @property
@@ -95,16 +100,16 @@ class WorkFolder:
     def _reading(self, path: Path) -> contextlib.AbstractContextManager[None]:
         return reading(f"{path}: the file is")
 
-    def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> int:
-        """Write the rows of a batch of a piece, one record batch per part: the checksum of the file."""
+    def add_batch(self, piece: int, number: int, parts: Sequence[Any]) -> dict[str, Any]:
+        """Write the rows of a batch of a piece, one record batch per part: where each is, and the file's checksum."""
         self._pieces.mkdir(exist_ok=True)
         path = self._batch(piece, number)
         with whole_file(path) as unfinished:
-            write_batches(unfinished, parts[0].schema, parts)
-        return checksum(path)
+            offsets = write_batches(unfinished, parts[0].schema, parts, stream=True)
+        return {"checksum": checksum(path), "offsets": offsets}
 
     def finish_piece(self, piece: int, about: Mapping[str, Any]) -> None:
-        """Say that all batches of a piece are written: their ``checksums``, how many ``rows``, and anything else."""
+        """Say that all batches of a piece are written: the ``batches``, how many ``rows``, and anything else."""
         self._pieces.mkdir(exist_ok=True)
         write_whole(self._pieces / f"{piece:05d}.json", with_digest(about))
 
@@ -121,10 +126,10 @@ class WorkFolder:
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         start = 0
         for number, piece in enumerate(pieces):
-            for batch in range(len(piece["checksums"]) if piece["parts"][part] else 0):
-                path = self._batch(number, batch)
-                with self._reading(path), arrow.ipc.open_file(arrow.OSFile(str(path), "rb")) as reader:
-                    rows = reader.get_batch(part)
+            for at, batch in enumerate(piece["batches"] if piece["parts"][part] else ()):
+                path = self._batch(number, at)
+                with self._reading(path):
+                    (rows,) = read_batches(path, batch["offsets"], range(part, part + 1))
                 if places is not None:
                     place = rows.column("place").to_numpy()
                     rows = rows.filter(arrow.array((place >= places[0]) & (place < places[1])))

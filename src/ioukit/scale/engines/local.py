@@ -6,24 +6,26 @@ import dataclasses
 import os
 import shutil
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ioukit._checks import check_threads
 from ioukit._optional import import_extra
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import Evaluation
+from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
-from ioukit.scale.memory import bytes_of
+from ioukit.scale.memory import LEAST_GROUP, PER_ROW_DRAW, bytes_of, bytes_of_curves
 from ioukit.scale.parts import GroundTruthParts, Range, counts_per_image, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, prepare
-from ioukit.scale.stages import curves_of, draw, match_part, split
+from ioukit.scale.stages import curves_of, draw, draw_together, groups_of, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
 from ioukit.scale.work import WorkFolder, remove_folder, work_folder
@@ -80,9 +82,7 @@ class _Run:
         sources = (len(gt), sum(piece["rows"] for piece in pieces))
         table = StoredTable.of_parts(tables, gt.images.labels, sources, self._categories)
         if protocol.draws_in_parts:
-            drawing = self._budget.drawing_threads(len(tables))
-            drawn = _each(lambda category: draw(protocol, category, tables), range(len(table.evaluated)), drawing)
-            evaluation = Evaluation(table, curves_of(table, drawn))
+            evaluation = Evaluation(table, self._draw(table, tables))
         else:
             evaluation = Evaluation.from_table(joined([one.read() for one in tables], sources), threads=threads)
         notes = dict.fromkeys((*gt.notes, *(note for piece in pieces for note in piece["notes"])))
@@ -91,6 +91,23 @@ class _Run:
             notes |= dict.fromkeys(Detections.from_coco([]).notes)  # that there are none
         dropped = gt.dropped + sum(piece["dropped"] for piece in pieces)
         return dataclasses.replace(evaluation, notes_on_reading=tuple(notes), dropped=dropped)
+
+    def _draw(self, table: StoredTable, tables: Sequence[TableFile]) -> Curves:
+        protocol = self._job.protocol
+        threads, most = self._budget.drawing(len(tables))
+        rows: npt.NDArray[np.int64] = (
+            np.diff(np.sum([one.header["ends"] for one in tables], axis=0, dtype=np.int64)) * PER_ROW_DRAW
+        )
+        sizes = rows + bytes_of_curves(protocol, table.num_objects)
+        groups = groups_of(sizes, min(most, max(LEAST_GROUP, int(sizes.sum()) // (2 * threads))))
+
+        def draw_group(number: int) -> dict[str, Any]:
+            group = groups[number]
+            if rows[group.start] > most:
+                return draw(protocol, group.start, tables)
+            return draw_together(protocol, group, tables)
+
+        return curves_of(table, _one_by_one(draw_group, range(len(groups)), threads))
 
     def _read(self, number: int) -> None:
         """Write the rows of one piece of the input, by part; match those of the part that it has alone."""
@@ -111,7 +128,7 @@ class _Run:
             piece = dataclasses.replace(piece, batch_rows=batch_rows)
         others = [part for part in self._owned.values() if part != own]
         rows = dropped = 0
-        checksums: list[int] = []
+        batches: list[dict[str, Any]] = []
         notes = dict[str, None]()
         of_parts = np.zeros(self._job.parts, np.int64)
         for batch in piece.read():
@@ -123,13 +140,13 @@ class _Run:
             if counts[others].any():
                 raise OutOfPlaceError
             if counts.any():
-                checksums.append(self._folder.add_batch(number, len(checksums), parts))
+                batches.append(self._folder.add_batch(number, len(batches), parts))
             of_parts += counts
             rows, dropped = rows + len(batch), dropped + batch.dropped
             notes |= dict.fromkeys(batch.notes)
         if self._owned and rows != piece.rows:
             raise OutOfPlaceError
-        about = {"checksums": checksums, "rows": rows, "dropped": dropped, "notes": list(notes)}
+        about = {"batches": batches, "rows": rows, "dropped": dropped, "notes": list(notes)}
         if in_order is not None:
             in_order.finish()
             about["matched"] = in_order.matched
@@ -201,7 +218,13 @@ class _Run:
 
 def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> list[R]:
     """The results of a step for each number, in order; after an error, steps that have not begun do not begin."""
+    return list(_one_by_one(step, numbers, threads))
+
+
+def _one_by_one(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> Iterator[R]:
+    """The same, each as soon as it is there: nothing holds what the caller has let go."""
     if threads == 1:
-        return list(map(step, numbers))
+        yield from map(step, numbers)
+        return
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(step, numbers))
+        yield from pool.map(step, numbers)

@@ -1,0 +1,171 @@
+"""Many classes: what they take of memory and time, and what is refused for it."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate, scale
+from ioukit.evaluation import match
+from ioukit.scale import planning
+from ioukit.scale.memory import ANALYSES, Results, bytes_of_curves, most_steps
+from ioukit.scale.stages import curves_of, draw_together, groups_of
+from ioukit.scale.table_files import TableFile, write_table
+from support.same_columns import assert_same_columns, assert_same_evaluation
+
+
+pa = pytest.importorskip("pyarrow")
+
+Scene = tuple[GroundTruth, Detections]
+
+
+def scene(classes: int, images: int = 40, seed: int = 3) -> Scene:
+    """Two objects per class, and four detections, one of which is right."""
+    rng = np.random.default_rng(seed)
+    category = np.repeat(np.arange(1, classes + 1), 2)
+    boxes = np.concatenate([rng.random((len(category), 2)) * 400, 20 + rng.random((len(category), 2)) * 200], axis=1)
+    image = rng.integers(0, images, len(category))
+    gt = GroundTruth.from_arrays(
+        image_ids=image,
+        category_ids=category,
+        boxes=boxes,
+        images=np.arange(images),
+        categories={number: f"class {number}" for number in range(1, classes + 1)},
+    )
+    dt = Detections.from_arrays(
+        image_ids=np.tile(image, 2),
+        category_ids=np.tile(category, 2),
+        boxes=np.concatenate([boxes * (1 + rng.normal(0, 0.05, boxes.shape)), boxes[::-1]]),
+        scores=rng.random(2 * len(category)).round(2),
+    )
+    return gt, dt
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that PyArrow opens to read them."""
+    found: list[str] = []
+    open_file = pa.OSFile
+
+    def note(path: str, mode: str = "r", **options: Any) -> Any:
+        if "r" in mode:
+            found.append(path)
+        return open_file(path, mode, **options)
+
+    monkeypatch.setattr(pa, "OSFile", note)
+    return found
+
+
+def test_files_are_opened_once_for_all_classes(opened: list[str], tmp_path: Path) -> None:
+    """Not once per class: 1,203 classes in 200 parts would be 240,600 times."""
+    gt, dt = scene(300)
+    ours = scale.evaluate(gt, dt, parts=5, work=tmp_path / "work", threads=1)
+    assert len(opened) == 2 * 5  # to match and to draw
+    assert_same_evaluation(ours, evaluate(gt, dt))
+
+
+def test_what_is_known_of_a_part_is_small(tmp_path: Path) -> None:
+    """A header is there for every part: its classes are bytes, not objects of Python."""
+    gt, dt = scene(5_000, images=50)
+    write_table(match(gt, dt), tmp_path / "part")
+    tracemalloc.start()
+    table = TableFile(tmp_path / "part")
+    assert len(table.header["num_objects"]) == 5_000
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 30 * 5_000
+    assert_same_columns(table.read(), match(gt, dt))
+
+
+def test_curves_are_written_once(tmp_path: Path) -> None:
+    """Each group is let go when its curves are copied."""
+    gt, dt = scene(2_000)
+    table = match(gt, dt)
+    write_table(table, tmp_path / "part")
+    groups = groups_of(bytes_of_curves(COCO, table.num_objects), 500_000)
+    assert len(groups) > 20
+    draw_together(COCO, groups[0], [TableFile(tmp_path / "part")])  # what is loaded once
+    tracemalloc.start()
+    curves = curves_of(table, (draw_together(COCO, group, [TableFile(tmp_path / "part")]) for group in groups))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert_same_evaluation(evaluate(gt, dt), type(evaluate(gt, dt))(table, curves))
+    assert peak < bytes_of_curves(COCO, table.num_objects).sum() + 3_000_000
+
+
+@pytest.mark.parametrize(
+    "protocol", [COCO, COCO.replace(integral="trapezoid"), COCO.replace(max_dets=(1, 2))], ids=["coco", "lines", "caps"]
+)
+def test_no_curves_are_larger_than_they_are_said_to_be(protocol: Protocol) -> None:
+    gt, dt = scene(50)
+    evaluation = evaluate(gt, dt, protocol)
+    steps = evaluation.curves._steps.reached
+    assert 0 < len(steps) <= most_steps(protocol, evaluation.matches.num_objects).sum()
+
+
+def test_groups_of_categories() -> None:
+    assert groups_of(np.array([3, 3, 3, 9, 1, 12]), 6) == [range(2), range(2, 3), range(3, 4), range(4, 5), range(5, 6)]
+    assert groups_of(np.array([1, 2]), 6) == [range(2)]
+    assert groups_of(np.zeros(0, np.int64), 6) == []
+
+
+def test_results_that_do_not_fit_are_refused_before_the_work(tmp_path: Path) -> None:
+    gt, dt = scene(5_000, images=50)
+    size = Results.of(COCO, match(gt, dt).num_objects)
+    assert size.curves + size.summary > 70_000_000
+    with pytest.raises(
+        ValueError,
+        match=r"memory of 300 MB is too little: expected at least 3\d\d MB.*the results of 5,000 classes \d+ MB",
+    ):
+        scale.evaluate(gt, dt, memory="300MB", work=tmp_path / "work")
+    assert not (tmp_path / "work").exists()
+    few = gt.categories.ids[:10].tolist()
+    assert scale.evaluate(gt, dt, memory="300MB", categories=few).counts["categories"] == 10
+
+
+def test_analyses_that_do_not_fit_are_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    gt, dt = scene(20)
+    monkeypatch.setitem(ANALYSES, "errors", (10_000_000, 0))
+    expected = "memory of 400 MB is too little for the errors, which needs the matches of all 80 detections at once"
+    for call in (scale.evaluate, scale.plan):
+        with pytest.raises(ValueError, match=f"{expected}: expected at least 9.. MB"):
+            call(gt, dt, memory="400MB", analyses=["errors"])
+    assert scale.evaluate(gt, dt, memory="400MB").counts["detections"] == 80
+    with pytest.raises(ValueError, match="unknown analyses 'much'; choose from errors, intervals, log, report, tables"):
+        scale.evaluate(gt, dt, analyses=["much"])  # type: ignore[list-item]
+
+
+def test_a_protocol_that_needs_all_rows_is_refused_if_they_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    gt, dt = scene(20)
+    monkeypatch.setattr("ioukit.scale.memory.PER_ROW_JOINED", 10_000_000)
+    with pytest.raises(ValueError, match="too little for this protocol, which needs the matches of all 80 detections"):
+        scale.evaluate(gt, dt, COCO.replace(cap_scope="category"), memory="400MB")
+
+
+def test_a_plan_tells_rows_objects_parts_and_classes_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What classes cost in a sample is not multiplied by the rows."""
+    gt, dt = scene(30)
+
+    def measured(objects: GroundTruth, sample: Any, *_: Any) -> tuple[float, float, float]:
+        rows = sum(map(len, sample))
+        return 2 + 0.01 * len(objects) + 0.5 * rows, 7, 1_000 + 10 * len(objects) + 30 * rows
+
+    monkeypatch.setattr(planning, "_measured", measured)
+    monkeypatch.setattr(planning, "_sample", lambda source: (0.0, [dt[:40]]))  # noqa: ARG005 - as it is called
+    plan = scale.plan(gt, dt, parts=3, threads=1)
+    assert plan.seconds == pytest.approx(7 + 3 * 2 + 0.01 * len(gt) + 0.5 * len(dt))
+    assert plan.disk == pytest.approx(3 * 1_000 + 10 * len(gt) + 30 * len(dt), abs=1)
+
+
+def test_a_plan_knows_the_analyses() -> None:
+    gt, dt = scene(30)
+    few, more = (scale.plan(gt, dt, near=0.1, analyses=analyses) for analyses in ([], ["report"]))  # type: ignore[arg-type]
+    assert more.memory >= few.memory
+    rows, classes = ANALYSES["report"]
+    assert few.memory < 500_000_000
+    assert rows > ANALYSES["errors"][0]
+    assert classes > ANALYSES["errors"][1]
