@@ -11,12 +11,12 @@ import pytest
 
 from ioukit import COCO, Detections, GroundTruth, Protocol, evaluate, scale
 from ioukit.evaluation import match
+from ioukit.evaluation.curves import bytes_of_curves, curves_of, most_steps
 from ioukit.scale import planning
-from ioukit.scale.memory import ANALYSES, Results, bytes_of_curves, most_steps
-from ioukit.scale.stages import curves_of, draw_together, groups_of
+from ioukit.scale.memory import ANALYSES, Results
+from ioukit.scale.stages import draw_together, groups_of
 from ioukit.scale.table_files import TableFile, write_table
 from support.same_columns import assert_same_columns, assert_same_evaluation
-
 
 pa = pytest.importorskip("pyarrow")
 
@@ -136,7 +136,7 @@ def test_analyses_that_do_not_fit_are_refused_before_the_work(monkeypatch: pytes
             call(gt, dt, memory="400MB", analyses=["errors"])
     assert scale.evaluate(gt, dt, memory="400MB").counts["detections"] == 80
     with pytest.raises(ValueError, match="unknown analyses 'much'; choose from errors, intervals, log, report, tables"):
-        scale.evaluate(gt, dt, analyses=["much"])  # type: ignore[list-item]
+        scale.evaluate(gt, dt, analyses=["much"])
 
 
 def test_a_protocol_that_needs_all_rows_is_refused_if_they_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_a_plan_tells_rows_objects_parts_and_classes_apart(monkeypatch: pytest.M
 
 def test_a_plan_knows_the_analyses() -> None:
     gt, dt = scene(30)
-    few, more = (scale.plan(gt, dt, near=0.1, analyses=analyses) for analyses in ([], ["report"]))  # type: ignore[arg-type]
+    few, more = (scale.plan(gt, dt, near=0.1, analyses=analyses) for analyses in ([], ["report"]))
     assert more.memory >= few.memory
     rows, classes = ANALYSES["report"]
     assert few.memory < 500_000_000

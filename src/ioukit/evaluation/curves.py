@@ -15,7 +15,7 @@ another order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -35,6 +35,10 @@ Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 _POINTS = 1 << 20
 """How many points are written out at a time, where they are only to be added."""
+_STEPS: dict[str, Any] = {"reached": np.uint32, "precision": np.float64, "scores": np.float64}
+"""The columns of :class:`CurveSteps` behind ``ends``."""
+_STEP_BYTES, _CURVE_BYTES = 20, 24
+"""Of a step; and of a curve without its steps: where they end, its recall, and the area below it."""
 _TOGETHER = 256
 """Categories whose points are written out at a time where all of them are needed, one after another."""
 
@@ -311,6 +315,53 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
     return Curves(
         protocol, table.evaluated, drawn, CurveSteps.joined([arrays]), arrays["recall"], arrays.get("area"), others
     )
+
+
+def curves_of(table: MatchTable, drawn: Iterable[Mapping[str, npt.NDArray[Any]]]) -> Curves:
+    """The curves of all categories from those of groups of them in their order, as the core draws them.
+
+    They are copied to one place, and each group is let go then: together they may be most of the memory.
+    """
+    protocol, num_objects = table.protocol, table.num_objects
+    shape = (*num_objects.shape, len(protocol.max_dets), len(protocol.iou_thresholds))
+    found = {name: np.empty(most_steps(protocol, num_objects).sum(), kind) for name, kind in _STEPS.items()}
+    found |= {"ends": np.empty(shape, np.uint64), "recall": np.empty(shape)}
+    count = step = 0
+    for one in drawn:
+        recall = one["recall"].reshape(-1, *shape[1:])
+        behind, last = count + len(recall), step + len(one["reached"])
+        for name in {"recall", "area"} & one.keys():
+            found.setdefault(name, np.empty(shape))[count:behind] = one[name].reshape(recall.shape)
+        found["ends"][count:behind] = one["ends"].reshape(recall.shape) + np.uint64(step)
+        for name in _STEPS:
+            found[name][step:last] = one[name]
+        count, step = behind, last
+    steps = CurveSteps(found["ends"].ravel(), *(found[name][:step] for name in _STEPS))
+    return Curves(protocol, table.evaluated, np.arange(count), steps, found["recall"], found.get("area"))
+
+
+def most_steps(protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """(E,) the most steps that the curves of each category have, if it has (E, A) objects to find.
+
+    A step begins at a recall threshold, and no more of these than there are objects, and the threshold 0, need
+    different detections. Lines between the points of a curve have another value at every threshold.
+    """
+    thresholds = len(drawing_of(protocol).recall_thresholds)
+    apart = thresholds if "trapezoid" in protocol.integral else np.minimum(num_objects.astype(np.int64) + 1, thresholds)
+    reached = np.where(num_objects > 0, apart, 0).sum(axis=1, dtype=np.int64)
+    return np.asarray(reached * len(protocol.max_dets) * len(protocol.iou_thresholds))
+
+
+def bytes_of_curves(protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """(E,) the most memory that the curves of each category take."""
+    curves = num_objects[:1].size * len(protocol.max_dets) * len(protocol.iou_thresholds)
+    return most_steps(protocol, num_objects) * _STEP_BYTES + curves * _CURVE_BYTES
+
+
+def bytes_of_points(protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> int:
+    """The most memory that a measure takes beside the curves: NumPy adds up all of its points at once."""
+    defined = int((num_objects > 0).sum(axis=0).max(initial=0))
+    return defined * len(protocol.iou_thresholds) * len(protocol.recall_thresholds) * 8
 
 
 def drawing_of(protocol: Protocol) -> DrawingColumns:

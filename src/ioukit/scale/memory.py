@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ioukit._checks import pluralize
 from ioukit.datasets import GroundTruth
+from ioukit.evaluation.curves import bytes_of_curves, bytes_of_points
 from ioukit.evaluation.protocols import Protocol
 
 _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
@@ -22,7 +23,7 @@ PROCESS = 230_000_000
 """Python, NumPy, PyArrow and the core, before any data, with the pages of their files."""
 PER_THREAD = 40_000_000
 """What a thread that reads holds beside its batch, such as a part of a row group."""
-_BASE, _SPLIT, _MATCH = 120_000_000, 280, 320
+_BASE, _SPLIT, _MATCH = 120_000_000, 280, 260
 """What the process, a detection of a batch and one of a part took in runs of 1 to 5 million detections. The budget has
 more for each of them: the next numbers are the most that any run took."""
 PER_ROW_SPLIT = 350
@@ -45,13 +46,10 @@ BATCH_ROWS = 262_144
 """Rows that are read at a time if they are matched at once: more are no faster, and take more memory."""
 
 
-CURVE_STEPS: dict[str, type[np.generic]] = {"reached": np.uint32, "precision": np.float64, "scores": np.float64}
-"""The columns of the steps of curves."""
-_STEP_BYTES = sum(np.dtype(kind).itemsize for kind in CURVE_STEPS.values())
-_CURVE_BYTES = 24
-"""Of a curve without its steps: where they end, its recall, and the area below it."""
 PER_ROW_JOINED = 130
 """Bytes per detection where the tables of all parts are joined in memory: they are there twice for a moment."""
+LEAST_GROUP = 16_000_000
+"""Bytes of detections and curves that are drawn together, if there are as many: fewer are no faster."""
 Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
 ANALYSES: dict[Analysis, tuple[int, int]] = {
     "errors": (300, 6_000),
@@ -61,8 +59,6 @@ ANALYSES: dict[Analysis, tuple[int, int]] = {
     "tables": (360, 6_000),
 }
 """Bytes per detection, and per class, of what is asked of an evaluation and needs the rows of its match table."""
-LEAST_GROUP = 16_000_000
-"""Bytes of detections and curves that are drawn together, if there are as many: fewer are no faster."""
 
 
 def parsed_memory(memory: int | str) -> int:
@@ -95,24 +91,6 @@ def _bytes(value: Any) -> int:
     return 24 * len(value) if hasattr(value, "__len__") and not isinstance(value, str) else 0
 
 
-def most_steps(protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-    """(E,) the most steps that the curves of each category have, if it has (E, A) objects to find.
-
-    A step begins at a recall threshold, and no more of these than there are objects, and the threshold 0, need
-    different detections. Lines between the points of a curve have another value at every threshold.
-    """
-    thresholds = len(protocol.recall_thresholds)
-    apart = thresholds if "trapezoid" in protocol.integral else np.minimum(num_objects.astype(np.int64) + 1, thresholds)
-    reached = np.where(num_objects > 0, apart, 0)
-    return np.asarray(reached.sum(axis=1, dtype=np.int64) * len(protocol.max_dets) * len(protocol.iou_thresholds))
-
-
-def bytes_of_curves(protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-    """(E,) the most memory that the curves of each category take."""
-    curves = num_objects[:1].size * len(protocol.max_dets) * len(protocol.iou_thresholds)
-    return most_steps(protocol, num_objects) * _STEP_BYTES + curves * _CURVE_BYTES
-
-
 class Results(NamedTuple):
     """The most memory that the results of an evaluation take."""
 
@@ -126,13 +104,8 @@ class Results(NamedTuple):
     @classmethod
     def of(cls, protocol: Protocol, num_objects: npt.NDArray[np.integer[Any]]) -> Results:
         """Those of a protocol, with (E, A) objects to find."""
-        classes = len(num_objects)
-        points = int((num_objects > 0).sum(axis=0).max(initial=0)) * len(protocol.iou_thresholds)
-        return cls(
-            int(bytes_of_curves(protocol, num_objects).sum()),
-            points * len(protocol.recall_thresholds) * 8 + classes * PER_CLASS,
-            classes,
-        )
+        curves, points = bytes_of_curves(protocol, num_objects), bytes_of_points(protocol, num_objects)
+        return cls(int(curves.sum()), points + len(num_objects) * PER_CLASS, len(num_objects))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,72 +185,53 @@ def budget_of(memory: int, ground_truth_bytes: int, threads: int, results: Resul
     )
 
 
-def check_rows(
-    memory: int, ground_truth_bytes: int, results: Results, rows: int, analyses: Sequence[Analysis], *, joins: bool
-) -> None:
-    """Refuse what needs all rows of the match table at once, if they do not fit.
+class Load(NamedTuple):
+    """What a run has to hold, apart from its steps."""
 
-    Args:
-        memory: The memory to stay under.
-        ground_truth_bytes: As for :func:`budget_of`.
-        results: As there.
-        rows: How many detections there are, about.
-        analyses: What will be asked of the evaluation.
-        joins: Whether the protocol has numbers that need all rows.
+    ground_truth: int
+    """The bytes of the ground truth."""
+    results: Results
+    rows: int
+    """The detections, about."""
+    joins: bool
+    """Whether the protocol has numbers that need all rows of the match table at once."""
+    analyses: Sequence[Analysis]
+    """What will be asked of the evaluation."""
 
-    Raises:
-        ValueError: If so: says what it would need.
-    """
-    for name, size in _sizes_of_rows(results, rows, analyses, joins=joins).items():
-        needed = _BASE + int(1.5 * ground_truth_bytes) + results.curves + size
-        if needed > memory:
-            raise ValueError(
-                f"memory of {_size(memory)} is too little for {name}, which needs the matches of all {rows:,} "
-                f"detections at once: expected at least {needed / 1e6:,.0f} MB"
-            )
+    def _of_rows(self) -> dict[str, int]:
+        """The bytes at the end, by what needs all rows."""
+        held = _BASE + int(1.5 * self.ground_truth) + self.results.curves
+        sizes = {"this protocol": held + self.rows * PER_ROW_JOINED} if self.joins else {}
+        for name in self.analyses:
+            sizes[f"the {name}"] = held + int(np.dot((self.rows, self.results.classes), ANALYSES[name]))
+        return sizes
 
+    def check(self, memory: int) -> None:
+        """Refuse what needs all rows, if they do not fit.
 
-def _sizes_of_rows(results: Results, rows: int, analyses: Sequence[Analysis], *, joins: bool) -> dict[str, int]:
-    sizes = {"this protocol": rows * PER_ROW_JOINED} if joins else {}
-    for name in analyses:
-        per_row, per_class = ANALYSES[name]
-        sizes[f"the {name}"] = rows * per_row + results.classes * per_class
-    return sizes
+        Raises:
+            ValueError: If so: says what it would need.
+        """
+        for name, needed in self._of_rows().items():
+            if needed > memory:
+                raise ValueError(
+                    f"memory of {_size(memory)} is too little for {name}, which needs the matches of all {self.rows:,} "
+                    f"detections at once: expected at least {needed / 1e6:,.0f} MB"
+                )
 
+    def expected(self, budget: Budget, split: int, matched: int) -> int:
+        """The memory that the run takes at most, by what was measured: less than the budget leaves for each step.
 
-def expected_memory(
-    budget: Budget,
-    results: Results,
-    ground_truth_bytes: int,
-    *,
-    rows: int,
-    split: int,
-    matched: int,
-    joins: bool,
-    analyses: Sequence[Analysis],
-) -> int:
-    """The memory that a run takes at most, by what was measured: less than what the budget leaves for each step.
-
-    Args:
-        budget: The sizes of batches and parts.
-        results: The results.
-        ground_truth_bytes: The memory of the ground truth.
-        rows: How many detections there are.
-        split: How many of them are split at a time, in all threads.
-        matched: How many are matched at a time.
-        joins: As for :func:`check_rows`.
-        analyses: As there.
-    """
-    threads, most = budget.drawing(1)
-    drawn = min(threads * most, max(LEAST_GROUP, (rows * PER_ROW_DRAW + results.curves) // 2))
-    steps = [
-        split * _SPLIT,
-        min(matched, rows) * _MATCH,
-        results.curves + drawn,
-        results.curves + results.summary,
-        *(results.curves + size for size in _sizes_of_rows(results, rows, analyses, joins=joins).values()),
-    ]
-    return _BASE + int(1.5 * ground_truth_bytes) + max(steps)
+        Args:
+            budget: The sizes of batches and parts.
+            split: How many detections are split at a time, in all threads.
+            matched: How many are matched at a time.
+        """
+        threads, most = budget.drawing(1)
+        drawn = min(threads * most, max(LEAST_GROUP, (self.rows * PER_ROW_DRAW + self.results.curves) // 2))
+        curves = self.results.curves + max(drawn, self.results.summary)
+        steps = max(split * _SPLIT, min(matched, self.rows) * _MATCH, curves)
+        return max(_BASE + int(1.5 * self.ground_truth) + steps, *self._of_rows().values(), 0)
 
 
 def _size(count: int) -> str:

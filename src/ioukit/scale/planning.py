@@ -8,23 +8,25 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ioukit._checks import check_threads, duration
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.datasets.operations.subset import subset
 from ioukit.evaluation import Evaluation
+from ioukit.evaluation.curves import curves_of
 from ioukit.evaluation.evaluating import GroundTruthLike, ground_truth_of
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.registry import protocol_of
-from ioukit.scale.memory import Analysis, bytes_of, expected_memory, parsed_memory
+from ioukit.scale.memory import Analysis, bytes_of, parsed_memory
 from ioukit.scale.parts import GroundTruthParts, Job, edges_of
 from ioukit.scale.requests import Request, prepare
 from ioukit.scale.sources.opening import open_detections
 from ioukit.scale.sources.source import DetectionSource
-from ioukit.scale.stages import curves_of, draw_together, match_part, split
+from ioukit.scale.stages import draw_together, match_part, split
 from ioukit.scale.table_files import write_table
 from ioukit.scale.work import WorkFolder
 from ioukit.typing import ProtocolName
@@ -111,14 +113,21 @@ def plan(
     )
     prepared = prepare(given, gt, ground_truth_bytes=bytes_of(gt), threads=count)
     source, budget = prepared.source, prepared.budget
-    job, owned = prepared.cut(prepared.described["parts"], by_piece=prepared.described["by_piece"])
     few = open_detections(detections, source.names, batch_rows=min(budget.batch_rows, SAMPLE_ROWS // 3))
     reading, sample = min((_sample(few) for _ in range(2)), key=lambda timed: timed[0])  # once to load what reads them
-    size = sum(len(batch) for batch in sample)
+    size = sum(map(len, sample))
+    by_piece = prepared.described["by_piece"]
+    if by_piece and size:
+        # Rows in another order are split, if a piece has more of them than are matched at once.
+        first, last = source.pieces[0].image_ids or (0, 0)
+        in_order = sample[0].image_ids.max() <= (first + last) / 2
+        by_piece = in_order or (source.pieces[0].rows or 0) <= budget.most_rows
+    job, owned = prepared.cut(prepared.described["parts"], by_piece=by_piece)
     rows = source.estimated_rows
-    cost = _Cost.of(gt, sample, job, split_to_files=not owned, analyses=analyses)
-    pieces = max((piece.rows or rows for piece in source.pieces), default=0)
-    busy = min(budget.threads, max(1, len(source.pieces)))
+    fixed, of_object, of_row = _costs(gt, sample, job, split_to_files=not owned, analyses=analyses)
+    matching, drawing, used = len(gt) * of_object + rows * of_row
+    piece = max((one.rows or rows for one in source.pieces), default=0)
+    busy, part = min(budget.threads, max(1, len(source.pieces))), min(-(-rows // job.parts), budget.most_rows)
     return Plan(
         detections=rows,
         estimated=source.rows is None,
@@ -126,21 +135,13 @@ def plan(
         annotations=len(gt),
         parts=job.parts,
         threads=budget.threads,
-        memory=expected_memory(
+        memory=prepared.load.expected(
             budget,
-            prepared.results,
-            bytes_of(gt),
-            rows=rows,
-            split=0 if owned else busy * min(budget.batch_rows, pieces),
-            matched=busy * budget.in_order(pieces)[0]
-            if owned
-            else budget.threads * min(-(-rows // job.parts), budget.most_rows),
-            joins=not job.protocol.draws_in_parts,
-            analyses=analyses,
+            split=0 if owned else busy * min(budget.batch_rows, piece),
+            matched=busy * budget.in_order(piece)[0] if owned else budget.threads * part,
         ),
-        disk=int(rows * cost.row_bytes + len(gt) * cost.object_bytes + job.parts * cost.part_bytes),
-        seconds=cost.once
-        + (rows * (cost.row + reading / max(size, 1)) + len(gt) * cost.object + job.parts * cost.part) / budget.threads,
+        disk=int(used + job.parts * fixed[2]),
+        seconds=fixed[1] + (matching + drawing + job.parts * fixed[0] + rows * reading / max(size, 1)) / budget.threads,
         sample=size,
     )
 
@@ -153,45 +154,23 @@ def _sample(source: DetectionSource) -> tuple[float, list[Detections]]:
     return time.perf_counter() - start, [batch for batch in batches if batch is not None and len(batch)]
 
 
-class _Cost(NamedTuple):
-    """Seconds of one thread and bytes of disk, without reading the detections.
+def _costs(
+    gt: GroundTruth, sample: Sequence[Detections], job: Job, *, split_to_files: bool, analyses: Sequence[str]
+) -> list[npt.NDArray[np.float64]]:
+    """What :func:`_measured` gives for a part without data, and for each object and each detection beside that.
 
     A sample of shuffled files has a few detections of many images, with all objects of these. And what classes cost
     depends on neither. So the three are told apart: by the sample, its objects alone, and next to nothing.
     """
-
-    once: float
-    """Seconds for all classes: their curves and numbers."""
-    part: float
-    """Seconds for a part, whatever it holds."""
-    object: float
-    row: float
-    part_bytes: float
-    object_bytes: float
-    row_bytes: float
-
-    @classmethod
-    def of(
-        cls, gt: GroundTruth, sample: Sequence[Detections], job: Job, *, split_to_files: bool, analyses: Sequence[str]
-    ) -> _Cost:
-        images = np.unique(np.concatenate([batch.image_labels() for batch in sample] or [gt.images.labels[:1]]))
-        chosen, one = subset(gt, images=images), subset(gt, images=images[:1])
-        runs = []
-        for objects, batches in ((chosen, sample), (chosen, sample[:0]), (one, sample[:0])):
-            measured = [_measured(objects, batches, job, split_to_files, analyses) for _ in range(2)]
-            runs.append(np.min(measured, axis=0))  # (parts, once, bytes)
-        rows, fewer = max(1, sum(map(len, sample))), max(1, len(chosen) - len(one))
-        of_rows, of_objects = np.maximum(runs[0] - runs[1], 0) / rows, np.maximum(runs[1] - runs[2], 0) / fewer
-        part, once, part_bytes = np.maximum(runs[2] - len(one) * of_objects, 0).tolist()
-        return cls(
-            once=once,
-            part=part,
-            object=of_objects[0] + of_objects[1],
-            row=of_rows[0] + of_rows[1],
-            part_bytes=part_bytes,
-            object_bytes=of_objects[2],
-            row_bytes=of_rows[2],
-        )
+    images = np.unique(np.concatenate([batch.image_labels() for batch in sample] or [gt.images.labels[:1]]))
+    chosen, one = subset(gt, images=images), subset(gt, images=images[:1])
+    whole, alone, least = (
+        np.min([_measured(*given, job, split_to_files, analyses) for _ in range(2)], axis=0)
+        for given in ((chosen, sample), (chosen, sample[:0]), (one, sample[:0]))
+    )
+    of_object = np.maximum(alone - least, 0) / max(1, len(chosen) - len(one))
+    of_row = np.maximum(whole - alone, 0) / max(1, sum(map(len, sample)))
+    return [np.maximum(least - len(one) * of_object, 0), of_object, of_row]
 
 
 def _measured(

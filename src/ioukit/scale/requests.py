@@ -18,7 +18,7 @@ from ioukit.evaluation.kinds import find_kind
 from ioukit.evaluation.matching import checked_near, match
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.in_order import Layout, layout_of
-from ioukit.scale.memory import Analysis, Budget, Results, budget_of, check_rows
+from ioukit.scale.memory import Analysis, Budget, Load, Results, budget_of
 from ioukit.scale.parts import Job, edges_of
 from ioukit.scale.sources.opening import open_detections
 from ioukit.scale.sources.source import Cut, DetectionSource
@@ -48,8 +48,8 @@ class Prepared:
     """The detections, not read yet."""
     budget: Budget
     """The sizes of batches and parts."""
-    results: Results
-    """The most memory that the results take, unless they are elsewhere."""
+    load: Load
+    """What is held apart from the steps, unless it is elsewhere."""
     categories: Categories
     """The categories that are evaluated."""
     described: dict[str, Any]
@@ -116,9 +116,9 @@ def prepare(
     budget = budget_of(request.memory, ground_truth_bytes, threads, results)
     piece_rows = min(Cut().piece_rows, budget.piece_rows) if holds_pieces else Cut().piece_rows
     source = open_detections(request.detections, gt, batch_rows=budget.batch_rows, piece_rows=piece_rows)
+    load = Load(ground_truth_bytes, results, source.estimated_rows, not rules.draws_in_parts, request.analyses)
     if not holds_pieces:
-        rows, joins = source.estimated_rows, not rules.draws_in_parts
-        check_rows(request.memory, ground_truth_bytes, results, rows, request.analyses, joins=joins)
+        load.check(request.memory)
     parts = request.parts
     if parts is None:
         parts = -(-max(source.estimated_rows, 1) // (budget.part_rows * multiple_of)) * multiple_of
@@ -145,7 +145,7 @@ def prepare(
         known_categories=gt.categories.ids,
         edges=edges_of(len(gt.images), described["parts"]),
     )
-    return Prepared(source, budget, results, categories, described, job, layout)
+    return Prepared(source, budget, load, categories, described, job, layout)
 
 
 def _digest(gt: GroundTruth) -> str:

@@ -22,9 +22,8 @@ from ioukit._optional import import_extra
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, match
-from ioukit.evaluation.curves import Curves, CurveSteps, drawing_of
+from ioukit.evaluation.curves import drawing_of
 from ioukit.evaluation.protocols import Protocol
-from ioukit.scale.memory import CURVE_STEPS, most_steps
 from ioukit.scale.merging import merged
 from ioukit.scale.parts import Job
 from ioukit.scale.table_files import Run, Runs, TableFile, arrow_array, narrowed, numpy_column
@@ -193,27 +192,3 @@ def groups_of(sizes: npt.NDArray[np.int64], most: int) -> list[range]:
             start, filled = category, 0
         filled += size
     return [*groups, range(start, len(sizes))] if len(sizes) else []
-
-
-def curves_of(table: MatchTable, drawn: Iterable[dict[str, npt.NDArray[Any]]]) -> Curves:
-    """The curves of all categories, from those of groups of them in their order; each is let go when it is copied."""
-    protocol, num_objects = table.protocol, table.num_objects
-    shape = (len(num_objects), *num_objects.shape[1:], len(protocol.max_dets), len(protocol.iou_thresholds))
-    steps = int(most_steps(protocol, num_objects).sum())
-    found = {name: np.empty(shape, kind) for name, kind in (("ends", np.uint64), ("recall", np.float64))}
-    found |= {name: np.empty(steps, kind) for name, kind in CURVE_STEPS.items()}
-    count = step = 0
-    for one in drawn:
-        curves, added = one["recall"].reshape(-1, *shape[1:]), len(one["reached"])
-        behind = count + len(curves)
-        found["ends"][count:behind] = one["ends"].reshape(curves.shape) + np.uint64(step)
-        found["recall"][count:behind] = curves
-        if "area" in one:
-            found.setdefault("area", np.empty(shape))[count:behind] = one["area"].reshape(curves.shape)
-        for name in CURVE_STEPS:
-            found[name][step : step + added] = one[name]
-        count, step = behind, step + added
-    columns = [found["ends"].ravel(), *(found[name][:step] for name in CURVE_STEPS)]
-    return Curves(
-        protocol, table.evaluated, np.arange(len(num_objects)), CurveSteps(*columns), found["recall"], found.get("area")
-    )

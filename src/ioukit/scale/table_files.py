@@ -122,7 +122,6 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows
     Raises:
         OSError: If it cannot be written.
     """
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     rows, categories = table.detections, table.categories
     order, ends = _core.order_by_category(table.evaluated_category(rows.category), rows.score, len(table.evaluated), 1)
     header = {**header_of(table), "ends": narrowed(np.append(0, ends)), "block_rows": block_rows}
@@ -137,13 +136,13 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows
     columns = _columns_of(rows)
     runs = {name: columns.pop(name) for name in Run._fields}
     with whole_folder(folder) as unfinished:
-        header["offsets"] = _write(arrow, unfinished / _RUNS, runs, _cut(order, block_rows), stream=True)
-        _write(arrow, unfinished / "detections.arrow", columns, _cut(order, BLOCK_ROWS))
+        header["offsets"] = _write(unfinished / _RUNS, runs, _cut(order, block_rows), stream=True)
+        _write(unfinished / "detections.arrow", columns, _cut(order, BLOCK_ROWS))
         for group in _GROUPS:
             of_group = getattr(table, group)
             if of_group is not None:
                 spans = [slice(start, start + BLOCK_ROWS) for start in range(0, len(of_group), BLOCK_ROWS)]
-                _write(arrow, unfinished / f"{group}.arrow", _columns_of(of_group), spans)
+                _write(unfinished / f"{group}.arrow", _columns_of(of_group), spans)
         np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
         header["checksums"] = {path.name: checksum(path) for path in sorted(unfinished.iterdir())}
         (unfinished / "header.json").write_text(with_digest(header), encoding="utf-8")
@@ -161,23 +160,18 @@ def _cut(order: npt.NDArray[np.int64], size: int) -> list[npt.NDArray[np.int64]]
 
 
 def _write(
-    arrow: Any,
-    path: Path,
-    given: Mapping[str, npt.NDArray[Any]],
-    blocks: Sequence[slice | npt.NDArray[np.int64]],
-    *,
-    stream: bool = False,
+    path: Path, given: Mapping[str, npt.NDArray[Any]], blocks: Sequence[Any], *, stream: bool = False
 ) -> list[int]:
     """Columns as an Arrow file; bytes of several axes are binary of a fixed size.
 
     Args:
-        arrow: PyArrow.
         path: The file.
         given: The columns.
-        blocks: The rows of each record batch. They are brought together one batch at a time: a copy of all rows would
+        blocks: The rows of each record batch, as slices or arrays. They are brought together one batch at a time: a copy of all rows would
             not fit into the processor's cache.
         stream: As for :func:`write_batches`.
     """
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     columns = {name: column if column.ndim > 1 else narrowed(column) for name, column in given.items()}
 
     def batch(block: slice | npt.NDArray[np.int64]) -> Any:
@@ -313,16 +307,14 @@ class TableFile:
         Only the blocks that hold them are read.
         """
         sets = (len(self.protocol.area_ranges), -(-len(self.protocol.iou_thresholds) // 8))
+        shapes = {"matched": sets, "ignored": sets}
         size, offsets = self.header["block_rows"], self.header["offsets"]
         numbers = range(first // size, max(first // size, -(-end // size)))
-        found = [Run(np.zeros(0, np.uint32), np.zeros(0), *(np.zeros((0, *sets), np.uint8) for _ in range(2)))]
+        found = [Run(*(np.zeros((0, *shapes.get(name, ())), COLUMN_TYPES[name]) for name in Run._fields))]
         with self._reading():
             for number, batch in zip(numbers, read_batches(self.folder / _RUNS, offsets, numbers), strict=True):
                 run = Run(
-                    numpy_column(batch["rank"], np.uint32),
-                    numpy_column(batch["score"], np.float64),
-                    numpy_column(batch["matched"], np.uint8, sets),
-                    numpy_column(batch["ignored"], np.uint8, sets),
+                    *(numpy_column(batch[name], COLUMN_TYPES[name], shapes.get(name, ())) for name in Run._fields)
                 )
                 found.append(run.cut(max(first - number * size, 0), end - number * size))
         return Run.joined(found[1:] or found)

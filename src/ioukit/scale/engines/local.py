@@ -19,13 +19,13 @@ from ioukit._optional import import_extra
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import Evaluation
-from ioukit.evaluation.curves import Curves
+from ioukit.evaluation.curves import Curves, bytes_of_curves, curves_of
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
-from ioukit.scale.memory import LEAST_GROUP, PER_ROW_DRAW, bytes_of, bytes_of_curves
+from ioukit.scale.memory import LEAST_GROUP, PER_ROW_DRAW, bytes_of
 from ioukit.scale.parts import GroundTruthParts, Range, counts_per_image, large_parts, ranges_of_parts
 from ioukit.scale.requests import Prepared, Request, prepare
-from ioukit.scale.stages import curves_of, draw, draw_together, groups_of, match_part, split
+from ioukit.scale.stages import draw, draw_together, groups_of, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
 from ioukit.scale.work import WorkFolder, remove_folder, work_folder
@@ -75,7 +75,7 @@ class _Run:
     def evaluation(self) -> Evaluation:
         """Split, match and draw."""
         gt, protocol, threads = self._gt, self._job.protocol, self._budget.threads
-        _each(self._read, range(len(self._pieces)), threads)
+        list(_each(self._read, range(len(self._pieces)), threads))
         self._check_unchanged()
         pieces = [self._folder.finished_piece(number) for number in range(len(self._pieces))]
         tables = self._match(pieces)
@@ -95,9 +95,8 @@ class _Run:
     def _draw(self, table: StoredTable, tables: Sequence[TableFile]) -> Curves:
         protocol = self._job.protocol
         threads, most = self._budget.drawing(len(tables))
-        rows: npt.NDArray[np.int64] = (
-            np.diff(np.sum([one.header["ends"] for one in tables], axis=0, dtype=np.int64)) * PER_ROW_DRAW
-        )
+        ends: npt.NDArray[np.int64] = np.sum([one.header["ends"] for one in tables], axis=0, dtype=np.int64)
+        rows = (ends[1:] - ends[:-1]) * PER_ROW_DRAW
         sizes = rows + bytes_of_curves(protocol, table.num_objects)
         groups = groups_of(sizes, min(most, max(LEAST_GROUP, int(sizes.sum()) // (2 * threads))))
 
@@ -107,7 +106,7 @@ class _Run:
                 return draw(protocol, group.start, tables)
             return draw_together(protocol, group, tables)
 
-        return curves_of(table, _one_by_one(draw_group, range(len(groups)), threads))
+        return curves_of(table, _each(draw_group, range(len(groups)), threads))
 
     def _read(self, number: int) -> None:
         """Write the rows of one piece of the input, by part; match those of the part that it has alone."""
@@ -180,7 +179,7 @@ class _Run:
             places = None if (first, end) == self._job.images_of(part) else (first, end)
             return self._write(first, end, self._folder.batches(part, pieces, places), sources, inner)
 
-        return _each(match, range(len(ranges)), self._budget.threads)
+        return list(_each(match, range(len(ranges)), self._budget.threads))
 
     def _write(
         self, first: int, end: int, batches: Iterable[tuple[int, Any]], sources: tuple[int, int], threads: int
@@ -216,13 +215,11 @@ class _Run:
         return ranges
 
 
-def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> list[R]:
-    """The results of a step for each number, in order; after an error, steps that have not begun do not begin."""
-    return list(_one_by_one(step, numbers, threads))
+def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> Iterator[R]:
+    """The results of a step for each number, in order; after an error, steps that have not begun do not begin.
 
-
-def _one_by_one(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> Iterator[R]:
-    """The same, each as soon as it is there: nothing holds what the caller has let go."""
+    Each comes as soon as it is there: nothing holds what the caller has let go.
+    """
     if threads == 1:
         yield from map(step, numbers)
         return

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ioukit.evaluation import Evaluation
-from ioukit.evaluation.curves import Curves
+from ioukit.evaluation.curves import Curves, curves_of
 from ioukit.scale.engines.ray_conductor import Kept, Outcome, conduct
 from ioukit.scale.engines.ray_tasks import Connection, Deadline, Tasks
 from ioukit.scale.requests import Request
-from ioukit.scale.stages import curves_of
 from ioukit.scale.stored_table import StoredTable
 from ioukit.scale.work import remove_folder
 
