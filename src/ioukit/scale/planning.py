@@ -119,9 +119,9 @@ def plan(
     by_piece = prepared.described["by_piece"]
     if by_piece and size:
         # Rows in another order are split, if a piece has more of them than are matched at once.
-        first, last = source.pieces[0].image_ids or (0, 0)
-        in_order = sample[0].image_ids.max() <= (first + last) / 2
-        by_piece = in_order or (source.pieces[0].rows or 0) <= budget.most_rows
+        count = source.pieces[0].rows or 0
+        in_order = sample[0].image_ids.max() <= np.mean(source.pieces[0].image_ids or 0)
+        by_piece = bool(in_order) or budget.in_order(count)[0] >= count
     job, owned = prepared.cut(prepared.described["parts"], by_piece=by_piece)
     rows = source.estimated_rows
     fixed, of_object, of_row = _costs(gt, sample, job, split_to_files=not owned, analyses=analyses)

@@ -166,14 +166,11 @@ def draw_together(protocol: Protocol, group: range, tables: Sequence[TableFile])
     are equal. So they are drawn as those of a whole table are, and a category costs as little as it does there.
     """
     edges = [table.header["ends"][group.start : group.stop + 1].astype(np.int64) for table in tables]
-    runs = [table.rows(of_table[0], of_table[-1]) for table, of_table in zip(tables, edges, strict=True)]
+    rows = Run.joined([table.rows(one[0], one[-1]) for table, one in zip(tables, edges, strict=True)])
     category = np.concatenate([np.repeat(np.arange(len(group), dtype=np.uint32), np.diff(one)) for one in edges])
     num_objects = np.sum([table.header["num_objects"][group.start : group.stop] for table in tables], axis=0)
-    rows = Run.joined(runs)
-    del runs
-    drawn: dict[str, npt.NDArray[Any]] = _core.accumulate(
-        OutcomeColumns(category, *rows, num_objects.astype(np.uint64)), drawing_of(protocol), 1
-    )
+    columns = OutcomeColumns(category, *rows, num_objects.astype(np.uint64))
+    drawn: dict[str, npt.NDArray[Any]] = _core.accumulate(columns, drawing_of(protocol), 1)
     return drawn
 
 

@@ -136,7 +136,7 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows
     columns = _columns_of(rows)
     runs = {name: columns.pop(name) for name in Run._fields}
     with whole_folder(folder) as unfinished:
-        header["offsets"] = _write(unfinished / _RUNS, runs, _cut(order, block_rows), stream=True)
+        header["offsets"] = _write(unfinished / _RUNS, runs, _cut(order, block_rows))
         _write(unfinished / "detections.arrow", columns, _cut(order, BLOCK_ROWS))
         for group in _GROUPS:
             of_group = getattr(table, group)
@@ -159,17 +159,14 @@ def _cut(order: npt.NDArray[np.int64], size: int) -> list[npt.NDArray[np.int64]]
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def _write(
-    path: Path, given: Mapping[str, npt.NDArray[Any]], blocks: Sequence[Any], *, stream: bool = False
-) -> list[int]:
+def _write(path: Path, given: Mapping[str, npt.NDArray[Any]], blocks: Sequence[Any]) -> list[int]:
     """Columns as an Arrow file; bytes of several axes are binary of a fixed size.
 
     Args:
         path: The file.
         given: The columns.
-        blocks: The rows of each record batch, as slices or arrays. They are brought together one batch at a time: a copy of all rows would
-            not fit into the processor's cache.
-        stream: As for :func:`write_batches`.
+        blocks: The rows of each record batch, as slices or arrays. They are brought together one batch at a time: a
+            copy of all rows would not fit into the processor's cache.
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     columns = {name: column if column.ndim > 1 else narrowed(column) for name, column in given.items()}
@@ -178,20 +175,19 @@ def _write(
         taken = (one[block] if isinstance(block, slice) else one.take(block, axis=0) for one in columns.values())
         return arrow.record_batch([arrow_array(arrow, column) for column in taken], names=list(columns))
 
-    return write_batches(path, batch(slice(0, 0)).schema, map(batch, blocks), stream=stream)
+    return write_batches(path, batch(slice(0, 0)).schema, map(batch, blocks))
 
 
-def write_batches(path: Path, schema: Any, batches: Iterable[Any], *, stream: bool = False) -> list[int]:
-    """Record batches as an Arrow file, or as a stream of them, which has no list of its batches at its end.
+def write_batches(path: Path, schema: Any, batches: Iterable[Any]) -> list[int]:
+    """Record batches as a stream of Arrow, which needs no list of its batches at its end.
 
     Returns:
-        Where the batches of a stream begin, and where the last one ends.
+        Where the batches begin, and where the last one ends.
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    opened = arrow.ipc.new_stream if stream else arrow.ipc.new_file
     offsets = [schema.serialize().size]
-    with arrow.OSFile(str(path), "wb") as file, opened(file, schema, options=options) as writer:
+    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_stream(file, schema, options=options) as writer:
         for batch in batches:
             writer.write_batch(batch)
             offsets.append(file.tell())
@@ -267,10 +263,10 @@ class TableFile:
         """What :func:`write_table` wrote about the table."""
         with self._reading():
             header = checked_digest((self.folder / "header.json").read_text(encoding="utf-8"))
-            if header["version"] != _VERSION:
-                raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
-            with self._arrays() as arrays:
-                return {**header, **{name: arrays[name] for name in _OF_CATEGORIES}}
+        if header["version"] != _VERSION:
+            raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
+        with self._reading(), self._arrays() as arrays:
+            return {**header, **{name: arrays[name] for name in _OF_CATEGORIES}}
 
     def check(self) -> None:
         """Compare each file with the checksum that it had when it was written. Arrow files have none themselves.
@@ -306,9 +302,9 @@ class TableFile:
 
         Only the blocks that hold them are read.
         """
-        sets = (len(self.protocol.area_ranges), -(-len(self.protocol.iou_thresholds) // 8))
+        protocol, size, offsets = self.protocol, self.header["block_rows"], self.header["offsets"]
+        sets = (len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8))
         shapes = {"matched": sets, "ignored": sets}
-        size, offsets = self.header["block_rows"], self.header["offsets"]
         numbers = range(first // size, max(first // size, -(-end // size)))
         found = [Run(*(np.zeros((0, *shapes.get(name, ())), COLUMN_TYPES[name]) for name in Run._fields))]
         with self._reading():
@@ -354,14 +350,10 @@ class TableFile:
     def _columns(self, group: str, kind: type[Columns], shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         found: dict[str, Any] = {}
-        with self._reading():
-            with arrow.ipc.open_file(arrow.OSFile(str(self.folder / f"{group}.arrow"), "rb")) as reader:
-                tables = [reader.read_all()]
-            if group == "detections":
-                with arrow.ipc.open_stream(arrow.OSFile(str(self.folder / _RUNS), "rb")) as reader:
-                    tables.append(reader.read_all())
-            for table in tables:
-                found.update(zip(table.column_names, table.columns, strict=True))
+        for file in [f"{group}.arrow", *([_RUNS] if group == "detections" else [])]:
+            with self._reading(), arrow.ipc.open_stream(arrow.OSFile(str(self.folder / file), "rb")) as reader:
+                table = reader.read_all()
+                found |= zip(table.column_names, table.columns, strict=True)
         columns = {}
         for name in kind.column_names():
             if name in found:
