@@ -23,7 +23,7 @@ PROCESS = 230_000_000
 """Python, NumPy, PyArrow and the core, before any data, with the pages of their files."""
 PER_THREAD = 40_000_000
 """What a thread that reads holds beside its batch, such as a part of a row group."""
-_BASE, _SPLIT, _MATCH = 120_000_000, 280, 260
+_BASE, _SPLIT, _MATCH = 120_000_000, 280, 290
 """What the process, a detection of a batch and one of a part took in runs of 1 to 5 million detections. The budget has
 more for each of them: the next numbers are the most that any run took."""
 PER_ROW_SPLIT = 350
