@@ -165,8 +165,12 @@ def _costs(
     images = np.unique(np.concatenate([batch.image_labels() for batch in sample] or [gt.images.labels[:1]]))
     chosen, one = subset(gt, images=images), subset(gt, images=images[:1])
     whole, alone, least = (
-        np.min([_measured(*given, job, split_to_files, analyses) for _ in range(times)], axis=0)
-        for times, *given in ((2, chosen, sample), (1, chosen, sample[:0]), (1, one, sample[:0]))  # once to load it
+        np.min([_measured(objects, batches, job, split_to_files, analyses) for _ in range(times)], axis=0)
+        for times, objects, batches in (
+            (2, chosen, sample),
+            (1, chosen, sample[:0]),
+            (1, one, sample[:0]),
+        )  # once to load it
     )
     of_object = np.maximum(alone - least, 0) / max(1, len(chosen) - len(one))
     of_row = np.maximum(whole - alone, 0) / max(1, sum(map(len, sample)))
