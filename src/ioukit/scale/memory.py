@@ -229,8 +229,8 @@ class Load(NamedTuple):
         """
         threads, most = budget.drawing(1)
         drawn = min(threads * most, max(LEAST_GROUP, (self.rows * PER_ROW_DRAW + self.results.curves) // 2))
-        curves = self.results.curves + max(drawn, self.results.summary)
-        steps = max(split * _SPLIT, min(matched, self.rows) * _MATCH, curves)
+        drawn = self.results.curves + max(drawn, self.results.summary)
+        steps = max(split * _SPLIT, min(matched, self.rows) * _MATCH, drawn)
         return max(_BASE + int(1.5 * self.ground_truth) + steps, *self._of_rows().values(), 0)
 
 

@@ -170,8 +170,7 @@ def draw_together(protocol: Protocol, group: range, tables: Sequence[TableFile])
     category = np.concatenate([np.repeat(np.arange(len(group), dtype=np.uint32), np.diff(one)) for one in edges])
     num_objects = np.sum([table.header["num_objects"][group.start : group.stop] for table in tables], axis=0)
     columns = OutcomeColumns(category, *rows, num_objects.astype(np.uint64))
-    drawn: dict[str, npt.NDArray[Any]] = _core.accumulate(columns, drawing_of(protocol), 1)
-    return drawn
+    return dict(_core.accumulate(columns, drawing_of(protocol), 1))
 
 
 def groups_of(sizes: npt.NDArray[np.int64], most: int) -> list[range]:

@@ -220,8 +220,5 @@ def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> Ite
 
     Each comes as soon as it is there: nothing holds what the caller has let go.
     """
-    if threads == 1:
-        yield from map(step, numbers)
-        return
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(step, numbers)
+        yield from (map if threads == 1 else pool.map)(step, numbers)
