@@ -77,14 +77,14 @@ def test_quiet_is_quiet(stream: type[io.StringIO], monkeypatch: pytest.MonkeyPat
     assert shown(stream(), monkeypatch, quiet=True) == ""
 
 
-def busy_line(monkeypatch: pytest.MonkeyPatch, shares: list[float]) -> str:
+def busy_line(monkeypatch: pytest.MonkeyPatch, shares: list[float], *, tells: bool = True) -> str:
     """The last line that was drawn while a call was busy."""
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr("ioukit.cli._streams._MOMENT", 0.01)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    with Talk(quiet=False).busy("comparing"):
+    with Talk(quiet=False).busy("comparing", tells=tells):
         for share in shares:
             work = Progress(1)
             work.add(share)
@@ -102,3 +102,8 @@ def test_a_line_shows_how_far_a_call_is_that_tells_it(monkeypatch: pytest.Monkey
 def test_a_line_shows_the_time_of_a_call_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     line = busy_line(monkeypatch, [])
     assert re.search(r"^\S 0:00:00 comparing", line), line
+
+
+def test_a_line_shows_the_time_of_what_follows_and_of_calls_that_are_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    for line in (busy_line(monkeypatch, [0.5, 1.0]), busy_line(monkeypatch, [0.5], tells=False)):
+        assert re.search(r"^\S 0:00:0\d comparing", line), line

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Windows does not have this signal; there, a closed pipe ends a command with the same number.
 _SIGPIPE = getattr(signal, "SIGPIPE", 13)
 _MOMENT = 0.5  # seconds: a line that shows for less would only flicker
+_ALL = 1 - 1e-9  # shares are sums of rounded parts
 
 
 class _UnwritableError(Exception):
@@ -170,12 +171,14 @@ class Talk:
             self.say(f"next  {shlex.join(['ioukit', *(sys.argv[1:] if again else ()), *words])}")
 
     @contextlib.contextmanager
-    def busy(self, text: str, *, steps: int | None = None) -> Iterator[Callable[[str], None]]:
+    def busy(self, text: str, *, steps: int | None = None, tells: bool = False) -> Iterator[Callable[[str], None]]:
         """Shows on a terminal that work goes on, and for how long, once it has taken a moment.
 
         Args:
             text: What goes on.
             steps: In how many steps; a bar shows how many are done. ``None`` if that is unknown.
+            tells: Whether the calls in the block tell how far all of it is, see `ioukit._progress`. Where they are a
+                part of it, as intervals are of a report, a bar would say that it is done too early.
 
         Yields:
             What begins the next step, with a few words about it. Lines are printed after the block.
@@ -186,7 +189,7 @@ class Talk:
         line = _BusyLine(text, steps)
         line.start()
         try:
-            with watched(line.show_share):
+            with watched(line.show_share) if tells else contextlib.nullcontext():
                 yield line.begin
         finally:
             line.end()
@@ -240,11 +243,12 @@ class _BusyLine(threading.Thread):
         ) as line:
             task = line.add_task("", total=self._steps)
             while True:
-                if self._steps is None and self._share is not None:
-                    line.columns = of_share
-                    line.update(task, total=1, completed=self._share)
-                else:
+                share = self._share
+                if share is None:
                     line.update(task, completed=self._done)
+                else:
+                    line.columns = of_share if share < _ALL else of_time  # a little may follow
+                    line.update(task, total=1, completed=min(share, _ALL))  # at 1, its clock stops
                 line.update(task, description=self._text, refresh=True)
                 if self._over.wait(0.1):
                     return

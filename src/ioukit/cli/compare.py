@@ -132,7 +132,7 @@ def compare_files(
     labels.say(found, talk)
     from ioukit.comparison import compare_models  # noqa: PLC0415 - `--help` does not need it
 
-    with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations"):
+    with bad_use(), talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", tells=True):
         compared = compare_models(models, **settings)
     page.write("write_comparison", compared, compared.evaluations[0].ground_truth, talk)
     width = terminal_width() if output is None else 100

@@ -127,7 +127,7 @@ def eval_files(
         talk.say(tool.text(kind.name))
     with bad_input(), talk.busy("analysing"):
         analysis = analyse(evaluation, threads=threads) if errors else None
-    with bad_use(), talk.busy("estimating intervals"):
+    with bad_use(), talk.busy("estimating intervals", tells=True):
         known = page.intervals(evaluation, threads) if intervals else {}
     found = {key: one for key, one in known.items() if key in evaluation.protocol.headline_keys}
     sections = {

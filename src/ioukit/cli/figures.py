@@ -100,11 +100,11 @@ def write_figures(
         if len(models) > 1 and (not chosen or "differences" in chosen):
             from ioukit.comparison import compare_models  # noqa: PLC0415 - as above
 
-            with talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations"):
+            with talk.busy(f"comparing: {replicates:,} replicates, {permutations:,} permutations", tells=True):
                 comparison = compare_models(models, per_class=False, permutations=permutations, **options)
         from ioukit.report import latex_table  # noqa: PLC0415 - as above
 
-        with talk.busy(f"intervals: {replicates:,} replicates"):
+        with talk.busy(f"intervals: {replicates:,} replicates", tells=True):
             files = {"table.tex": f"{latex_table(models, **options)}\n".encode()}
         with talk.busy("drawing"):
             figures = paper_figures(models, chosen or None, width=width, comparison=comparison, threads=threads)

@@ -111,7 +111,7 @@ def check_gate(
         with bad_use():
             if old.evaluation is None and any(rule.compares for rule in asked.rules):
                 raise typer.BadParameter(f"{asked.source} compares with a baseline: name one", param_hint="--baseline")
-            with talk.busy("checking the rules"):
+            with talk.busy("checking the rules", tells=True):
                 result = check_rules(
                     new.evaluation,
                     old.evaluation,

@@ -34,6 +34,8 @@ PER_ROW_MATCH = 500
 """Bytes per detection of a part that is matched and written."""
 PER_ROW_DRAW = 120
 """Bytes per detection of a block that is merged with those of other parts."""
+PER_ROW_JOINED = 130
+"""Bytes per detection where the tables of all parts are joined in memory: they are there twice for a moment."""
 PER_CLASS = 3_000
 """Bytes of a class: its names, and its numbers as Python's."""
 PER_CLASS_AND_PART = 16
@@ -44,10 +46,6 @@ MOST_ROWS = 1_000_000
 """Larger parts are no faster."""
 BATCH_ROWS = 262_144
 """Rows that are read at a time if they are matched at once: more are no faster, and take more memory."""
-
-
-PER_ROW_JOINED = 130
-"""Bytes per detection where the tables of all parts are joined in memory: they are there twice for a moment."""
 LEAST_GROUP = 16_000_000
 """Bytes of detections and curves that are drawn together, if there are as many: fewer are no faster."""
 Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
