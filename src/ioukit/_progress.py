@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
+from typing import TypeVar
 
 __all__ = ["Progress", "as_part", "watched"]
 
 _Tell = Callable[[float], object]
+_T = TypeVar("_T")
 
 _WATCH: ContextVar[_Tell | None] = ContextVar("_WATCH", default=None)
 
@@ -28,6 +30,12 @@ class Progress:
         self._done += done
         if self._tell is not None:
             self._tell(self._done / self._total)
+
+    def over(self, items: Iterable[_T], each: float = 1) -> Iterator[_T]:
+        """The items, of which each is so much work: done when the next one is asked for."""
+        for item in items:
+            yield item
+            self.add(each)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from ioukit._progress import watched
 from ioukit.comparison import compare_models
 from ioukit.report import latex_table
 from ioukit.runs import check_rules, default_rules
-from ioukit.slices import slice_numbers
+from ioukit.slices import slice_numbers, worst_slices
 from ioukit.statistics import compare, intervals
 from support.paths import DEMO
 
@@ -36,6 +36,8 @@ PERMUTED: dict[str, Any] = {**FEW, "permutations": 250}
         (lambda: compare_models(A, B, A, **PERMUTED), 15),
         (lambda: check_rules(B, A, default_rules(A.protocol)), 5),
         (lambda: slice_numbers(A, "size", **FEW), 2),
+        (lambda: worst_slices(A, b=B, least_objects=1, **PERMUTED), 5),
+        (lambda: worst_slices(A, least_objects=1, **PERMUTED), 5),
     ],
 )
 def test_shares_rise_to_the_whole(call: Callable[[], Any], least: int) -> None:

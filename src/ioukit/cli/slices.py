@@ -136,7 +136,7 @@ def slices(
     with bad_input(), talk.busy("evaluating"):
         evaluations = [ioukit.evaluate(gt, one, rules, iou_type=kind.name, threads=threads) for one in models]
     tables: dict[str, Any] = {"tables": list(table or []), "image_column": image_column}
-    with bad_use(), talk.busy("measuring slices", tells=not searches):
+    with bad_use(), talk.busy("measuring slices", tells=True):
         if columns:
             _list_columns(evaluations[0], tables, answer, talk)
             return

