@@ -28,6 +28,7 @@ LAYERS = (
         "_boundary",
         "_core",
         "_checks",
+        "_collector",
         "_columns",
         "_database",
         "_array_types",

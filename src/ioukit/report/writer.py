@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ioukit._collector import collector_off
 from ioukit._output import check_output, write_whole
 from ioukit.report import _html
 from ioukit.report._printing import find_browser, pdf_of
@@ -84,7 +85,8 @@ def write_page(
     """
     target, folder = Path(path), None if images is None else Path(images)
     check_report(target, inputs, folder)
-    html = make(folder).html()
+    with collector_off():  # a page is many small lists until it is written
+        html = make(folder).html()
     write_whole(target, pdf_of(html) if _is_pdf(target) else html)
 
 

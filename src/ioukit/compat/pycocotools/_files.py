@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import stat
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioukit import _core
+from ioukit._collector import collector_off
 from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import Marks, dataset_of_results, images_and_categories, indexes
 from ioukit.datasets.columns.detections import Detections
@@ -201,13 +201,8 @@ class ResultRecords(_Kept):
         if columns is None:
             return None
         truth._check_images(columns[0])
-        enabled = gc.isenabled()
-        gc.disable()  # thousands of small lists are made, and none of them can be garbage
-        try:
+        with collector_off():  # thousands of small lists are made
             _core.complete_boxes(records)
-        finally:
-            if enabled:
-                gc.enable()
         return cls(list(records), records, truth, columns[0], columns[1])
 
     def mark(self, marks: Marks) -> None:
