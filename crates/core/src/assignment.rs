@@ -35,6 +35,38 @@ pub fn assign(costs: &[f64], rows: usize, columns: usize) -> Option<Vec<(usize, 
     Some(pairs)
 }
 
+/// The pairs of the highest sum of values, no row and no column in two of them: their places, which ascend.
+///
+/// The pairs are sorted by row and then by column, and no two are equal. Of choices with the same sum, it is the one that
+/// [`assign`] makes on the whole table, where cells without a pair cost 0 and pairs cost minus their values.
+///
+/// # Panics
+///
+/// If there is not a row, a column and a value for each pair, or a pair lies outside of the table.
+pub fn highest_pairs(pairs: [&[i64]; 2], values: &[f64], shape: [usize; 2]) -> Vec<usize> {
+    let cell = |place: usize| {
+        let [row, column] = pairs.map(|numbers| numbers[place] as usize);
+        assert!(row < shape[0] && column < shape[1], "a cell of the table");
+        row * shape[1] + column
+    };
+    let mut costs: Vec<f64> = vec![0.0; shape[0] * shape[1]];
+    for (place, value) in values.iter().enumerate() {
+        costs[cell(place)] = -value;
+    }
+    let mut place = 0;
+    let mut found = Vec::new();
+    for (row, column) in assign(&costs, shape[0], shape[1]).expect("no cell is forbidden") {
+        let wanted = row * shape[1] + column;
+        while place < values.len() && cell(place) < wanted {
+            place += 1;
+        }
+        if place < values.len() && cell(place) == wanted {
+            found.push(place);
+        }
+    }
+    found
+}
+
 /// An assignment that grows by a row at a time.
 struct Search<'a> {
     costs: &'a [f64],
@@ -171,6 +203,15 @@ mod tests {
         assert_eq!(pairs(&[FAR, 1., FAR, 2.], 2, 2), None);
         assert_eq!(pairs(&[], 0, 3), Some([].to_vec()));
         assert_eq!(pairs(&[], 3, 0), Some([].to_vec()));
+    }
+
+    #[test]
+    fn lists_the_pairs_of_the_highest_sum() {
+        // 0.9 and nothing is less than 0.8 and 0.7; the last row has no pair.
+        let (rows, columns, values) = ([0, 0, 1], [0, 1, 0], [0.9, 0.8, 0.7]);
+        assert_eq!(*highest_pairs([&rows, &columns], &values, [3, 2]), [1, 2]);
+        assert_eq!(*highest_pairs([&[], &[]], &[], [3, 2]), []);
+        assert_eq!(*highest_pairs([&[], &[]], &[], [0, 2]), []);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The assignment problem. Python has checked the costs.
 
-use ioukit_core::assignment::assign;
+use ioukit_core::assignment::{assign, highest_pairs as highest};
 use ioukit_core::memory::Vec;
 use pyo3::prelude::*;
 
-use crate::arrays::{Table, column};
+use crate::arrays::{Column, Table, column};
 use crate::detached::detached;
 
 type Pairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -17,4 +17,18 @@ pub fn assign_rows<'py>(py: Python<'py>, costs: Table<'py, f64>) -> PyResult<Opt
     let rows: Vec<i64> = pairs.iter().map(|pair| pair.0 as i64).collect();
     let columns: Vec<i64> = pairs.iter().map(|pair| pair.1 as i64).collect();
     Ok(Some((column(py, rows)?, column(py, columns)?)))
+}
+
+/// The places of the pairs of the highest sum, among pairs sorted by row and then by column.
+#[pyfunction]
+pub fn highest_pairs<'py>(
+    py: Python<'py>,
+    rows: Column<'py, i64>,
+    columns: Column<'py, i64>,
+    values: Column<'py, f64>,
+    shape: [usize; 2],
+) -> PyResult<Bound<'py, PyAny>> {
+    let (rows, columns, values) = (&rows[..], &columns[..], &values[..]);
+    let found = detached(py, || highest([rows, columns], values, shape))?;
+    column(py, found.iter().map(|&place| place as i64).collect::<Vec<i64>>())
 }

@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::ahead::{read_coco_ahead, stop_reading_ahead};
     #[pymodule_export]
-    use super::assignment::assign_rows;
+    use super::assignment::{assign_rows, highest_pairs};
     #[pymodule_export]
     use super::coco::{
         box_problem, find_coco_parts, known_detections, read_coco_detections, read_coco_ground_truth,

@@ -85,12 +85,9 @@ def match_boxes(
         boxes1, boxes2, min_iou=min_iou, metric=metric, of=of, labels1=labels1, labels2=labels2, format=format,
         check=check, threads=threads,
     )  # fmt: skip
-    overlaps = np.zeros(pairs.shape)
-    overlaps[pairs.rows, pairs.columns] = pairs.values
-    rows, columns = assign_rows(-overlaps)
-    found = overlaps[rows, columns] > 0
-    rows, columns = rows[found], columns[found]
-    return BoxMatches(rows, columns, overlaps[rows, columns].astype(pairs.values.dtype, copy=False))
+    values = pairs.values.astype(np.float64, copy=False)
+    found = _core.highest_pairs(pairs.rows, pairs.columns, values, pairs.shape)
+    return BoxMatches(pairs.rows[found], pairs.columns[found], pairs.values[found])
 
 
 def assign_rows(costs: FloatArray) -> tuple[Ids, Ids]:

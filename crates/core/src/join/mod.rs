@@ -20,8 +20,9 @@ pub(crate) mod index;
 mod pairs;
 mod search;
 
+use crate::memory::vec;
 use crate::number::Float;
-use crate::overlap::Variant;
+use crate::overlap::{Run, Variant, pairwise};
 use crate::simd::Level;
 use crate::threads::{join as both, map};
 use bound::Reference;
@@ -62,6 +63,10 @@ impl<F: Float> Set<'_, F> {
     }
 }
 
+/// Fewer pairs are all compared: that is quicker than two indexes (`benchmarks/bench_join.py`; tests and fuzzers want
+/// both ways with few boxes).
+const WORTH_INDEX: usize = if cfg!(any(test, fuzzing)) { 1 << 8 } else { 1 << 13 };
+
 /// Fewer boxes than these are not worth a second thread.
 const WORTH_THREADS: usize = 1 << 13;
 
@@ -71,6 +76,9 @@ const WORTH_THREADS: usize = 1 << 13;
 ///
 /// If one set has labels and the other has none, and as [`Index::build`].
 pub fn join<F: Float>(first: Set<'_, F>, second: Set<'_, F>, threshold: Threshold<F>, threads: usize) -> Pairs<F> {
+    if first.boxes.len() * second.boxes.len() < WORTH_INDEX {
+        return of_table(first, second, threshold, false);
+    }
     if threads == 1 || first.boxes.len() + second.boxes.len() < WORTH_THREADS {
         return second.index().join(&first.index(), threshold, 1);
     }
@@ -84,7 +92,30 @@ pub fn join<F: Float>(first: Set<'_, F>, second: Set<'_, F>, threshold: Threshol
 ///
 /// As [`Index::build`].
 pub fn self_join<F: Float>(set: Set<'_, F>, threshold: Threshold<F>, threads: usize) -> Pairs<F> {
+    if set.boxes.len() * set.boxes.len() < WORTH_INDEX {
+        return of_table(set, set, threshold, true);
+    }
     set.index().self_join(threshold, if set.boxes.len() < WORTH_THREADS { 1 } else { threads })
+}
+
+/// The pairs by the table of all; if `ascending`, those whose row is smaller than their column.
+fn of_table<F: Float>(first: Set<'_, F>, second: Set<'_, F>, threshold: Threshold<F>, ascending: bool) -> Pairs<F> {
+    let width = second.boxes.len();
+    let mut values = vec![F::ZERO; first.boxes.len() * width];
+    assert!(first.labels.is_some() == second.labels.is_some() || values.is_empty(), "labels of one set");
+    let run = Run { threads: 1, level: Level::best(), reused: false };
+    pairwise(threshold.variant, first.boxes, second.boxes, 1, &mut values, run);
+    let mut pairs = Pairs::none();
+    for (place, &value) in values.iter().enumerate().filter(|&(_, &value)| value >= threshold.min) {
+        let (row, column) = (place / width, place % width);
+        let alike = first.labels.zip(second.labels).is_none_or(|(a, b)| a[row] == b[column]);
+        if alike && !(ascending && column <= row) {
+            pairs.rows.push(row as i64);
+            pairs.columns.push(column as i64);
+            pairs.values.push(value);
+        }
+    }
+    pairs
 }
 
 impl<F: Float> Index<F> {
