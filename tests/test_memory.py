@@ -73,6 +73,7 @@ for name, function in FUNCTIONS.items():
 """
 
 
+@pytest.mark.slow
 def test_functions_raise_memory_error() -> None:
     program = f"FILES = {FILES!r}\n{FUNCTIONS}"
     # The C library asks the system for whatever is not small, and keeps nothing of it.

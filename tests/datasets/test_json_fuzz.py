@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The same examples on every run: a fuzzer that finds something new belongs on a bench, not in a test suite.
 fuzz = settings(
-    max_examples=200,
+    max_examples=100,
     derandomize=True,
     deadline=None,
     database=None,
@@ -203,6 +203,7 @@ def assert_same_columns(gt: ioukit.GroundTruth, dt: ioukit.Detections, expected:
     assert bits(dt.scores) == bits(scores)
 
 
+@pytest.mark.slow
 @fuzz
 @given(documents())
 def test_valid_text_is_read_as_python_reads_it(tmp_path: Path, texts: tuple[bytes, bytes]) -> None:
@@ -212,6 +213,7 @@ def test_valid_text_is_read_as_python_reads_it(tmp_path: Path, texts: tuple[byte
     assert_same_columns(gt, dt, expected)
 
 
+@pytest.mark.slow
 @fuzz
 @given(documents(), st.integers(0, 2**32))
 def test_damaged_text_is_refused_exactly_where_python_or_the_rules_refuse_it(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
 
 CHUNK = 200
-SEEDS = range(4_000)
-INVALID_SEEDS = range(1_000)
+SEEDS = range(2_000)
+INVALID_SEEDS = range(600)
 
 
 def read(case: Case, folder: Path, on_invalid: OnInvalid = "error") -> tuple[ioukit.GroundTruth, ioukit.Detections]:
@@ -60,6 +60,7 @@ def assert_same_table(ours: ioukit.Evaluation, reference: Reference) -> None:
         assert line.endswith("= -1.000"), f"the table lacks the line {line}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", SEEDS[::CHUNK])
 def test_every_bit_is_that_of_pycocotools(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + CHUNK):
@@ -75,6 +76,7 @@ def test_every_bit_is_that_of_pycocotools(first: int, tmp_path: Path) -> None:
             raise AssertionError(f"{case}: {error}") from None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", INVALID_SEEDS[::CHUNK])
 def test_invalid_data_gives_the_numbers_of_pycocotools_on_demand(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + CHUNK):
