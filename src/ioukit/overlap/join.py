@@ -7,7 +7,7 @@ out further pairs, and the engine of the kind measures those that are left.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -289,6 +289,7 @@ def join_threshold(min_iou: float) -> float:
     return least
 
 
+@lru_cache(maxsize=64)  # NumPy's scalars take a third of a join of few boxes
 def least_computed(least: float, dtype: np.dtype[Any]) -> float:
     """The smallest value, in the computing dtype, that may be ``least`` or more in the dtype of the result."""
     kind = dtype.type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -72,8 +73,13 @@ def least_reaching(rule: Rule, dtype: np.dtype[Any]) -> float:
     """
     if dtype == np.float64:
         return math.nextafter(rule.threshold, math.inf) if rule.strict else rule.threshold
-    low = np.float32(rule.threshold)
-    return float(np.nextafter(low, np.float32(np.inf)) if rule.strict else low)
+    return _least_single(rule.threshold, rule.strict)
+
+
+@lru_cache(maxsize=64)  # NumPy's scalars take a tenth of the NMS of few boxes
+def _least_single(threshold: float, strict: bool) -> float:
+    low = np.float32(threshold)
+    return float(np.nextafter(low, np.float32(np.inf)) if strict else low)
 
 
 class Limits(NamedTuple):
