@@ -52,7 +52,7 @@ LAYERS = (
     {"overlap"},
     {"postprocess", "anchors", "assign", "losses"},
     {"evaluation"},
-    {"statistics"},
+    {"statistics", "tracks"},
     {"operating", "slices", "label_errors"},
     {"comparison"},
     {"inspection", "checks"},

@@ -48,7 +48,7 @@ ROOMS = (
 PACKAGES = (
     *("anchors", "assign", "checks", "comparison", "compat", "datasets", "errors", "evaluation", "experiment_logs"),
     *("inspection", "label_errors", "losses", "operating", "overlap", "plots", "postprocess", "regions", "report"),
-    *("runs", "scale", "slices", "statistics", "typing", "viewer"),
+    *("runs", "scale", "slices", "statistics", "tracks", "typing", "viewer"),
 )
 
 

@@ -23,6 +23,7 @@ from ioukit import scale as scale
 from ioukit import slices as slices
 from ioukit import statistics as statistics
 from ioukit import torch as torch
+from ioukit import tracks as tracks
 from ioukit import typing as typing
 from ioukit import viewer as viewer
 from ioukit._core import __version__
@@ -108,6 +109,7 @@ from ioukit.regions import (
     is_inside_box,
     order_points_clockwise,
 )
+from ioukit.tracks import TrackEvaluation, evaluate_tracks
 from ioukit.viewer.viewing import view
 
 __all__ = [
@@ -132,6 +134,7 @@ __all__ = [
     "RotatedBoxes",
     "Suppression",
     "TiledNms",
+    "TrackEvaluation",
     "__version__",
     "boundary_iou",
     "cluster_nms",
@@ -157,6 +160,7 @@ __all__ = [
     "elementwise_siou",
     "elementwise_tiou",
     "evaluate",
+    "evaluate_tracks",
     "fast_nms",
     "filter_detections",
     "inspect",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from ioukit._array_types import Floats, Ids
+from ioukit._array_types import Floats, Ids, Rows
 from ioukit._columns import record
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [
     "RuleColumns",
     "SceneColumns",
     "SelectionColumns",
+    "TrackColumns",
     "VerifiedColumns",
     "WeighedColumns",
 ]
@@ -268,3 +269,15 @@ class ReadingColumns:
     """Positions of the IoU thresholds that the number is about."""
     counted: NDArray[np.bool_]
     """(K,) whether the number is about each category."""
+
+
+@record(eq=False, repr=False)
+class TrackColumns:
+    """The regions of one side, frame by frame, with their tracks."""
+
+    starts: Rows
+    """(F + 1) where the rows of each frame begin, and where those of the last one end."""
+    tracks: Ids
+    """(N,) the position of the track of each row among those of its class and sequence."""
+    boxes: Floats
+    """(N, 4) upright boxes, xyxy; none if overlaps are given."""

@@ -18,6 +18,7 @@ from ioukit._boundary import (
     ReadingColumns,
     RuleColumns,
     SceneColumns,
+    TrackColumns,
     WeighedColumns,
 )
 from ioukit.typing import FloatArray
@@ -147,6 +148,16 @@ def loss_gradient(
     gradient: FloatArray,
     threads: int,
 ) -> None: ...
+def count_tracks(
+    sequences: Ids,
+    objects: TrackColumns,
+    found: TrackColumns,
+    overlaps: Floats | None,
+    hota: Floats,
+    clear: float,
+    identity: float,
+    threads: int,
+) -> dict[str, Any]: ...
 def assign_rows(costs: FloatArray) -> tuple[Ids, Ids] | None: ...
 def highest_pairs(rows: Ids, columns: Ids, values: FloatArray, shape: tuple[int, int]) -> Ids: ...
 def overlap_join(

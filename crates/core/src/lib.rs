@@ -23,3 +23,4 @@ mod regular_file;
 pub mod simd;
 pub mod spare;
 pub mod threads;
+pub mod tracks;

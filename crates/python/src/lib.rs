@@ -19,6 +19,7 @@ mod overlap;
 mod records;
 mod regions;
 mod replicates;
+mod tracks;
 
 use std::alloc::System;
 
@@ -89,6 +90,8 @@ mod _core {
 
     #[pymodule_export]
     use super::replicates::replicate;
+    #[pymodule_export]
+    use super::tracks::count_tracks;
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,145 @@
+"""From data with track ids to the numbers of tracks, in one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit import _core
+from ioukit._checks import check_threads, pluralize
+from ioukit._keywords import answers_keywords
+from ioukit.datasets.columns.images import Categories
+from ioukit.errors import DatasetError
+from ioukit.evaluation.evaluating import detections_of, ground_truth_of
+from ioukit.evaluation.kinds.registry import find_kind
+from ioukit.tracks.identities import Side, side_of, tracks_of
+from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
+from ioukit.tracks.overlaps import overlap_tables
+from ioukit.tracks.results import TrackEvaluation
+from ioukit.tracks.sequences import frames_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
+    from ioukit.tracks.sequences import Frames
+    from ioukit.typing import IouType
+
+_BOXES = "bbox"
+
+
+@answers_keywords
+def evaluate_tracks(
+    ground_truth: GroundTruthLike,
+    detections: DetectionsLike,
+    *,
+    iou_type: IouType = "bbox",
+    categories: Sequence[int | str] | None = None,
+    threads: int | None = None,
+) -> TrackEvaluation:
+    """Evaluate tracks: HOTA, CLEAR (MOTA) and Identity (IDF1), per sequence, combined, and per class.
+
+    Every number has the bits of TrackEval 1.3.0 for the same regions and ids. Nothing is removed before the evaluation,
+    and each class is evaluated for itself.
+
+    The track of an object or a detection is its attribute ``track_id`` (or ``instance_id``, ``label_id``). The sequence
+    of an image is its attribute ``video_id`` (or ``sequence``), or else the folder in its id or in the name of its
+    file; its frames are ordered by ``frame_index`` (or ``frame_id``, ``frame``), or else by the names of the images.
+
+    Args:
+        ground_truth: The objects, as for :func:`ioukit.evaluate`; all images are frames, also those without objects.
+        detections: The results of the tracker, as for :func:`ioukit.evaluate`. Scores are not read.
+        iou_type: The kind of region that is compared, as for :func:`ioukit.evaluate`.
+        categories: Ids or names of the classes to evaluate. If ``None``, all with an object or a detection.
+        threads: How many threads; all cores if ``None``. The result does not depend on it.
+
+    Raises:
+        DatasetError: If a side has no track ids, a region has none, a track has two regions of a class in one frame, a
+            detection has an image or a class that the ground truth does not list, or a file is invalid.
+        ValueError: If no kind of region has the name, or ``categories`` has one that the ground truth does not list.
+
+    Examples:
+        >>> from ioukit import Detections, GroundTruth, evaluate_tracks
+        >>> images, boxes = ["walk/1", "walk/2", "walk/3"], [[0, 0, 10, 10]] * 3
+        >>> ground_truth = GroundTruth.from_arrays(
+        ...     image_ids=images, category_ids=[1, 1, 1], boxes=boxes, attributes={"track_id": [1, 1, 1]}
+        ... )
+        >>> detections = Detections.from_arrays(
+        ...     image_ids=images, category_ids=[1, 1, 1], boxes=boxes, scores=[1, 1, 1],
+        ...     attributes={"track_id": [4, 4, 5]},
+        ... )
+        >>> evaluate_tracks(ground_truth, detections)  # one switch: MOTA loses one of three, IDF1 the third frame
+        TrackEvaluation(HOTA=0.7454, MOTA=0.6667, IDF1=0.6667, 1 sequence, 1 class)
+    """
+    kind = find_kind(iou_type)
+    workers = check_threads(threads)
+    gt = ground_truth_of(ground_truth, None, threads)
+    dt = detections_of(detections, gt, threads).known_to(gt)
+    chosen = _chosen(gt, dt, categories)
+    frames = frames_of(gt)
+    images = gt.images.ids
+    found_in = dt.image_ids_in(gt.images)
+    boxes = kind.name == _BOXES
+    objects, found = (
+        side_of(side, array, frames, np.searchsorted(images, image_ids), chosen.ids, boxes=boxes)
+        for side, array, image_ids in ((gt, "annotations", gt.image_ids), (dt, "detections", found_in))
+    )
+    tables, begins = (None, None) if boxes else overlap_tables(kind, gt, dt, found_in, objects, found, workers)
+    sequences = _sequences(objects, found, frames, begins)
+    counted = _core.count_tracks(
+        sequences, objects.columns, found.columns, tables, THRESHOLDS, MATCH_THRESHOLD, MATCH_THRESHOLD, workers
+    )
+    lengths = np.diff(frames.starts).tolist()
+    columns = (found.totals, objects.totals, found.counts, objects.counts)
+    counts = [
+        [*row, lengths[at % len(lengths)]] for at, row in enumerate(np.stack(columns, -1).reshape(-1, 4).tolist())
+    ]
+    values = of_sequences(counted, counts)
+    size = len(frames.names)
+    rows = [values[at * size : (at + 1) * size] for at in range(len(chosen))]
+    return TrackEvaluation(chosen, frames.names, rows, (*gt.notes, *dt.notes, *_notes(gt, chosen)))
+
+
+def _chosen(gt: GroundTruth, dt: Detections, categories: Sequence[int | str] | None) -> Categories:
+    """The classes to evaluate, in ascending order of their ids.
+
+    Raises:
+        DatasetError: If there is nothing to evaluate.
+    """
+    if categories is None:
+        places = np.flatnonzero(np.isin(gt.categories.ids, np.concatenate([gt.category_ids, dt.category_ids])))
+    else:
+        places = np.unique(np.array(gt.categories.positions(categories), np.int64))
+    if not len(places) or not len(gt.images):
+        raise DatasetError(f"{gt.source}: expected objects with tracks, found no object and no detection")
+    chosen: Categories = gt.categories.take(places)
+    return chosen
+
+
+def _sequences(objects: Side, found: Side, frames: Frames, begins: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
+    """(J, 4) per class and sequence: the first frame, both numbers of tracks, and where the overlaps begin."""
+    classes, sequences = objects.counts.shape
+    firsts = np.arange(classes)[:, np.newaxis] * len(frames.images) + frames.starts[:-1]
+    starts = np.zeros(classes * sequences, np.int64) if begins is None else begins[firsts.reshape(-1)]
+    columns = (firsts.reshape(-1), objects.counts.reshape(-1), found.counts.reshape(-1), starts)
+    return np.ascontiguousarray(np.stack(columns, axis=-1), np.int64)
+
+
+def _notes(gt: GroundTruth, categories: Categories) -> list[str]:
+    """What is counted although other evaluations leave it out."""
+    notes = []
+    for name in ("ignore", "crowd"):
+        count = int((gt.flag(name) & np.isin(gt.category_ids, categories.ids)).sum())
+        if count:
+            notes.append(
+                f"{gt.source}: {pluralize(count, 'object')} with the flag {name}: nothing is left out, so they count "
+                "as objects to track"
+            )
+    return notes
+
+
+def has_tracks(gt: GroundTruth, dt: Detections) -> bool:
+    """Whether both sides have track ids, so that :func:`evaluate_tracks` can evaluate them."""
+    return len(gt) > 0 and len(dt) > 0 and tracks_of(gt) is not None and tracks_of(dt) is not None

@@ -1,0 +1,146 @@
+"""The tracks of both sides, sorted as the core counts them: by class, sequence and frame.
+
+Owns: which column has the track ids, what a valid one is, and that no track has two regions in a frame. Does not own:
+which image is which frame (`sequences.py`), nor what is counted (the core).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ioukit._boundary import TrackColumns
+from ioukit.errors import DatasetError
+
+if TYPE_CHECKING:
+    from ioukit._array_types import Counts, Flags, Ids, Positions, Rows
+    from ioukit.datasets import Detections, GroundTruth
+    from ioukit.tracks.sequences import Frames
+
+TRACK_COLUMNS = ("track_id", "instance_id", "label_id")
+"""The attributes that can have the track ids; the first one counts that both objects and results may have."""
+_NONE = -1
+"""Stands for no track in MOTChallenge's files."""
+_TOO_LARGE = 2.0**63
+
+
+def tracks_of(side: GroundTruth | Detections) -> np.ndarray[Any, Any] | None:
+    """(N,) the track id of each region, as its reader has it; ``None`` if there is no such column, or no id in it."""
+    found = next((side.attributes[name] for name in TRACK_COLUMNS if name in side.attributes), None)
+    if found is None or found.ndim != 1 or (len(found) and not _has_id(found).any()):
+        return None
+    return found
+
+
+def _has_id(tracks: np.ndarray[Any, Any]) -> Flags:
+    if tracks.dtype.kind == "U":
+        return np.asarray(tracks != "")
+    return np.asarray((tracks != _NONE) & ~np.isnan(tracks) if tracks.dtype.kind == "f" else tracks != _NONE)
+
+
+class Side(NamedTuple):
+    """One side of an evaluation, in the order of classes, sequences and frames. Rows of a frame keep their order."""
+
+    rows: Rows
+    """(N,) the row of the data set."""
+    columns: TrackColumns
+    """What the core reads; the tracks of each class and sequence are numbered from 0 on."""
+    counts: Counts
+    """(K, S) how many tracks each class and sequence has."""
+    totals: Counts
+    """(K, S) how many regions."""
+
+
+def side_of(
+    side: GroundTruth | Detections, array: str, frames: Frames, images: Positions, categories: Ids, *, boxes: bool
+) -> Side:
+    """The regions of the chosen classes, sorted.
+
+    Args:
+        side: The objects, or the result.
+        array: What its rows are called in messages.
+        frames: The frames.
+        images: (N,) the position of the image of each row.
+        categories: (K,) the ids of the classes, in ascending order.
+        boxes: Whether the upright boxes are compared.
+
+    Raises:
+        DatasetError: If a row has no valid track id, or a track has two regions in a frame.
+    """
+    chosen = np.flatnonzero(np.isin(side.category_ids, categories))
+    names, tracks = _numbered(side, array, chosen)
+    place = frames.place[images[chosen]]
+    category = np.searchsorted(categories, side.category_ids[chosen])
+    sequences, total = len(frames.names), len(frames.images)
+    frame = category * total + place  # of all classes, one behind the other
+    order = np.argsort(frame, kind="stable")
+    rows, frame, tracks = chosen[order], frame[order], tracks[order]
+    _check_once(side, array, frames, images, rows, frame, tracks, names)
+    job = category[order] * sequences + frames.sequence[images[rows]]
+    # The tracks of each class and sequence, in the order of their ids.
+    number = job * len(names) + tracks if len(names) else job
+    unique, positions = np.unique(number, return_inverse=True)
+    counts = np.bincount(unique // max(len(names), 1), minlength=len(categories) * sequences)
+    firsts = np.cumsum(counts) - counts
+    starts = np.concatenate([[0], np.cumsum(np.bincount(frame, minlength=len(categories) * total))])
+    corners = np.zeros((0, 4))
+    if boxes:
+        corners = np.ascontiguousarray(side.boxes[rows])
+        corners[:, 2:] += corners[:, :2]
+    columns = TrackColumns(
+        starts=starts.astype(np.int64), tracks=np.ascontiguousarray(positions - firsts[job], np.int64), boxes=corners
+    )
+    shape = (len(categories), sequences)
+    totals = np.bincount(job, minlength=len(categories) * sequences)
+    return Side(rows, columns, counts.reshape(shape), totals.reshape(shape))
+
+
+def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple[np.ndarray[Any, Any], Positions]:
+    """All track ids in ascending order, and the position of that of each chosen row."""
+    found = next((name for name in TRACK_COLUMNS if name in side.attributes), None)
+    if tracks_of(side) is None or found is None:
+        there = f"only {_NONE}" if found else "no such column"
+        if not len(chosen):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        raise DatasetError(
+            f"{side.source}: {array}: expected track ids in the attribute {TRACK_COLUMNS[0]}, found {there}"
+        )
+    tracks = np.asarray(side.attributes[found])[chosen]
+    wrong = ~_has_id(tracks)
+    if tracks.dtype.kind != "U":
+        with np.errstate(invalid="ignore"):
+            wrong |= (tracks < 0) | (tracks != np.trunc(tracks)) | (tracks >= _TOO_LARGE)
+    if wrong.any():
+        row = int(chosen[wrong.argmax()])
+        shown = repr(tracks[wrong.argmax()].item()) if _has_id(tracks)[wrong.argmax()] else "none"
+        raise DatasetError(
+            f"{side.source}: {array}[{row}].{found}: expected the id of a track, a whole number of at least 0, "
+            f"found {shown}"
+        )
+    names, positions = np.unique(tracks if tracks.dtype.kind == "U" else tracks.astype(np.int64), return_inverse=True)
+    return names, positions
+
+
+def _check_once(
+    side: GroundTruth | Detections,
+    array: str,
+    frames: Frames,
+    images: Positions,
+    rows: Rows,
+    frame: Positions,
+    tracks: Positions,
+    names: np.ndarray[Any, Any],
+) -> None:
+    """Refuses a track with two regions of a class in one frame."""
+    order = np.lexsort((tracks, frame))
+    again = (np.diff(frame[order]) == 0) & (np.diff(tracks[order]) == 0)
+    if again.any():
+        at = int(order[1:][again].min())
+        row = int(rows[at])
+        image = int(images[row])
+        raise DatasetError(
+            f"{side.source}: {array}[{row}]: expected each track once in a frame, found track "
+            f"{names[tracks[at]].item()} again in frame {frames.position(image) + 1} of sequence "
+            f"{frames.names[frames.sequence[image]]!r}"
+        )

@@ -1,0 +1,219 @@
+"""The results of an evaluation of tracks: numbers per class and sequence, and combined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ioukit import _core
+from ioukit._checks import pluralize
+from ioukit._columns import Frozen, record
+from ioukit._near_names import suggest
+from ioukit._output import aligned
+from ioukit._plain_values import plain_value
+from ioukit.evaluation.class_results import ClassResults
+from ioukit.tracks.measures import CURVES, KEYS, Values, averaged, together
+
+if TYPE_CHECKING:
+    from ioukit._array_types import Floats
+    from ioukit.datasets import Categories
+
+TABLE_KEYS = ("HOTA", "DetA", "AssA", "MOTA", "IDF1", "TP", "FP", "FN", "IDSW", "Frag", "MT", "ML")
+"""The columns of a table."""
+_AS_COUNTS = frozenset({"TP", "FP", "FN", "IDSW", "Frag", "MT", "PT", "ML"})
+
+
+class TrackNumbers(Mapping[str, float]):
+    """Numbers by TrackEval's names, as fractions: ``numbers["HOTA"]``.
+
+    ``TP``, ``FN``, ``FP``, ``Re``, ``Pr`` and ``F1`` are those of CLEAR (``CLR_TP`` and so on in TrackEval). The
+    numbers of HOTA are means over its 19 thresholds; :attr:`curves` has the value of each.
+    """
+
+    def __init__(self, values: Values) -> None:
+        """Take the numbers; those of HOTA are (19,) arrays."""
+        self._values = values
+
+    @cached_property
+    def _numbers(self) -> dict[str, float]:
+        values = self._values
+        return {key: float(np.mean(values[key])) if key in CURVES else _plain(values[key]) for key in KEYS}
+
+    @property
+    def curves(self) -> Mapping[str, Floats]:
+        """(19,) values of HOTA's numbers and counts, one per threshold of :data:`THRESHOLDS`, by their names."""
+        arrays = {name: value for name, value in self._values.items() if isinstance(value, np.ndarray)}
+        for array in arrays.values():
+            array.flags.writeable = False
+        return MappingProxyType(arrays)
+
+    def __getitem__(self, key: str) -> float:
+        if key not in self._numbers:
+            others = f"there are {', '.join(KEYS)}"
+            raise KeyError(f"{key!r} is no number of tracks{suggest(str(key), KEYS, others)}")
+        return self._numbers[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}={self[key]:.4f}" for key in ("HOTA", "MOTA", "IDF1"))
+        return f"TrackNumbers({shown})"
+
+
+def _plain(value: Any) -> float:
+    """A number of Python: whole numbers stay whole."""
+    number = value.item() if isinstance(value, np.generic) else value
+    assert isinstance(number, int | float)
+    return number
+
+
+@record(frozen=True, eq=False, repr=False)
+class TrackClass(Frozen):
+    """The numbers of one class."""
+
+    id: int
+    """Its id."""
+    name: str
+    """Its name."""
+    summary: TrackNumbers
+    """Those of all sequences."""
+    sequences: Mapping[str, TrackNumbers]
+    """Those of each sequence, by its name."""
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in ("HOTA", "MOTA", "IDF1"))
+        return f"TrackClass({self.name!r}, {numbers})"
+
+
+@record(frozen=True, eq=False, repr=False)
+class TrackEvaluation(Frozen):
+    """The result of :func:`evaluate_tracks`."""
+
+    categories: Categories
+    """(K,) the classes that were evaluated, in ascending order of their ids."""
+    sequence_names: tuple[str, ...]
+    """(S,) the names of the sequences, in alphabetical order."""
+    values: Sequence[Sequence[Values]]
+    """(K, S) the numbers of each class in each sequence, as :attr:`per_class` shows them."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about the data."""
+
+    @cached_property
+    def _of_classes(self) -> list[Values]:
+        return [together(row) for row in self.values]
+
+    @cached_property
+    def summary(self) -> TrackNumbers:
+        """The numbers of all sequences and classes.
+
+        Several classes are combined as if their regions were of one class: TrackEval's detection average
+        (``cls_comb_det_av``). :attr:`class_average` counts each class once.
+        """
+        return TrackNumbers(together(self._of_classes) if len(self.values) != 1 else self._of_classes[0])
+
+    @cached_property
+    def class_average(self) -> TrackNumbers:
+        """The mean over classes of each ratio, and the sum of each count: TrackEval's ``cls_comb_cls_av``."""
+        return TrackNumbers(averaged(self._of_classes))
+
+    @cached_property
+    def per_class(self) -> ClassResults[TrackClass]:
+        """The numbers of each class: ``per_class["car"].summary["HOTA"]``, ``per_class[0].sequences["0001"]``."""
+        listed = zip(self.categories.ids.tolist(), self.categories.names, self._of_classes, self.values, strict=True)
+        return ClassResults(
+            [
+                TrackClass(
+                    number,
+                    name,
+                    TrackNumbers(values),
+                    dict(zip(self.sequence_names, map(TrackNumbers, row), strict=True)),
+                )
+                for number, name, values, row in listed
+            ]
+        )
+
+    @cached_property
+    def sequences(self) -> Mapping[str, TrackNumbers]:
+        """The numbers of each sequence by its name; several classes are combined as for :attr:`summary`."""
+        columns = zip(*self.values, strict=True)
+        made = (TrackNumbers(column[0] if len(column) == 1 else together(column)) for column in columns)
+        return MappingProxyType(dict(zip(self.sequence_names, made, strict=True)))
+
+    def table(self, keys: Sequence[str] = TABLE_KEYS, *, width: int | None = None) -> str:
+        """A line per sequence, and one for all of them: ratios in percent, and counts.
+
+        Args:
+            keys: The numbers to show.
+            width: How many characters a line may have; columns on the right are left out. No limit if ``None``.
+        """
+        rows = {**self.sequences, "all": self.summary}
+        return number_table("sequence", rows, keys, width=width)
+
+    def class_table(self, keys: Sequence[str] = TABLE_KEYS, *, width: int | None = None) -> str:
+        """A line per class, then one for all classes together, and one for their mean; see :meth:`table`."""
+        rows = [(one.name, one.summary) for one in self.per_class]
+        rows += [("all", self.summary), ("class average", self.class_average)]
+        return number_table("class", rows, keys, width=width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers in plain Python values: ``summary``, ``class_average``, ``sequences`` and ``classes``."""
+        return {
+            "summary": plain_value(self.summary),
+            "class_average": plain_value(self.class_average),
+            "sequences": plain_value(self.sequences),
+            "classes": [
+                {
+                    "id": one.id,
+                    "name": one.name,
+                    "summary": plain_value(one.summary),
+                    "sequences": plain_value(one.sequences),
+                }
+                for one in self.per_class
+            ],
+            "notes": list(self.notes),
+            "version": _core.__version__,
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """:meth:`to_dict` as JSON, every number to its last bit."""
+        import json  # noqa: PLC0415 - keeps `import ioukit` fast
+
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def notebook_rows(self) -> tuple[list[Any], int]:
+        """A row per sequence, and one for all."""
+        rows = {**self.sequences, "all": self.summary}
+        made = [{"sequence": name, **{key: numbers[key] for key in TABLE_KEYS}} for name, numbers in rows.items()]
+        return made, len(made)
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{key}={self.summary[key]:.4f}" for key in ("HOTA", "MOTA", "IDF1"))
+        sequences, classes = len(self.sequence_names), len(self.categories)
+        return f"TrackEvaluation({numbers}, {pluralize(sequences, 'sequence')}, {pluralize(classes, 'class')})"
+
+
+def number_table(
+    title: str,
+    rows: Mapping[str, TrackNumbers] | Sequence[tuple[str, TrackNumbers]],
+    keys: Sequence[str],
+    *,
+    width: int | None = None,
+) -> str:
+    """Numbers by the names of their rows as text."""
+    named = rows.items() if isinstance(rows, Mapping) else rows
+    lines = [(title, *keys)]
+    lines += [(name, *(_cell(numbers, key) for key in keys)) for name, numbers in named]
+    return aligned(lines, width=width, drop=range(len(keys), 1, -1)) if width else aligned(lines)
+
+
+def _cell(numbers: TrackNumbers, key: str) -> str:
+    value = numbers[key]
+    return f"{value:,}" if key in _AS_COUNTS or isinstance(value, int) else f"{100 * value:.3f}"

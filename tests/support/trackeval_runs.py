@@ -1,0 +1,79 @@
+"""TrackEval run on the same regions and ids, without its files and folders."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from support.random_tracks import Rows, TrackSet
+
+
+def trackeval() -> Any:
+    """The module; a test that asks for it skips where it is not installed."""
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints that BURST lacks a package
+        return pytest.importorskip("trackeval")
+
+
+def named(result: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of all measures by the names that ioukit has for them."""
+    values = {**result["HOTA"], **result["CLEAR"], **result["Identity"], **result["Count"]}
+    return {name.removeprefix("CLR_") if name != "CLR_Frames" else name: value for name, value in values.items()}
+
+
+class Run:
+    """The numbers of all classes and sequences of a set, and of what TrackEval makes of them."""
+
+    def __init__(self, given: TrackSet, classes: list[int]) -> None:
+        """Evaluate these classes."""
+        package = trackeval()
+        quiet = {"PRINT_CONFIG": False}
+        measures = package.metrics
+        self.measures = [measures.HOTA(), measures.CLEAR(quiet), measures.Identity(quiet), measures.Count()]
+        self.given = given
+        self.sequences = sorted(given.lengths)
+        self.parts = {
+            (number, name): self._of_sequence(package, number, name) for number in classes for name in self.sequences
+        }
+        self.classes = {number: self._combined(number) for number in classes}
+        self.det_average = self._over("combine_classes_det_averaged", self.classes)
+        self.class_average = self._over("combine_classes_class_averaged", self.classes)
+
+    def _of_sequence(self, package: Any, number: int, name: str) -> dict[str, Any]:
+        place, length = list(self.given.lengths).index(name), self.given.lengths[name]
+        objects, found = (_of_class(rows, place, number) for rows in (self.given.objects, self.given.found))
+        data: dict[str, Any] = {"num_timesteps": length, "seq": name}
+        boxes = {}
+        for side, rows in (("gt", objects), ("tracker", found)):
+            ids, numbers = np.unique(rows.tracks, return_inverse=True)
+            in_frame = [np.flatnonzero(rows.frames == frame) for frame in range(length)]
+            data[f"{side}_ids"] = [numbers[chosen] for chosen in in_frame]
+            data[f"num_{side}_ids"], data[f"num_{side}_dets"] = len(ids), len(numbers)
+            boxes[side] = [rows.boxes[chosen] for chosen in in_frame]
+        overlap = package.datasets.MotChallenge2DBox._calculate_box_ious
+        data["similarity_scores"] = [
+            np.ascontiguousarray(overlap(*pair)) for pair in zip(boxes["gt"], boxes["tracker"], strict=True)
+        ]
+        return {measure.get_name(): measure.eval_sequence(data) for measure in self.measures}
+
+    def _combined(self, number: int) -> dict[str, Any]:
+        return self._over("combine_sequences", {name: self.parts[number, name] for name in self.sequences})
+
+    def _over(self, method: str, parts: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+        return {
+            measure.get_name(): getattr(measure, method)({key: part[measure.get_name()] for key, part in parts.items()})
+            for measure in self.measures
+        }
+
+    def of_all_classes(self, name: str) -> dict[str, Any]:
+        """The numbers of a sequence, over its classes."""
+        return self._over("combine_classes_det_averaged", {one: self.parts[one, name] for one in self.classes})
+
+
+def _of_class(rows: Rows, sequence: int, number: int) -> Rows:
+    chosen = (rows.sequences == sequence) & (rows.classes == number)
+    return type(rows)(*(column[chosen] for column in rows))
