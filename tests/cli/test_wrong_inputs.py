@@ -22,11 +22,19 @@ if TYPE_CHECKING:
 IMAGES = [{"id": i, "file_name": f"{i}.jpg", "width": 90, "height": 80} for i in (1, 2)]
 CLASSES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
 OBJECTS = [
-    {"id": k, "image_id": 1 + k % 2, "category_id": 1 + k // 4, "bbox": [5 + k, 5, 30, 20], "area": 600, "iscrowd": 0}
+    {
+        "id": k,
+        "image_id": 1 + k % 2,
+        "category_id": 1 + k // 4,
+        "bbox": [5 + k, 5, 30, 20],
+        "area": 600,
+        "iscrowd": 0,
+        "attributes": {"track_id": k},
+    }
     for k in range(1, 7)
 ]
 GT = {"images": IMAGES, "categories": CLASSES, "annotations": OBJECTS}
-DT = [{**{key: one[key] for key in ("image_id", "category_id", "bbox")}, "score": 0.9} for one in OBJECTS]
+DT = [{**{key: one[key] for key in ("image_id", "category_id", "bbox", "attributes")}, "score": 0.9} for one in OBJECTS]
 
 FEW = ("--replicates=9", "--permutations=9")
 COMMANDS: dict[str, list[str]] = {
@@ -38,6 +46,7 @@ COMMANDS: dict[str, list[str]] = {
     "inspect": ["{gt}"],
     "labels": ["{gt}", "{dt}"],
     "panoptic": ["{gt}", "{dt}"],
+    "tracks": ["{gt}", "{dt}"],
     "protocols": ["{gt}", "{dt}"],
     "convert": ["{gt}", "out", "--to=coco"],
     "merge": ["{gt}", "{gt}", "out", "--duplicates=first"],

@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "eval": ("eval:eval_files", "AP and the other numbers of COCO, or of another protocol"),
         "slices": ("slices:slices", "Where the detector is bad: in rain, on small objects, ..."),
         "protocols": ("protocols:compare_rules", "The number of each protocol, and why two of them differ"),
+        "tracks": ("tracks:tracks", "Does a tracker keep its objects? HOTA, MOTA, IDF1"),
         "panoptic": ("panoptic:panoptic", "Panoptic quality of COCO panoptic files"),
     },
     "Decide": {

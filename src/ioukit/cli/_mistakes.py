@@ -22,7 +22,8 @@ _COMMANDS = {
     "plots": "figures", "draw": "figures", "filter": "nms", "fuse": "nms", "wbf": "nms", "ensemble": "nms",
     "threshold": "operate", "calibrate": "operate", "split": "subset", "sample": "subset", "join": "merge",
     "export": "convert", "rename": "remap", "list": "runs", "log": "runs", "detect": "predict", "infer": "predict",
-    "env": "doctor", "version": "--version", "pq": "panoptic", "shapes": "make-shapes", "completions": "completion",
+    "env": "doctor", "version": "--version", "pq": "panoptic", "hota": "tracks", "mota": "tracks",
+    "tracking": "tracks", "trackeval": "tracks", "shapes": "make-shapes", "completions": "completion",
 }  # fmt: skip
 
 _OPTIONS = {

@@ -119,10 +119,14 @@ def eval_files(
     else:
         gt, dt = reader.pair(with_hint(read_from), repairs=repair or ())
         read = time.perf_counter()
+        from ioukit.tracks.identities import has_tracks  # noqa: PLC0415 - `ioukit eval --help` needs no data
+
         kind, protocol = rules.of_data(gt, dt, talk, tool)
         chosen = chosen_classes(rules.classes, gt.categories)
         with bad_input(), talk.busy("evaluating"):
             evaluation = ioukit.evaluate(gt, dt, protocol, iou_type=kind.name, categories=chosen, threads=threads)
+        if has_tracks(gt, dt):
+            talk.say("note both sides have track ids, which eval does not look at: ioukit tracks evaluates them")
     if tool is not None:
         talk.say(tool.text(kind.name))
     with bad_input(), talk.busy("analysing"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +11,14 @@ import numpy as np
 from ioukit import _core
 from ioukit._checks import check_threads, pluralize
 from ioukit._keywords import answers_keywords
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.images import Categories
+from ioukit.datasets.formats.registry import find_format
 from ioukit.errors import DatasetError
 from ioukit.evaluation.evaluating import detections_of, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
-from ioukit.tracks.identities import Side, side_of, tracks_of
+from ioukit.tracks.identities import Side, side_of
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
 from ioukit.tracks.overlaps import overlap_tables
 from ioukit.tracks.results import TrackEvaluation
@@ -22,12 +27,11 @@ from ioukit.tracks.sequences import frames_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
     from ioukit.tracks.sequences import Frames
     from ioukit.typing import IouType
 
-_BOXES = "bbox"
+_BOXES, _COCO = "bbox", "coco"
 
 
 @answers_keywords
@@ -75,8 +79,8 @@ def evaluate_tracks(
     """
     kind = find_kind(iou_type)
     workers = check_threads(threads)
-    gt = ground_truth_of(ground_truth, None, threads)
-    dt = detections_of(detections, gt, threads).known_to(gt)
+    gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
+    dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
     chosen = _chosen(gt, dt, categories)
     frames = frames_of(gt)
     images = gt.images.ids
@@ -100,6 +104,16 @@ def evaluate_tracks(
     size = len(frames.names)
     rows = [values[at * size : (at + 1) * size] for at in range(len(chosen))]
     return TrackEvaluation(chosen, frames.names, rows, (*gt.notes, *dt.notes, *_notes(gt, chosen)))
+
+
+def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
+    """Data of COCO with the members ``attributes``, which its readers otherwise leave out; other data as it is."""
+    is_path = isinstance(given, str | os.PathLike)
+    if is_path and find_format(given).name != _COCO:
+        return given
+    if is_path or isinstance(given, Mapping | list):
+        return side.from_coco(given, attributes=True, threads=threads)
+    return given
 
 
 def _chosen(gt: GroundTruth, dt: Detections, categories: Sequence[int | str] | None) -> Categories:
@@ -138,8 +152,3 @@ def _notes(gt: GroundTruth, categories: Categories) -> list[str]:
                 "as objects to track"
             )
     return notes
-
-
-def has_tracks(gt: GroundTruth, dt: Detections) -> bool:
-    """Whether both sides have track ids, so that :func:`evaluate_tracks` can evaluate them."""
-    return len(gt) > 0 and len(dt) > 0 and tracks_of(gt) is not None and tracks_of(dt) is not None

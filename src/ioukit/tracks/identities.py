@@ -33,6 +33,11 @@ def tracks_of(side: GroundTruth | Detections) -> np.ndarray[Any, Any] | None:
     return found
 
 
+def has_tracks(gt: GroundTruth, dt: Detections) -> bool:
+    """Whether both sides have track ids."""
+    return len(gt) > 0 and len(dt) > 0 and tracks_of(gt) is not None and tracks_of(dt) is not None
+
+
 def _has_id(tracks: np.ndarray[Any, Any]) -> Flags:
     if tracks.dtype.kind == "U":
         return np.asarray(tracks != "")

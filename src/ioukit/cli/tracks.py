@@ -1,0 +1,73 @@
+"""`ioukit tracks`: HOTA, MOTA, IDF1 and more, for ground truth and the results of a tracker."""
+
+import json
+import time
+from typing import Annotated
+
+import typer
+
+import ioukit
+from ioukit._checks import pluralize
+from ioukit._output import printable, terminal_width
+from ioukit.cli._arguments import ThreadsOption
+from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files, with_attributes
+from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._output import AnswerOptions
+from ioukit.cli._rules import ChosenClasses, FoundKindOption, chosen_classes, kind_of
+
+
+def tracks(
+    ground_truth: GroundTruthPath,
+    detections: DetectionsPath,
+    *,
+    per_class: Annotated[bool, typer.Option("--per-class", help="Show also a line per class.")] = False,
+    classes: ChosenClasses = None,
+    iou_type: FoundKindOption = None,
+    reading: ReadingOptions,
+    threads: ThreadsOption = None,
+    answer: AnswerOptions,
+) -> None:
+    """Evaluate the tracks of objects in videos: HOTA, CLEAR (MOTA) and Identity (IDF1).
+
+    The numbers are those of TrackEval 1.3.0 to the last bit, without anything removed before: each class is evaluated
+    for itself. The table has a line per sequence, in percent, and counts. In JSON, ratios are between 0 and 1.
+
+    Both sides need track ids: the attribute or column track_id. The sequence of an image is its video_id, or else its
+    folder.
+
+    Examples:
+      ioukit tracks MOT17/train/ results/
+      ioukit tracks MOT17/train/ results/ --classes pedestrian
+      ioukit tracks gt.csv tracks.csv --per-class
+      ioukit tracks gt.csv tracks.csv --json | jq .summary.HOTA
+    """
+    start = time.perf_counter()
+    talk = answer.talk()
+    paths = input_files(ground_truth, detections)
+    with bad_use():
+        answer.check(paths)
+        kind = kind_of(iou_type or "bbox")
+    with bad_input():
+        sources = [with_attributes(source) for source in reading.sources(paths)]
+    gt, dt = reading.reader(threads, talk).pair(sources)
+    chosen = chosen_classes(classes, gt.categories)
+    with bad_input(), talk.busy("following tracks"):
+        found = ioukit.evaluate_tracks(gt, dt, iou_type=kind.name, categories=chosen, threads=threads)
+    said = {*gt.notes, *dt.notes}
+    for note in found.notes:
+        if note not in said:
+            talk.say(f"note {printable(note)}")
+    sequences, seconds = pluralize(len(found.sequence_names), "sequence"), time.perf_counter() - start
+
+    def text() -> str:
+        tables = [found.table(width=terminal_width())]
+        if per_class:
+            tables.append(found.class_table(width=terminal_width()))
+        return "\n\n".join(tables)
+
+    answer.give(
+        text,
+        lambda: json.dumps(found.to_dict(), allow_nan=False),
+        talk,
+        done=f"done {sequences}  {pluralize(len(found.categories), 'class')}  {seconds:.2f} s",
+    )
