@@ -12,7 +12,7 @@ thread_local!(static FILE: RefCell<Nameless> = RefCell::new(Nameless::new("label
 fuzz_target!(|bytes: &[u8]| {
     let path = FILE.with_borrow_mut(|file| file.hold(bytes));
     let paths = [path.clone(), path];
-    lines(bytes, &number_lines::read(&paths, 0, 0));
+    lines(bytes, &number_lines::read(&paths, 0, number_lines::Between::Space, 0));
     annotations(bytes, &voc::read(&paths, 0, 0.0, 0));
     let sizes = image_size::read_sizes(&paths, 0);
     assert_eq!(format!("{:?}", sizes[0]), format!("{:?}", sizes[1]));

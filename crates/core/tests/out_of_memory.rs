@@ -360,7 +360,7 @@ fn files(threads: usize, folder: &Path) {
     let paths: Vec<_> = (0..70).map(|number| folder.join(format!("{number}.txt"))).collect();
     paths.iter().for_each(|path| std::fs::write(path, "0 0.5 0.5 0.25 0.25\n1 0.5 x\n".repeat(20)).expect("a file"));
     check("lines of numbers", || {
-        let found = number_lines::read(&paths, 0, threads);
+        let found = number_lines::read(&paths, 0, number_lines::Between::Space, threads);
         (found.numbers, found.ends, found.lines, found.problems.count)
     });
     let object = "<object><name>c&amp;t</name><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>3</xmax><ymax>9</ymax></bndbox></object>";

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ioukit_core::coco::ReadError;
 use ioukit_core::formats::csv::{self, Choice, Kind, NoTable};
 use ioukit_core::formats::image_size::{self, NoSize};
+use ioukit_core::formats::number_lines::Between;
 use ioukit_core::formats::{Columns, Problem, Problems, Strings, number_lines, voc};
 use ioukit_core::memory::Vec;
 use pyo3::prelude::*;
@@ -60,10 +61,16 @@ fn problems(problems: Problems) -> (usize, Option<(usize, usize, String)>) {
     (problems.count, first)
 }
 
-/// The numbers in the lines of text files, and what there is of each file.
+/// The numbers in the lines of text files, between white space or commas, and what there is of each file.
 #[pyfunction]
-pub fn read_number_lines<'py>(py: Python<'py>, paths: Paths, threads: usize) -> PyResult<Bound<'py, PyDict>> {
-    let found = read_files(py, &paths.0, |paths, first| number_lines::read(paths, first, threads))?;
+pub fn read_number_lines<'py>(
+    py: Python<'py>,
+    paths: Paths,
+    commas: bool,
+    threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let between = if commas { Between::Comma } else { Between::Space };
+    let found = read_files(py, &paths.0, |paths, first| number_lines::read(paths, first, between, threads))?;
     check_readable(&paths.0, found.unreadable)?;
     let dict = PyDict::new(py);
     dict.set_item("numbers", column(py, found.numbers)?)?;

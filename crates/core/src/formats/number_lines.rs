@@ -1,4 +1,4 @@
-//! Text files with numbers, separated by white space: YOLO's labels.
+//! Text files with numbers, separated by white space as YOLO's labels, or by commas as MOTChallenge's tracks.
 
 use std::io;
 use std::path::Path;
@@ -53,10 +53,19 @@ impl Columns for NumberLines {
     }
 }
 
+/// What stands between the numbers of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// White space.
+    Space,
+    /// A comma, with or without white space.
+    Comma,
+}
+
 /// Reads files by `threads` threads (0: all cores). The first has the position `first` among all files.
-pub fn read<P: AsRef<Path> + Sync>(paths: &[P], first: usize, threads: usize) -> NumberLines {
+pub fn read<P: AsRef<Path> + Sync>(paths: &[P], first: usize, between: Between, threads: usize) -> NumberLines {
     read_columns(paths, first, threads, |columns: &mut NumberLines, file, bytes| match bytes {
-        Ok(bytes) => take_file(columns, file, bytes),
+        Ok(bytes) => take_file(columns, file, bytes, between),
         Err(error) => {
             columns.states.push(State::Missing as u8);
             if error.kind() != io::ErrorKind::NotFound {
@@ -66,7 +75,7 @@ pub fn read<P: AsRef<Path> + Sync>(paths: &[P], first: usize, threads: usize) ->
     })
 }
 
-fn take_file(columns: &mut NumberLines, file: usize, bytes: &[u8]) {
+fn take_file(columns: &mut NumberLines, file: usize, bytes: &[u8], between: Between) {
     let text = match without_mark(bytes) {
         Ok(text) => text,
         Err(found) => {
@@ -83,7 +92,7 @@ fn take_file(columns: &mut NumberLines, file: usize, bytes: &[u8]) {
         let (words, behind) = rest.split_at(end);
         let length = if behind.starts_with(b"\r\n") { 2 } else { behind.len().min(1) };
         rest = &behind[length..];
-        if take_line(columns, file, line, words) {
+        if take_line(columns, file, line, words, between) {
             state = State::Text;
         }
     }
@@ -91,23 +100,37 @@ fn take_file(columns: &mut NumberLines, file: usize, bytes: &[u8]) {
 }
 
 /// Takes a line of a file; whether it has words.
-fn take_line(columns: &mut NumberLines, file: usize, line: usize, text: &[u8]) -> bool {
+fn take_line(columns: &mut NumberLines, file: usize, line: usize, text: &[u8], between: Between) -> bool {
     let before = columns.numbers.len();
-    for (place, word) in text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).enumerate() {
-        let Some(value) = number(word) else {
-            columns.numbers.truncate(before);
-            let (field, found) = (format!("number {}", place + 1).into(), quoted(word));
-            columns.problems.meet(Problem { file, line, field, expected: "a finite number".into(), found });
-            return true;
-        };
-        columns.numbers.push(value);
-    }
-    if columns.numbers.len() == before {
+    if text.trim_ascii().is_empty() {
         return false;
+    }
+    let all_fine = match between {
+        Between::Space => {
+            take_words(columns, file, line, text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()))
+        }
+        Between::Comma => take_words(columns, file, line, text.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)),
+    };
+    if !all_fine {
+        columns.numbers.truncate(before);
+        return true;
     }
     columns.ends.push(columns.numbers.len() as i64);
     columns.files.push(file as i64);
     columns.lines.push(line as i64);
+    true
+}
+
+/// Takes the numbers of a line, up to a word that is none; whether all are numbers.
+fn take_words<'a>(columns: &mut NumberLines, file: usize, line: usize, words: impl Iterator<Item = &'a [u8]>) -> bool {
+    for (place, word) in words.enumerate() {
+        let Some(value) = number(word) else {
+            let (field, found) = (format!("number {}", place + 1).into(), quoted(word));
+            columns.problems.meet(Problem { file, line, field, expected: "a finite number".into(), found });
+            return false;
+        };
+        columns.numbers.push(value);
+    }
     true
 }
 
@@ -118,8 +141,18 @@ mod tests {
 
     fn lines(text: &[u8]) -> NumberLines {
         let mut columns = NumberLines::default();
-        take_file(&mut columns, 0, text);
+        take_file(&mut columns, 0, text, Between::Space);
         columns
+    }
+
+    #[test]
+    fn commas_may_have_white_space_around_them_but_not_nothing() {
+        let mut columns = NumberLines::default();
+        take_file(&mut columns, 0, b"1, 2,3 \n \n4,,5\n6 7\n8", Between::Comma);
+        assert_eq!(columns.numbers, [1.0, 2.0, 3.0, 8.0]);
+        assert_eq!((columns.ends, columns.lines, columns.problems.count), (vec![3, 4], vec![1, 5], 2));
+        let first = columns.problems.first.expect("a problem").to_string();
+        assert_eq!(first, "line 3, number 2: expected a finite number, found \"\"");
     }
 
     #[test]

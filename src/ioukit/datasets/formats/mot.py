@@ -16,13 +16,15 @@ import numpy as np
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.known_names import required
+from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
+from ioukit.datasets.formats.mot_columns import Lines, are_whole, first_seen, places_among, valid_lines
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects, to_size
 from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     inside,
+    is_name,
     names_of,
     read_lines,
     read_text,
@@ -82,7 +84,7 @@ def read_mot(
     names: Sequence[str] | None = None,
     first_pixel: int = 0,
     on_invalid: OnInvalid = "error",
-    threads: int | None = None,  # noqa: ARG001 - every reader takes it; text files are read one by one
+    threads: int | None = None,
 ) -> GroundTruth:
     """Read the ground truth of a sequence in MOTChallenge's format, or that of several sequences.
 
@@ -106,7 +108,7 @@ def read_mot(
         first_pixel: The coordinate of the first pixel in the file, 0 or 1.
         on_invalid: ``"error"`` refuses a file with an invalid line, ``"drop"`` leaves such lines out and counts them.
             ``"pycocotools"`` is the same as ``"error"``.
-        threads: Not used.
+        threads: How many threads read the files; all cores if ``None``.
 
     Raises:
         ValueError: If ``first_pixel`` is neither 0 nor 1.
@@ -118,12 +120,14 @@ def read_mot(
     _check_first_pixel(first_pixel)
     objects = Objects(path, on_invalid)
     sequences = _sequences_in(path, "gt")
-    classes: dict[str, int] = {}
-    for sequence in sequences:
-        listed = (None if names is None else names_of(names)) or sequence.labels or MOT_NAMES
-        for number, name in enumerate(listed, start=1):
-            if classes.setdefault(name, number) != number:
-                refuse(str(sequence.file), f"the class {name} as number {classes[name]}, as before", str(number))
+    classes, names_in = _classes(sequences, None if names is None else names_of(names))
+    lines = valid_lines([sequence.file for sequence in sequences], threads)
+    quick = (
+        None if lines is None else _ground_truth(os.fspath(path), sequences, lines, (classes, names_in), first_pixel)
+    )
+    if quick is not None:
+        return quick
+    for sequence, listed in zip(sequences, names_in, strict=True):
         frames = {number: _image(objects, sequence, number) for number in range(1, sequence.frames + 1)}
         for where, words in _lines(sequence.file):
             with objects.record("bad line"):
@@ -146,7 +150,7 @@ def read_mot_detections(
     category: str | None = None,
     first_pixel: int = 0,
     on_invalid: OnInvalid = "error",
-    threads: int | None = None,  # noqa: ARG001 - as above
+    threads: int | None = None,
 ) -> Detections:
     """Read detections in MOTChallenge's format: lines ``frame, id, bb_left, bb_top, bb_width, bb_height, conf``.
 
@@ -162,7 +166,7 @@ def read_mot_detections(
             truth.
         first_pixel: As for :func:`read_mot`.
         on_invalid: As for :func:`read_mot`.
-        threads: Not used.
+        threads: As for :func:`read_mot`.
 
     Raises:
         ValueError: If ``first_pixel`` is neither 0 nor 1.
@@ -181,7 +185,12 @@ def read_mot_detections(
     labels = dict(zip(frames, map(str, ground_truth.images.labels.tolist()), strict=True))
     only = frames[0][0] if len({name for name, _ in frames}) == 1 else None
     objects = Objects(path, on_invalid)
-    for sequence in _sequences_in(path, "det"):
+    sequences = _sequences_in(path, "det")
+    lines = valid_lines([sequence.file for sequence in sequences], threads)
+    quick = None if lines is None else _detections(os.fspath(path), sequences, lines, ground_truth, usual, first_pixel)
+    if quick is not None:
+        return quick
+    for sequence in sequences:
         for where, words in _lines(sequence.file):
             with objects.record("bad line"):
                 values = _values(where, words, least=7)
@@ -200,6 +209,105 @@ def read_mot_detections(
                 image = objects.image(label, where, again=True)
                 objects.add(image, name, box, score=values[6], attributes={"track_id": values[1]})
     return objects.detections(ground_truth)
+
+
+def _classes(sequences: Sequence[_Sequence], names: Sequence[str] | None) -> tuple[dict[str, int], list[Sequence[str]]]:
+    """The number of each class by its name, and the names of the classes of each sequence."""
+    classes: dict[str, int] = {}
+    names_in = [names or sequence.labels or MOT_NAMES for sequence in sequences]
+    for sequence, listed in zip(sequences, names_in, strict=True):
+        for number, name in enumerate(listed, start=1):
+            if classes.setdefault(name, number) != number:
+                refuse(str(sequence.file), f"the class {name} as number {classes[name]}, as before", str(number))
+    return classes, names_in
+
+
+def _ground_truth(
+    source: str,
+    sequences: Sequence[_Sequence],
+    lines: Lines,
+    classes: tuple[Mapping[str, int], Sequence[Sequence[str]]],
+    first_pixel: int,
+) -> GroundTruth | None:
+    """The objects of valid lines; ``None`` if a frame, a class or a name may be invalid."""
+    numbers, names_in = classes
+    limits = np.array([sequence.frames or _MOST_FRAMES for sequence in sequences])[lines.files]
+    with_class = ~np.isin(lines.counts, (7, _WITH_PLACE))
+    counts = np.array([len(listed) for listed in names_in])[lines.files]
+    if not are_whole(lines.values[:, 0], 1, limits):
+        return None
+    if not are_whole(lines.values[with_class, 7], 1, counts[with_class]):
+        return None
+    keys: list[str] = []
+    files: list[str] = []
+    sizes: list[tuple[float, float]] = []
+    places = np.zeros(len(lines.files), np.int64)
+    for at, sequence in enumerate(sequences):
+        rows = lines.files == at
+        of_rows = lines.frames[rows]
+        frames = np.arange(1, sequence.frames + 1) if sequence.frames else first_seen(of_rows)
+        places[rows] = len(keys) + places_among(of_rows, frames)[0]
+        prefix = f"{sequence.name}/" if sequence.name else ""
+        keys += [f"{prefix}{frame:06d}" for frame in frames.tolist()]
+        files += [sequence.pattern.replace("{}", f"{frame:06d}") for frame in frames.tolist()]
+        sizes += [sequence.size] * len(frames)
+    names = [listed[0] for listed in names_in]
+    if len(set(keys)) < len(keys) or not all(
+        map(is_name, (*keys[:1], *numbers, *(one.name or "-" for one in sequences)))
+    ):
+        return None
+    category = np.where(with_class, lines.values[:, 7], np.array([numbers[name] for name in names])[lines.files])
+    return GroundTruth.from_arrays(
+        image_ids=np.array(keys, np.str_)[places],
+        category_ids=category.astype(np.int64),
+        boxes=lines.boxes(first_pixel),
+        images=np.array(keys, np.str_),
+        sizes=np.array(sizes, np.float64).reshape(-1, 2),
+        names=files,
+        categories={number: name for name, number in numbers.items()},
+        flags={"ignore": lines.values[:, 6] == 0},
+        attributes={
+            "track_id": lines.values[:, 1].copy(),
+            "visibility": np.where(lines.counts == len(_FIELDS), lines.values[:, 8], math.nan),
+        },
+        source=source,
+    )
+
+
+def _detections(
+    source: str, sequences: Sequence[_Sequence], lines: Lines, gt: GroundTruth, usual: str, first_pixel: int
+) -> Detections | None:
+    """The detections of valid lines; ``None`` if a frame or a class may be unknown."""
+    frames, _ = _frames_of(gt)
+    listed = np.array([number for _, number in frames], np.int64)
+    named = np.array([name for name, _ in frames], np.str_)
+    alone = len(set(named.tolist())) == 1
+    places = np.zeros(len(lines.files), np.int64)
+    for at, sequence in enumerate(sequences):
+        rows = lines.files == at
+        images = np.arange(len(listed)) if alone else np.flatnonzero(named == sequence.name)
+        found, known = places_among(lines.frames[rows], listed[images])
+        if not known.all():
+            return None
+        places[rows] = images[found] if len(images) else 0
+    with_class = np.isin(lines.counts, (8, 9)) & (lines.values[:, 7] != -1)
+    category = np.where(with_class, lines.values[:, 7], math.nan)
+    by_number = dict(zip(gt.categories.ids.tolist(), gt.categories.names, strict=True))
+    used = np.unique(category[with_class])
+    if not np.isin(used, gt.categories.ids).all() or (not with_class.all() and usual not in gt.categories.names):
+        return None
+    ids = ClassIds(gt)
+    made = np.full(len(category), -1 if with_class.all() else ids[usual], np.int64)
+    for number in used.tolist():
+        made[category == number] = ids[by_number[int(number)]]
+    return Detections.from_arrays(
+        image_ids=gt.images.labels[places],
+        category_ids=made,
+        boxes=lines.boxes(first_pixel),
+        scores=lines.values[:, 6].copy(),
+        attributes={"track_id": lines.values[:, 1].copy()},
+        source=source,
+    )
 
 
 def write_mot(gt: GroundTruth, path: Path, *, first_pixel: int = 0) -> list[str]:

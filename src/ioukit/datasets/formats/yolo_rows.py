@@ -145,7 +145,7 @@ def read_rows(
     """
     if task is not None:
         check_choice("task", task, get_args(Task))
-    raw = _core.read_number_lines(list(paths), check_threads(threads))
+    raw = _core.read_number_lines(list(paths), False, check_threads(threads))
     starts = np.concatenate([np.zeros(1, np.int64), raw["ends"][:-1]]) if len(raw["ends"]) else raw["ends"]
     lines = _Lines(paths, raw["files"], raw["lines"], raw["numbers"], starts, raw["ends"] - starts)
     counts = lines.counts - int(scores)  # the score is the last number
