@@ -14,7 +14,6 @@ TrackEval sorts the names.
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,11 +63,11 @@ def frames_of(gt: GroundTruth) -> Frames:
         DatasetError: If an image has no value where others have one, or two images of a sequence have one frame number.
     """
     images = gt.images
-    paths = _paths(images)
-    names, sequence = _sequences(gt, paths)
+    folders, files = _folders_and_files(images)
+    names, sequence = _sequences(gt, folders)
     numbers = _attribute(gt, _FRAME)
     if numbers is None:
-        place = _natural_places([path.stem for path in paths], sequence)
+        place = _natural_places([file.rpartition(".")[0] or file for file in files], sequence)
     else:
         place = np.lexsort((numbers[1], sequence))
         same = (np.diff(sequence[place]) == 0) & (numbers[1][place][1:] == numbers[1][place][:-1])
@@ -83,21 +82,23 @@ def frames_of(gt: GroundTruth) -> Frames:
     return Frames(names, sequence, back, place.astype(np.int64))
 
 
-def _paths(images: Images) -> list[PurePosixPath]:
-    """What tells the folder and the frame of each image: its id if that is text with a folder, else its file."""
+def _folders_and_files(images: Images) -> tuple[list[str], list[str]]:
+    """The folder of each image and its name there: of its id if that is text with a folder, else of its file."""
     texts = [] if images.keys is None else images.keys.tolist()
     if not any("/" in text or "\\" in text for text in texts):
         texts = [name or str(label) for name, label in zip(images.names, images.labels.tolist(), strict=True)]
-    return [PurePosixPath(text.replace("\\", "/")) for text in texts]
+    parts = [text.replace("\\", "/").rpartition("/") for text in texts]
+    return [folder for folder, _, _ in parts], [file for *_, file in parts]
 
 
-def _sequences(gt: GroundTruth, paths: Sequence[PurePosixPath]) -> tuple[tuple[str, ...], Positions]:
+def _sequences(gt: GroundTruth, folders: Sequence[str]) -> tuple[tuple[str, ...], Positions]:
     """The names of the sequences, and the sequence of each image."""
     given = _attribute(gt, _SEQUENCE)
     if given is None:
-        folders = [path.parts[:-1] for path in paths]
-        short = _without_shared_parts(sorted(set(folders)))
-        texts = [short[folder] for folder in folders]
+        parts = {folder: tuple(part for part in folder.split("/") if part not in ("", ".")) for folder in set(folders)}
+        short = _without_shared_parts(sorted(set(parts.values())))
+        names = {folder: short[split] for folder, split in parts.items()}
+        texts = [names[folder] for folder in folders]
     else:
         texts = [str(value) for value in given[1].tolist()]
     listed = sorted(set(texts))
