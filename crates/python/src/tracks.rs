@@ -45,6 +45,7 @@ impl<'a> Rows<'a> {
 /// `sequences` is (J, 4): the first frame, the tracks of the objects and those of the result, and where the overlaps of
 /// the sequence begin in `overlaps`. Each ends where the next one begins.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "columns and thresholds, one argument each")]
 pub fn count_tracks<'py>(
     py: Python<'py>,
     sequences: Table<'py, i64>,

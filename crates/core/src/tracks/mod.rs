@@ -177,7 +177,7 @@ struct PerTracks {
 
 impl PerTracks {
     fn new(rows: usize, columns: usize) -> Self {
-        let size = rows.checked_mul(columns).unwrap_or(usize::MAX);
+        let size = rows.saturating_mul(columns);
         Self { values: zeros(size), columns }
     }
 
