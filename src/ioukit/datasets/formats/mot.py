@@ -187,7 +187,11 @@ def read_mot_detections(
     objects = Objects(path, on_invalid)
     sequences = _sequences_in(path, "det")
     lines = valid_lines([sequence.file for sequence in sequences], threads)
-    quick = None if lines is None else _detections(os.fspath(path), sequences, lines, ground_truth, usual, first_pixel)
+    quick = (
+        None
+        if lines is None
+        else _detections(os.fspath(path), sequences, lines, ground_truth, frames, usual, first_pixel)
+    )
     if quick is not None:
         return quick
     for sequence in sequences:
@@ -275,10 +279,15 @@ def _ground_truth(
 
 
 def _detections(
-    source: str, sequences: Sequence[_Sequence], lines: Lines, gt: GroundTruth, usual: str, first_pixel: int
+    source: str,
+    sequences: Sequence[_Sequence],
+    lines: Lines,
+    gt: GroundTruth,
+    frames: Sequence[tuple[str, int]],
+    usual: str,
+    first_pixel: int,
 ) -> Detections | None:
     """The detections of valid lines; ``None`` if a frame or a class may be unknown."""
-    frames, _ = _frames_of(gt)
     listed = np.array([number for _, number in frames], np.int64)
     named = np.array([name for name, _ in frames], np.str_)
     alone = len(set(named.tolist())) == 1
@@ -540,13 +549,14 @@ def _frames_of(gt: GroundTruth) -> tuple[list[tuple[str, int]], list[str]]:
     folders = [path.parts[0] if len(path.parts) > 1 else "" for path in paths]
     if not all(folders) or not all(map(_is_folder_name, folders)) or set(folders) == {"img1"}:
         folders = [""] * len(paths)
-    numbers = [int(path.stem) if path.stem.isascii() and path.stem.isdecimal() else 0 for path in paths]
+    stems = [path.stem for path in paths]
+    numbers = [int(stem) if stem.isascii() and stem.isdecimal() else 0 for stem in stems]
     frames = list(zip(folders, numbers, strict=True))
     if len(set(frames)) < len(frames) or not all(0 < number <= _MOST_FRAMES for number in numbers):
         counters: dict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
         frames = [(name, next(counters[name])) for name in folders]
         return frames, [f"names of {len(frames):,} images: their frames are numbered in the order of the images"]
-    changed = sum(path.stem != f"{number:06d}" for path, number in zip(paths, numbers, strict=True))
+    changed = sum(stem != f"{number:06d}" for stem, number in zip(stems, numbers, strict=True))
     return frames, [f"names of {changed:,} images: a frame is a number of six digits"] if changed else []
 
 
