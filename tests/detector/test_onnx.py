@@ -64,7 +64,7 @@ def test_the_command_writes_what_predict_finds(head: str, tmp_path: Path) -> Non
     with torch.no_grad():
         assert_as_predicted(model, [part.numpy() for part in Detector(model, max_detections=20)(given())])
     save_model(model, tmp_path / "net.safetensors")
-    done = run_here("export", tmp_path / "net.safetensors", "--max-dets", "20", "--batch", "3")
+    done = run_here("export", tmp_path / "net.safetensors", "--max-dets", "20")
     assert (done.code or 0, done.out) == (0, ""), done.err
     checked, wrote = done.err.splitlines()
     # Of two boxes with nearly the same score, one may be the last.
@@ -75,8 +75,23 @@ def test_the_command_writes_what_predict_finds(head: str, tmp_path: Path) -> Non
     assert float(found[3]) < 1e-4
     assert wrote == f"wrote {tmp_path / 'net.onnx'}"
     session = runtime.InferenceSession(tmp_path / "net.onnx", providers=["CPUExecutionProvider"])
-    assert [one.shape for one in session.get_inputs()] == [[3, 3, 64, 96]]
+    assert [one.shape for one in session.get_inputs()] == [["batch", 3, 64, 96]]
     assert_as_predicted(model, session.run(["boxes", "scores", "labels"], {"images": given().numpy()}))
+    for count in (1, 2, 5):
+        images = given()[torch.arange(count) % 3]
+        with torch.no_grad():
+            ours = [part.numpy() for part in Detector(model, max_detections=20)(images)]
+        apart = _difference(ours, session.run(["boxes", "scores", "labels"], {"images": images.numpy()}))
+        assert apart.count == 20 * count
+        assert apart.same > 0.95 * apart.count
+
+
+def test_the_number_of_images_can_be_fixed(tmp_path: Path) -> None:
+    save_model(sure_network("free"), tmp_path / "net.safetensors")
+    done = run_here("export", tmp_path / "net.safetensors", "--batch", "2")
+    assert (done.code or 0, done.out) == (0, ""), done.err
+    session = runtime.InferenceSession(tmp_path / "net.onnx", providers=["CPUExecutionProvider"])
+    assert [one.shape[0] for one in (*session.get_inputs(), *session.get_outputs())] == [2, 2, 2, 2]
 
 
 def test_an_image_with_few_boxes_has_scores_of_0() -> None:
@@ -112,12 +127,13 @@ def test_a_file_that_finds_other_boxes_is_not_kept(tmp_path: Path, monkeypatch: 
         def __init__(self, path: str, **_: Any) -> None:
             assert path
 
-        def run(self, *_: Any) -> list[Any]:
-            return [np.zeros((1, 100, 4)), np.zeros((1, 100)), np.zeros((1, 100))]
+        def run(self, _: Any, inputs: dict[str, Any]) -> list[Any]:
+            count = len(inputs["images"])
+            return [np.zeros((count, 100, 4)), np.zeros((count, 100)), np.zeros((count, 100))]
 
     monkeypatch.setattr(torch.onnx, "export", lambda *_, **__: None)
     monkeypatch.setattr(runtime, "InferenceSession", Wrong)
-    with pytest.raises(FloatingPointError, match="onnxruntime finds 0 of the 100 boxes that the network finds"):
+    with pytest.raises(FloatingPointError, match="onnxruntime finds 0 of the 300 boxes that the network finds"):
         export_onnx(sure_network("free"), tmp_path / "net.onnx")
     assert not list(tmp_path.iterdir())
 

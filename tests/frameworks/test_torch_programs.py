@@ -261,6 +261,33 @@ def _outcome(cases: list[Case], way: str) -> str:
     return "yes"
 
 
+@pytest.mark.filterwarnings("ignore")  # of the exporter
+def test_padded_nms_of_a_detector_as_onnx_takes_any_number_of_images() -> None:
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+
+    def images(count: int) -> tuple[Any, ...]:
+        wide = torch.stack([boxes(seed, 8_400) for seed in range(count)]) * torch.tensor([40.0, 40, 41, 41])
+        return wide, numbers(count, count, 8_400), (wide[..., 0] > 300).long()
+
+    def program(wide: Any, scores: Any, labels: Any) -> Any:
+        return ioukit.nms_padded(wide, scores, 0.6, max_keep=300, labels=labels)[0]
+
+    file = io.BytesIO()
+    shapes = {"given": ({0: torch.export.Dim("images")},) * 3}
+    exported = torch.onnx.export(_module(program), images(2), dynamo=True, verbose=False, dynamic_shapes=shapes)
+    exported.save(file)
+    session = onnxruntime.InferenceSession(file.getvalue())
+    names = [one.name for one in session.get_inputs()]
+    for count in (1, 3):
+        given = images(count)
+        (found,) = session.run(None, {name: one.numpy() for name, one in zip(names, given, strict=True)})
+        wanted = program(*given)
+        assert int((wanted >= 0).sum()) > 200 * count
+        torch.testing.assert_close(torch.from_numpy(found), wanted)
+        torch.testing.assert_close(torch.vmap(program)(*given), wanted)
+
+
 @pytest.mark.skipif(
     tuple(map(int, torch.__version__.split(".")[:2])) < (2, 9), reason="the table is about newer versions of PyTorch"
 )

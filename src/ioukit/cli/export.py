@@ -24,13 +24,15 @@ def export(
         float, typer.Option(metavar="IOU", help="Of two boxes of a class with an IoU above this, keep the better.")
     ] = 0.5,
     max_dets: Annotated[int, typer.Option(min=1, metavar="N", help="The number of boxes per image.")] = 100,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="The number of images per run.")] = 1,
+    batch: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The number of images per run. [default: any number]")
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Write a network with its decoding and NMS as ONNX, and check the file in onnxruntime against PyTorch.
 
-    The file takes `images`: RGB as (BATCH, 3, SIZE, SIZE) floats within 0 and 1. It gives `boxes` (BATCH, N, 4) as
-    x1 y1 x2 y2 in pixels of these images, `scores` (BATCH, N), the highest first, and `labels` (BATCH, N).
+    The file takes `images`: RGB as (B, 3, SIZE, SIZE) floats within 0 and 1. It gives `boxes` (B, N, 4) as
+    x1 y1 x2 y2 in pixels of these images, `scores` (B, N), the highest first, and `labels` (B, N).
 
     Examples:
       ioukit export run/best.safetensors

@@ -6,6 +6,7 @@ those of `ioukit.overlap` in the caller's library, and they are compared as the 
 
 from __future__ import annotations
 
+import math
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -91,6 +92,7 @@ def padded_survivors(given: DeviceSet, shape: tuple[int, ...], rule: Rule, limit
     labels = None if given.labels is None else xp.reshape(given.labels, shape)
     device = {} if library_of(boxes) == "jax" else {"device": boxes.device}
     positions, places = (xp.arange(length, **device) for length in (count, size))
+    starts = xp.arange(math.prod(shape[:-1]), **device) * count  # of the images among all boxes
     keep = xp.full((*shape[:-1], size), -1, dtype=positions.dtype, **device)
     if count == 0:
         return keep
@@ -101,11 +103,12 @@ def padded_survivors(given: DeviceSet, shape: tuple[int, ...], rule: Rule, limit
     def pick(k: Array, alive: Array, keep: Array) -> tuple[Array, Array, Array]:
         best = xp.max(xp.where(alive, scores, -xp.inf), axis=-1, keepdims=True)
         first = xp.min(xp.where(alive & (scores == best), positions, count), axis=-1, keepdims=True)
-        row = xp.where(first < count, first, 0)
-        box = xp.take_along_axis(boxes, row[..., None], axis=-2)
+        # Not by `take_along_axis`: PyTorch's would fix the number of images in a program that is exported.
+        row = xp.reshape(xp.where(first < count, first, 0), (-1,)) + starts
+        box = xp.reshape(xp.take(xp.reshape(boxes, (-1, 4)), row, axis=0), (*first.shape, 4))
         removed = _compared(_array_formulas.elementwise(rule.measure, OnDevice(xp, box, boxes, boxes.dtype)), rule)
         if labels is not None:
-            removed = removed & (labels == xp.take_along_axis(labels, row, axis=-1))
+            removed = removed & (labels == xp.reshape(xp.take(xp.reshape(labels, (-1,)), row, axis=0), first.shape))
         left = alive & ~removed & (positions != first)
         return k + 1, left, xp.where((places == k) & (first < count), first, keep)
 
