@@ -86,6 +86,9 @@ def _assignments() -> dict[str, Case]:
     return {
         "assign_max_iou": case("assign_max_iou"),
         "assign_atss": case("assign_atss", levels=[7], top_k=2),
+        "assign_batch": (
+            lambda a, b: assign.assign_batch(assign.assign_max_iou, a, b[None]).target, pair,
+        ),
         "assign_hungarian": case("assign_hungarian", scores, labels),
         "assign_simota": case("assign_simota", scores, labels, strides=8.0, **scene),
         "assign_task_aligned": case("assign_task_aligned", scores, labels, **scene),

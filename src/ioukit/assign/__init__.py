@@ -5,6 +5,7 @@ Every rule returns an `Assignment`, which explains its decisions and can be comp
 
 from ioukit.assign.assignment import Assignment, AssignmentChange, Candidates, Outcome
 from ioukit.assign.atss import assign_atss
+from ioukit.assign.batch import BatchAssignment, assign_batch
 from ioukit.assign.hungarian import assign_hungarian
 from ioukit.assign.max_iou import assign_grid, assign_max_iou, assign_overlaps
 from ioukit.assign.simota import assign_simota
@@ -15,10 +16,12 @@ from ioukit.assign.yolo import assign_yolov3, assign_yolov5
 __all__ = [
     "Assignment",
     "AssignmentChange",
+    "BatchAssignment",
     "Candidates",
     "DualAssignment",
     "Outcome",
     "assign_atss",
+    "assign_batch",
     "assign_dual",
     "assign_grid",
     "assign_hungarian",

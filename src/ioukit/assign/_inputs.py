@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ioukit.typing import Array, BoxFormat, FloatArray
 
 
-_NO_VALUES = "has no values to look at: assignment runs on the host, outside of traced programs"
+NO_VALUES = "has no values to look at: assignment runs on the host, outside of traced programs"
 
 
 def floats_of(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArray:
@@ -36,7 +36,7 @@ def floats_of(data: object, name: str, shape: tuple[int | None, ...]) -> FloatAr
 
 
 def _shaped(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArray:
-    array = as_floats(on_host(data, name, _NO_VALUES), name)
+    array = as_floats(on_host(data, name, NO_VALUES), name)
     array = np.ascontiguousarray(array, computing_dtype(array.dtype))
     if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("N" if side is None else str(side) for side in shape)
@@ -46,7 +46,7 @@ def _shaped(data: object, name: str, shape: tuple[int | None, ...]) -> FloatArra
 
 def boxes_of(data: Any, fmt: BoxFormat | None, name: str, check: bool = True) -> FloatArray:
     """(N, 4) corners, contiguous, in float32 or float64."""
-    boxes = on_host(data, name, _NO_VALUES)
+    boxes = on_host(data, name, NO_VALUES)
     if not isinstance(boxes, Boxes):
         boxes = as_floats(boxes, name)
         if boxes.shape != (0,) and (boxes.ndim != 2 or boxes.shape[1] != 4):
@@ -77,7 +77,7 @@ def points_of(points: object, count: int, dtype: np.dtype[Any]) -> FloatArray:
 
 def labels_of(labels: object, objects: int, classes: int) -> NDArray[np.int64]:
     """(G,) classes of the objects, each at least 0 and below ``classes``."""
-    column = integer_column("labels", on_host(labels, "labels", _NO_VALUES), objects, each="one per object")
+    column = integer_column("labels", on_host(labels, "labels", NO_VALUES), objects, each="one per object")
     wrong = np.flatnonzero((column < 0) | (column >= classes))
     if len(wrong):
         raise ValueError(f"labels[{wrong[0]}] is {column[wrong[0]]}, but scores has {classes} classes")
