@@ -126,6 +126,35 @@ def test_one_sequence_takes_results_of_any_name(tmp_path: Path) -> None:
     assert read_detections(tmp_path / "MOT17-09.txt", ground_truth=gt, on_invalid="drop").dropped == 1
 
 
+def test_a_folder_of_results_has_the_files_of_the_sequences(tmp_path: Path) -> None:
+    alone, named = read(sequence(tmp_path / "train" / "A")), read(tmp_path / "train")
+    found = tmp_path / "found"
+    found.mkdir()
+    (found / "B.txt").write_text(FOUND)
+    # One file for one sequence without a name is its result; where both have names, these must agree.
+    assert len(read_detections(found, ground_truth=alone)) == 2
+    with pytest.raises(DatasetError, match=r"B\.txt: line 1, frame: expected a frame of .*train, found B 1"):
+        read_detections(found, ground_truth=named)
+    (found / "A.txt").write_text(FOUND)
+    with pytest.raises(DatasetError, match=r"A\.txt: line 1, frame: expected a frame of .*A, found A 1"):
+        read_detections(found, ground_truth=alone)
+    (found / "B.txt").unlink()
+    assert read_detections(found, ground_truth=named).image_labels().tolist() == ["A/000001", "A/000003"]
+
+
+def test_videos_need_names_that_results_can_have(tmp_path: Path) -> None:
+    gt = GroundTruth.from_arrays(
+        images=[1, 2],
+        image_attributes={"video_id": [1, 2]},
+        image_ids=[1, 2],
+        category_ids=[1, 1],
+        boxes=[[0, 0, 5, 5], [0, 0, 5, 5]],
+    )
+    (tmp_path / "1.txt").write_text(FOUND)
+    with pytest.raises(DatasetError, match=r"expected images named by sequence and frame, .*found several videos"):
+        read_detections(tmp_path / "1.txt", ground_truth=gt)
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

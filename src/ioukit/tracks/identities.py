@@ -22,7 +22,8 @@ TRACK_COLUMNS = ("track_id", "instance_id", "label_id")
 """The attributes that can have the track ids; the first one counts that both objects and results may have."""
 _NONE = -1
 """Stands for no track in MOTChallenge's files."""
-_TOO_LARGE = 2.0**63
+_BITS, _BITS_OF_FLOATS = 63, 53
+"""Ids are below so many powers of two. Readers of text have floats, which tell no larger ones apart."""
 
 
 def tracks_of(side: GroundTruth | Detections) -> np.ndarray[Any, Any] | None:
@@ -105,7 +106,7 @@ def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple
     """All track ids in ascending order, and the position of that of each chosen row."""
     found = next((name for name in TRACK_COLUMNS if name in side.attributes), None)
     if tracks_of(side) is None or found is None:
-        there = f"only {_NONE}" if found else "no such column"
+        there = f"only {_NONE}" if found else "none; in COCO's files, it is a member of attributes"
         if not len(chosen):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         raise DatasetError(
@@ -113,15 +114,16 @@ def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple
         )
     tracks = np.asarray(side.attributes[found])[chosen]
     wrong = ~_has_id(tracks)
+    bits = _BITS_OF_FLOATS if tracks.dtype.kind == "f" else _BITS
     if tracks.dtype.kind != "U":
         with np.errstate(invalid="ignore"):
-            wrong |= (tracks < 0) | (tracks != np.trunc(tracks)) | (tracks >= _TOO_LARGE)
+            wrong |= (tracks < 0) | (tracks != np.trunc(tracks)) | (tracks >= 2.0**bits)
     if wrong.any():
         row = int(chosen[wrong.argmax()])
         shown = repr(tracks[wrong.argmax()].item()) if _has_id(tracks)[wrong.argmax()] else "none"
         raise DatasetError(
-            f"{side.source}: {array}[{row}].{found}: expected the id of a track, a whole number of at least 0, "
-            f"found {shown}"
+            f"{side.source}: {array}[{row}].{found}: expected the id of a track, a whole number of at least 0 and "
+            f"below 2**{bits}, found {shown}"
         )
     names, positions = np.unique(tracks if tracks.dtype.kind == "U" else tracks.astype(np.int64), return_inverse=True)
     return names, positions

@@ -46,6 +46,7 @@ MOT_NAMES = (
 _FIELDS = ("frame", "id", "bb_left", "bb_top", "bb_width", "bb_height", "conf", "class", "visibility")
 _WITH_PLACE = 10  # columns of a file whose last three are a place in the world, as in 2D MOT 2015
 _MOST_FRAMES = 10_000_000
+_VIDEO = "video_id"  # the attribute of images of COCO's and of Scalabel's videos
 _FRAME_RATE = 30  # other tools refuse a sequence without a frame rate; a data set does not know it
 
 
@@ -183,14 +184,14 @@ def read_mot_detections(
     by_number = dict(zip(ids, names, strict=True))
     frames, _ = _frames_of(ground_truth)
     labels = dict(zip(frames, map(str, ground_truth.images.labels.tolist()), strict=True))
-    only = frames[0][0] if len({name for name, _ in frames}) == 1 else None
     objects = Objects(path, on_invalid)
     sequences = _sequences_in(path, "det")
+    only = _only_sequence(ground_truth, frames, sequences, is_folder=Path(path).is_dir())
     lines = valid_lines([sequence.file for sequence in sequences], threads)
     quick = (
         None
         if lines is None
-        else _detections(os.fspath(path), sequences, lines, ground_truth, frames, usual, first_pixel)
+        else _detections(os.fspath(path), sequences, lines, ground_truth, frames, only, usual, first_pixel)
     )
     if quick is not None:
         return quick
@@ -213,6 +214,22 @@ def read_mot_detections(
                 image = objects.image(label, where, again=True)
                 objects.add(image, name, box, score=values[6], attributes={"track_id": values[1]})
     return objects.detections(ground_truth)
+
+
+def _only_sequence(
+    gt: GroundTruth, frames: Sequence[tuple[str, int]], sequences: Sequence[_Sequence], *, is_folder: bool
+) -> str | None:
+    """The name of the sequence that a result is of, whatever its file is called; ``None`` if the names of files decide.
+
+    Raises:
+        DatasetError: If the ground truth has several videos, but its images have no names of them.
+    """
+    names = {name for name, _ in frames}
+    videos = gt.images.attributes.get(_VIDEO)
+    if names == {""} and videos is not None and len(np.unique(videos)) > 1:
+        refuse(gt.source, "images named by sequence and frame, such as MOT17-02/000001", f"several videos by {_VIDEO}")
+    is_named = is_folder and names != {""} and sequences[0].name != ""
+    return names.pop() if len(names) == len(sequences) == 1 and not is_named else None
 
 
 def _classes(sequences: Sequence[_Sequence], names: Sequence[str] | None) -> tuple[dict[str, int], list[Sequence[str]]]:
@@ -284,17 +301,17 @@ def _detections(
     lines: Lines,
     gt: GroundTruth,
     frames: Sequence[tuple[str, int]],
+    only: str | None,
     usual: str,
     first_pixel: int,
 ) -> Detections | None:
     """The detections of valid lines; ``None`` if a frame or a class may be unknown."""
     listed = np.array([number for _, number in frames], np.int64)
     named = np.array([name for name, _ in frames], np.str_)
-    alone = len(set(named.tolist())) == 1
     places = np.zeros(len(lines.files), np.int64)
     for at, sequence in enumerate(sequences):
         rows = lines.files == at
-        images = np.arange(len(listed)) if alone else np.flatnonzero(named == sequence.name)
+        images = np.flatnonzero(named == (sequence.name if only is None else only))
         found, known = places_among(lines.frames[rows], listed[images])
         if not known.all():
             return None
