@@ -54,6 +54,20 @@ def test_the_table(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
+def test_events(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    made = run_here("tracks", *folders, "--events", tmp_path / "events.csv", "--json")
+    assert f"wrote {tmp_path / 'events.csv'}" in made.err
+    lines = (tmp_path / "events.csv").read_text().splitlines()
+    assert [line.split(",")[:3] for line in lines[3:6]] == [
+        *(["match", "MOT-02", "3"], ["switch", "MOT-02", "4"], ["match", "MOT-02", "5"]),
+    ]
+    assert len(lines) == 11
+    truth, found = folders[0] / "MOT-02", folders[1] / "MOT-02.txt"
+    over = run_here("tracks", truth, found, "--events", found)
+    assert (over.code, "MOT-02.txt is an input and would be overwritten" in " ".join(over.err.split())) == (2, True)
+    assert found.read_text().startswith("1,7")
+
+
 def test_json(folders: tuple[Path, Path], tmp_path: Path) -> None:
     gt = datasets.read(folders[0])
     expected = evaluate_tracks(gt, datasets.read_detections(folders[1], ground_truth=gt)).to_dict()

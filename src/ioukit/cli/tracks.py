@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,9 +10,9 @@ import typer
 import ioukit
 from ioukit._checks import pluralize
 from ioukit._output import printable, terminal_width
-from ioukit.cli._arguments import ThreadsOption
+from ioukit.cli._arguments import RESULTS, ThreadsOption
 from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files, with_attributes
-from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._errors import bad_input, bad_output, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import ChosenClasses, FoundKindOption, chosen_classes, kind_of
 
@@ -25,6 +26,14 @@ def tracks(
     iou_type: FoundKindOption = None,
     reading: ReadingOptions,
     threads: ThreadsOption = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=RESULTS,
+            help="Also write what happened in each frame as CSV: matches, switches of ids, misses, false detections.",
+        ),
+    ] = None,
     answer: AnswerOptions,
 ) -> None:
     """Evaluate the tracks of objects in videos: HOTA, CLEAR (MOTA) and Identity (IDF1).
@@ -38,14 +47,14 @@ def tracks(
     Examples:
       ioukit tracks MOT17/train/ results/
       ioukit tracks MOT17/train/ results/ --classes pedestrian
-      ioukit tracks gt.csv tracks.csv --per-class
+      ioukit tracks gt.csv tracks.csv --per-class --events events.csv
       ioukit tracks gt.csv tracks.csv --json | jq .summary.HOTA
     """
     start = time.perf_counter()
     talk = answer.talk()
     paths = input_files(ground_truth, detections)
     with bad_use():
-        answer.check(paths)
+        answer.check(paths, {"--events": events})
         kind = kind_of(iou_type or "bbox")
     with bad_input():
         sources = [with_attributes(source) for source in reading.sources(paths)]
@@ -57,6 +66,10 @@ def tracks(
     for note in found.notes:
         if note not in said:
             talk.say(f"note {printable(note)}")
+    if events is not None:
+        with bad_output():
+            found.events.write_csv(events)
+        talk.say(f"wrote {printable(str(events))}")
     sequences, seconds = pluralize(len(found.sequence_names), "sequence"), time.perf_counter() - start
 
     def text() -> str:

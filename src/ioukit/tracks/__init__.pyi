@@ -1,7 +1,16 @@
 """Does the tracker keep its objects? HOTA, CLEAR and Identity of objects that have track ids."""
 
 from ioukit.tracks.evaluating import evaluate_tracks
+from ioukit.tracks.events import EVENT_KINDS, TrackEvents
 from ioukit.tracks.measures import THRESHOLDS
 from ioukit.tracks.results import TrackClass, TrackEvaluation, TrackNumbers
 
-__all__ = ["THRESHOLDS", "TrackClass", "TrackEvaluation", "TrackNumbers", "evaluate_tracks"]
+__all__ = [
+    "EVENT_KINDS",
+    "THRESHOLDS",
+    "TrackClass",
+    "TrackEvaluation",
+    "TrackEvents",
+    "TrackNumbers",
+    "evaluate_tracks",
+]

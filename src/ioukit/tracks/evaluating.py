@@ -18,7 +18,8 @@ from ioukit.datasets.formats.registry import find_format
 from ioukit.errors import DatasetError
 from ioukit.evaluation.evaluating import detections_of, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
-from ioukit.tracks.identities import Side, side_of
+from ioukit.tracks.events import Trace
+from ioukit.tracks.identities import Side, side_of, tracks_of
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
 from ioukit.tracks.overlaps import overlap_tables
 from ioukit.tracks.results import TrackEvaluation
@@ -103,7 +104,13 @@ def evaluate_tracks(
     values = of_sequences(counted, counts)
     size = len(frames.names)
     rows = [values[at * size : (at + 1) * size] for at in range(len(chosen))]
-    return TrackEvaluation(chosen, frames.names, rows, (*gt.notes, *dt.notes, *_notes(gt, chosen)))
+    of_objects, of_found = (
+        np.zeros(0, np.int64) if (column := tracks_of(side)) is None else column for side in (gt, dt)
+    )
+    matches = {name: column for name, column in counted.items() if name.startswith("match_")}
+    trace = Trace(frames, objects, found, of_objects, of_found, matches)
+    notes = (*gt.notes, *dt.notes, *_notes(gt, chosen))
+    return TrackEvaluation(chosen, frames.names, rows, notes, trace)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:

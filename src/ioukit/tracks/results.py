@@ -16,6 +16,7 @@ from ioukit._near_names import suggest
 from ioukit._output import aligned
 from ioukit._plain_values import plain_value
 from ioukit.evaluation.class_results import ClassResults
+from ioukit.tracks.events import Trace, TrackEvents, events_of
 from ioukit.tracks.measures import CURVES, KEYS, Values, averaged, together
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class TrackEvaluation(Frozen):
     """(K, S) the numbers of each class in each sequence, as :attr:`per_class` shows them."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
+    trace: Trace | None = None
+    """What :attr:`events` are made of."""
 
     @cached_property
     def _of_classes(self) -> list[Values]:
@@ -118,6 +121,13 @@ class TrackEvaluation(Frozen):
         (``cls_comb_det_av``). :attr:`class_average` counts each class once.
         """
         return TrackNumbers(together(self._of_classes) if len(self.values) != 1 else self._of_classes[0])
+
+    @cached_property
+    def events(self) -> TrackEvents:
+        """What happened in each frame: matches, switches of ids, misses and false detections."""
+        if self.trace is None:
+            raise ValueError("these numbers were made without the data that events need")
+        return events_of(self.trace, self.sequence_names, tuple(self.categories.names))
 
     @cached_property
     def class_average(self) -> TrackNumbers:
