@@ -126,6 +126,16 @@ def test_one_sequence_takes_results_of_any_name(tmp_path: Path) -> None:
     assert read_detections(tmp_path / "MOT17-09.txt", ground_truth=gt, on_invalid="drop").dropped == 1
 
 
+def test_results_without_a_class_are_of_the_class_of_all_objects(tmp_path: Path) -> None:
+    gt = read(sequence(tmp_path / "A"))
+    (tmp_path / "A.txt").write_text(FOUND)
+    several = read_detections(tmp_path / "A.txt", ground_truth=gt)
+    assert set(several.category_ids.tolist()) == {MOT_NAMES.index("pedestrian") + 1}
+    only = gt.take(gt.category_ids == 7)
+    assert set(read_detections(tmp_path / "A.txt", ground_truth=only).category_ids.tolist()) == {7}
+    assert set(read_detections(tmp_path / "A.txt", ground_truth=gt.take([])).category_ids.tolist()) == {1}
+
+
 def test_a_folder_of_results_has_the_files_of_the_sequences(tmp_path: Path) -> None:
     alone, named = read(sequence(tmp_path / "train" / "A")), read(tmp_path / "train")
     found = tmp_path / "found"

@@ -163,8 +163,8 @@ def read_mot_detections(
         path: A sequence: a folder with ``det/det.txt``; or a folder of such folders; or a text file, or a folder of
             text files, each with the name of its sequence.
         ground_truth: The data set: it has the frames and the classes.
-        category: The class of detections without a class. If ``None``, ``pedestrian``, or the only class of the ground
-            truth.
+        category: The class of detections without a class. If ``None``, that of all objects of the ground truth, or
+            ``pedestrian`` if they have several.
         first_pixel: As for :func:`read_mot`.
         on_invalid: As for :func:`read_mot`.
         threads: As for :func:`read_mot`.
@@ -178,7 +178,8 @@ def read_mot_detections(
     _check_first_pixel(first_pixel)
     ground_truth = required(ground_truth, path, "frames and classes")
     names, ids = ground_truth.categories.names, ground_truth.categories.ids.tolist()
-    usual = category or (names[0] if len(names) == 1 else MOT_NAMES[0])
+    only_class = np.unique(ground_truth.category_ids) if len(names) > 1 else ground_truth.categories.ids
+    usual = category or (names[ids.index(only_class[0])] if len(only_class) == 1 else MOT_NAMES[0])
     if category is not None and category not in names:
         raise DatasetError(f"{os.fspath(path)}: the ground truth has no class {category!r}")
     by_number = dict(zip(ids, names, strict=True))
