@@ -63,6 +63,20 @@ def records(count: int, images: int) -> tuple[dict[str, Any], list[dict[str, Any
     return ground_truth, [{**row, "score": 1 / (k + 1)} for k, row in enumerate(rows)]
 
 
+def tracks() -> Callable[[], Any]:
+    """Frames in which every object and every track is near many others."""
+    frames, boxes = 100, crowded(400)
+    columns: dict[str, Any] = {
+        "image_ids": np.repeat(np.arange(frames), len(boxes)),
+        "category_ids": np.ones(frames * len(boxes), np.int64),
+        "boxes": np.tile(np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1), (frames, 1)),
+        "attributes": {"track_id": np.tile(np.arange(len(boxes)), frames)},
+    }
+    gt = ioukit.GroundTruth.from_arrays(**columns)
+    dt = ioukit.Detections.from_arrays(**columns, scores=np.ones(frames * len(boxes)))
+    return lambda: ioukit.evaluate_tracks(gt, dt)
+
+
 def works() -> dict[str, Callable[[], Callable[[], Any]]]:
     """For each name, what makes the input and returns the work."""
 
@@ -103,6 +117,7 @@ def works() -> dict[str, Callable[[], Callable[[], Any]]]:
     return {
         "matching": matching,
         "intervals": intervals,
+        "tracks": tracks,
         "nms": boxes(1_000_000, lambda given, scores: ioukit.nms(given, scores, 0.9)),
         "nms, one thread": boxes(1_000_000, lambda given, scores: ioukit.nms(given, scores, 0.9, threads=1)),
         "nms without a bound": boxes(300_000, lambda given, scores: ioukit.nms(given, scores, 0.9, metric="giou")),

@@ -33,6 +33,12 @@ data = ioukit.read_coco(*FILES)
 polygons = [[[x1, y1, x2, y1, x2, y2, x1, y2]] for x1, y1, x2, y2 in some[:400] / 5]
 masks = Masks.from_polygons(polygons, height=1000, width=1000)
 
+frames = {
+    "image_ids": np.repeat(np.arange(10), 2_000), "category_ids": np.ones(20_000, np.int64), "boxes": boxes,
+    "attributes": {"track_id": np.tile(np.arange(2_000), 10)},
+}
+followed = ioukit.GroundTruth.from_arrays(**frames), ioukit.Detections.from_arrays(**frames, scores=scores)
+
 FUNCTIONS = {
     "pairwise_iou": lambda: ioukit.pairwise_iou(some, boxes),
     "overlap_join": lambda: ioukit.overlap_join(boxes, boxes, min_iou=0.01),
@@ -44,6 +50,7 @@ FUNCTIONS = {
     "masks": lambda: ioukit.pairwise_iou(masks, masks),
     "read": lambda: ioukit.read_coco(*FILES)[1],
     "evaluate": lambda: ioukit.evaluate(*data).summary,
+    "evaluate_tracks": lambda: dict(ioukit.evaluate_tracks(*followed).summary),
 }
 
 

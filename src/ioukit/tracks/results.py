@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from ioukit._near_names import suggest
 from ioukit._output import aligned
 from ioukit._plain_values import plain_value
 from ioukit.evaluation.class_results import ClassResults
+from ioukit.evaluation.summary import Summary
 from ioukit.tracks.events import Trace, TrackEvents, events_of
 from ioukit.tracks.measures import CURVES, KEYS, Values, averaged, together
 
@@ -28,7 +29,7 @@ TABLE_KEYS = ("HOTA", "DetA", "AssA", "MOTA", "IDF1", "TP", "FP", "FN", "IDSW", 
 _AS_COUNTS = frozenset({"TP", "FP", "FN", "IDSW", "Frag", "MT", "PT", "ML"})
 
 
-class TrackNumbers(Mapping[str, float]):
+class TrackNumbers(Summary):
     """Numbers by TrackEval's names, as fractions: ``numbers["HOTA"]``.
 
     ``TP``, ``FN``, ``FP``, ``Re``, ``Pr`` and ``F1`` are those of CLEAR (``CLR_TP`` and so on in TrackEval). The
@@ -40,7 +41,7 @@ class TrackNumbers(Mapping[str, float]):
         self._values = values
 
     @cached_property
-    def _numbers(self) -> dict[str, float]:
+    def _numbers(self) -> dict[str, float]:  # type: ignore[override]  # made when the first one is asked for
         values = self._values
         return {key: float(np.mean(values[key])) if key in CURVES else _plain(values[key]) for key in KEYS}
 
@@ -57,12 +58,6 @@ class TrackNumbers(Mapping[str, float]):
             others = f"there are {', '.join(KEYS)}"
             raise KeyError(f"{key!r} is no number of tracks{suggest(str(key), KEYS, others)}")
         return self._numbers[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={self[key]:.4f}" for key in ("HOTA", "MOTA", "IDF1"))

@@ -63,8 +63,8 @@ impl<F: Float> Set<'_, F> {
     }
 }
 
-/// Fewer pairs are all compared: that is quicker than two indexes (`benchmarks/bench_join.py`; tests and fuzzers want
-/// both ways with few boxes).
+/// Fewer pairs are all compared: that is quicker than two indexes (`benchmarks/bench_one_to_one.py`; tests and fuzzers
+/// want both ways with few boxes).
 const WORTH_INDEX: usize = if cfg!(any(test, fuzzing)) { 1 << 8 } else { 1 << 13 };
 
 /// Fewer boxes than these are not worth a second thread.
