@@ -22,18 +22,20 @@ def trackeval() -> Any:
 def named(result: dict[str, Any]) -> dict[str, Any]:
     """Numbers of all measures by the names that ioukit has for them."""
     values = {**result["HOTA"], **result["CLEAR"], **result["Identity"], **result["Count"]}
+    values |= {name: result["VACE"][name] for name in ("ATA", "SFDA")}
     return {name.removeprefix("CLR_") if name != "CLR_Frames" else name: value for name, value in values.items()}
 
 
 class Run:
     """The numbers of all classes and sequences of a set, and of what TrackEval makes of them."""
 
-    def __init__(self, given: TrackSet, classes: list[int]) -> None:
-        """Evaluate these classes."""
-        package = trackeval()
+    def __init__(self, given: TrackSet, classes: list[int], *, masks: bool = False) -> None:
+        """Evaluate these classes, by boxes or by the masks of :func:`painted`."""
+        package, self.masks = trackeval(), masks
         quiet = {"PRINT_CONFIG": False}
         measures = package.metrics
         self.measures = [measures.HOTA(), measures.CLEAR(quiet), measures.Identity(quiet), measures.Count()]
+        self.measures.append(_vace(measures))
         self.given = given
         self.sequences = sorted(given.lengths)
         self.parts = {
@@ -54,7 +56,10 @@ class Run:
             data[f"{side}_ids"] = [numbers[chosen] for chosen in in_frame]
             data[f"num_{side}_ids"], data[f"num_{side}_dets"] = len(ids), len(numbers)
             boxes[side] = [rows.boxes[chosen] for chosen in in_frame]
-        overlap = package.datasets.MotChallenge2DBox._calculate_box_ious
+        data_set = package.datasets.MotChallenge2DBox
+        if self.masks:
+            boxes = {side: [painted(one) for one in frames] for side, frames in boxes.items()}
+        overlap = data_set._calculate_mask_ious if self.masks else data_set._calculate_box_ious
         data["similarity_scores"] = [
             np.ascontiguousarray(overlap(*pair)) for pair in zip(boxes["gt"], boxes["tracker"], strict=True)
         ]
@@ -72,6 +77,29 @@ class Run:
     def of_all_classes(self, name: str) -> dict[str, Any]:
         """The numbers of a sequence, over its classes."""
         return self._over("combine_classes_det_averaged", {one: self.parts[one, name] for one in self.classes})
+
+
+def _vace(measures: Any) -> Any:
+    """VACE, whose division of whole numbers by 0 is NaN here, as its division of floats is there."""
+
+    class WithoutErrors(measures.VACE):  # type: ignore[misc]  # TrackEval has no types
+        @staticmethod
+        def _compute_final_fields(additive: dict[str, Any]) -> Any:
+            floats = {name: np.float64(value) for name, value in additive.items()}
+            return measures.VACE._compute_final_fields(floats)
+
+        def get_name(self) -> str:
+            return "VACE"
+
+    return WithoutErrors()
+
+
+def painted(boxes: np.ndarray) -> np.ndarray:
+    """(N, 48, 48) the ellipses in these boxes as pixels. Small boxes, and those outside, have none."""
+    middle, half = boxes[:, :2] + boxes[:, 2:] / 2, np.maximum(boxes[:, 2:] / 2, 1e-9)
+    pixels = np.arange(48) + 0.5
+    across, down = ((pixels - middle[:, [axis]]) / half[:, [axis]] for axis in (0, 1))
+    return np.asarray(across[:, np.newaxis, :] ** 2 + down[:, :, np.newaxis] ** 2 <= 1, np.uint8)
 
 
 def _of_class(rows: Rows, sequence: int, number: int) -> Rows:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from ioukit import evaluate_tracks
+from ioukit import Masks, evaluate_tracks
 from support.random_tracks import random_track_set
-from support.trackeval_runs import Run, named, trackeval
+from support.trackeval_runs import Run, named, painted, trackeval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,19 +29,28 @@ def differences(ours: TrackNumbers, theirs: dict[str, Any]) -> list[str]:
     values: dict[str, Any] = {**ours, **ours.curves}
     expected = named(theirs)
     assert len(expected) > 30
-    wrong = [name for name, value in expected.items() if name in values and not np.array_equal(values[name], value)]
+    wrong = [
+        name
+        for name, value in expected.items()
+        if name in values and not np.array_equal(values[name], value, equal_nan=True)
+    ]
     means = [name for name, value in ours.items() if name in ours.curves and value != np.mean(expected[name])]
     lacking = [name for name in ours if name not in expected and name != "Frames"]
     return [*wrong, *means, *lacking]
 
 
-def compare(seed: int) -> list[str]:
-    """What differs in a random set."""
+def compare(seed: int, *, masks: bool = False) -> list[str]:
+    """What differs in a random set, by boxes or by masks."""
     given = random_track_set(seed)
     if not len(given.objects.classes):
         return []
     classes = sorted({*given.objects.classes.tolist(), *given.found.classes.tolist()})
-    run, ours = Run(given, classes), evaluate_tracks(given.ground_truth(), given.detections())
+    run = Run(given, classes, masks=masks)
+    sides: list[Any] = [given.ground_truth(), given.detections()]
+    if masks:
+        drawn = [{"Masks": Masks.from_arrays(painted(rows.boxes))} for rows in (given.objects, given.found)]
+        sides = [replace(side, regions=regions) for side, regions in zip(sides, drawn, strict=True)]
+    ours = evaluate_tracks(*sides, iou_type="segm" if masks else "bbox")
     assert list(ours.sequences) == run.sequences
     assert [one.id for one in ours.per_class] == classes
     found: list[str] = []
@@ -58,6 +68,11 @@ def compare(seed: int) -> list[str]:
 def test_numbers_have_the_bits_of_trackeval(first: int) -> None:
     trackeval()
     assert {seed: found for seed in range(first, first + 10) if (found := compare(seed))} == {}
+
+
+def test_masks_have_the_bits_of_trackeval() -> None:
+    trackeval()
+    assert {seed: found for seed in range(12) if (found := compare(seed, masks=True))} == {}
 
 
 def write_side(rows: Rows, given: TrackSet, ends: str, file: Callable[[str], Path]) -> None:
@@ -84,7 +99,7 @@ def test_files_have_the_numbers_that_trackeval_reads(seed: int, tmp_path: Path) 
     layout = {"TRACKER_SUB_FOLDER": "found", "SKIP_SPLIT_FOL": True, "SEQ_INFO": dict.fromkeys(given.lengths)}
     data = package.datasets.MotChallenge2DBox({**quiet, **folders, **layout, "DO_PREPROC": False})
     metrics = package.metrics
-    measures = [metrics.HOTA(), metrics.CLEAR(quiet), metrics.Identity(quiet)]
+    measures = [metrics.HOTA(), metrics.CLEAR(quiet), metrics.Identity(quiet), metrics.VACE()]
     off = ("PRINT_RESULTS", "TIME_PROGRESS", "OUTPUT_SUMMARY", "OUTPUT_DETAILED", "PLOT_CURVES")
     with contextlib.redirect_stdout(io.StringIO()):
         evaluator = package.Evaluator({**quiet, **dict.fromkeys(off, False)})

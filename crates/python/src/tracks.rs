@@ -93,6 +93,8 @@ fn columns<'py>(py: Python<'py>, counted: &[Counted]) -> PyResult<Bound<'py, PyD
     made.set_item("clear", table(py, rows.collect())?)?;
     made.set_item("overlap_sums", column(py, clear().map(|one| one.overlap_sum).collect())?)?;
     made.set_item("id_matches", column(py, counted.iter().map(|one| one.id_matches as i64).collect())?)?;
+    let vace = counted.iter().map(|one| [one.vace.track_overlaps, one.vace.frame_overlaps, one.vace.frames as f64]);
+    made.set_item("vace", table(py, vace.collect())?)?;
     made.set_item("match_object", of_matches(py, counted, |one| one.object as i64)?)?;
     made.set_item("match_found", of_matches(py, counted, |one| one.found as i64)?)?;
     made.set_item("match_overlap", of_matches(py, counted, |one| one.overlap)?)?;

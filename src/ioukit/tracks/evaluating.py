@@ -44,7 +44,7 @@ def evaluate_tracks(
     categories: Sequence[int | str] | None = None,
     threads: int | None = None,
 ) -> TrackEvaluation:
-    """Evaluate tracks: HOTA, CLEAR (MOTA) and Identity (IDF1), per sequence, combined, and per class.
+    """Evaluate tracks: HOTA, CLEAR (MOTA), Identity (IDF1) and VACE, per sequence, combined, and per class.
 
     Every number has the bits of TrackEval 1.3.0 for the same regions and ids. Nothing is removed before the evaluation,
     and each class is evaluated for itself.

@@ -1,12 +1,13 @@
-"""The numbers of HOTA, CLEAR and Identity, of a sequence, and of several sequences or classes together.
+"""The numbers of HOTA, CLEAR, Identity and VACE, of a sequence, and of several sequences or classes together.
 
 Every number has the bits of TrackEval 1.3.0: the operations and NumPy's sums are in the same order. So a value is kept
 in the form in which it is summed there: AssA, AssRe and AssPr as means over the pairs of a sequence, not as sums.
 
 Sources: Luiten et al., HOTA: A Higher Order Metric for Evaluating Multi-Object Tracking, IJCV 2020; Bernardin and
 Stiefelhagen, Evaluating Multiple Object Tracking Performance, 2008 (CLEAR); Ristani et al., Performance Measures and a
-Data Set for Multi-Target, Multi-Camera Tracking, 2016 (Identity); and https://github.com/JonathonLuiten/TrackEval for
-what the papers leave open.
+Data Set for Multi-Target, Multi-Camera Tracking, 2016 (Identity); Manohar et al., Performance Evaluation of Object
+Detection and Tracking in Video, 2006 (VACE); and https://github.com/JonathonLuiten/TrackEval for what the papers leave
+open.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from math import nan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -41,15 +43,20 @@ _CLEAR_RATIOS = (
 )
 _ID_COUNTS = ("IDTP", "IDFN", "IDFP")
 _ID_RATIOS = ("IDF1", "IDR", "IDP")
+_VACE_SUMS = ("STDA", "FDA", "VACE_Frames")
+_VACE_RATIOS = ("ATA", "SFDA")
 _COUNTS = ("Dets", "GT_Dets", "IDs", "GT_IDs", "Frames")
-_SUMS = (*_COUNT_CURVES, *_CLEAR_COUNTS, "MOTP_sum", *_ID_COUNTS, *_COUNTS)
+_SUMS = (*_COUNT_CURVES, *_CLEAR_COUNTS, "MOTP_sum", *_ID_COUNTS, *_VACE_SUMS, *_COUNTS)
 """What adds up over sequences and over classes."""
 _RATIOS = (*_AT_LOWEST, *CURVES, *_CLEAR_RATIOS, *_ID_RATIOS)
 """What is averaged over classes."""
 _LEAST = 1e-10
 """TrackEval's guard of the division by the number of pairs: without pairs, LocA is 1."""
 
-KEYS = (*CURVES, *_AT_LOWEST, *_CLEAR_RATIOS[:-1], *_CLEAR_COUNTS[:-1], *_ID_RATIOS, *_ID_COUNTS, *_COUNTS)
+KEYS = (
+    *(*CURVES, *_AT_LOWEST, *_CLEAR_RATIOS[:-1], *_CLEAR_COUNTS[:-1]),
+    *(*_ID_RATIOS, *_ID_COUNTS, *_VACE_RATIOS, *_COUNTS),
+)
 """The numbers that a user sees, in their order."""
 
 
@@ -64,7 +71,7 @@ def of_sequences(counted: Mapping[str, Any], counts: Sequence[Sequence[int]]) ->
     matches = counted["hota_matches"].reshape(jobs, -1).astype(np.float64)
     overlaps = counted["hota_overlaps"].reshape(jobs, -1)
     association = counted["association"].reshape(jobs, -1, 3)
-    clear = counted["clear"].tolist()
+    clear, vace = counted["clear"].tolist(), counted["vace"].tolist()
     made = []
     for at, row in enumerate(counts):
         values: Values = dict(zip(_COUNTS, row, strict=True))
@@ -77,6 +84,8 @@ def of_sequences(counted: Mapping[str, Any], counts: Sequence[Sequence[int]]) ->
         values |= {"IDTP": shared, "IDFN": objects - shared, "IDFP": detections - shared}
         # As in TrackEval, a sequence in which a side has nothing has none of the ratios below.
         is_empty = not (detections and objects)
+        values |= dict(zip(_VACE_SUMS, vace[at], strict=True))
+        values |= _vace_ratios(values)
         values["CLR_Frames"] = 0 if is_empty else frames
         if is_empty:
             values |= {**dict.fromkeys((*_CLEAR_RATIOS[:-1], *_ID_RATIOS), 0.0), "MLR": 1.0}
@@ -108,7 +117,7 @@ def together(parts: Sequence[Values]) -> Values:
         of_all = _sum(part[name] * part["HOTA_TP"] for part in parts)
         values[name] = of_all / np.maximum(1.0, values["HOTA_TP"])
     values["LocA"] = _mean_overlap(_sum(part["LocA"] * part["HOTA_TP"] for part in parts), values["HOTA_TP"])
-    return {**values, **_hota_ratios(values), **_clear_ratios(values), **_id_ratios(values)}
+    return {**values, **_hota_ratios(values), **_clear_ratios(values), **_id_ratios(values), **_vace_ratios(values)}
 
 
 def averaged(classes: Sequence[Values]) -> Values:
@@ -116,6 +125,8 @@ def averaged(classes: Sequence[Values]) -> Values:
     values: Values = {name: _sum(one[name] for one in classes) for name in _SUMS if name != "MOTP_sum"}
     for name in _RATIOS:
         values[name] = np.mean([one[name] for one in classes], axis=0)
+    for name in _VACE_RATIOS:
+        values[name] = float(np.mean(known)) if (known := [one[name] for one in classes if one["VACE_Frames"]]) else nan
     return values
 
 
@@ -170,3 +181,15 @@ def _id_ratios(values: Values) -> Values:
         "IDP": found / max(1.0, found + wrong),
         "IDF1": found / max(1.0, found + 0.5 * wrong + 0.5 * missed),
     }
+
+
+def _vace_ratios(values: Values) -> Values:
+    """Without any region, both are NaN."""
+    return {
+        "ATA": _ratio(values["STDA"], 0.5 * (values["IDs"] + values["GT_IDs"])),
+        "SFDA": _ratio(values["FDA"], values["VACE_Frames"]),
+    }
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else nan

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.evaluation.kinds.kind import Comparison, PairColumns
+from ioukit.evaluation.kinds.kind import Comparison, MaskColumns, PairColumns
+from ioukit.evaluation.kinds.masks import pair_columns
 
 if TYPE_CHECKING:
     from ioukit._array_types import Floats, Positions
@@ -52,6 +53,8 @@ def overlap_tables(
         threads=threads,
     )
     pairs = kind.compare(compared)
+    if isinstance(pairs, MaskColumns):
+        pairs = pair_columns(compared)
     if not isinstance(pairs, PairColumns):
         raise ValueError(f"tracks of the kind {kind.name!r} cannot be evaluated yet")
     (object_places, object_frames), (found_places, _) = _places(objects, len(gt)), _places(found, len(dt))

@@ -27,6 +27,11 @@ impl Identities {
         }
     }
 
+    /// The table, row by row.
+    pub fn negative(&self) -> &[f64] {
+        &self.together.values
+    }
+
     /// The common frames of the best assignment.
     pub fn matches(self) -> usize {
         let (table, columns) = (&self.together.values, self.together.columns);

@@ -1,7 +1,7 @@
 //! How well do the tracks of a result follow the objects of a sequence? One pass over its frames, for one class.
 //!
-//! Owns: what is counted and added up for HOTA ([`association`]), CLEAR ([`clear`]) and Identity ([`identity`]), to the
-//! last bit of TrackEval 1.3.0. Does not own: the numbers that are made of these sums, and sums over sequences and
+//! Owns: what is counted and added up for HOTA ([`association`]), CLEAR ([`clear`]), Identity ([`identity`]) and VACE
+//! ([`vace`]), to the last bit of TrackEval 1.3.0. Does not own: the numbers that are made of these sums, and sums over sequences and
 //! classes, which Python does with NumPy.
 //!
 //! Cut here because everything below needs the overlaps of each frame, which are too many to keep for dense scenes: they
@@ -11,6 +11,7 @@ mod association;
 mod clear;
 mod identity;
 mod sums;
+mod vace;
 
 use crate::assignment::assign;
 use crate::ending::ask_after;
@@ -21,6 +22,8 @@ pub use association::Hota;
 use clear::Follower;
 pub use clear::{Clear, Match};
 use identity::Identities;
+use vace::Durations;
+pub use vace::Vace;
 
 /// TrackEval allows this much for rounding at thresholds, and takes areas up to it for none.
 pub(crate) const EPSILON: f64 = f64::EPSILON;
@@ -89,6 +92,8 @@ pub struct Counted {
     pub hota: Hota,
     /// For CLEAR.
     pub clear: Clear,
+    /// For VACE.
+    pub vace: Vace,
     /// Regions of an object that its track in the best assignment of whole tracks covers.
     pub id_matches: usize,
 }
@@ -111,14 +116,18 @@ impl Sequence<'_> {
         let (objects, found) = (self.objects, self.found);
         if objects.total() == 0 || found.total() == 0 {
             let clear = Clear { lost: objects.count, ..Clear::default() };
-            return Counted { hota: Hota::new(thresholds.hota.len()), clear, id_matches: 0 };
+            let vace = Vace { frames: self.frames_with_regions(), ..Vace::default() };
+            return Counted { hota: Hota::new(thresholds.hota.len()), clear, vace, id_matches: 0 };
         }
         let mut association = Association::new(objects.count, found.count);
         let mut identities = Identities::new(objects.count, found.count);
+        let mut durations = Durations::new(objects.count, found.count);
         self.each_frame(|_, frame| {
             association.look(frame);
             identities.look(frame, thresholds.identity);
+            durations.look(frame);
         });
+        let vace = durations.sums(&identities);
         let id_matches = identities.matches();
         let mut pairs = association.pairs(thresholds.hota);
         let mut follower = Follower::new(objects.count, thresholds.clear);
@@ -126,7 +135,12 @@ impl Sequence<'_> {
             pairs.look(frame);
             follower.look(frame, objects.rows(number).start, found.rows(number).start);
         });
-        Counted { hota: pairs.sums(), clear: follower.counts(), id_matches }
+        Counted { hota: pairs.sums(), clear: follower.counts(), vace, id_matches }
+    }
+
+    fn frames_with_regions(&self) -> usize {
+        let is_empty = |frame: &usize| self.objects.rows(*frame).is_empty() && self.found.rows(*frame).is_empty();
+        (0..self.objects.starts.len() - 1).filter(|frame| !is_empty(frame)).count()
     }
 
     fn each_frame(&self, mut look: impl FnMut(usize, &Frame<'_>)) {
@@ -216,6 +230,8 @@ mod tests {
         assert_eq!((counted.clear.mostly, counted.clear.partly, counted.clear.lost), (0, 1, 0));
         assert_eq!(counted.clear.overlap_sum, 2.8);
         assert_eq!(counted.id_matches, 2);
+        assert_eq!((counted.vace.track_overlaps, counted.vace.frame_overlaps), (0.5, 2.8));
+        assert_eq!(counted.vace.frames, 4);
     }
 
     #[test]
@@ -223,7 +239,7 @@ mod tests {
         let objects = Side { starts: &[0, 1], tracks: &[0], count: 1 };
         let found = Side { starts: &[0, 0], tracks: &[], count: 0 };
         let counted = count(objects, found, &[[0., 0., 1., 1.]], &[]);
-        assert_eq!((counted.clear.lost, counted.id_matches), (1, 0));
+        assert_eq!((counted.clear.lost, counted.id_matches, counted.vace.frames), (1, 0, 1));
         assert_eq!(counted.hota.matches[..], [0, 0]);
     }
 

@@ -562,12 +562,14 @@ def _info(folder: Path) -> tuple[int, tuple[float, float], str]:
 def _frames_of(gt: GroundTruth) -> tuple[list[tuple[str, int]], list[str]]:
     """The sequence and the number of the frame of each image, and a note if the names do not come back."""
     labels = [str(label) for label in gt.images.labels.tolist()]
-    paths = [PurePosixPath((name or key).replace("\\", "/")) for name, key in zip(gt.images.names, labels, strict=True)]
+    texts = [(name or key).replace("\\", "/") for name, key in zip(gt.images.names, labels, strict=True)]
+    parts = [text.rpartition("/") for text in texts]
     # The id of an image of several sequences has the name of the sequence, and so may the name of the file.
-    folders = [path.parts[0] if len(path.parts) > 1 else "" for path in paths]
-    if not all(folders) or not all(map(_is_folder_name, folders)) or set(folders) == {"img1"}:
-        folders = [""] * len(paths)
-    stems = [path.stem for path in paths]
+    outer = {folder: (*PurePosixPath(folder).parts, "")[0] for folder, *_ in set(parts)}
+    folders = [outer[folder] for folder, *_ in parts]
+    if not all(folders) or not all(map(_is_folder_name, set(folders))) or set(folders) == {"img1"}:
+        folders = [""] * len(texts)
+    stems = [file.rpartition(".")[0] or file for *_, file in parts]
     numbers = [int(stem) if stem.isascii() and stem.isdecimal() else 0 for stem in stems]
     frames = list(zip(folders, numbers, strict=True))
     if len(set(frames)) < len(frames) or not all(0 < number <= _MOST_FRAMES for number in numbers):

@@ -12,7 +12,7 @@ from ioukit._boundary import MaskColumns, PairColumns
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
-from ioukit.evaluation.kinds.kind import Comparison, candidate_pairs, column_of
+from ioukit.evaluation.kinds.kind import Comparison, candidate_pairs, column_of, measured_pairs
 
 
 def _masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
@@ -56,6 +56,11 @@ def _check_sizes(gt: GroundTruth, sides: list[tuple[GroundTruth | Detections, Ro
 def columns(compared: Comparison) -> MaskColumns:
     """The masks of both sides."""
     return MaskColumns(*(masks._parts for masks in _masks_of_both(compared, "segm")))
+
+
+def pair_columns(compared: Comparison) -> PairColumns:
+    """The IoU of the pairs of masks that may overlap, for who needs a list of pairs."""
+    return measured_pairs(compared, *_masks_of_both(compared, "segm"))
 
 
 def boundary_columns(compared: Comparison) -> PairColumns:
