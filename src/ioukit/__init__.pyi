@@ -109,7 +109,7 @@ from ioukit.regions import (
     is_inside_box,
     order_points_clockwise,
 )
-from ioukit.tracks import TrackEvaluation, evaluate_tracks
+from ioukit.tracks import TrackEvaluation, TrackEvaluator, evaluate_tracks
 from ioukit.viewer.viewing import view
 
 __all__ = [
@@ -135,6 +135,7 @@ __all__ = [
     "Suppression",
     "TiledNms",
     "TrackEvaluation",
+    "TrackEvaluator",
     "__version__",
     "boundary_iou",
     "cluster_nms",

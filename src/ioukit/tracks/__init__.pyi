@@ -1,6 +1,7 @@
 """Does the tracker keep its objects? HOTA, CLEAR and Identity of objects that have track ids."""
 
 from ioukit.tracks.evaluating import evaluate_tracks
+from ioukit.tracks.evaluator import TrackEvaluator
 from ioukit.tracks.events import EVENT_KINDS, TrackEvents
 from ioukit.tracks.measures import THRESHOLDS
 from ioukit.tracks.results import TrackClass, TrackEvaluation, TrackNumbers
@@ -10,6 +11,7 @@ __all__ = [
     "THRESHOLDS",
     "TrackClass",
     "TrackEvaluation",
+    "TrackEvaluator",
     "TrackEvents",
     "TrackNumbers",
     "evaluate_tracks",

@@ -53,10 +53,10 @@ class Reader:
         counts: list[int] = fields["counts"]
         read["labels"] = self._labels_of(records, counts, known)
         rows = Rows(labels=read["labels"].rows, **fields)
-        if self.side == "predictions":
+        if "scores" in self.needs:
             read["scores"] = self._scores_of(records, counts)
             rows.scores = read["scores"].rows
-        else:
+        if self.side == "targets":
             read |= self._add_flags(records, rows)
         self._check_devices(read)
         return rows
@@ -150,6 +150,16 @@ class Reader:
             hint = f" with box_format={self.format!r}"
         refuse(f"{self.side}[{image}]: boxes: row {at}", expected, f"{rows[row].tolist()}{hint}")
 
+    def values_of(self, records: Records, counts: Sequence[int], member: Member) -> Joined:
+        """The values of a key, one per row.
+
+        Raises:
+            DatasetError: If a value is something else, or an image has more or fewer values than boxes.
+        """
+        found = joined([record[member.name] for record in records], member)
+        self._check_counts(found, counts, member.name)
+        return found
+
     def _labels_of(self, records: Records, counts: Sequence[int], known: KnownCategories | None) -> Joined:
         """The labels, one per row."""
         values = [record["labels"] for record in records]
@@ -170,8 +180,7 @@ class Reader:
 
     def _scores_of(self, records: Records, counts: Sequence[int]) -> Joined:
         """The scores, one per row: any finite numbers."""
-        scores = joined([record["scores"] for record in records], self._scores)
-        self._check_counts(scores, counts, "scores")
+        scores = self.values_of(records, counts, self._scores)
         rows = _as_floats(scores.rows)
         self._check_finite(rows, counts, "scores")
         return scores._replace(rows=rows)

@@ -56,6 +56,10 @@ def _dict_of(found: Prediction, labels: Any, *, rotated: bool) -> dict[str, Any]
     for name in ("masks", "keypoints"):
         if getattr(found, name) is not None:
             record[name] = getattr(found, name)
+    tracks = found.attributes.get("track_id")
+    if tracks is not None:
+        whole = tracks.dtype.kind != "f" or (tracks == np.trunc(tracks)).all()
+        record["track_ids"] = tracks.astype(np.int64) if whole else tracks
     return record
 
 
