@@ -15,6 +15,7 @@ import region_figures
 import slice_figures
 import speed_figures
 import statistics_figures
+import track_figures
 import training_figures
 import yolo_figures
 
@@ -47,6 +48,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "evaluation_speed": speed_figures.evaluation_speed,
     "slices": slice_figures.slices,
     **{f"statistics_{name}": figure for name, figure in statistics_figures.STATISTICS.items()},
+    "timeline": track_figures.timeline,
     **{f"variant_{row.name}": partial(overlap_figures.variant, row.name) for row in VARIANTS},
 }
 

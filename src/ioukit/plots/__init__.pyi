@@ -28,6 +28,7 @@ from ioukit.plots.models import differences_figure
 from ioukit.plots.overlap import overlap_figure
 from ioukit.plots.paper import PAPER_FIGURES, paper_figures
 from ioukit.plots.survivors import survivors_figure
+from ioukit.plots.timeline import timeline_figure
 from ioukit.plots.variants import variant_figure, variants_figure
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "score_histogram_figure",
     "slices_figure",
     "survivors_figure",
+    "timeline_figure",
     "training_figure",
     "variant_figure",
     "variants_figure",
