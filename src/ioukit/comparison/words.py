@@ -278,11 +278,11 @@ def tracks_verdict(
     """
     (a, b), one = names, difference
     if abs(one.difference) < _EQUAL:
-        return f"{a} and {b} have the same {one.key}, {100 * one.a:.2f} %."
+        return f"{a} and {b} have the same {one.key}, {percent(one.a, 2)}."
     sequences = pluralize(num_sequences, "sequence")
     # Limits that may not hold stand only where their doubt stands, too.
     size = points(one.difference, _digits(100 * abs(one.difference))) if one.warnings else _with_error(one)
-    size += f" of {one.key} ({100 * one.a:.2f} to {100 * one.b:.2f} %)"
+    size += f" of {one.key} ({100 * one.a:.2f} to {percent(one.b, 2)})"
     side = "higher" if one.difference > 0 else "lower"
     if p_smallest > alarm(one.level):
         which = "" if num_differing == num_sequences else f", in {num_differing} of which they differ,"
