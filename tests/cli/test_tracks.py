@@ -160,8 +160,8 @@ def test_two_results_are_compared(both: tuple[Path, Path, Path], monkeypatch: py
     assert "IDSW 1 0 -1 " in blocks[1]
     assert (
         "others misses no object that results follows, and follows 5 objects that results misses. Both follow 5; both "
-        "miss none. An object counts in each of its frames. Switches of ids: 0 of others alone, 1 of results alone, 0 of "
-        "both." in blocks[2]
+        "miss none. An object counts in each of its frames. Switches of ids: 0 of others alone, 1 of results alone, "
+        "0 of both." in blocks[2]
     )
     assert blocks[3].endswith("MOT-04 0.00 100.00 +100.00 5 0 0 0")
     assert "read " in command.err
