@@ -101,7 +101,7 @@ def test_random_exchanges_of_many_sequences() -> None:
     for one, other in zip(pair.differences, again.differences, strict=True):
         spread = math.sqrt(other.p_value * (1 - other.p_value) / 1000)
         assert abs(one.p_value - other.p_value) <= 4 * spread + 0.002
-    assert pair.differences[0].warnings in ((), ("a few sequences decide the number",))
+    assert pair.differences[0].warnings == ("there are 14 sequences",)
 
 
 def test_what_changed_is_what_the_events_say() -> None:
@@ -194,7 +194,7 @@ def check_cases(pair: TrackPair, said: re.Match[str]) -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(
-    st.integers(0, 10**6), st.sampled_from([2, 4, 6, 7, 13]), st.integers(2, 4), st.sampled_from([0.0, 0.05, 0.25]),
+    st.integers(0, 10**6), st.sampled_from([2, 4, 6, 7, 31]), st.integers(2, 4), st.sampled_from([0.0, 0.05, 0.25]),
     st.integers(0, 3),
 )  # fmt: skip
 def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float, same: int) -> None:
@@ -239,7 +239,7 @@ def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float,
             check_numbers(pair, known[7], known[8], known[9], known[10])
             check_cases(pair, known)
         check_changes(pair, text)
-        assert all(one.warnings for one in pair.differences) == (sequences < 10) or sequences >= 10
+        assert sequences > 30 or all(one.warnings for one in pair.differences)
 
 
 def check_changes(pair: TrackPair, text: str) -> None:

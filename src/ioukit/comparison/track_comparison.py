@@ -91,7 +91,7 @@ def compare_tracks(
     What is drawn is a whole sequence, the same ones for both trackers, because frames of a sequence are alike. The
     p-value comes from a permutation test, which exchanges the results of whole sequences. Where limits and p-value
     disagree, the p-value decides. Fewer than six sequences cannot show a p-value of 0.05 or less;
-    :meth:`TrackPair.verdict` then says so.
+    :meth:`TrackPair.verdict` then says so. Limits of at most 30 sequences have a warning.
 
     Args:
         trackers: Evaluations on the same ground truth, by the names of the trackers; at least two. Or the evaluation of
