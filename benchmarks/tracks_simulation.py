@@ -10,7 +10,9 @@ Each data set has a few sequences of a population, and the counts of two tracker
 - rare: B loses much in one of ten sequences, and is a little better in all others
 
 In the first three, the two trackers are equally good and could be exchanged. In the last one, their combined MOTA is
-equal, but they could not be exchanged, which the test assumes. The true difference is that of 50,000 sequences.
+equal, but they could not be exchanged, which the test assumes. Their HOTA differs, so alarms of HOTA are true. The
+true difference is that of 50,000 sequences. Lengths differ in the last three.
+
 Printed are shares of the data sets, for HOTA and MOTA: in which the interval holds the true difference; in which it has
 no warning; of these, in which it holds; and in which the p-value is at most 0.05.
 """

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ioukit.tracks.measures import Values
 
 _FEW = 30
-"""With no more sequences, limits are doubtful. Where lengths or differences vary much, those of 21 sequences hold in only
-87 to 91 % of the cases in which no sequence stands out (`benchmarks/tracks_simulation.py`)."""
+"""With no more sequences, limits are doubtful. Where lengths or differences vary much, those of 21 sequences hold in 87
+to 91 % of the cases in which no sequence stands out (`benchmarks/tracks_simulation.py`)."""
 _FEW_DF = 10
 """With fewer degrees of freedom, too: as of images, in `ioukit.statistics`."""
 
