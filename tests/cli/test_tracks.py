@@ -134,3 +134,74 @@ def test_files_of_coco(tmp_path: Path) -> None:
 
 def test_eval_names_the_command(folders: tuple[Path, Path]) -> None:
     assert "which eval does not look at: ioukit tracks evaluates them" in run_here("eval", *folders).err
+
+
+@pytest.fixture
+def both(folders: tuple[Path, Path]) -> tuple[Path, Path, Path]:
+    """The ground truth, those results, and others, which follow all objects."""
+    others = folders[1].parent / "others"
+    others.mkdir()
+    for name in ("MOT-02", "MOT-04"):
+        (others / f"{name}.txt").write_text("".join(f"{frame},3,{BOX},0.9,-1,-1,-1\n" for frame in range(1, 6)))
+    return (*folders, others)
+
+
+def test_two_results_are_compared(both: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    command = run_here("tracks", *both)
+    assert command.code == 0
+    blocks = [" ".join(block.split()) for block in command.out.split("\n\n")]
+    assert blocks[0].startswith(
+        "With 2 sequences no difference can be told from chance: the smallest possible p-value is 0.5. At least 6 in "
+        "which they differ are needed. others is higher by "
+    )
+    assert blocks[1].startswith("results others difference 95 % interval p-value HOTA ")
+    assert "MOTA 40.00 100.00 +60.00 " in blocks[1]
+    assert "IDSW 1 0 -1 " in blocks[1]
+    assert (
+        "others misses no object that results follows, and follows 5 objects that results misses. Both follow 5; both "
+        "miss none. An object counts in each of its frames. Switches of ids: 0 of others alone, 1 of results alone, "
+        "0 of both." in blocks[2]
+    )
+    assert blocks[3].endswith("MOT-04 0.00 100.00 +100.00 5 0 0 0")
+    assert "read " in command.err
+    assert command.err.count("gt.txt") + command.err.count(f"read {both[0]}") == 1  # the ground truth is read once
+    classes = run_here("tracks", *both, "--per-class", "--quiet").out.split("\n\n")
+    assert [block.splitlines()[0] for block in classes[4:]] == ["Classes of results", "Classes of others"]
+
+
+def test_json_of_two_results(both: tuple[Path, Path, Path]) -> None:
+    made = json.loads(run_here("tracks", *both, "--json").out)
+    alone = [json.loads(run_here("tracks", both[0], path, "--json").out) for path in both[1:]]
+    assert made["trackers"] == [{"name": "results", **alone[0]}, {"name": "others", **alone[1]}]
+    (pair,) = made["pairs"]
+    assert (pair["a"], pair["b"], pair["changes"]["counts"]["found"]) == ("results", "others", 5)
+    assert [one["key"] for one in pair["differences"]][:2] == ["HOTA", "DetA"]
+
+
+def test_three_results_are_compared_with_the_first(both: tuple[Path, Path, Path]) -> None:
+    command = run_here("tracks", *both, both[1])
+    blocks = [" ".join(block.split()) for block in command.out.split("\n\n")]
+    assert "the smallest possible p-value is 1. others 2 is higher by" in blocks[0]
+    assert "results 1 and results 3 have the same HOTA, " in blocks[0]
+    assert blocks[0].endswith("What can be told is corrected for the number of pairs by Holm's method.")
+    assert blocks[1].startswith("tracker HOTA DetA ")
+    assert blocks[2].startswith("others 2 compared with results 1 others 2 misses no object")
+    assert f"note {both[1]} is compared with itself" in command.err
+
+
+def test_classes_are_those_of_any_of_several_results(both: tuple[Path, Path, Path]) -> None:
+    with (both[2] / "MOT-04.txt").open("a") as file:
+        file.write(f"5,9,{BOX},0.9,3,-1\n")  # a car, which no object is
+    made = json.loads(run_here("tracks", *both, "--json").out)
+    assert [[one["name"] for one in tracker["classes"]] for tracker in made["trackers"]] == [["pedestrian", "car"]] * 2
+
+
+def test_what_several_results_refuse(both: tuple[Path, Path, Path]) -> None:
+    refused = run_here("tracks", *both, "--events", both[1].parent / "events.csv")
+    assert (refused.code, refused.out) == (2, "")
+    assert "writes the events of one tracker, got several results" in " ".join(refused.err.split())
+    (both[2] / "MOT-05.txt").write_text(GOOD)
+    unknown = run_here("tracks", *both)
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "MOT-05.txt: line 1, frame: expected a frame of" in unknown.err

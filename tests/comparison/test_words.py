@@ -180,6 +180,8 @@ def test_whose_limits_are_doubtful() -> None:
         "Intervals that may miss the true value in more than 5 % of cases: AP and APs (a few images decide the "
         "number), AR (the number is close to 1; there are 3 images)."
     )
+    every = [difference(key=key, warnings=few) for key in ("AP", "AP50", "APs")]
+    assert doubt_sentence(every, 0.95).endswith("in more than 5 % of cases: all (a few images decide the number).")
     assert doubt_sentence([difference(low=NAN, warnings=few)], 0.95) == ""
 
 

@@ -105,7 +105,7 @@ def models_of_files(
             raise typer.BadParameter(
                 "at least two models are needed, behind the ground truth: GT, the detections of A, and those of B"
             )
-        names = _names(names, sources[1:])
+        names = model_names(names, sources[1:])
         rules.protocol_of(rules.kind())  # said before anything is read, if they are wrong
     gt, detections = None, []
     for path in sources[1:]:
@@ -173,7 +173,7 @@ def models_of_runs(
             raise ValueError(f"expected different runs, got {', '.join(run.reference for run in found)}")
         evaluations = [ledger.evaluation(run, threads=threads) for run in found]
     with bad_use():
-        chosen = _names(names, runs) if names is not None else [run.reference for run in found]
+        chosen = model_names(names, runs) if names is not None else [run.reference for run in found]
     _check_iou_threshold(evaluations[0].protocol, iou_threshold)
     return dict(zip(chosen, evaluations, strict=True)), labels.of_runs(evaluations[0])
 
@@ -183,7 +183,7 @@ def _check_iou_threshold(protocol: "Protocol", iou_threshold: float | None) -> N
         protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
 
 
-def _names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
+def model_names(given: list[str] | None, paths: Sequence[Path]) -> list[str]:
     """The names of the models: the given ones, or those of the files with as many folders as make them differ.
 
     Raises:

@@ -57,7 +57,7 @@ SummaryOption: TypeAlias = Annotated[
 
 _FIRST = (
     "choice", "counts", "iou_type", "ioukit", "keys", "looked_at", "models", "ok", "outcome", "output", "run", "runs",
-    "source", "summary",
+    "source", "summary", "trackers",
 )  # fmt: skip
 """What the JSON of a command begins with, a command or two per word; no data set begins so."""
 

@@ -1,9 +1,9 @@
-"""`ioukit tracks`: HOTA, MOTA, IDF1 and more, for ground truth and the results of a tracker."""
+"""`ioukit tracks`: HOTA, MOTA, IDF1 and more, for ground truth and the results of one or more trackers."""
 
 import json
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,15 +11,28 @@ import ioukit
 from ioukit._checks import pluralize
 from ioukit._output import printable, terminal_width
 from ioukit.cli._arguments import RESULTS, ThreadsOption
-from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, input_files, with_attributes
+from ioukit.cli._compared_models import model_names
+from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, with_attributes
 from ioukit.cli._errors import bad_input, bad_output, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import ChosenClasses, FoundKindOption, chosen_classes, kind_of
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioukit.cli._data_files import Reader
+    from ioukit.datasets import Detections, GroundTruth
+
 
 def tracks(
     ground_truth: GroundTruthPath,
-    detections: DetectionsPath,
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS [RESULTS ...]",
+            help="Results of a tracker, in a known format; - is stdin. Further ones are compared with the first.",
+        ),
+    ],
     *,
     per_class: Annotated[bool, typer.Option("--per-class", help="Show also a line per class.")] = False,
     classes: ChosenClasses = None,
@@ -44,43 +57,83 @@ def tracks(
     Both sides need track ids: the attribute or column track_id. The sequence of an image is its video_id, or else its
     folder.
 
+    With the results of two or more trackers, the first one is compared with each of the others: differences with
+    intervals and p-values over sequences, objects found and lost, and switches of ids.
+
     Examples:
       ioukit tracks MOT17/train/ results/
       ioukit tracks MOT17/train/ results/ --classes pedestrian
       ioukit tracks gt.csv tracks.csv --per-class --events events.csv
       ioukit tracks gt.csv tracks.csv --json | jq .summary.HOTA
+      ioukit tracks MOT17/train/ a/ b/
     """
     start = time.perf_counter()
     talk = answer.talk()
-    paths = input_files(ground_truth, detections)
+    paths = input_files(ground_truth, *results)
     with bad_use():
         answer.check(paths, {"--events": events})
         kind = kind_of(iou_type or "bbox")
-    with bad_input():
-        sources = [with_attributes(source) for source in reading.sources(paths)]
-    gt, dt = reading.reader(threads, talk).pair(sources)
+        if events is not None and len(results) > 1:
+            raise typer.BadParameter("writes the events of one tracker, got several results", param_hint="--events")
+    gt, read = _read(paths, reading, reading.reader(threads, talk))
     chosen = chosen_classes(classes, gt.categories)
+    if chosen is None and len(read) > 1:
+        chosen = _classes_of_any(gt, read)
     with bad_input(), talk.busy("following tracks"):
-        found = ioukit.evaluate_tracks(gt, dt, iou_type=kind.name, categories=chosen, threads=threads)
-    said = {*gt.notes, *dt.notes}
-    for note in found.notes:
+        evaluated = [
+            ioukit.evaluate_tracks(gt, dt, iou_type=kind.name, categories=chosen, threads=threads) for dt in read
+        ]
+    found = evaluated[0]
+    said = {*gt.notes, *(note for dt in read for note in dt.notes)}
+    for note in dict.fromkeys(note for one in evaluated for note in one.notes):
         if note not in said:
             talk.say(f"note {printable(note)}")
     if events is not None:
         with bad_output():
             found.events.write_csv(events)
         talk.say(f"wrote {printable(str(events))}")
+    named = dict(zip(model_names(None, results), evaluated, strict=True))
+    values, words, is_compared = found.to_dict, [found.table(width=terminal_width())], len(named) > 1
+    if is_compared:
+        from ioukit.comparison import compare_tracks  # noqa: PLC0415 - the numbers of one tracker do not need it
+
+        compared = compare_tracks(named)
+        values, words = compared.to_dict, [compared.text(width=terminal_width())]
     sequences, seconds = pluralize(len(found.sequence_names), "sequence"), time.perf_counter() - start
 
     def text() -> str:
-        tables = [found.table(width=terminal_width())]
-        if per_class:
-            tables.append(found.class_table(width=terminal_width()))
-        return "\n\n".join(tables)
+        tables = [*words]
+        for name, one in named.items() if per_class else ():
+            title = f"Classes of {name}\n" if is_compared else ""
+            tables.append(f"{title}{one.class_table(width=terminal_width())}")
+        return "\n".join(map(printable, "\n\n".join(tables).splitlines()))
 
     answer.give(
         text,
-        lambda: json.dumps(found.to_dict(), allow_nan=False),
+        lambda: json.dumps(values(), allow_nan=False),
         talk,
         done=f"done {sequences}  {pluralize(len(found.categories), 'class')}  {seconds:.2f} s",
+        verdict=is_compared,
     )
+
+
+def _read(paths: "Sequence[Path]", reading: ReadingOptions, reader: "Reader") -> "tuple[GroundTruth, list[Detections]]":
+    """The ground truth, read once, and the results of all trackers."""
+    for path in dict.fromkeys(one for one in paths[1:] if paths[1:].count(one) > 1):
+        reader.talk.say(f"note {printable(str(path))} is compared with itself")
+    gt, read = None, []
+    for path in paths[1:]:
+        with bad_input():
+            sources = [with_attributes(source) for source in reading.sources([paths[0], path])]
+        gt, dt = reader.pair(sources, known=gt)
+        read.append(dt)
+    assert gt is not None  # there is at least one result
+    return gt, read
+
+
+def _classes_of_any(gt: "GroundTruth", read: "Sequence[Detections]") -> list[int | str]:
+    """The ids of the classes with an object, or with a detection of any of the trackers."""
+    import numpy as np  # noqa: PLC0415 - for several trackers
+
+    used = np.unique(np.concatenate([gt.category_ids, *(dt.category_ids for dt in read)]))
+    return [int(one) for one in used if one in gt.categories.ids]

@@ -13,6 +13,10 @@ from ioukit.comparison.object_changes import (
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.sides import CHANGE_KINDS
 from ioukit.comparison.splitting import Parts, parts
+from ioukit.comparison.track_changes import TrackChanges
+from ioukit.comparison.track_comparison import TrackComparison, compare_tracks
+from ioukit.comparison.track_differences import TrackDifference
+from ioukit.comparison.track_pair import TrackPair
 
 __all__ = [
     "CHANGE_KINDS",
@@ -25,7 +29,12 @@ __all__ = [
     "ObjectChanges",
     "Parts",
     "Ranking",
+    "TrackChanges",
+    "TrackComparison",
+    "TrackDifference",
+    "TrackPair",
     "changes",
     "compare_models",
+    "compare_tracks",
     "parts",
 ]

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 from ioukit._checks import pluralize
 from ioukit._words_and_colours import percent
+from ioukit.comparison.drawn_sequences import fewest_sequences
 from ioukit.statistics.detectable import alarm
 
 if TYPE_CHECKING:
     from ioukit.comparison.object_changes import Changes
     from ioukit.comparison.splitting import Parts
+    from ioukit.comparison.track_changes import TrackChanges
+    from ioukit.comparison.track_differences import TrackDifference
     from ioukit.statistics import Difference, Interval
 
 
@@ -21,7 +24,7 @@ _MOST_IMAGES = 10_000_000
 
 
 def outcome(
-    difference: Difference, *, lower_is_better: bool = False, p_corrected: float | None = None
+    difference: Difference | TrackDifference, *, lower_is_better: bool = False, p_corrected: float | None = None
 ) -> Literal["better", "worse", ""]:
     """What the test shows of the second model; empty if it cannot tell the two apart. The arguments are `verdict`'s."""
     decides = difference.p_value if p_corrected is None else p_corrected
@@ -64,7 +67,7 @@ def verdict(
     often = f"hance alone would show as much in {chance(difference.p_value, permutations)}."
     shown = outcome(difference, lower_is_better=lower_is_better, p_corrected=p_corrected)
     if _denied(difference, shown=bool(shown)):
-        often += f" The p-value decides this, though the interval {'contains' if shown else 'does not contain'} 0."
+        often += f" The p-value decides this, though the interval {_contains(shown=bool(shown))} 0."
     if shown:
         return f"{b} is {shown} than {a} by {amount} ({numbers}). C{often}"
     # Where only the correction for the number of pairs denies the difference, fewer images than there are would do.
@@ -77,10 +80,14 @@ def verdict(
     return f"{first} {b} is {side} by {amount} ({numbers}), and c{often}"
 
 
-def _denied(difference: Difference, *, shown: bool) -> bool:
+def _denied(difference: Difference | TrackDifference, *, shown: bool) -> bool:
     """Whether the interval says the opposite of the test; false if it is undefined."""
     low, high = difference.low, difference.high
     return low <= 0 <= high if shown else low > 0 or high < 0
+
+
+def _contains(*, shown: bool) -> str:
+    return "contains" if shown else "does not contain"
 
 
 def interval_note(level: float) -> str:
@@ -194,13 +201,15 @@ def verdict_notes(difference: Difference, num_images: int) -> str:
     return " ".join(filter(None, notes))
 
 
-def doubt_sentence(found: Sequence[Difference], level: float) -> str:
+def doubt_sentence(found: Sequence[Difference | TrackDifference], level: float) -> str:
     """Which intervals may be wrong more often than they say, and why; and which the test denies. It may be empty."""
     doubtful: dict[tuple[str, ...], list[str]] = {}
     for one in found:
         if one.warnings and not math.isnan(one.low):
             doubtful.setdefault(one.warnings, []).append(one.key)
-    parts = [f"{_listed(keys)} ({'; '.join(reasons)})" for reasons, keys in doubtful.items()]
+    every = len(found) if len(found) > 2 else 0  # shorter than their list
+    names = {reasons: "all" if len(keys) == every else _listed(keys) for reasons, keys in doubtful.items()}
+    parts = [f"{names[reasons]} ({'; '.join(reasons)})" for reasons in doubtful]
     sentences = [f"{_doubt(level)}: {', '.join(parts)}."] if parts else []
     if denied := [one.key for one in found if _denied(one, shown=one.is_significant)]:
         sentences.append(f"Interval and p-value disagree about a difference of {_listed(denied)}; the p-value decides.")
@@ -241,6 +250,82 @@ def change_sentences(changes: Changes, names: tuple[str, str], *, same_boxes: bo
     return lines
 
 
+def tracks_verdict(
+    difference: TrackDifference,
+    names: tuple[str, str],
+    *,
+    num_sequences: int,
+    num_differing: int,
+    permutations: int,
+    is_every_permutation: bool,
+    p_smallest: float,
+    p_corrected: float | None = None,
+) -> str:
+    """Which tracker is better, by how much, and how often chance alone would show as much; or why nothing can be told.
+
+    Args:
+        difference: The difference, the second tracker minus the first.
+        names: The names of both trackers.
+        num_sequences: On how many sequences they were evaluated.
+        num_differing: In how many of these they differ.
+        permutations: How many permutations the p-value comes from.
+        is_every_permutation: Whether these are all.
+        p_smallest: The smallest p-value that there could be.
+        p_corrected: As for :func:`verdict`.
+
+    Returns:
+        Two or three sentences; one if the numbers are equal.
+    """
+    (a, b), one = names, difference
+    if abs(one.difference) < _EQUAL:
+        return f"{a} and {b} have the same {one.key}, {percent(one.a, 2)}."
+    sequences = pluralize(num_sequences, "sequence")
+    # Limits that may not hold stand only where their doubt stands, too.
+    size = points(one.difference, _digits(100 * abs(one.difference))) if one.warnings else _with_error(one)
+    size += f" of {one.key} ({100 * one.a:.2f} to {percent(one.b, 2)})"
+    side = "higher" if one.difference > 0 else "lower"
+    if p_smallest > alarm(one.level):
+        which = "" if num_differing == num_sequences else f", in {num_differing} of which they differ,"
+        least = (
+            f" At least {fewest_sequences(one.level)} in which they differ are needed." if p_corrected is None else ""
+        )
+        return (
+            f"With {sequences}{which} no difference can be told from chance: the smallest possible p-value is "
+            f"{p_smallest:.3g}.{least} {b} is {side} by {size}."
+        )
+    shown = outcome(one, p_corrected=p_corrected)
+    cases = _cases(one.p_value, permutations) if is_every_permutation else chance(one.p_value, permutations)
+    often = f"hance alone would show as much in {cases}."
+    if _denied(one, shown=bool(shown)) and not one.warnings:
+        often += f" The p-value decides this, though the interval {_contains(shown=bool(shown))} 0."
+    if shown:
+        return f"{b} is {shown} than {a} by {size}. C{often}"
+    # Where only the correction for the number of pairs denies the difference, fewer sequences than there are would do.
+    is_more = (one.sequences_needed or 0) > num_sequences
+    would = f"; {_needed(one.sequences_needed)} would, if this difference is the true one" if is_more else ""
+    pairs = ", with so many pairs to compare" if one.is_significant else ""
+    return f"{sequences} cannot tell {a} and {b} apart{pairs}{would}. {b} is {side} by {size}, and c{often}"
+
+
+def _cases(p_value: float, permutations: int) -> str:
+    """A p-value of all permutations in words."""
+    cases = round(p_value * permutations)
+    return "every case" if cases == permutations else f"{cases:,} of {permutations:,} cases"
+
+
+def track_change_sentences(changes: TrackChanges, names: tuple[str, str]) -> list[str]:
+    """What became of the objects and of the switches of ids."""
+    a, b = names
+    count = changes.counts
+    lost, found, both, neither = (count[name] for name in ("lost", "found", "still_found", "still_missed"))
+    new, gone, still = (count[f"{kind}_switches"] for kind in ("new", "gone", "still"))
+    return [
+        f"{b} misses {_many(lost, 'object')} that {a} follows, and follows {_many(found, 'object')} that {a} misses. "
+        f"Both follow {_none(both)}; both miss {_none(neither)}. An object counts in each of its frames.",
+        f"Switches of ids: {new:,} of {b} alone, {gone:,} of {a} alone, {still:,} of both.",
+    ]
+
+
 def spread_sentence(parts: Parts) -> str:
     """How exact the parts are; empty if nothing was spread."""
     if abs(parts.spread) < _EQUAL:
@@ -250,7 +335,7 @@ def spread_sentence(parts: Parts) -> str:
     return f"{points(parts.spread, 2)}{of_it} belong to no part alone and are spread over all in proportion."
 
 
-def _with_error(difference: Difference) -> str:
+def _with_error(difference: Difference | TrackDifference) -> str:
     """The size of a difference with half its interval: ``"0.6 ± 0.4 points"``."""
     size, half = 100 * abs(difference.difference), 50 * (difference.high - difference.low)
     if not math.isfinite(half):

@@ -35,6 +35,8 @@ CURVES = ("HOTA", "DetA", "AssA", "DetRe", "DetPr", "AssRe", "AssPr", "LocA", "O
 """The numbers of HOTA: a value per threshold, and their mean."""
 _COUNT_CURVES = ("HOTA_TP", "HOTA_FN", "HOTA_FP")
 _ASSOCIATION = ("AssA", "AssRe", "AssPr")
+_MEANS = (*_ASSOCIATION, "LocA")
+"""Means over the pairs of a threshold."""
 _AT_LOWEST = ("HOTA(0)", "LocA(0)", "HOTALocA(0)")
 _CLEAR_COUNTS = ("TP", "FN", "FP", "IDSW", "MT", "PT", "ML", "Frag", "CLR_Frames")
 _CLEAR_RATIOS = (
@@ -112,11 +114,30 @@ def together(parts: Sequence[Values]) -> Values:
 
     The order of the parts is that of the sums.
     """
-    values: Values = {name: _sum(part[name] for part in parts) for name in _SUMS}
+    sums = {name: _sum(part[name] for part in parts) for name in _SUMS}
+    products = {name: _sum(part[name] * part["HOTA_TP"] for part in parts) for name in _MEANS}
+    return _of_sums(sums, products)
+
+
+def drawn_numbers(sequences: Sequence[Values], weights: Floats, keys: Sequence[str]) -> Floats:
+    """(R, Q) numbers of R data sets in which each of several sequences stands so many times, combined as `together`.
+
+    Args:
+        sequences: The numbers of N sequences.
+        weights: (R, N) how many times each sequence stands in each data set; not only whole numbers.
+        keys: (Q,) which numbers, of :data:`KEYS`. Their last bits are not those of :func:`together`.
+    """
+    sums = {name: (weights @ np.array([one[name] for one in sequences], np.float64)).T for name in _SUMS}
+    products = {name: (weights @ np.array([one[name] * one["HOTA_TP"] for one in sequences])).T for name in _MEANS}
+    values = _of_sums(sums, products)
+    return np.stack([values[key].mean(axis=0) if key in CURVES else values[key] for key in keys], axis=1)
+
+
+def _of_sums(values: Values, products: Values) -> Values:
+    """All numbers from sums of counts, and from sums of means times the number of pairs that they are means of."""
     for name in _ASSOCIATION:
-        of_all = _sum(part[name] * part["HOTA_TP"] for part in parts)
-        values[name] = of_all / np.maximum(1.0, values["HOTA_TP"])
-    values["LocA"] = _mean_overlap(_sum(part["LocA"] * part["HOTA_TP"] for part in parts), values["HOTA_TP"])
+        values[name] = products[name] / np.maximum(1.0, values["HOTA_TP"])
+    values["LocA"] = _mean_overlap(products["LocA"], values["HOTA_TP"])
     return {**values, **_hota_ratios(values), **_clear_ratios(values), **_id_ratios(values), **_vace_ratios(values)}
 
 
@@ -154,22 +175,22 @@ def _hota_ratios(values: Values) -> Values:
 
 def _clear_ratios(values: Values) -> Values:
     found, missed, wrong, switches, mostly, partly, lost, _, frames = (values[name] for name in _CLEAR_COUNTS)
-    tracks = max(1.0, mostly + lost + partly)
-    objects = max(1.0, found + missed)
+    tracks = np.maximum(1.0, mostly + lost + partly)
+    objects = np.maximum(1.0, found + missed)
     overlap = values["MOTP_sum"]
-    few_switches = float(np.log10(switches)) if switches > 0 else switches
+    few_switches = np.log10(np.maximum(1, switches))  # of none, 0
     return {
         "MTR": mostly / tracks,
         "MLR": lost / tracks,
         "PTR": partly / tracks,
         "Re": found / objects,
-        "Pr": found / max(1.0, found + wrong),
+        "Pr": found / np.maximum(1.0, found + wrong),
         "MODA": (found - wrong) / objects,
         "MOTA": (found - wrong - switches) / objects,
-        "MOTP": overlap / max(1.0, found),
+        "MOTP": overlap / np.maximum(1.0, found),
         "sMOTA": (overlap - wrong - switches) / objects,
-        "F1": found / max(1.0, found + 0.5 * missed + 0.5 * wrong),
-        "FP_per_frame": wrong / max(1.0, frames),
+        "F1": found / np.maximum(1.0, found + 0.5 * missed + 0.5 * wrong),
+        "FP_per_frame": wrong / np.maximum(1.0, frames),
         "MOTAL": (found - wrong - few_switches) / objects,
     }
 
@@ -177,19 +198,16 @@ def _clear_ratios(values: Values) -> Values:
 def _id_ratios(values: Values) -> Values:
     found, missed, wrong = (values[name] for name in _ID_COUNTS)
     return {
-        "IDR": found / max(1.0, found + missed),
-        "IDP": found / max(1.0, found + wrong),
-        "IDF1": found / max(1.0, found + 0.5 * wrong + 0.5 * missed),
+        "IDR": found / np.maximum(1.0, found + missed),
+        "IDP": found / np.maximum(1.0, found + wrong),
+        "IDF1": found / np.maximum(1.0, found + 0.5 * wrong + 0.5 * missed),
     }
 
 
 def _vace_ratios(values: Values) -> Values:
     """Without any region, both are NaN."""
-    return {
-        "ATA": _ratio(values["STDA"], 0.5 * (values["IDs"] + values["GT_IDs"])),
-        "SFDA": _ratio(values["FDA"], values["VACE_Frames"]),
-    }
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else nan
+    with np.errstate(invalid="ignore"):
+        return {
+            "ATA": np.divide(values["STDA"], 0.5 * (values["IDs"] + values["GT_IDs"])),
+            "SFDA": np.divide(values["FDA"], values["VACE_Frames"]),
+        }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TABLE_KEYS = ("HOTA", "DetA", "AssA", "MOTA", "IDF1", "TP", "FP", "FN", "IDSW", "Frag", "MT", "ML")
 """The columns of a table."""
-_AS_COUNTS = frozenset({"TP", "FP", "FN", "IDSW", "Frag", "MT", "PT", "ML"})
+AS_COUNTS = frozenset({"TP", "FP", "FN", "IDSW", "Frag", "MT", "PT", "ML"})
 
 
 class TrackNumbers(Summary):
@@ -221,4 +221,4 @@ def number_table(
 
 def _cell(numbers: TrackNumbers, key: str) -> str:
     value = numbers[key]
-    return f"{value:,}" if key in _AS_COUNTS or isinstance(value, int) else f"{100 * value:.3f}"
+    return f"{value:,}" if key in AS_COUNTS or isinstance(value, int) else f"{100 * value:.3f}"

@@ -1,0 +1,190 @@
+"""Is a difference between two trackers more than the choice of sequences? What drawing and exchanging sequences says.
+
+Frames of a sequence are alike, so the unit is a whole sequence: it is drawn, left out or exchanged with all its frames,
+for both trackers together. Numbers of such data are computed from the sums of what is counted in their sequences.
+
+Sequences are few, and two things follow:
+
+- If two trackers are equally good, either could have made the result of a sequence. So the test exchanges their results
+  in some sequences. With S sequences in which they differ there are 2 ** S ways, and the opposite of each has the same
+  size. All 2 ** (S - 1) are tried if they are not too many. No p-value is below one of them.
+- The limits are those of `ioukit.statistics.compare`: Student's t, with the mean of the variances of bootstrap and
+  jackknife. `benchmarks/tracks_simulation.py` measures how often they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ioukit._checks import pluralize
+from ioukit.statistics.correction import ROUNDING
+from ioukit.statistics.detectable import alarm, images_needed
+from ioukit.statistics.resampling import ImageGroups
+from ioukit.statistics.spread import jackknifed, variances
+from ioukit.statistics.student import t_quantile
+from ioukit.tracks.measures import drawn_numbers
+
+if TYPE_CHECKING:
+    from ioukit._array_types import Floats
+    from ioukit.tracks.measures import Values
+
+_FEW = 30
+"""With no more sequences, limits are doubtful. Where lengths or differences vary much, those of 21 sequences hold in 87
+to 91 % of the cases in which no sequence stands out (`benchmarks/tracks_simulation.py`)."""
+_FEW_DF = 10
+"""With fewer degrees of freedom, too: as of images, in `ioukit.statistics`."""
+
+
+class Limits(NamedTuple):
+    """The limits of a difference."""
+
+    error: float
+    """The standard error."""
+    low: float
+    """The lower limit."""
+    high: float
+    """The upper limit."""
+    warnings: tuple[str, ...] = ()
+    """Why they may hold less often than they say."""
+
+
+class Exchanges(NamedTuple):
+    """Which ways to exchange the results of two trackers the test tries."""
+
+    differing: tuple[int, ...]
+    """The sequences in which the trackers differ; only these are exchanged."""
+    tried: int
+    """How many ways are tried."""
+    is_every: bool
+    """Whether these are all."""
+
+    @property
+    def smallest_p_value(self) -> float:
+        """The smallest p-value that there can be."""
+        return 1 / self.tried if self.is_every else 1 / (1 + self.tried)
+
+
+def exchanges_of(a: Sequence[Values], b: Sequence[Values], permutations: int) -> Exchanges:
+    """What is tried: all ways if there are not more than so many permutations, or else so many random ones.
+
+    Args:
+        a: (S,) the numbers of A in each sequence.
+        b: (S,) those of B in the same sequences.
+        permutations: How many ways at most.
+    """
+    differing = tuple(at for at, (one, other) in enumerate(zip(a, b, strict=True)) if _differ(one, other))
+    every = 2 ** max(len(differing) - 1, 0)  # an exchange and its opposite have the same size
+    return Exchanges(differing, min(every, permutations), every <= permutations)
+
+
+def fewest_sequences(level: float) -> int:
+    """In how many sequences trackers must differ so that a p-value can be at most ``1 - level``."""
+    count = 1
+    while 0.5 ** (count - 1) > alarm(level):
+        count += 1
+    return count
+
+
+def limits_of_differences(
+    a: Sequence[Values], b: Sequence[Values], keys: Sequence[str], *, level: float, replicates: int, seed: int
+) -> list[Limits]:
+    """(Q,) the limits of the differences of combined numbers; NaN for a single sequence.
+
+    Args:
+        a: (S,) the numbers of A in each sequence.
+        b: (S,) those of B in the same sequences.
+        keys: (Q,) which numbers.
+        level: The probability of the limits.
+        replicates: How many replicates of the bootstrap.
+        seed: Its seed.
+    """
+    count = len(a)
+    if count < 2:
+        return [Limits(np.nan, np.nan, np.nan)] * len(keys)
+    groups = _groups(count)
+    drawn = _apart(a, b, groups.bootstrap(seed, 0, replicates).astype(np.float64), keys)
+    left_out = groups.left_out(seed)
+    left = left_out.weights(0, len(left_out.stratum)).astype(np.float64)
+    # As many sequences as there are: counts would be smaller without one, and so would their variance.
+    left *= count / left.sum(axis=1, keepdims=True)
+    jackknife, df = jackknifed(_apart(a, b, left, keys), left_out.stratum)
+    errors = np.sqrt((variances(drawn) * count / (count - 1) + jackknife) / 2)
+    freedoms = np.clip(df, 1, count - 1).tolist()
+    values = differences_of(a, b, keys).tolist()
+    found = []
+    for value, error, freedom in zip(values, errors.tolist(), freedoms, strict=True):
+        half = t_quantile((1 + level) / 2, freedom) * error
+        found.append(Limits(error, value - half, value + half, _warnings(count, freedom)))
+    return found
+
+
+def _warnings(sequences: int, df: float) -> tuple[str, ...]:
+    if sequences <= _FEW:
+        return (f"there are {pluralize(sequences, 'sequence')}",)
+    return ("a few sequences decide the number",) if df < _FEW_DF else ()
+
+
+def differences_of(a: Sequence[Values], b: Sequence[Values], keys: Sequence[str]) -> Floats:
+    """(Q,) the differences of combined numbers, B minus A."""
+    found: Floats = _apart(a, b, np.ones((1, len(a))), keys)[0]
+    return found
+
+
+def tests_of_differences(
+    a: Sequence[Values], b: Sequence[Values], keys: Sequence[str], exchanges: Exchanges, *, level: float, seed: int
+) -> list[tuple[float, int | None]]:
+    """(Q,) the p-values, and how many sequences would show such a difference; ``None`` if it is 0 or unknown.
+
+    Args:
+        a: (S,) the numbers of A in each sequence.
+        b: (S,) those of B in the same sequences.
+        keys: (Q,) which numbers.
+        exchanges: What is tried.
+        level: 1 minus the probability of a false alarm.
+        seed: The seed of random exchanges.
+    """
+    count, number = len(a), exchanges.tried
+    observed = differences_of(a, b, keys)
+    swaps = np.zeros((number, count), np.bool_)
+    swaps[:, exchanges.differing] = _patterns(len(exchanges.differing), exchanges, seed)
+    both = [*a, *b]
+    of_a, of_b = (np.hstack(pair).astype(np.float64) for pair in ((~swaps, swaps), (swaps, ~swaps)))
+    swapped = drawn_numbers(both, of_b, keys) - drawn_numbers(both, of_a, keys)
+    reached = (np.abs(swapped) >= np.abs(observed) - ROUNDING).sum(axis=0)
+    # All ways hold the data itself; of random ones, it counts as one more.
+    p_values = reached / number if exchanges.is_every else (1 + reached) / (1 + number)
+    # A difference d of n sequences spreads its own exchanges: their variance is larger by d ** 2 / n.
+    variance = np.maximum((swapped**2).mean(axis=0) - observed**2 / count, 0) * count / max(count - 1, 1)
+    found = []
+    columns = zip(observed.tolist(), np.sqrt(variance).tolist(), p_values.tolist(), strict=True)
+    for value, error, p_value in columns:
+        needed = None
+        if count > 1:
+            needed = images_needed(value, error, count, level=level, df=count - 1, p_value=p_value)
+        found.append((p_value, needed if needed is None else max(needed, fewest_sequences(level))))
+    return found
+
+
+def _patterns(differing: int, exchanges: Exchanges, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """(tried, differing) which results are exchanged."""
+    if not exchanges.is_every:
+        return _groups(differing).swaps(seed, 0, exchanges.tried)
+    # Without the opposites: the last sequence is never exchanged.
+    numbers = np.arange(exchanges.tried)[:, np.newaxis]
+    return np.asarray(numbers >> np.arange(differing) & 1, np.bool_)
+
+
+def _groups(count: int) -> ImageGroups:
+    """Sequences as what is drawn."""
+    return ImageGroups(np.arange(count), np.zeros(count, np.intp))
+
+
+def _apart(a: Sequence[Values], b: Sequence[Values], weights: Floats, keys: Sequence[str]) -> Floats:
+    return drawn_numbers(b, weights, keys) - drawn_numbers(a, weights, keys)
+
+
+def _differ(one: Values, other: Values) -> bool:
+    return any(not np.array_equal(value, other[name]) for name, value in one.items())

@@ -1,0 +1,117 @@
+"""The record of two trackers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ioukit._columns import Frozen, record
+from ioukit.comparison.track_differences import TrackDifference
+from ioukit.comparison.words import outcome, tracks_verdict
+from ioukit.statistics.differences import find_difference
+
+if TYPE_CHECKING:
+    from ioukit.comparison.track_changes import TrackChanges
+    from ioukit.tracks import TrackEvaluation
+
+MAIN = "HOTA"
+"""The number that decides which tracker is better."""
+
+
+@record(frozen=True, eq=False, repr=False)
+class TrackPair(Frozen):
+    """Two trackers: the differences of their numbers, and what changed. ``pair["HOTA"]`` is one difference."""
+
+    name_a: str
+    """The name of A."""
+    name_b: str
+    """The name of B."""
+    a: TrackEvaluation
+    """The evaluation of A."""
+    b: TrackEvaluation
+    """The evaluation of B."""
+    differences: tuple[TrackDifference, ...]
+    """The differences of all numbers, B minus A, with intervals and p-values."""
+    changes: TrackChanges
+    """What became of the objects and of the switches of ids, in each sequence."""
+    num_differing: int
+    """In how many sequences the trackers differ."""
+    permutations: int
+    """How many ways to exchange the results were tried."""
+    is_every_permutation: bool
+    """Whether these are all ways; otherwise they are random."""
+    p_smallest: float
+    """The smallest p-value that these sequences could show, corrected as :attr:`p_corrected` is."""
+    p_corrected: float | None = None
+    """The p-value of HOTA, corrected for the number of pairs; ``None`` if there are only two trackers."""
+
+    def __getitem__(self, key: str) -> TrackDifference:
+        return find_difference(self.differences, key)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of A and B."""
+        return self.name_a, self.name_b
+
+    @property
+    def difference(self) -> TrackDifference:
+        """The difference of HOTA."""
+        return self[MAIN]
+
+    @property
+    def outcome(self) -> Literal["better", "worse", ""]:
+        """What the test shows of B; empty if it cannot tell the two apart."""
+        return outcome(self.difference, p_corrected=self.p_corrected)
+
+    def verdict(self) -> str:
+        """Which tracker has the better HOTA, in two or three sentences."""
+        return tracks_verdict(
+            self.difference,
+            self.names,
+            num_sequences=len(self.a.sequence_names),
+            num_differing=self.num_differing,
+            permutations=self.permutations,
+            is_every_permutation=self.is_every_permutation,
+            p_smallest=self.p_smallest,
+            p_corrected=self.p_corrected,
+        )
+
+    def notebook_caption(self) -> str:
+        """Which tracker is better."""
+        return self.verdict()
+
+    def notebook_rows(self) -> tuple[Sequence[Any], int]:
+        """One row per number."""
+        rows = [
+            {
+                "": one.key,
+                self.name_a: one.a,
+                self.name_b: one.b,
+                "difference": one.difference,
+                "low": one.low,
+                "high": one.high,
+                "p-value": one.p_value,
+                "doubt of the limits": "; ".join(one.warnings),
+            }
+            for one in self.differences
+        ]
+        return rows, len(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pair in plain Python values, without the evaluations."""
+        return {
+            "a": self.name_a,
+            "b": self.name_b,
+            "verdict": self.verdict(),
+            "differences": [one.to_dict() for one in self.differences],
+            "changes": self.changes.to_dict(),
+            "num_differing": self.num_differing,
+            "permutations": self.permutations,
+            "is_every_permutation": self.is_every_permutation,
+            "p_smallest": self.p_smallest,
+            "p_corrected": self.p_corrected,
+        }
+
+    def __repr__(self) -> str:
+        one = self.difference
+        return f"TrackPair({MAIN}: {self.name_a} {one.a:.4f}, {self.name_b} {one.b:.4f}, p={one.p_value:.3g})"

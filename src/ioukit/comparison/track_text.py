@@ -1,0 +1,93 @@
+"""A comparison of trackers as text for a terminal."""
+
+from __future__ import annotations
+
+import functools
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ioukit._output import aligned
+from ioukit._words_and_colours import percent, shorten
+from ioukit.comparison.track_pair import MAIN
+from ioukit.comparison.words import doubt_sentence, interval_note, track_change_sentences
+from ioukit.tracks.results import AS_COUNTS, TABLE_KEYS, number_table
+
+if TYPE_CHECKING:
+    from ioukit.comparison.track_differences import TrackDifference
+    from ioukit.comparison.track_pair import TrackPair
+
+_short = functools.partial(shorten, longest=24)
+
+
+def tracks_text(pairs: Sequence[TrackPair], *, width: int) -> str:
+    """The text: with two trackers all about them, with more of them a table and what is said of each.
+
+    Args:
+        pairs: The first tracker with each of the others.
+        width: How long lines may be.
+    """
+    if len(pairs) == 1:
+        return "\n\n".join(_of_pair(pairs[0], width))
+    said = [textwrap.fill(pair.verdict(), width) for pair in pairs]
+    corrected = "What can be told is corrected for the number of pairs by Holm's method."
+    has_limits = any(_shows_limits(pair) for pair in pairs)
+    notes = f"{corrected} {interval_note(pairs[0].difference.level)}" if has_limits else corrected
+    said.append(textwrap.fill(notes, width))
+    rows = [(_short(pairs[0].name_a), pairs[0].a.summary)]
+    rows += [(_short(pair.name_b), pair.b.summary) for pair in pairs]
+    blocks = ["\n".join(said), number_table("tracker", rows, TABLE_KEYS, width=width)]
+    for pair in pairs:
+        title = f"{_short(pair.name_b)} compared with {_short(pair.name_a)}"
+        blocks.append("\n".join([title, *_changes(pair, width)]))
+    return "\n\n".join(blocks)
+
+
+def _shows_limits(pair: TrackPair) -> bool:
+    """Whether the verdict has the limits of the difference."""
+    one = pair.difference
+    return math.isfinite(one.low) and not one.warnings and bool(one.difference)
+
+
+def _of_pair(pair: TrackPair, width: int) -> Iterator[str]:
+    level = pair.difference.level
+    note = interval_note(level) if _shows_limits(pair) else ""
+    yield "\n".join(textwrap.fill(line, width) for line in (pair.verdict(), note) if line)
+    shown = [pair[key] for key in TABLE_KEYS]
+    head = ("", *map(_short, pair.names), "difference", f"{percent(level)} interval", "p-value")
+    doubt = doubt_sentence(shown, level)
+    table = aligned([head, *map(_row, shown)], width=width, drop=(1, 2))
+    yield "\n".join([table, *([textwrap.fill(doubt, width)] if doubt else [])])
+    yield "\n".join(["What changed, in pairs with an overlap of at least 0.5:", *_changes(pair, width)])
+    if len(pair.a.sequence_names) > 1:
+        yield _sequences(pair, width)
+
+
+def _changes(pair: TrackPair, width: int) -> list[str]:
+    sentences = track_change_sentences(pair.changes, pair.names)
+    return [textwrap.fill(line, width, initial_indent="  ", subsequent_indent="  ") for line in sentences]
+
+
+def _sequences(pair: TrackPair, width: int) -> str:
+    """A line per sequence: HOTA of both, and what changed."""
+    a, b = map(_short, pair.names)
+    rows: list[tuple[str, ...]] = [("sequence", a, b, MAIN, "found", "lost", "new", "gone")]
+    for name, counts in pair.changes.by_sequence().items():
+        of_a, of_b = (100 * one.sequences[name][MAIN] for one in (pair.a, pair.b))
+        changed = (f"{counts[key]:,}" for key in ("found", "lost", "new_switches", "gone_switches"))
+        rows.append((_short(name), f"{of_a:.2f}", f"{of_b:.2f}", f"{of_b - of_a:+.2f}", *changed))
+    title = (
+        f"{MAIN} of each sequence; objects that only {b} follows (found) or only {a} (lost); switches of ids that only "
+        f"{b} makes (new) or only {a} (gone):"
+    )
+    return f"{textwrap.fill(title, width)}\n{aligned(rows, width=width, drop=(1, 2))}"
+
+
+def _row(one: TrackDifference) -> tuple[str, ...]:
+    """Ratios in percent, and counts."""
+    is_count = one.key in AS_COUNTS
+    scale, form, signed = (1, ",.0f", "+,.0f") if is_count else (100, ".2f", "+.2f")
+    interval = "undefined" if math.isnan(one.low) else f"{scale * one.low:{signed}} to {scale * one.high:{signed}}"
+    numbers = (f"{scale * one.a:{form}}", f"{scale * one.b:{form}}", f"{scale * one.difference:{signed}}")
+    return (one.key, *numbers, interval, f"{one.p_value:.3f}")

@@ -1,0 +1,330 @@
+"""Is tracker B better than A? Tests and limits beside plain ones, what changed, and sentences that are true."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ioukit import GroundTruth, TrackEvaluation, evaluate, evaluate_tracks
+from ioukit.comparison import TrackComparison, TrackPair, compare_tracks
+from ioukit.statistics import bootstrap_weights
+from ioukit.tracks import EVENT_KINDS, TrackNumbers
+from ioukit.tracks.measures import Values, together
+from support.tracked_scenes import OBJECTS, tracked_truth, tracker
+
+
+def evaluated(sequences: int, seed: int, **options: Any) -> TrackEvaluation:
+    return evaluate_tracks(tracked_truth(sequences), tracker(sequences, seed, **options), categories=[1, 2])
+
+
+def compared(sequences: int, *, gain: float = 0.1, **options: Any) -> TrackComparison:
+    a = evaluated(sequences, 2, found=0.7)
+    return compare_tracks(a, evaluated(sequences, 3, found=0.7 + gain), **options)
+
+
+def of_sequences(evaluation: TrackEvaluation) -> list[Values]:
+    return [together(column) for column in zip(*evaluation.values, strict=True)]
+
+
+def apart(a: list[Values], b: list[Values], key: str) -> float:
+    return TrackNumbers(together(b))[key] - TrackNumbers(together(a))[key]
+
+
+@pytest.mark.parametrize("sequences", [2, 5, 8])
+@pytest.mark.parametrize("key", ["HOTA", "MOTA", "IDSW"])
+def test_p_values_are_those_of_all_exchanges(sequences: int, key: str) -> None:
+    (pair,) = compared(sequences).pairs
+    a, b = of_sequences(pair.a), of_sequences(pair.b)
+    observed = abs(apart(a, b, key))
+    reached = 0
+    for swapped in itertools.product([False, True], repeat=sequences):
+        first = [other if swap else one for one, other, swap in zip(a, b, swapped, strict=True)]
+        second = [one if swap else other for one, other, swap in zip(a, b, swapped, strict=True)]
+        reached += abs(apart(first, second, key)) >= observed - 1e-9
+    assert pair[key].p_value == reached / 2**sequences
+    assert (pair.permutations, pair.is_every_permutation) == (2 ** (sequences - 1), True)
+    assert pair.p_smallest == 2 / 2**sequences
+
+
+def test_limits_are_those_of_plain_draws() -> None:
+    sequences, replicates = 6, 40
+    (pair,) = compared(sequences, replicates=replicates, seed=3).pairs
+    a, b = of_sequences(pair.a), of_sequences(pair.b)
+
+    def drawn(rows: list[int], key: str) -> float:
+        return apart([a[at] for at in rows], [b[at] for at in rows], key)
+
+    for key, scale in (("HOTA", 1.0), ("IDF1", 1.0), ("IDSW", sequences / (sequences - 1))):
+        weights = bootstrap_weights(range(sequences), replicates, seed=3)
+        replicated = [
+            drawn([at for at, count in enumerate(row) for _ in range(count)], key) for row in weights.tolist()
+        ]
+        without = [scale * drawn([at for at in range(sequences) if at != left], key) for left in range(sequences)]
+        of_bootstrap = np.var(replicated, ddof=1) * sequences / (sequences - 1)
+        of_jackknife = (sequences - 1) * np.var(without)
+        found = pair[key]
+        np.testing.assert_allclose(found.standard_error, math.sqrt((of_bootstrap + of_jackknife) / 2), rtol=1e-9)
+        np.testing.assert_allclose(found.low + found.high, 2 * found.difference, atol=1e-9)
+        assert found.warnings == ("there are 6 sequences",)
+
+
+def test_numbers_are_those_of_the_evaluations() -> None:
+    found = compared(6)
+    (pair,) = found.pairs
+    for one in pair.differences:
+        assert (one.a, one.b) == (pair.a.summary[one.key], pair.b.summary[one.key])
+        assert one.difference == one.b - one.a
+    back = compare_tracks(pair.b, pair.a).pairs[0]
+    for one, other in zip(pair.differences, back.differences, strict=True):
+        assert (one.difference, one.p_value) == (-other.difference, other.p_value)
+        np.testing.assert_allclose([one.low, one.high], [-other.high, -other.low], atol=1e-9)
+    assert repr(found) == f"TrackComparison(A HOTA={pair.a.summary['HOTA']:.4f}, B HOTA={pair.b.summary['HOTA']:.4f})"
+    assert repr(pair).startswith("TrackPair(HOTA: A 0.")
+    assert "(doubtful: there are 6 sequences)" in repr(pair["HOTA"])
+    with pytest.raises(KeyError, match="the comparison has no number 'AP'"):
+        pair["AP"]
+
+
+def test_random_exchanges_of_many_sequences() -> None:
+    (pair,) = compared(14, gain=0.0).pairs
+    (again,) = compared(14, gain=0.0, permutations=2**13).pairs
+    assert (pair.permutations, pair.is_every_permutation, pair.p_smallest) == (1000, False, 1 / 1001)
+    assert (again.permutations, again.is_every_permutation) == (2**13, True)
+    for one, other in zip(pair.differences, again.differences, strict=True):
+        spread = math.sqrt(other.p_value * (1 - other.p_value) / 1000)
+        assert abs(one.p_value - other.p_value) <= 4 * spread + 0.002
+    assert pair.differences[0].warnings == ("there are 14 sequences",)
+
+
+def test_what_changed_is_what_the_events_say() -> None:
+    (pair,) = compared(3, gain=0.15).pairs
+    expected = {name: dict.fromkeys(pair.changes.by_sequence()[name], 0) for name in pair.a.sequence_names}
+    rows = [{int(row): at for at, row in enumerate(one.events.object) if row >= 0} for one in (pair.a, pair.b)]
+    assert rows[0].keys() == rows[1].keys()
+    for row in rows[0]:
+        of_a, of_b = (EVENT_KINDS[one.events.kind[at[row]]] for one, at in zip((pair.a, pair.b), rows, strict=True))
+        here = expected[pair.a.sequence_names[pair.a.events.sequence[rows[0][row]]]]
+        here[{(0, 0): "still_missed", (0, 1): "found", (1, 0): "lost"}.get(
+            (of_a != "miss", of_b != "miss"), "still_found")] += 1  # fmt: skip
+        if "switch" in (of_a, of_b):
+            here["still_switches" if of_a == of_b else "new_switches" if of_b == "switch" else "gone_switches"] += 1
+    assert pair.changes.by_sequence() == expected
+    count = pair.changes.counts
+    assert count["found"] + count["still_found"] == pair.b.summary["TP"]
+    assert count["lost"] + count["still_found"] == pair.a.summary["TP"]
+    assert count["gone_switches"] + count["still_switches"] == pair.a.summary["IDSW"]
+    assert count["new_switches"] + count["still_switches"] == pair.b.summary["IDSW"]
+    assert pair.changes.to_dict() == {"counts": dict(count), "sequences": expected}
+    assert repr(pair.changes).startswith(f"TrackChanges({count['found']} found, {count['lost']} lost, ")
+
+
+def test_too_few_sequences() -> None:
+    (pair,) = compared(4, gain=0.3).pairs
+    assert pair.verdict().startswith(
+        "With 4 sequences no difference can be told from chance: the smallest possible p-value is 0.125. At least 6 in "
+        "which they differ are needed. B is higher by "
+    )
+    assert (pair.outcome, pair.p_smallest, pair["HOTA"].p_value) == ("", 0.125, 0.125)
+    assert (pair["HOTA"].sequences_needed or 0) >= 6
+    alone = compared(1)
+    said = alone.pairs[0].verdict()
+    assert said.startswith("With 1 sequence no difference can be told from chance: the smallest possible p-value is 1.")
+    assert math.isnan(alone.pairs[0]["HOTA"].low)
+    assert alone.pairs[0]["HOTA"].sequences_needed is None
+    assert "undefined" in alone.text()
+    json.loads(alone.to_json())
+
+
+def test_only_sequences_that_differ_count() -> None:
+    a = evaluated(8, 1, found=0.6, same=range(4))
+    (pair,) = compare_tracks(a, evaluated(8, 2, found=0.9, same=range(4))).pairs
+    assert (pair.num_differing, pair.permutations, pair.p_smallest) == (4, 8, 0.125)
+    assert pair.verdict().startswith(
+        "With 8 sequences, in 4 of which they differ, no difference can be told from chance"
+    )
+    (same,) = compare_tracks(a, a).pairs
+    assert same.verdict() == f"A and B have the same HOTA, {100 * a.summary['HOTA']:.2f} %."
+    assert {one.p_value for one in same.differences} == {1.0}
+
+
+NUMBERS = r"([\d.]+)(?: ± ([\d.]+))? points? of HOTA \(([\d.]+) to ([\d.]+) %\)"
+CASES = r"(?:(?P<cases>[\d,]+) of (?P<of>[\d,]+) cases|at most 1 of (?P<least>[\d,]+) cases|(?:nearly )?every case)"
+BETTER = re.compile(rf"^(\w+) is (better|worse) than (\w+) by {NUMBERS}\. Chance alone would show as much in {CASES}\.")
+OPEN = re.compile(
+    rf"^(\d+) sequences cannot tell (\w+) and (\w+) apart(, with so many pairs to compare)?"
+    r"(?:; (?:about|more than) ([\d,]+) would, if this difference is the true one)?"
+    rf"\. \w+ is (higher|lower) by {NUMBERS}, "
+    rf"and chance alone would show as much in {CASES}\."
+)
+FEW = re.compile(
+    r"^With (\d+) sequences?(?:, in (\d+) of which they differ,)? no difference can be told from chance: the smallest "
+    rf"possible p-value is ([\d.e-]+)\.(?: At least (\d+) in which they differ are needed\.)? \w+ is (higher|lower) by "
+    rf"{NUMBERS}\.$"
+)
+
+
+def check_numbers(pair: TrackPair, size: str, half: str | None, a: str, b: str) -> None:
+    one = pair.difference
+    digits = len(size.partition(".")[2])
+    assert float(size) == round(100 * abs(one.difference), digits)
+    assert (half is None) == (bool(one.warnings) or math.isnan(one.low))
+    if half is not None:
+        assert float(half) == round(50 * (one.high - one.low), digits)
+    assert (float(a), float(b)) == (round(100 * one.a, 2), round(100 * one.b, 2))
+
+
+def check_cases(pair: TrackPair, said: re.Match[str]) -> None:
+    p_value = pair.difference.p_value
+    if said["cases"]:
+        share = int(said["cases"].replace(",", "")) / int(said["of"].replace(",", ""))
+        assert abs(share - p_value) <= (1e-12 if pair.is_every_permutation else 0.001)
+    elif said["least"]:
+        assert p_value <= 1.001 / (1 + pair.permutations)
+    else:
+        assert p_value > 0.98
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(0, 10**6), st.sampled_from([2, 4, 6, 7, 31]), st.integers(2, 4), st.sampled_from([0.0, 0.05, 0.25]),
+    st.integers(0, 3),
+)  # fmt: skip
+def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float, same: int) -> None:
+    names = ["one", "two", "three", "four"][:number]
+    trackers = {
+        name: evaluated(sequences, seed + at, found=0.6 + gain * (at % 2), same=range(min(same, sequences - 1)))
+        for at, name in enumerate(names)
+    }
+    found = compare_tracks(trackers, replicates=50, permutations=200)
+    text = " ".join(found.text(width=90).split())
+    for pair in found.pairs:
+        one, said = pair.difference, pair.verdict()
+        assert said in text
+        decides = one.p_value if pair.p_corrected is None else pair.p_corrected
+        assert (pair.p_corrected is None) == (number == 2)
+        if abs(one.difference) < 1e-12:
+            assert "have the same HOTA" in said
+        elif few := FEW.match(said):
+            assert pair.p_smallest > 0.05
+            assert decides >= pair.p_smallest - 1e-12
+            assert (few[1], few[2] or few[1]) == (str(sequences), str(pair.num_differing))
+            assert math.isclose(float(few[3]), pair.p_smallest, rel_tol=0.01)
+            assert few[4] == ("6" if number == 2 else None)
+            assert (few[5] == "higher") == (one.difference > 0)
+            check_numbers(pair, few[6], few[7], few[8], few[9])
+        elif better := BETTER.match(said):
+            assert decides <= 0.05
+            assert (better[1], better[3]) == (pair.name_b, pair.name_a)
+            assert (better[2] == "better") == (one.difference > 0)
+            check_numbers(pair, better[4], better[5], better[6], better[7])
+            check_cases(pair, better)
+            assert ("interval contains 0" in said) == (one.low <= 0 <= one.high and not one.warnings)
+        else:
+            known = OPEN.match(said)
+            assert known is not None, said
+            assert decides > 0.05
+            assert (known[1], known[2], known[3]) == (str(sequences), pair.name_a, pair.name_b)
+            assert bool(known[4]) == (one.p_value <= 0.05)
+            if known[5]:
+                assert int(known[5].replace(",", "")) >= min(one.sequences_needed or 0, 10**7) > sequences
+            assert (known[6] == "higher") == (one.difference > 0)
+            check_numbers(pair, known[7], known[8], known[9], known[10])
+            check_cases(pair, known)
+        check_changes(pair, text)
+        assert sequences > 30 or all(one.warnings for one in pair.differences)
+
+
+def check_changes(pair: TrackPair, text: str) -> None:
+    a, b = pair.names
+    count = pair.changes.counts
+    sentence = re.search(
+        rf"{b} misses (no|[\d,]+) objects? that {a} follows, and follows (no|[\d,]+) objects? that {a} misses\. Both "
+        rf"follow (none|[\d,]+); both miss (none|[\d,]+)\. .*? of ids: ([\d,]+) of {b} alone, ([\d,]+) of {a} alone, "
+        rf"([\d,]+) of both\.",
+        text,
+    )
+    assert sentence is not None
+    numbers = [0 if one in ("no", "none") else int(one.replace(",", "")) for one in sentence.groups()]
+    names = ("lost", "found", "still_found", "still_missed", "new_switches", "gone_switches", "still_switches")
+    assert numbers == [count[name] for name in names]
+
+
+def test_several_trackers_are_corrected_for_their_number() -> None:
+    a = evaluated(7, 1, found=0.6)
+    trackers = {"a": a, "b": evaluated(7, 2, found=0.95, switches=0.0), "c": evaluated(7, 3, found=0.95, switches=0.0)}
+    found = compare_tracks(trackers)
+    assert [pair.names for pair in found.pairs] == [("a", "b"), ("a", "c")]
+    assert [pair.p_corrected for pair in found.pairs] == [2 / 64, 2 / 64]
+    assert [pair.outcome for pair in found.pairs] == ["better", "better"]
+    # With six sequences, the smallest p-value of one pair is 0.031, and of two pairs 0.062.
+    few = compare_tracks({name: evaluated(6, at, found=0.5 + 0.4 * (at > 1)) for at, name in enumerate("abc", 1)})
+    assert [pair.p_smallest for pair in few.pairs] == [2 / 32, 2 / 32]
+    assert "the smallest possible p-value is 0.0625. b is higher by" in few.pairs[0].verdict()
+    rows, count = few.notebook_rows()
+    assert count == len(list(rows)) == 2 * len(few.pairs[0].differences)
+    assert "p-value is 0.0625" in few.notebook_caption()
+
+
+def test_the_text_and_the_values() -> None:
+    found = compared(7, gain=0.2)
+    text, (pair,) = found.text(), found.pairs
+    assert text.startswith(pair.verdict()[:60])
+    assert "Intervals that may miss the true value in more than 5 % of cases: all (there are 7 sequences)." in " ".join(
+        text.split()
+    )
+    assert max(map(len, found.text(width=60).splitlines())) <= 60
+    values = json.loads(found.to_json())
+    assert [one["name"] for one in values["trackers"]] == ["A", "B"]
+    assert values["trackers"][1]["summary"] == pair.b.to_dict()["summary"]
+    assert values["pairs"][0]["verdict"] == pair.verdict()
+    assert values["pairs"][0]["differences"][0]["key"] == "HOTA"
+    assert values["pairs"][0]["changes"]["counts"] == dict(pair.changes.counts)
+    assert "doubt of the limits" in pair._repr_html_()
+
+
+def with_box(gt: GroundTruth) -> GroundTruth:
+    boxes = gt.boxes.copy()
+    boxes[3, 2] += 1
+    return GroundTruth.from_arrays(
+        image_ids=gt.image_labels(),
+        category_ids=gt.category_ids,
+        boxes=boxes,
+        categories={1: "car", 2: "person"},
+        attributes={"track_id": gt.attributes["track_id"]},
+    )
+
+
+def test_other_data_are_refused() -> None:
+    a = evaluated(3, 1, found=0.7)
+    dt = tracker(2, 1, found=0.7)
+    with pytest.raises(ValueError, match="not evaluated on the same ground truth: sequence 'S02' is in A alone"):
+        compare_tracks(a, evaluate_tracks(tracked_truth(2), dt))
+    with pytest.raises(ValueError, match="class 'car' is in A alone; evaluate both with the same categories="):
+        compare_tracks(a, evaluate_tracks(tracked_truth(3), dt, categories=[2]))
+    with pytest.raises(ValueError, match="sequence 'S00' has 8 frames in A and 9"):
+        compare_tracks(a, evaluate_tracks(tracked_truth(3, frames=9), dt))
+    fewer = tracked_truth(3)
+    fewer = fewer.take(np.arange(len(fewer) - 1))
+    with pytest.raises(ValueError, match=f"A has {3 * 8 * OBJECTS} objects and B has {3 * 8 * OBJECTS - 1}"):
+        compare_tracks(a, evaluate_tracks(fewer, dt))
+    with pytest.raises(ValueError, match="an object has another class, frame, track or box"):
+        compare_tracks(a, evaluate_tracks(with_box(tracked_truth(3)), dt))
+    with pytest.raises(ValueError, match="expected at least two trackers, got 1"):
+        compare_tracks(a)
+    with pytest.raises(TypeError, match=r"expected what ioukit\.evaluate_tracks returns, got Evaluation"):
+        compare_tracks(a, evaluate(tracked_truth(2), dt))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="level must be above 0 and below 1, got 2"):
+        compare_tracks(a, a, level=2)
+    with pytest.raises(ValueError, match="seed must be at least 0"):
+        compare_tracks(a, a, seed=-1)
+    bare = TrackEvaluation(a.categories, a.sequence_names, a.values)
+    with pytest.raises(ValueError, match="without the data that a comparison needs"):
+        compare_tracks(a, bare)
