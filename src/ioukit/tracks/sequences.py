@@ -1,6 +1,6 @@
 """Which sequence each image belongs to, and in which order its frames come: one rule for all formats.
 
-1. The sequence of an image is its attribute ``video_id`` (or ``sequence``), if the data set has one. Otherwise it is
+1. The sequence of an image is its attribute ``sequence`` (or ``video_id``), if the data set has one. Otherwise it is
    the folder of the image: of its id, if that is text with a folder, as MOTChallenge's are, else of the name of its
    file. Parts of the folder that all sequences share, such as ``img1``, are no part of the name of a sequence. Without
    folders, all images are one sequence.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ioukit._array_types import Positions
     from ioukit.datasets import GroundTruth, Images
 
-_SEQUENCE = ("video_id", "sequence", "video")
+_SEQUENCE = ("sequence", "video_id", "video")
 _FRAME = ("frame_index", "frame_id", "frame")
 _ALONE = "sequence"
 """The name of the only sequence, where the data set has none for it."""
