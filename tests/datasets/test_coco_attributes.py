@@ -266,3 +266,16 @@ def test_tracks_are_written_where_other_programs_look_for_them(tmp_path: Path) -
     datasets.write(dt, tmp_path / "dt.json", "coco")
     assert load(tmp_path / "dt.json")[0]["track_id"] == 7
     assert load(tmp_path / "dt.json")[0]["attributes"] == {"speed": 2}
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, True, np.nan, np.inf])
+@pytest.mark.parametrize("member", ["track_id", "instance_id"])
+def test_ids_of_tracks_are_numbers_or_text(member: str, value: Any, tmp_path: Path) -> None:
+    truth = video()
+    truth["annotations"][2][member] = value
+    message = rf"annotations\[2\]\.{member}: expected a number or text, found "
+    for name in ("gt.json", None):
+        source = saved(truth, name, tmp_path)
+        with pytest.raises(ioukit.DatasetError, match=message):
+            GroundTruth.from_coco(source, attributes=True)
+        assert len(GroundTruth.from_coco(source)) == 4

@@ -8,6 +8,7 @@ import pytest
 
 from ioukit import DatasetError, evaluate, evaluate_tracks
 from ioukit.datasets import find_format, read, read_detections, write
+from support.malformed import assert_links_out_are_refused, read_damaged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,3 +123,20 @@ def test_tracks_are_no_part_of_files_of_images(labels: Path, tmp_path: Path) -> 
     notes = write(read(labels), tmp_path / "out", "kitti")
     assert "attribute track_id of 5 objects" in notes
     assert sorted(file.name for file in (tmp_path / "out").iterdir())[0] == "0000_000000.txt"
+
+
+def make(folder: Path) -> Path:
+    files(folder / "label_02", s0000=f"0 {CAR}\n0 {AREA}\n1 {CAR}\n", s0001=f"0 {CAR}\n")
+    (folder / "evaluate_tracking.seqmap.training").write_text("0000 empty 000000 000003\n")
+    return folder
+
+
+@pytest.mark.parametrize("broken", ["label_02/0001.txt", "evaluate_tracking.seqmap.training"])
+def test_damaged_files_are_read_or_refused(broken: str, tmp_path: Path) -> None:
+    outcomes = read_damaged(make, broken, lambda path, **options: read(path, "kitti", **options), tmp_path)
+    assert outcomes.refused["wrong byte"]
+
+
+@pytest.mark.parametrize("link", ["label_02/0001.txt", "evaluate_tracking.seqmap.training"])
+def test_links_out_of_the_folder_are_refused(link: str, tmp_path: Path) -> None:
+    assert_links_out_are_refused(make, link, lambda path: read(path, "kitti"), tmp_path)

@@ -29,6 +29,7 @@ def found_rows() -> list[tuple[int, int, list[float]]]:
 
 
 def assert_numbers(gt: Any, dt: Any, sequences: tuple[str, ...] = ("walk",)) -> None:
+    """The numbers of the example, in each sequence."""
     tracks = evaluate_tracks(gt, dt)
     numbers = {key: tracks.summary[key] for key in ("TP", "FN", "FP", "IDSW", "Frames")}
     count = len(sequences)
@@ -66,12 +67,12 @@ def test_coco_videos(frame_name: str, track_name: str, videos: list[str], tmp_pa
         evaluate_tracks(gt, found)
 
 
-def row_table(rows: list[tuple[int, int, list[float]]], header: str, order: str, *, score: str = "") -> str:
+def row_table(rows: list[tuple[int, int, list[float]]], header: str, order: str) -> str:
     """A table with the columns of a tool: ``order`` says which number stands in each of them."""
     lines = [header]
     for frame, track, (x, y, width, height) in rows:
-        values = {"f": frame, "t": track, "x": x, "y": y, "w": width, "h": height, "r": x + width, "b": y + height}
-        values |= {"s": "walk", "c": "person", "1": 1, "p": score or 1}
+        values: dict[str, Any] = {"x": x, "y": y, "w": width, "h": height, "r": x + width, "b": y + height}
+        values |= {"s": "walk", "f": frame, "t": track, "c": "person", "1": 1, "p": 1}
         lines.append(",".join(str(values[one]) for one in order))
     return "\n".join(lines)
 
@@ -96,7 +97,7 @@ def test_tables_with_a_column_of_frames(truth: str, order: str, found: str, orde
 
 @pytest.mark.parametrize("kind", ["tsv", "parquet", "arrow", "pandas", "polars"])
 def test_other_tables_with_a_column_of_frames(kind: str, tmp_path: Path) -> None:
-    tables = []
+    tables: list[Any] = []
     for name, rows in (("gt", truth_rows()), ("dt", found_rows())):
         columns: dict[str, list[Any]] = {"video": ["walk"] * 5, "frame": [row[0] for row in rows], "class": ["a"] * 5}
         columns |= {side: [row[2][at] for row in rows] for at, side in enumerate(("x", "y", "w", "h"))}
@@ -113,7 +114,7 @@ def test_other_tables_with_a_column_of_frames(kind: str, tmp_path: Path) -> None
             writer = module.write_table if kind == "parquet" else module.write_feather
             writer(arrow.table(columns), tmp_path / f"{name}.{kind}")
             tables.append(tmp_path / f"{name}.{kind}")
-    assert_numbers(*tables)
+    assert_numbers(tables[0], tables[1])
 
 
 def test_a_table_and_the_files_of_a_sequence(tmp_path: Path) -> None:
@@ -171,3 +172,61 @@ def test_the_column_of_frames_can_be_named(tmp_path: Path) -> None:
     assert gt.attributes["image"].tolist() == ["a"]
     with pytest.raises(ValueError, match="columns takes a column of images or one of frames, got both"):
         read(tmp_path / "t.csv", columns={"image": "image", "frame": "when"})
+
+
+TWO = [(1, 1, [0.0, 0.0, 10.0, 10.0]), (2, 1, [0.0, 0.0, 10.0, 10.0])]
+MISTAKES = {  # what stands for frame, track, left and width of the first row of results, and what is said about it
+    "not a number": ("1", "1", "nan", "10", r"{where}.*(bb_left|x|left|bbox).*found '?(nan|NaN)"),
+    "text": ("1", "1", "left", "10", r"{where}.*(bb_left|x|left|bbox).*found .*left"),
+    "a negative side": ("1", "1", "0", "-10", r"{where}.*(at least|wider).*-10"),
+    "a negative frame": ("-1", "1", "0", "10", r"{where}.*frame.*-1"),
+    "a frame that is none": ("1.5", "1", "0", "10", r"{where}.*frame.*1\.5"),
+    "a frame beyond the last": ("3", "1", "0", "10", r"{where}.*frame.*3"),
+    "a track twice": (
+        "2",
+        "1",
+        "0",
+        "10",
+        "each track once in a frame, found track 1 again in image 'walk/0*2' of .*'walk'",
+    ),
+    "a track with a fraction": ("1", "1.5", "0", "10", "track_id: expected .*whole number.*1.5"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("form", ["mot", "kitti", "csv"])
+def test_mistakes_are_said_with_their_place(form: str, mistake: str, tmp_path: Path) -> None:
+    *values, message = MISTAKES[mistake]
+
+    def save(name: str, rows: list[tuple[str, ...]]) -> Path:
+        place = tmp_path / name / ("walk.csv" if form == "csv" else "walk.txt")
+        is_truth = name == "gt"
+        if form == "mot":
+            texts = [
+                f"{frame},{track},{left},0,{width},10,1,{'1,1' if is_truth else '-1,-1,-1'}"
+                for frame, track, left, width in rows
+            ]
+            place = tmp_path / name / "walk" / "gt" / "gt.txt" if is_truth else place
+        elif form == "kitti":
+            rest = "10 -1 -1 -1 -1000 -1000 -1000 -10" + ("" if is_truth else " 1")
+            ends = [left if left.isalpha() else f"{float(left) + float(width):g}" for _, _, left, width in rows]
+            texts = [
+                f"{f} {t} Car 0 0 -10 {left} 0 {end} {rest}" for (f, t, left, _), end in zip(rows, ends, strict=True)
+            ]
+        else:
+            texts = [
+                "seq,frame,id,class,x,y,w,h,score",
+                *(f"walk,{f},{t},a,{left},0,{w},10,1" for f, t, left, w in rows),
+            ]
+        place.parent.mkdir(parents=True)
+        place.write_text("\n".join(texts))
+        (tmp_path / "gt" / "walk").mkdir(exist_ok=True)
+        (tmp_path / "gt" / "walk" / "seqinfo.ini").write_text("[Sequence]\nseqLength=2\n")
+        return place if form == "csv" else tmp_path / name
+
+    rows = [tuple(f"{value:g}" for value in (frame, track, box[0], box[2])) for frame, track, box in TWO]
+    gt = save("gt", rows)
+    dt = save("dt", [tuple(values), rows[1]])
+    assert_refused = pytest.raises(DatasetError, match=message.format(where=r"walk\.(csv|txt): line [12]"))
+    with assert_refused:
+        evaluate_tracks(gt, dt)

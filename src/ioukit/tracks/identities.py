@@ -150,6 +150,6 @@ def _check_once(
         image = int(images[row])
         raise DatasetError(
             f"{side.source}: {array}[{row}]: expected each track once in a frame, found track "
-            f"{names[tracks[at]].item()} again in frame {frames.position(image) + 1} of sequence "
+            f"{names[tracks[at]].item()} again in image {side.image_labels()[row].item()!r} of sequence "
             f"{frames.names[frames.sequence[image]]!r}"
         )

@@ -44,28 +44,29 @@ def attribute_columns(
     of numbers of one length become (N, K). Values of any other kind become JSON text.
 
     Raises:
-        DatasetError: If a value of ``attributes`` is neither an object nor missing, or a record has an attribute twice,
-            with different values.
+        DatasetError: If a value of ``attributes`` is neither an object nor missing, a value beside it is neither a
+            number nor text, or a record has an attribute twice, with different values.
     """
     names: dict[str, dict[int, Any]] = {}
     for row, record in enumerate(_checked(members.get(OBJECT, ()), source, array, OBJECT)):
         if record is None:
             continue
         if not isinstance(record, Mapping):
-            found = json.dumps(record)
-            found = found if len(found) <= 60 else f"{found[:57]}..."
-            raise DatasetError(f"{source}: {array}[{row}].attributes: expected an object, found {found}")
+            raise DatasetError(f"{source}: {array}[{row}].attributes: expected an object, found {_shown(record)}")
         for name, value in record.items():
             if value is not None:
                 names.setdefault(str(name), {})[row] = value
-    for name, values in members.items():
-        beside = enumerate(() if name == OBJECT else _checked(values, source, array, name))
+    for name, given in members.items():
+        beside = enumerate(() if name == OBJECT else _checked(given, source, array, name))
         found = {row: value for row, value in beside if value is not None}
+        if wrong := [row for row, value in found.items() if not (isinstance(value, str) or _is_number(value))]:
+            shown = _shown(found[wrong[0]])
+            raise DatasetError(f"{source}: {array}[{wrong[0]}].{name}: expected a number or text, found {shown}")
         inside = names.get(name, {})
         if differing := [row for row in found.keys() & inside.keys() if found[row] != inside[row]]:
             row = min(differing)
-            expected = f"{json.dumps(inside[row])}, as {OBJECT}.{name} has it"
-            raise DatasetError(f"{source}: {array}[{row}].{name}: expected {expected}, found {json.dumps(found[row])}")
+            expected = f"{_shown(inside[row])}, as {OBJECT}.{name} has it"
+            raise DatasetError(f"{source}: {array}[{row}].{name}: expected {expected}, found {_shown(found[row])}")
         if found:
             names[name] = dict(sorted((inside | found).items()))  # a column takes the values in the order of rows
     count = max(map(len, members.values()), default=0)
@@ -103,6 +104,12 @@ def video_names(videos: Any, of_images: Any) -> npt.NDArray[Any] | None:
     if not names or not all(isinstance(name, str) and name for name in names.values()):
         return None
     return np.array([names[number] for number in used], np.str_) if len(set(names.values())) == len(names) else None
+
+
+def _shown(value: Any) -> str:
+    """A value for a message."""
+    text = json.dumps(value, default=repr)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _has_id(video: Mapping[str, Any]) -> bool:

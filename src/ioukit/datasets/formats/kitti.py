@@ -26,6 +26,7 @@ from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_lines, first_words
 from ioukit.datasets.formats.text_files import (
     abbreviate,
+    check_inner_file,
     files_in,
     is_number,
     names_of,
@@ -342,6 +343,7 @@ def _lengths(path: str | os.PathLike[str]) -> dict[str, int]:
     folder = folder if folder.is_dir() else folder.parent
     found: dict[str, int] = {}
     for file in sorted({*folder.glob(_LENGTHS), *folder.absolute().parent.glob(_LENGTHS)}):
+        check_inner_file(file.parent, file)
         for where, words in words_of_lines(read_lines(file), file):
             if len(words) != 4:
                 refuse(where, "4 fields: sequence, empty, first frame, number of frames", str(len(words)))
