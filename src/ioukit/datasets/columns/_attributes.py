@@ -6,6 +6,7 @@ it: ids of tracks, and the video and the frame of an image.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -121,6 +122,8 @@ def _checked(records: Sequence[Any], source: str, array: str, member: str) -> It
     if isinstance(records, ValuesOfFiles):
         for path, _, _ in records.files():
             check_readable_again(path, "attributes")
+        with contextlib.suppress(ValueError, RecursionError):  # the loop finds the row
+            records = records.values()
     rows = iter(records)
     for row in range(len(records)):
         try:
