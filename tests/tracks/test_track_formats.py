@@ -10,6 +10,7 @@ import pytest
 
 from ioukit import DatasetError, evaluate_tracks
 from ioukit.datasets import read, read_detections
+from ioukit.scale import open_detections
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -230,3 +231,18 @@ def test_mistakes_are_said_with_their_place(form: str, mistake: str, tmp_path: P
     assert_refused = pytest.raises(DatasetError, match=message.format(where=r"walk\.(csv|txt): line [12]"))
     with assert_refused:
         evaluate_tracks(gt, dt)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables_of_videos_in_parts(suffix: str, tmp_path: Path) -> None:
+    """Pieces of a table read the columns of sequences and frames, and not that of tracks."""
+    (tmp_path / "gt.csv").write_text(row_table(truth_rows(), "seq,frame,id,class,x,y,w,h", "sftcxywh"))
+    (tmp_path / "dt.csv").write_text(row_table(found_rows(), "seq,frame,id,class,x,y,w,h,score", "sftcxywhp"))
+    place = tmp_path / f"dt.{suffix}"
+    if suffix == "parquet":
+        parquet = pytest.importorskip("pyarrow.parquet", reason="the files need PyArrow")
+        parquet.write_table(importlib.import_module("pyarrow.csv").read_csv(tmp_path / "dt.csv"), place)
+    source = open_detections(place, read(tmp_path / "gt.csv"))
+    found = list(source.batches())
+    assert [label for dt in found for label in dt.image_labels().tolist()] == [f"walk/{frame}" for frame in FRAMES]
+    assert not any(dt.attributes for dt in found)
