@@ -246,3 +246,16 @@ def test_tables_of_videos_in_parts(suffix: str, tmp_path: Path) -> None:
     found = list(source.batches())
     assert [label for dt in found for label in dt.image_labels().tolist()] == [f"walk/{frame}" for frame in FRAMES]
     assert not any(dt.attributes for dt in found)
+
+
+def test_scalabel_videos(tmp_path: Path) -> None:
+    for name, rows in (("gt", truth_rows()), ("dt", found_rows())):
+        frames = []
+        for video in ("run", "walk"):
+            for frame, track, (x, y, width, height) in rows:
+                box = {"x1": x, "y1": y, "x2": x + width, "y2": y + height}
+                label = {"id": str(track), "category": "car", "box2d": box, "score": 1}
+                named = {"name": f"{video}-{100 - frame}.jpg", "videoName": video, "frameIndex": frame}
+                frames.append({**named, "labels": [label]})
+        (tmp_path / f"{name}.json").write_text(json.dumps(frames))
+    assert_numbers(tmp_path / "gt.json", tmp_path / "dt.json", ("run", "walk"))
