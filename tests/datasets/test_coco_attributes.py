@@ -253,6 +253,7 @@ def test_tracks_are_written_where_other_programs_look_for_them(tmp_path: Path) -
     assert after["images"][0]["video_id"] == 4
     assert after["images"][0]["attributes"] == {"sequence": "walk", "night": True, "city": "Ulm"}
     assert [record.get("track_id") for record in after["annotations"]] == [None, 0, 1, 2]
+    assert '"track_id":2}' in (tmp_path / "gt.json").read_text(), "NaN made floats of the ids"
     assert after["annotations"][0]["instance_id"] == "a"
     assert after["annotations"][2].keys() & {"attributes", "instance_id"} == set()
     back = datasets.read(tmp_path / "gt.json", attributes=True)

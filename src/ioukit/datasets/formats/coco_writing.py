@@ -376,7 +376,8 @@ def _further_members(
     beside = {name: column for name, column in columns.items() if name in names[1:] and np.ndim(column) == 1}
     inside = {name: column for name, column in columns.items() if name not in beside}
     return [
-        *((name, _value_texts(column)) for name, column in beside.items()),
+        # Readers of text have floats. Other programs expect 7, and not 7.0.
+        *((name, (text.removesuffix(".0") for text in _value_texts(column))) for name, column in beside.items()),
         (names[0], _attribute_texts(inside, flags, count)),
     ]
 
