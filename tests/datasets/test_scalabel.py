@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import tempfile
 from pathlib import Path
@@ -274,3 +275,39 @@ def test_links_out_of_the_folder_are_refused(tmp_path: Path) -> None:
         return folder
 
     assert_links_out_are_refused(make, "b.json", lambda path: read(path, "scalabel"), tmp_path)
+
+
+def test_videos_and_frames_come_back(tmp_path: Path) -> None:
+    frames = [
+        frame(label(id=track), name=str(at), videoName="walk", frameIndex=at) for at, track in ((7, "a"), (8, "a"))
+    ]
+    gt = read_document(tmp_path, frames)
+    assert gt.images.attributes["sequence"].tolist() == ["walk", "walk"]
+    assert gt.images.attributes["frame_index"].tolist() == [7, 8]
+    assert gt.attributes["label_id"].tolist() == ["a", "a"]
+    assert not any("attribute" in note for note in write(gt, tmp_path / "again.json", "scalabel"))
+    written = json.loads((tmp_path / "again.json").read_text())["frames"]
+    assert [(one["videoName"], one["frameIndex"]) for one in written] == [("walk", 7), ("walk", 8)]
+    odd = {"sequence": np.array([1, 2]), "frame_index": np.array([0.5, np.nan])}
+    other = dataclasses.replace(gt, images=dataclasses.replace(gt.images, attributes=odd))
+    notes = write(other, tmp_path / "odd.json", "scalabel")
+    assert {"attribute sequence of the images", "attribute frame_index of the images"} <= set(notes)
+    del frames[0]["frameIndex"], frames[1]["videoName"]
+    lacking = read_document(tmp_path, frames).images.attributes
+    np.testing.assert_array_equal(lacking["frame_index"], [np.nan, 8])
+    assert lacking["sequence"].tolist() == ["walk", ""]
+    write(read_document(tmp_path, frames), tmp_path / "again.json", "scalabel")
+    assert json.loads((tmp_path / "again.json").read_text())["frames"][0].keys() == {"name", "videoName", "labels"}
+    for number, message in ((-1, "of at least 0, found -1"), (1.5, ".*, found 1.5"), ("1", ".*, found '1'")):
+        frames[0]["frameIndex"] = number
+        with pytest.raises(DatasetError, match=rf"frames\[0\]\.frameIndex: expected a whole number {message}"):
+            read_document(tmp_path, frames)
+
+
+def test_tracks_of_detections(tmp_path: Path) -> None:
+    gt = read_document(tmp_path, [frame(label(), name="a"), frame(name="b")])
+    for ids, expected in ((["7", "7"], ["7", "7"]), (["x", "y"], ["x", "y"]), (["1", "2"], None), ([..., ...], None)):
+        found = [frame(label(id=one, score=0.5), name=name) for one, name in zip(ids, "ab", strict=True)]
+        (tmp_path / "found.json").write_text(json.dumps(found))
+        dt = read_detections(tmp_path / "found.json", ground_truth=gt)
+        assert (dt.attributes["label_id"].tolist() if "label_id" in dt.attributes else None) == expected

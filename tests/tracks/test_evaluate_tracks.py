@@ -340,7 +340,7 @@ def test_sides_without_ids_are_refused() -> None:
 
 def test_a_track_twice_in_a_frame_is_refused() -> None:
     again = results(("walk/1", 7, BOX), ("walk/2", 7, BOX), ("walk/2", 7, FAR))
-    with pytest.raises(DatasetError, match=r"detections\[2\]: .* found track 7 again in frame 2 of sequence 'walk'"):
+    with pytest.raises(DatasetError, match=r"detections\[2\]: .* found track 7 again in image 'walk/2' of .*'walk'"):
         evaluate_tracks(TEN[0], again)
     once = dataclasses.replace(again, category_ids=np.array([1, 1, 2]))
     gt = dataclasses.replace(TEN[0], categories=truth(("walk/1", 1, BOX), categories={1: "a", 2: "b"}).categories)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ioukit_core::coco::{
-    self, Dialect, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source,
+    self, Dialect, Further, IdIndex, IdLists, Keypoints, Names, OnInvalid, Problem, ReadError, Segmentations, Source,
 };
 use ioukit_core::memory::Vec;
 use pyo3::exceptions::{PyEOFError, PyMemoryError, PyOSError};
@@ -134,6 +134,21 @@ fn id_lists(py: Python<'_>, lists: IdLists) -> PyResult<(Bound<'_, PyAny>, Bound
     Ok((column(py, lists.ids)?, column(py, lists.ends)?))
 }
 
+/// By name, where the members are that become attributes; without those that no record has.
+fn further<'py, const N: usize>(
+    py: Python<'py>,
+    names: [&str; N],
+    members: Further<N>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, spans) in names.into_iter().zip(members.0.into_iter().flatten()) {
+        if !spans.0.is_empty() {
+            dict.set_item(name, table(py, spans.0)?)?;
+        }
+    }
+    Ok(dict)
+}
+
 /// Start, end, position of the first record, and whether the first record of the file has no box.
 type Part = (u64, u64, usize, bool);
 
@@ -166,7 +181,7 @@ pub fn read_coco_detections<'py>(
     dict.set_item("scores", column(py, columns.scores)?)?;
     dict.set_item("segmentations", table(py, columns.segmentations.0)?)?;
     dict.set_item("keypoints", table(py, columns.keypoints.0)?)?;
-    dict.set_item("attributes", table(py, columns.attributes.0)?)?;
+    dict.set_item("further", further(py, coco::FURTHER_OF_REGIONS, columns.further)?)?;
     dict.set_item("without_box", positions(py, columns.without_box)?)?;
     dict.set_item("dropped", columns.dropped)?;
     Ok(dict)
@@ -205,7 +220,7 @@ pub fn read_coco_ground_truth<'py>(
     images.set_item("ids", column(py, columns.images.ids)?)?;
     images.set_item("sizes", table(py, columns.images.sizes)?)?;
     images.set_item("names", names(py, columns.images.names)?)?;
-    images.set_item("attributes", table(py, columns.images.attributes.0)?)?;
+    images.set_item("further", further(py, coco::FURTHER_OF_IMAGES, columns.images.further)?)?;
     if lvis {
         images.set_item("neg_category_ids", id_lists(py, columns.images.negative)?)?;
         images.set_item("not_exhaustive_category_ids", id_lists(py, columns.images.not_exhaustive)?)?;
@@ -228,12 +243,13 @@ pub fn read_coco_ground_truth<'py>(
     annotations.set_item("ignore", column(py, columns.annotations.ignore)?)?;
     annotations.set_item("segmentations", table(py, columns.annotations.segmentations.0)?)?;
     annotations.set_item("keypoints", table(py, columns.annotations.keypoints.0)?)?;
-    annotations.set_item("attributes", table(py, columns.annotations.attributes.0)?)?;
+    annotations.set_item("further", further(py, coco::FURTHER_OF_REGIONS, columns.annotations.further)?)?;
     annotations.set_item("num_keypoints", column(py, columns.annotations.num_keypoints)?)?;
     let dict = PyDict::new(py);
     dict.set_item("images", images)?;
     dict.set_item("categories", categories)?;
     dict.set_item("annotations", annotations)?;
+    dict.set_item("videos", columns.videos)?;
     dict.set_item("dropped", columns.dropped)?;
     Ok(dict)
 }

@@ -50,7 +50,7 @@ def evaluate_tracks(
     and each class is evaluated for itself.
 
     The track of an object or a detection is its attribute ``track_id`` (or ``instance_id``, ``label_id``). The sequence
-    of an image is its attribute ``video_id`` (or ``sequence``), or else the folder in its id or in the name of its
+    of an image is its attribute ``sequence`` (or ``video_id``), or else the folder in its id or in the name of its
     file; its frames are ordered by ``frame_index`` (or ``frame_id``, ``frame``), or else by the names of the images.
 
     Args:
@@ -130,7 +130,8 @@ def _chosen(gt: GroundTruth, dt: Detections, categories: Sequence[int | str] | N
         DatasetError: If there is nothing to evaluate.
     """
     if categories is None:
-        places = np.flatnonzero(np.isin(gt.categories.ids, np.concatenate([gt.category_ids, dt.category_ids])))
+        objects = gt.category_ids[~gt.flag("dont_care")]  # KITTI's areas have no track
+        places = np.flatnonzero(np.isin(gt.categories.ids, np.concatenate([objects, dt.category_ids])))
     else:
         places = np.unique(np.array(gt.categories.positions(categories), np.int64))
     if not len(places) or not len(gt.images):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.tracks.sequences import Frames
 
-TRACK_COLUMNS = ("track_id", "instance_id", "label_id")
+TRACK_COLUMNS = ("track_id", "instance_id", "label_id", "tracker_id")
 """The attributes that can have the track ids; the first one counts that both objects and results may have."""
 _NONE = -1
 """Stands for no track in MOTChallenge's files."""
@@ -106,7 +106,9 @@ def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple
     """All track ids in ascending order, and the position of that of each chosen row."""
     found = next((name for name in TRACK_COLUMNS if name in side.attributes), None)
     if tracks_of(side) is None or found is None:
-        there = f"only {_NONE}" if found else "none; in COCO's files, it is a member of attributes"
+        there = (
+            f"only {_NONE}" if found else "none; in COCO's files, it is a member of the records, or of their attributes"
+        )
         if not len(chosen):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         raise DatasetError(
@@ -148,6 +150,6 @@ def _check_once(
         image = int(images[row])
         raise DatasetError(
             f"{side.source}: {array}[{row}]: expected each track once in a frame, found track "
-            f"{names[tracks[at]].item()} again in frame {frames.position(image) + 1} of sequence "
+            f"{names[tracks[at]].item()} again in image {side.image_labels()[row].item()!r} of sequence "
             f"{frames.names[frames.sequence[image]]!r}"
         )

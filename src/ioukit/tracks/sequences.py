@@ -1,11 +1,11 @@
 """Which sequence each image belongs to, and in which order its frames come: one rule for all formats.
 
-1. The sequence of an image is its attribute ``video_id`` (or ``sequence``), if the data set has one. Otherwise it is
+1. The sequence of an image is its attribute ``sequence`` (or ``video_id``), if the data set has one. Otherwise it is
    the folder of the image: of its id, if that is text with a folder, as MOTChallenge's are, else of the name of its
    file. Parts of the folder that all sequences share, such as ``img1``, are no part of the name of a sequence. Without
    folders, all images are one sequence.
 2. Frames are ordered by their attribute ``frame_index`` (or ``frame_id``, ``frame``), if there is one, otherwise by the
-   name of the image, in which numbers count as numbers: ``9`` comes before ``10``.
+   name of the image. In text, numbers count as numbers: ``9`` comes before ``10``.
 
 Sequences are ordered by their names as text, because the order of sums over sequences decides their last bit, and
 TrackEval sorts the names.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ioukit._array_types import Positions
     from ioukit.datasets import GroundTruth, Images
 
-_SEQUENCE = ("video_id", "sequence", "video")
+_SEQUENCE = ("sequence", "video_id", "video")
 _FRAME = ("frame_index", "frame_id", "frame")
 _ALONE = "sequence"
 """The name of the only sequence, where the data set has none for it."""
@@ -69,7 +69,8 @@ def frames_of(gt: GroundTruth) -> Frames:
     if numbers is None:
         place = _natural_places([file.rpartition(".")[0] or file for file in files], sequence)
     else:
-        place = np.lexsort((numbers[1], sequence))
+        is_text = numbers[1].dtype.kind == "U"
+        place = _natural_places(numbers[1].tolist(), sequence) if is_text else np.lexsort((numbers[1], sequence))
         same = (np.diff(sequence[place]) == 0) & (numbers[1][place][1:] == numbers[1][place][:-1])
         if same.any():
             at = place[1:][same][0]

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use super::fields::{Slot, box_problem, four, integer, real};
 use super::mistaken;
-use super::spans::Spans;
+use super::spans::{Further, Spans};
 use super::{EMPTY, OnInvalid, Problem, ReadError, refuse_mark};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::memory::{Vec, vec};
@@ -12,7 +12,9 @@ use crate::threads::with_threads;
 
 const ARRAY: &str = "detections";
 
-const MEMBERS: [&str; 7] = ["image_id", "category_id", "bbox", "score", "segmentation", "keypoints", "attributes"];
+/// The members that are read; those behind `keypoints` are [`FURTHER_OF_REGIONS`](super::FURTHER_OF_REGIONS).
+const MEMBERS: [&str; 9] =
+    ["image_id", "category_id", "bbox", "score", "segmentation", "keypoints", "attributes", "track_id", "instance_id"];
 
 /// The columns of a results file, one row a detection in the order of the file.
 #[derive(Debug, Default)]
@@ -29,8 +31,8 @@ pub struct Detections {
     pub segmentations: Spans,
     /// Where `keypoints` is.
     pub keypoints: Spans,
-    /// Where `attributes` is.
-    pub attributes: Spans,
+    /// Where the members are that become attributes.
+    pub further: Further<3>,
     /// Rows without a box, if the first record of the file has a mask or keypoints instead of one.
     pub without_box: Vec<usize>,
     /// Records left out.
@@ -42,7 +44,7 @@ impl Detections {
         let (rows, other_rows) = (self.scores.len(), other.scores.len());
         self.segmentations.append(rows, &mut other.segmentations, other_rows);
         self.keypoints.append(rows, &mut other.keypoints, other_rows);
-        self.attributes.append(rows, &mut other.attributes, other_rows);
+        self.further.append(rows, &mut other.further, other_rows);
         self.without_box.extend(other.without_box.drain(..).map(|row| row + rows));
         self.image_ids.append(&mut other.image_ids);
         self.category_ids.append(&mut other.category_ids);
@@ -65,7 +67,7 @@ impl Detections {
         retain(&mut self.scores, &keep);
         retain(&mut self.segmentations.0, &keep);
         retain(&mut self.keypoints.0, &keep);
-        retain(&mut self.attributes.0, &keep);
+        self.further.0.iter_mut().flatten().for_each(|spans| retain(&mut spans.0, &keep));
     }
 }
 
@@ -97,7 +99,7 @@ impl Records for Piece {
     fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Box<SyntaxError>> {
         let (mut image_id, mut category_id) = (Slot::Missing, Slot::Missing);
         let (mut values, mut score) = (Slot::Missing, Slot::Missing);
-        let (mut segmentation, mut keypoints, mut attributes) = ([0, 0], [0, 0], [0, 0]);
+        let (mut segmentation, mut keypoints, mut further) = ([0, 0], [0, 0], [[0, 0]; 3]);
         let is_object = cursor.peek() == Some(b'{');
         if is_object {
             let mut more = cursor.open(b'{', b'}')?;
@@ -110,7 +112,7 @@ impl Records for Piece {
                     3 => real(cursor).map(|value| score = value),
                     4 => cursor.span().map(|value| segmentation = value),
                     5 => cursor.span().map(|value| keypoints = value),
-                    6 => cursor.span().map(|value| attributes = value),
+                    6..9 => cursor.span().map(|value| further[member - 6] = value),
                     _ => cursor.skip(),
                 };
                 read.map_err(|error| error.within(MEMBERS.get(member).map_or(b"", |name| name.as_bytes())))?;
@@ -153,7 +155,7 @@ impl Records for Piece {
                 }
                 columns.segmentations.push(columns.image_ids.len(), segmentation);
                 columns.keypoints.push(columns.image_ids.len(), keypoints);
-                columns.attributes.push(columns.image_ids.len(), attributes);
+                columns.further.push(columns.image_ids.len(), &further);
                 columns.image_ids.push(image_id);
                 columns.category_ids.push(category_id);
                 columns.boxes.push(values);

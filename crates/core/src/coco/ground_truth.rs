@@ -9,7 +9,7 @@ use std::any::Any;
 use super::fields::{self, Slot, box_problem, crowd_of_pycocotools, flag, four, integers, text};
 use super::lists::IdLists;
 use super::mistaken;
-use super::spans::Spans;
+use super::spans::{FURTHER_OF_IMAGES, FURTHER_OF_REGIONS, Further, Spans};
 use super::{EMPTY, OnInvalid, Problem, ReadError, refuse_mark};
 use crate::json::{Cursor, Records, Source, Stream, SyntaxError};
 use crate::memory::{Vec, copied, owned};
@@ -66,8 +66,8 @@ pub struct Images {
     pub negative: IdLists,
     /// `not_exhaustive_category_ids`, for LVIS alone.
     pub not_exhaustive: IdLists,
-    /// Where `attributes` is.
-    pub attributes: Spans,
+    /// Where the members are that become attributes.
+    pub further: Further<4>,
 }
 
 /// One row a category, in the order of the file.
@@ -106,8 +106,8 @@ pub struct Annotations {
     pub segmentations: Spans,
     /// Where `keypoints` is.
     pub keypoints: Spans,
-    /// Where `attributes` is.
-    pub attributes: Spans,
+    /// Where the members are that become attributes.
+    pub further: Further<3>,
     /// `num_keypoints`, -1 where a record has none; empty if no record has one.
     pub num_keypoints: Vec<i64>,
 }
@@ -121,6 +121,8 @@ pub struct GroundTruth {
     pub categories: Categories,
     /// The annotations.
     pub annotations: Annotations,
+    /// Where `videos` is; the same place twice if the file has none.
+    pub videos: [u64; 2],
     /// Records left out.
     pub dropped: usize,
 }
@@ -161,6 +163,11 @@ impl<'t> Members<'_, 't> {
     }
 }
 
+/// The place of a key in a list.
+fn place_among(names: &[&str], key: &[u8]) -> Option<usize> {
+    names.iter().position(|name| name.as_bytes() == key)
+}
+
 /// See [`fields::integer`]. One function for all members: a ground truth has fewer records than a file of detections.
 fn integer(cursor: &mut Cursor<'_>) -> Result<Slot<i64>, Box<SyntaxError>> {
     fields::integer(cursor)
@@ -178,7 +185,7 @@ impl Table for Images {
         let mut id = Slot::Missing;
         let (mut width, mut height, mut name) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut url, mut negative, mut not_exhaustive) = (Slot::Missing, Slot::Missing, Slot::Missing);
-        let mut attributes = [0, 0];
+        let mut further = [[0, 0]; 4];
         let lvis = reading.dialect == Dialect::Lvis;
         members.each(|key, cursor| {
             match key {
@@ -189,8 +196,10 @@ impl Table for Images {
                 b"coco_url" if lvis => url = text(cursor)?,
                 b"neg_category_ids" if lvis => negative = integers(cursor)?,
                 b"not_exhaustive_category_ids" if lvis => not_exhaustive = integers(cursor)?,
-                b"attributes" => attributes = cursor.span()?,
-                _ => cursor.skip()?,
+                _ => match place_among(&FURTHER_OF_IMAGES, key) {
+                    Some(place) => further[place] = cursor.span()?,
+                    None => cursor.skip()?,
+                },
             }
             Ok(())
         })?;
@@ -207,7 +216,7 @@ impl Table for Images {
                     name = copied(url.rsplit(|&byte| byte == b'/').next().unwrap_or_default());
                 }
             }
-            self.attributes.push(self.ids.len(), attributes);
+            self.further.push(self.ids.len(), &further);
             self.ids.push(id);
             self.sizes.push([width.ok().unwrap_or(f64::NAN), height.ok().unwrap_or(f64::NAN)]);
             self.names.push(&name);
@@ -217,7 +226,7 @@ impl Table for Images {
     }
 
     fn append(&mut self, other: &mut Self) {
-        self.attributes.append(self.ids.len(), &mut other.attributes, other.ids.len());
+        self.further.append(self.ids.len(), &mut other.further, other.ids.len());
         self.negative.append(&mut other.negative);
         self.not_exhaustive.append(&mut other.not_exhaustive);
         self.ids.append(&mut other.ids);
@@ -276,7 +285,7 @@ impl Table for Annotations {
         let (mut id, mut image_id, mut category_id) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut values, mut area, mut crowd) = (Slot::Missing, Slot::Missing, Slot::Missing);
         let (mut segmentation, mut keypoints, mut num_keypoints) = ([0, 0], [0, 0], Slot::Missing);
-        let (mut ignore, mut attributes) = (Slot::Missing, [0, 0]);
+        let (mut ignore, mut further) = (Slot::Missing, [[0, 0]; 3]);
         members.each(|key, cursor| {
             match key {
                 b"id" => id = integer(cursor)?,
@@ -290,8 +299,10 @@ impl Table for Annotations {
                 b"segmentation" => segmentation = cursor.span()?,
                 b"keypoints" => keypoints = cursor.span()?,
                 b"num_keypoints" => num_keypoints = integer(cursor)?,
-                b"attributes" => attributes = cursor.span()?,
-                _ => cursor.skip()?,
+                _ => match place_among(&FURTHER_OF_REGIONS, key) {
+                    Some(place) => further[place] = cursor.span()?,
+                    None => cursor.skip()?,
+                },
             }
             Ok(())
         })?;
@@ -321,7 +332,7 @@ impl Table for Annotations {
             let rows = self.ids.len();
             self.segmentations.push(rows, segmentation);
             self.keypoints.push(rows, keypoints);
-            self.attributes.push(rows, attributes);
+            self.further.push(rows, &further);
             push_count(&mut self.num_keypoints, rows, num_keypoints.ok().unwrap_or(-1));
             self.ids.push(id);
             self.image_ids.push(image_id);
@@ -345,7 +356,7 @@ impl Table for Annotations {
         let (rows, other_rows) = (self.ids.len(), other.ids.len());
         self.segmentations.append(rows, &mut other.segmentations, other_rows);
         self.keypoints.append(rows, &mut other.keypoints, other_rows);
-        self.attributes.append(rows, &mut other.attributes, other_rows);
+        self.further.append(rows, &mut other.further, other_rows);
         if self.num_keypoints.len() + other.num_keypoints.len() > 0 {
             self.num_keypoints.resize(rows, -1);
             other.num_keypoints.resize(other_rows, -1);
@@ -426,7 +437,7 @@ fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
         None if source.length() == 0 => return Err(ReadError::Invalid(EMPTY.into())),
         _ => return Err(ReadError::Invalid("expected an object with images, categories and annotations".into())),
     }
-    let (mut images, mut categories, mut annotations) = (None, None, None);
+    let (mut images, mut categories, mut annotations, mut videos) = (None, None, None, [0, 0]);
     let mut more = stream.step(|cursor| cursor.open(b'{', b'}')).map_err(syntax)?;
     while more {
         let key = stream.step(|cursor| cursor.key().map(owned)).map_err(syntax)?;
@@ -434,6 +445,7 @@ fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
             b"images" => images = Some(array::<Images>(&mut stream, reading)?),
             b"categories" => categories = Some(array::<Categories>(&mut stream, reading)?),
             b"annotations" => annotations = Some(array::<Annotations>(&mut stream, reading)?),
+            b"videos" => videos = stream.step(|cursor| cursor.span()).map_err(syntax)?,
             _ => stream.step(|cursor| cursor.skip()).map_err(syntax)?,
         }
         more = stream.step(|cursor| cursor.more(b'}')).map_err(syntax)?;
@@ -451,6 +463,7 @@ fn read(source: &Source, reading: Reading) -> Result<GroundTruth, ReadError> {
         images: complete(images, reading.on_invalid, &mut dropped)?,
         categories: complete(categories, reading.on_invalid, &mut dropped)?,
         annotations: complete(annotations, reading.on_invalid, &mut dropped)?,
+        videos,
         dropped,
     })
 }

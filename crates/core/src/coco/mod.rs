@@ -25,7 +25,7 @@ pub use lists::IdLists;
 pub use open::{Unpack, open, open_special, open_until};
 pub use references::{IdIndex, known_rows, settle_annotations, unique_rows};
 pub use segmentations::{Segmentations, read_mask_areas, read_masks};
-pub use spans::Spans;
+pub use spans::{FURTHER_OF_IMAGES, FURTHER_OF_REGIONS, Further, Spans};
 
 pub use crate::json::Source;
 use crate::json::StreamError;

@@ -34,6 +34,41 @@ impl Spans {
     }
 }
 
+/// The members of annotations and detections that become attributes, in the order of their [`Further`].
+pub const FURTHER_OF_REGIONS: [&str; 3] = ["attributes", "track_id", "instance_id"];
+/// The members of images that do.
+pub const FURTHER_OF_IMAGES: [&str; 4] = ["attributes", "video_id", "frame_index", "frame_id"];
+
+/// Where the members that become attributes are. Files of videos have ids of tracks and numbers of frames beside the
+/// member `attributes`. `None` as long as no record has one, as in most files: then a record costs one comparison.
+#[derive(Debug, Default)]
+pub struct Further<const N: usize>(pub Option<[Spans; N]>);
+
+impl<const N: usize> Further<N> {
+    /// Adds the members of a record behind `rows` others.
+    #[inline]
+    pub(super) fn push(&mut self, rows: usize, members: &[[u64; 2]; N]) {
+        if self.0.is_some() || members.iter().any(|member| member[1] > 0) {
+            for (spans, member) in self.all().iter_mut().zip(members) {
+                spans.push(rows, *member);
+            }
+        }
+    }
+
+    fn all(&mut self) -> &mut [Spans; N] {
+        self.0.get_or_insert_with(|| std::array::from_fn(|_| Spans::default()))
+    }
+
+    /// Adds the members of `other_rows` records behind `rows` others.
+    pub(super) fn append(&mut self, rows: usize, other: &mut Self, other_rows: usize) {
+        if self.0.is_some() || other.0.is_some() {
+            for (spans, others) in self.all().iter_mut().zip(other.all()) {
+                spans.append(rows, others, other_rows);
+            }
+        }
+    }
+}
+
 /// The text of some values: in one piece where they stand close together.
 pub(super) enum Texts {
     Together(u64, Vec<u8>),

@@ -104,8 +104,10 @@ def ground_truth_columns(
         "regions": _in_file(path, annotations),
     }
     if attributes:
-        of_rows, of_images = (ValuesOfFiles(path, table["attributes"]) for table in (annotations, images))
-        _add_attributes(rows, of_rows, of_images, path)
+        of_rows, of_images = (_members_in_file(path, table["further"]) for table in (annotations, images))
+        start, end = raw["videos"]
+        videos = ValuesOfFiles(path, np.array([[start, end]], np.uint64))[0] if of_images else None
+        _add_attributes(rows, of_rows, of_images, videos, path)
         from ioukit.datasets.columns.skeletons import category_records  # noqa: PLC0415 - only when they are asked for
 
         listed = rows["categories"]
@@ -113,16 +115,33 @@ def ground_truth_columns(
     return Raw(path, rows, raw["dropped"], unchecked=False, notes=_crowd_note(path, annotations["without_crowd"]))
 
 
-def _add_attributes(rows: dict[str, Any], of_rows: Sequence[Any], of_images: Sequence[Any], source: str) -> None:
-    """Adds the attributes of annotations and images, given as one object or ``None`` each; none if there are none."""
-    from ioukit.datasets.columns._attributes import attribute_columns  # noqa: PLC0415 - only when they are asked for
+def _members_in_file(path: str, spans: Mapping[str, npt.NDArray[np.uint64]]) -> dict[str, Sequence[Any]]:
+    """The members of records that are attributes, by name."""
+    return {name: ValuesOfFiles(path, places) for name, places in spans.items()}
 
-    if len(of_rows):
+
+def _add_attributes(
+    rows: dict[str, Any],
+    of_rows: Mapping[str, Sequence[Any]],
+    of_images: Mapping[str, Sequence[Any]],
+    videos: Any,
+    source: str,
+) -> None:
+    """Adds the attributes of annotations and images from members of their records, and the names of videos."""
+    from ioukit.datasets.columns._attributes import (  # noqa: PLC0415 - only when they are asked for
+        SEQUENCE,
+        attribute_columns,
+        video_names,
+    )
+
+    if of_rows:
         flags, columns = attribute_columns(of_rows, source, "annotations")
         rows["flags"] = {**flags, **rows["flags"]}
         rows["attributes"] = columns
-    if len(of_images):
+    if of_images:
         flags, columns = attribute_columns(of_images, source, "images")
+        names = video_names(videos, columns.get("video_id"))
+        columns = columns if names is None else {SEQUENCE: names, **columns}
         images: Images = rows["images"]
         rows["images"] = dataclasses.replace(images, attributes={**flags, **columns, **images.attributes})
 
@@ -172,9 +191,9 @@ def detection_columns(
         with _naming_near_keys(lambda: _first_record(path)):
             raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads), between)
         raw["regions"] = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
-        dropped, without_box, spans = (raw.pop(name) for name in ("dropped", "without_box", "attributes"))
-        if attributes and len(spans):
-            raw["attributes"] = _all_columns(ValuesOfFiles(path, spans), path)
+        dropped, without_box, spans = (raw.pop(name) for name in ("dropped", "without_box", "further"))
+        if attributes and spans:
+            raw["attributes"] = _all_columns(_members_in_file(path, spans), path)
         return Raw(path, raw, dropped, unchecked=False, without_box=without_box)
     if isinstance(source, np.ndarray):
         return _detection_array(source)
@@ -228,11 +247,11 @@ def _first_record(path: str) -> Any:
         return None
 
 
-def _all_columns(values: Sequence[Any], source: str) -> dict[str, Any]:
+def _all_columns(members: Mapping[str, Sequence[Any]], source: str) -> dict[str, Any]:
     """The attributes of detections, which have no flags."""
     from ioukit.datasets.columns._attributes import attribute_columns  # noqa: PLC0415 - only when they are asked for
 
-    flags, columns = attribute_columns(values, source, "detections")
+    flags, columns = attribute_columns(members, source, "detections")
     return {**flags, **columns}
 
 
@@ -280,7 +299,9 @@ def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvali
         "regions": _regions(records),
     }
     if attributes:
-        rows["attributes"] = _all_columns([record.get("attributes") for record in records], "detections")
+        from ioukit.datasets.columns._attributes import OF_REGIONS, members_of  # noqa: PLC0415 - as below
+
+        rows["attributes"] = _all_columns(members_of(records, OF_REGIONS), "detections")
     lacking = [row for row, record in enumerate(records) if no_boxes and not has_box(record)]
     return Raw("detections", rows, len(source) - len(records), unchecked=True, without_box=np.array(lacking, np.int64))
 
@@ -333,8 +354,10 @@ def _ground_truth_records(
         "regions": _regions(records),
     }
     if attributes:
-        of_rows, of_images = ([record.get("attributes") for record in table] for table in (records, image_records))
-        _add_attributes(rows, of_rows, of_images, name)
+        from ioukit.datasets.columns._attributes import OF_IMAGES, OF_REGIONS, members_of  # noqa: PLC0415 - as above
+
+        of_rows, of_images = members_of(records, OF_REGIONS), members_of(image_records, OF_IMAGES)
+        _add_attributes(rows, of_rows, of_images, source.get("videos"), name)
         rows["categories"] = _with_members(categories, source["categories"])
     dropped += len(source["images"]) - len(image_records) + dropped_categories
     return Raw(name, rows, dropped, unchecked=True, notes=_crowd_note(name, lacking_crowd))

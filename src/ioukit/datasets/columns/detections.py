@@ -128,7 +128,8 @@ class Detections(Columns):
             on_invalid: As for :meth:`GroundTruth.from_coco`. A width or height of 0 is valid; such a box matches
                 nothing. If boxes come from masks, a record whose mask cannot be read is invalid, too.
             threads: How many threads read a file; all cores if ``None``.
-            attributes: Whether the members ``attributes`` become columns, as for :meth:`GroundTruth.from_coco`.
+            attributes: Whether the members ``attributes``, ``track_id`` and ``instance_id`` become columns, as for
+                :meth:`GroundTruth.from_coco`.
 
         Raises:
             DatasetError: If the data is invalid; names file, record and field, what was expected and what came.

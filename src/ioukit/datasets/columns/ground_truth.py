@@ -183,7 +183,10 @@ class GroundTruth(Columns):
             threads: How many threads read a file; all cores if ``None``.
             dialect: ``"lvis"`` reads the records as :func:`ioukit.datasets.read_lvis` does.
             attributes: Whether the members ``attributes`` of images and annotations, as in CVAT's files, and further
-                members of categories become columns. Values that are true or false become flags.
+                members of categories become columns. Values that are true or false become flags. So do members of
+                files of videos: ``track_id`` and ``instance_id`` of annotations, ``video_id``, ``frame_index`` and
+                ``frame_id`` of images. Images get the attribute ``sequence``, the ``name`` of their video, if each
+                video in the list ``videos`` has a name of its own.
 
         Raises:
             DatasetError: If the data is invalid; names file, record and field, what was expected and what came.

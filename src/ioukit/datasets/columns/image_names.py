@@ -5,6 +5,7 @@ What a file says about an image is an id or the name of a file:
 - An id is that of the ground truth. If not all ids of a set of detections are, each of them is taken as a name. Ids
   that the reader of the ground truth made up, such as those of YOLO's images, are in no file, so that the ids of a file
   are taken as names at once.
+- An id that is a sequence and a frame may have zeros in front of the number: ``walk/000007`` is the image ``walk/7``.
 - A name is that of the image's file, with or without folders; or that name without folders and suffix, its stem; or a
   number that differs from the stem, or from the id, by zeros in front: ``000123.jpg`` is the image ``123``.
 
@@ -50,6 +51,7 @@ class ImageFinder:
         self._by_stem: Found = {}
         self._by_joined: Found = {}
         self._by_number: Found = {}
+        self._by_frame: Found = {}
         self._met: dict[int, str] = {}
         for at, (named, label) in enumerate(zip(images.names, images.labels.tolist(), strict=True)):
             name = PurePosixPath((named or str(label)).replace("\\", "/"))
@@ -59,6 +61,7 @@ class ImageFinder:
             _add(self._by_stem, name.stem, at)
             _add(self._by_joined, joined_path(path), at)
             _add(self._by_number, _without_zeros(name.stem), at)
+            _add(self._by_frame, _frame_of(str(label)) if self._named_ids else "", at)
 
     def has_two_meanings(self) -> bool:
         """Whether the id of an image is the name of the file of another one."""
@@ -129,6 +132,7 @@ class ImageFinder:
         path = str(plain.with_suffix("")) if stem else ""
         ways: list[tuple[str, Mapping[str, int | None]]] = [(name, self._by_label)] if is_id or self._named_ids else []
         ways += [(name, self._by_name), (str(plain), self._by_path), (path, self._by_path)]
+        ways += [(_frame_of(name), self._by_frame)]
         if len(parts) > 1:
             ways += [(joined_path(path), self._by_name), (joined_path(path), self._by_stem)]
         ways += [("/".join(parts[at:]), self._by_name) for at in range(1, len(parts))]
@@ -154,6 +158,13 @@ def _add(found: Found, key: str, at: int) -> None:
 def _without_zeros(stem: str) -> str:
     """A number without zeros in front; empty if it is none."""
     return (stem.lstrip("0") or "0") if stem.isascii() and stem.isdecimal() else ""
+
+
+def _frame_of(name: str) -> str:
+    """A sequence and the number of a frame, without zeros in front; empty if the name is not made of them."""
+    sequence, _, frame = name.rpartition("/")
+    number = _without_zeros(frame) if sequence else ""
+    return f"{sequence}/{number}" if number else ""
 
 
 def _shown(name: str) -> str:

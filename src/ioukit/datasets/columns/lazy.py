@@ -170,6 +170,13 @@ class ValuesOfFiles(Sequence[Any]):
 
         return (json.loads(text) if text else None for text in self.texts())
 
+    def values(self) -> list[Any]:
+        """All values, parsed together, which is faster than one after the other; but an error does not say its row."""
+        import json  # noqa: PLC0415 - rarely needed, and import ioukit is to be quick
+
+        values: list[Any] = json.loads(b"[" + b",".join([text or b"null" for text in self.texts()]) + b"]")
+        return values
+
     def __len__(self) -> int:
         return len(self._spans)
 

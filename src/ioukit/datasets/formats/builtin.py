@@ -199,9 +199,9 @@ BUILTIN = (
     ),
     _row(
         "kitti",
-        "a folder of text files in KITTI's format: labels, or results with scores",
+        "a folder of text files in KITTI's format: labels, or results with scores; or files of tracking",
         *("read", "read_detections", "write", "write_detections"),
-        suffixes=(FOLDER,),
+        suffixes=(FOLDER, ".txt"),
     ),
     _row(
         "open-images",

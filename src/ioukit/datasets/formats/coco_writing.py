@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioukit.datasets.columns._attributes import KEYPOINT_NAMES
+from ioukit.datasets.columns._attributes import KEYPOINT_NAMES, OF_IMAGES, OF_REGIONS
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -58,7 +58,9 @@ def write_coco(gt: GroundTruth, path: Path, *, name: str = ".json") -> list[str]
 
     Numbers have the fewest digits that read back as the same double. Segmentations and keypoints that come from a file
     keep their digits. Masks become compressed RLE; polygons and rotated boxes become polygons. Flags other than
-    ``crowd`` and attributes are members of ``attributes``, as in CVAT's files. If image ids are strings, images are
+    ``crowd`` and attributes are members of ``attributes``, as in CVAT's files; but ``track_id`` and ``instance_id`` of
+    objects, and ``video_id``, ``frame_index`` and ``frame_id`` of images, are members of the records themselves, where
+    other programs look for them. If image ids are strings, images are
     numbered from 1 in the order of the strings, and an image without a name gets its string as ``file_name``.
 
     Args:
@@ -91,7 +93,8 @@ def write_coco_detections(
     """Write a results file: an array, or a record per line if the name ends in ``.jsonl`` or ``.ndjson``.
 
     Records whose boxes and areas are those of their masks have no ``bbox``, so that every reader takes both from the
-    masks again. Attributes are members of ``attributes``.
+    masks again. Attributes are members of ``attributes``, but ``track_id`` and ``instance_id`` of the records
+    themselves.
 
     Args:
         dt: The detections.
@@ -123,7 +126,7 @@ def write_coco_detections(
         ("score", map(repr, dt.scores.tolist())),
         ("segmentation", _segmentation_texts(dt)),
         ("keypoints", _keypoint_texts(dt)),
-        ("attributes", _attribute_texts(dt.attributes, {}, len(dt))),
+        *_further_members(dt.attributes, {}, len(dt), OF_REGIONS),
     )
     with _opened(path, name) as file:
         if name.lower().endswith(_LINES):
@@ -157,7 +160,7 @@ def _write_ground_truth(gt: GroundTruth, path: Path, name: str, *, lvis: bool) -
         ("segmentation", _segmentation_texts(gt)),
         ("keypoints", keypoints),
         ("num_keypoints", None if keypoints is None else map(str, _keypoint_counts(gt))),
-        ("attributes", _attribute_texts(gt.attributes, others, len(gt))),
+        *_further_members(gt.attributes, others, len(gt), OF_REGIONS),
     )
     with _opened(path, name) as file:
         file.write('{"images":')
@@ -230,7 +233,7 @@ def _records(members: Sequence[tuple[str, Iterable[str]]]) -> Iterator[str]:
 def _image_records(images: Images, lists: Sequence[str]) -> Iterator[str]:
     labels, sizes = images.labels.tolist(), images.sizes.tolist()
     further = {name: column for name, column in images.attributes.items() if name not in lists}
-    attributes = _attribute_texts(further, {}, len(images)) or [""] * len(images)
+    written = [(key, list(texts)) for key, texts in _present(*_further_members(further, {}, len(images), OF_IMAGES))]
     listed: dict[str, Any] = {name: images.attributes.get(name) for name in lists}
     for row, (number, name) in enumerate(zip(images.ids.tolist(), images.names, strict=True)):
         file_name = name or (str(labels[row]) if images.keys is not None else "")
@@ -242,8 +245,7 @@ def _image_records(images: Images, lists: Sequence[str]) -> Iterator[str]:
                 members.append(f'"{key}":{_whole(side)}')
         for key, column in listed.items():
             members.append(f'"{key}":{_json_text(column[row]) if isinstance(column, IdLists) else "[]"}')
-        if attributes[row]:
-            members.append(f'"attributes":{attributes[row]}')
+        members += [f'"{key}":{texts[row]}' for key, texts in written if texts[row]]
         yield "{" + ",".join(members) + "}"
 
 
@@ -365,6 +367,19 @@ def _keypoint_counts(gt: GroundTruth) -> list[int]:
     if flag is None:
         return counts
     return [0 if without else max(count, 1) for count, without in zip(counts, flag.tolist(), strict=True)]
+
+
+def _further_members(
+    columns: Mapping[str, Any], flags: Mapping[str, Any], count: int, names: Sequence[str]
+) -> list[tuple[str, Iterable[str] | None]]:
+    """The members of records that are attributes: those of ``names`` for themselves, all others in ``attributes``."""
+    beside = {name: column for name, column in columns.items() if name in names[1:] and np.ndim(column) == 1}
+    inside = {name: column for name, column in columns.items() if name not in beside}
+    return [
+        # Readers of text have floats. Other programs expect 7, and not 7.0.
+        *((name, (text.removesuffix(".0") for text in _value_texts(column))) for name, column in beside.items()),
+        (names[0], _attribute_texts(inside, flags, count)),
+    ]
 
 
 def _attribute_texts(columns: Mapping[str, Any], flags: Mapping[str, Any], count: int) -> list[str] | None:

@@ -1,4 +1,8 @@
-"""KITTI's label folders: a text file of objects per image, with boxes in the image and in space."""
+"""KITTI's label folders: a text file of objects per image, or per sequence, with boxes in the image and in space.
+
+Lines of tracking have two fields in front of the others, the frame and the track. The first line of a folder says which
+of both it has.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,10 @@ from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.recognising import first_words
+from ioukit.datasets.formats.recognising import first_lines, first_words
 from ioukit.datasets.formats.text_files import (
     abbreviate,
+    check_inner_file,
     files_in,
     is_number,
     names_of,
@@ -42,9 +47,14 @@ _UNKNOWN = {"truncated": 0.0, "occluded": 0.0, "alpha": -10.0}
 """What is written for an object where a data set does not say it: it is fully visible."""
 _DONT_CARE = "DontCare"
 _LABEL_FIELDS = 15
-_TRACKING = (
-    ": a line of KITTI's tracking, whose files are one per sequence; write one per image, without frame and track"
-)
+_TRACKING = ("frame", "track_id")
+"""The fields that lines of tracking have in front."""
+_NO_TRACK = -1
+_MOST_FRAMES = 1_000_000
+_LENGTHS = "evaluate_tracking.seqmap*"
+"""The files with the numbers of frames, beside the folder of the labels; the development kit has them."""
+_PERSON = {"person": "Person_sitting"}
+"""The word that files of tracking have for a type."""
 _NO_BOX = (-1.0, -1.0, -1.0, -1000.0, -1000.0, -1000.0, -10.0)
 """Sizes, place and angle where there is no box in space, as the development kit writes them."""
 _NUMBERS = (
@@ -56,12 +66,10 @@ _NUMBERS = (
 def recognises(path: Path) -> bool:
     """Whether the path is a folder with text files, the first line of which is one of KITTI's; or one around it.
 
-    Labels of KITTI's tracking count, so that the reader says what they are.
+    A file counts alone if it is one of tracking.
     """
     words = first_words(_label_folder(path))
-    if len(words) in (_LABEL_FIELDS + 2, _LABEL_FIELDS + 3):
-        return is_number(words[0]) and is_number(words[1]) and not is_number(words[2])
-    return len(words) in (_LABEL_FIELDS, _LABEL_FIELDS + 1) and not is_number(words[0])
+    return _is_tracking(path) or (len(words) in (_LABEL_FIELDS, _LABEL_FIELDS + 1) and not is_number(words[0]))
 
 
 def read_kitti(
@@ -82,8 +90,15 @@ def read_kitti(
     attributes ``truncated``, ``occluded`` and ``alpha``. Areas of the type ``DontCare`` have the flags ``dont_care``
     and ``crowd``, so that other protocols do not look for them.
 
+    Files of KITTI's tracking, such as those in ``training/label_02``, are one per sequence, and their lines have the
+    frame, from 0 on, and the track in front. The id of an image is then the sequence and the frame with six digits:
+    ``0000/000012``. The frames are those from 0 to the last one with a line, or as many as
+    ``evaluate_tracking.seqmap.training`` beside the folder says. Objects have the attribute ``track_id``; areas of the
+    type ``DontCare`` have the track -1, which is none. ``Person`` is the type ``Person_sitting``.
+
     Args:
-        path: The folder, or one with ``label_2`` or ``training/label_2`` in it.
+        path: The folder, or one with ``label_2``, ``label_02``, ``training/label_2`` or ``training/label_02`` in it; or
+            a file of tracking.
         names: The types, in the order of their ids, from 1 on; or the path of a file with a type per line. Upper and
             lower case are the same.
         on_invalid: ``"error"`` refuses a folder with an invalid line, ``"drop"`` leaves such lines out and counts them.
@@ -96,12 +111,20 @@ def read_kitti(
     """
     problems = Problems.of(on_invalid)
     names = names_of(names)
+    is_tracking = _is_tracking(Path(path))
     files = _files(path, "labels")
-    lines = _Lines(names, problems, detections=False)
-    for image, file in enumerate(files):
-        lines.read(file, image)
+    lines = _Lines(names, problems, detections=False, tracking=is_tracking)
+    lengths = _lengths(path) if is_tracking else {}
+    for at, file in enumerate(files):
+        lines.read(file, at, frames=lengths.get(file.stem, _MOST_FRAMES))
     stems = [file.stem for file in files]
     positions, types, values, in_space = lines.columns()
+    if is_tracking:
+        counts = np.array([lengths.get(stem, 0) for stem in stems], np.int64)
+        np.maximum.at(counts, positions, lines.frames + 1)
+        positions = (np.cumsum(counts) - counts)[positions] + lines.frames
+        numbered = zip(stems, counts.tolist(), strict=True)
+        stems = [f"{stem}/{frame:06d}" for stem, count in numbered for frame in range(count)]
     dont_care = [names[place] == _DONT_CARE for place in types.tolist()]
     gt = GroundTruth.from_arrays(
         image_ids=np.array(stems or [""], np.str_)[positions],
@@ -118,6 +141,7 @@ def read_kitti(
             "truncated": values[:, 0],
             "occluded": values[:, 1].astype(np.int64),
             "alpha": values[:, 2],
+            **({"track_id": lines.tracks} if is_tracking else {}),
         },
         source=os.fspath(path),
     )
@@ -134,10 +158,11 @@ def read_kitti_detections(
     """Read a folder of results in KITTI's format: lines like those of :func:`read_kitti`, and a score at the end.
 
     ``truncated`` and ``occluded`` of results mean nothing and are not kept. Where there is no box in space, the sizes
-    are -1 or the place is -1000, as the development kit has it.
+    are -1 or the place is -1000, as the development kit has it. Results of tracking without a score have the score 1.
 
     Args:
-        path: The folder. A text file has the name of its image; an image without one has no detections.
+        path: The folder. A text file has the name of its image; an image without one has no detections. A text file of
+            tracking has the name of its sequence; if the ground truth has one sequence, it may be any file.
         ground_truth: The data set: it knows the images and the names of the types.
         on_invalid: As for :func:`read_kitti`.
         threads: Not used.
@@ -149,16 +174,13 @@ def read_kitti_detections(
     """
     problems = Problems.of(on_invalid)
     ground_truth = required(ground_truth, path)
-    finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
+    labels = ground_truth.images.labels
     names = ["_".join(name.split()) for name in ground_truth.categories.names]
     classes = ClassIds(ground_truth, lambda name: "_".join(name.split()))
-    lines = _Lines(names, problems, detections=True)
-    seen = set()
-    for file in _files(path, "detections"):
-        with problems.record("unknown image"):
-            at = finder.position(file.stem, str(file))
-            seen.add(at)
-            lines.read(file, at)
+    is_tracking = _is_tracking(Path(path))
+    lines = _Lines(names, problems, detections=True, tracking=is_tracking)
+    files = _files(path, "detections")
+    note = (_read_sequences if is_tracking else _read_images)(path, files, lines, ground_truth)
     positions, types, values, in_space = lines.columns()
     dt = Detections.from_arrays(
         image_ids=labels[positions],
@@ -166,13 +188,44 @@ def read_kitti_detections(
         boxes=_pixels(values),
         scores=values[:, 14],
         regions=_boxes_in_space(values, in_space),
-        attributes={"alpha": values[:, 2]},
+        attributes={"alpha": values[:, 2], **({"track_id": lines.tracks} if is_tracking else {})},
         source=os.fspath(path),
     )
-    if missing := len(labels) - len(seen):
-        note = f"{path}: {missing:,} of {len(labels):,} images have no file: they count as without detections"
-        dt = dataclasses.replace(dt, notes=(*dt.notes, note))
-    return problems.noted_in(dt)
+    return problems.noted_in(dataclasses.replace(dt, notes=(*dt.notes, *note)))
+
+
+def _read_images(
+    path: str | os.PathLike[str], files: Sequence[Path], lines: _Lines, ground_truth: GroundTruth
+) -> list[str]:
+    """Takes the lines of files that have the names of images; returns a note about images without one."""
+    finder, count, seen = ImageFinder(ground_truth), len(ground_truth.images), set()
+    for file in files:
+        with lines.problems.record("unknown image"):
+            at = finder.position(file.stem, str(file))
+            seen.add(at)
+            lines.read(file, at)
+    if missing := count - len(seen):
+        return [f"{path}: {missing:,} of {count:,} images have no file: they count as without detections"]
+    return []
+
+
+def _read_sequences(
+    path: str | os.PathLike[str], files: Sequence[Path], lines: _Lines, ground_truth: GroundTruth
+) -> list[str]:
+    """Takes the lines of files that have the names of sequences; returns a note about sequences without one."""
+    finder = ImageFinder(ground_truth)
+    named = {str(label).rpartition("/")[0] for label in ground_truth.images.labels.tolist()}
+    is_any = len(named) == 1 and (named == {""} or not Path(path).is_dir())
+    for file in files:
+        with lines.problems.record("unknown sequence"):
+            name = next(iter(named)) if is_any else file.stem
+            if name not in named:
+                refuse(str(file), f"the name of a sequence of {ground_truth.source}", abbreviate(name))
+            lines.read(file, 0, sequence=name, finder=finder)
+    missing = 0 if is_any else len(named - {file.stem for file in files})
+    if missing:
+        return [f"{path}: {missing:,} of {len(named):,} sequences have no file: they count as without detections"]
+    return []
 
 
 def write_kitti(gt: GroundTruth, path: Path) -> list[str]:
@@ -266,12 +319,42 @@ def _spelled_lines(types: Sequence[str], values: npt.NDArray[np.float64]) -> lis
 
 
 def _label_folder(path: Path) -> Path:
-    """The folder with the text files: KITTI's is ``training/label_2``, beside the images in ``image_2``."""
-    inner = (path / "label_2", path / "training" / "label_2")
+    """The folder with the text files: KITTI's is ``training/label_2``, beside the images in ``image_2``.
+
+    That of tracking is ``label_02``.
+    """
+    inner = [around / name for around in (path, path / "training") for name in ("label_2", "label_02")]
     return next((folder for folder in inner if folder.is_dir() and not folder.is_symlink()), path)
 
 
+def _is_tracking(path: Path) -> bool:
+    """Whether a file, or a folder of files, has the lines of KITTI's tracking."""
+    try:
+        words = first_lines(path)[0] if path.is_file() else first_words(_label_folder(path))
+    except (OSError, ValueError, IndexError):
+        return False
+    several = (_LABEL_FIELDS + len(_TRACKING), _LABEL_FIELDS + len(_TRACKING) + 1)
+    return len(words) in several and is_number(words[0]) and is_number(words[1]) and not is_number(words[2])
+
+
+def _lengths(path: str | os.PathLike[str]) -> dict[str, int]:
+    """How many frames each sequence has, by the files of the development kit that lie beside the folder, if any do."""
+    folder = _label_folder(Path(path))
+    folder = folder if folder.is_dir() else folder.parent
+    found: dict[str, int] = {}
+    for file in sorted({*folder.glob(_LENGTHS), *folder.absolute().parent.glob(_LENGTHS)}):
+        check_inner_file(file.parent, file)
+        for where, words in words_of_lines(read_lines(file), file):
+            if len(words) != 4:
+                refuse(where, "4 fields: sequence, empty, first frame, number of frames", str(len(words)))
+            most = to_number(words[3], f"{where}: number of frames", lowest=0, highest=_MOST_FRAMES, whole=True)
+            found[words[0]] = int(most)
+    return found
+
+
 def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
+    if _is_tracking(Path(path)) and Path(path).is_file():
+        return [Path(path)]
     return files_in(_label_folder(Path(path)), "*.txt", f"a folder of text files with {what}")
 
 
@@ -279,34 +362,62 @@ class _Line(NamedTuple):
     """A valid line."""
 
     image: int
-    """The position of the image."""
+    """The position of the image; of labels of tracking, that of the sequence."""
     place: int
     """The position of the type among the names."""
     values: list[float]
     """Its numbers."""
     in_space: bool
     """Whether it has a box in space."""
+    frame: int
+    """The number of the frame, and the track, in files of tracking."""
+    track: int
 
 
 class _Lines:
     """The valid lines of all files."""
 
-    def __init__(self, names: Sequence[str], problems: Problems, *, detections: bool) -> None:
-        """Take the names of the types; lines of detections have a score at the end."""
+    def __init__(self, names: Sequence[str], problems: Problems, *, detections: bool, tracking: bool) -> None:
+        """Take the names of the types; lines of detections have a score at the end, those of tracking more in front."""
         self.places = {name: at for at, name in enumerate(names)}
         lower = Counter(map(str.lower, names))
         self.lower = {name.lower(): at for at, name in enumerate(names) if lower[name.lower()] == 1}
+        if tracking:
+            self.lower |= {word: self.places[name] for word, name in _PERSON.items() if name in self.places}
         self.names = tuple(names)
+        self.tracking = tracking
         self.problems = problems
         self.numbers = _NUMBERS if detections else _NUMBERS[:-1]
         self.found: list[_Line] = []
 
-    def read(self, path: Path, image: int) -> None:
-        """Take the lines of the file of an image."""
+    def read(
+        self,
+        path: Path,
+        image: int,
+        *,
+        frames: int = _MOST_FRAMES,
+        sequence: str = "",
+        finder: ImageFinder | None = None,
+    ) -> None:
+        """Take the lines of the file of an image, or of a sequence of so many frames, which the finder knows."""
         with self.problems.record("bad file"):
             for where, words in words_of_lines(read_lines(path), path):
                 with self.problems.record("bad line"):
-                    self.found.append(self._line(words, where, image))
+                    line = self._line(words, where, image, frames)
+                    if finder is not None:
+                        name = f"{sequence}/{line.frame:06d}" if sequence else f"{line.frame:06d}"
+                        line = line._replace(image=finder.position(name, f"{where}: frame"))
+                    self.found.append(line)
+
+    @property
+    def frames(self) -> npt.NDArray[np.int64]:
+        """(N,) the numbers of the frames."""
+        return np.array([line.frame for line in self.found], np.int64)
+
+    @property
+    def tracks(self) -> npt.NDArray[np.int64]:
+        """(N,) the tracks; -1 is none."""
+        return np.array([line.track for line in self.found], np.int64)
 
     def columns(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64], list[bool]]:
         """The positions of images and types, (N, 14) or (N, 15) numbers, and whether there is a box in space."""
@@ -314,15 +425,22 @@ class _Lines:
         values = np.array([line.values for line in self.found], np.float64).reshape(-1, len(self.numbers))
         return places[:, 0], places[:, 1], values, [line.in_space for line in self.found]
 
-    def _line(self, words: Sequence[str], where: str, image: int) -> _Line:
-        expected = 1 + len(self.numbers)
+    def _line(self, words: Sequence[str], where: str, image: int, frames: int) -> _Line:
+        front = len(_TRACKING) if self.tracking else 0
+        expected = front + 1 + len(self.numbers)
+        if self.tracking and len(words) == expected - 1 == front + _LABEL_FIELDS:
+            words = [*words, "1"]  # the development kit reads results of tracking without scores, too
         if len(words) != expected:
             hints = {
-                _LABEL_FIELDS + 1: ": labels have no score, results have one",
-                _LABEL_FIELDS: ": results need a score as the last field",
-                **dict.fromkeys((_LABEL_FIELDS + 2, _LABEL_FIELDS + 3), _TRACKING),
+                _LABEL_FIELDS + front + 1: ": labels have no score, results have one",
+                _LABEL_FIELDS + front: ": results need a score as the last field",
             }
             refuse(where, f"{expected} fields", f"{len(words)}{hints.get(len(words), '')}")
+        frame, track = 0, _NO_TRACK
+        if self.tracking:
+            frame = int(to_number(words[0], f"{where}: frame", lowest=0, highest=frames - 1, whole=True))
+            track = int(to_number(words[1], f"{where}: track_id", lowest=_NO_TRACK, whole=True))
+            words = words[front:]
         place = self.places.get(words[0], self.lower.get(words[0].lower()))
         if place is None:
             refuse(f"{where}: type", f"one of {', '.join(self.names)}", abbreviate(words[0]))
@@ -334,11 +452,11 @@ class _Lines:
         if not values[1].is_integer():
             refuse(f"{where}: occluded", "a whole number", f"{values[1]:g}")
         sizes = tuple(values[7:10])
-        without = sizes == _NO_BOX[:3] or _NO_BOX[3] in values[10:13] or self.names[place] == _DONT_CARE
+        without = sizes == _NO_BOX[:3] or _NO_BOX[3] in values[7:13] or self.names[place] == _DONT_CARE
         if not without and min(sizes) < 0:
             field, size = next(pair for pair in zip(self.numbers[7:10], sizes, strict=True) if pair[1] < 0)
             refuse(f"{where}: {field}", "a size of at least 0, or -1 -1 -1 for none", f"{size:g}")
-        return _Line(image, place, values, not without)
+        return _Line(image, place, values, not without, frame, track)
 
 
 def _pixels(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -25,6 +25,7 @@ from ioukit.datasets.formats.text_files import (
     abbreviate,
     inside,
     is_name,
+    is_number,
     names_of,
     read_lines,
     read_text,
@@ -51,8 +52,11 @@ _FRAME_RATE = 30  # other tools refuse a sequence without a frame rate; a data s
 
 
 def recognises(path: Path) -> bool:
-    """Whether a path is a sequence or a folder of sequences: with ``gt/gt.txt`` or ``det/det.txt``; or such files."""
-    columns = {7, 8, 9, _WITH_PLACE}
+    """Whether a path is a sequence or a folder of sequences: with ``gt/gt.txt`` or ``det/det.txt``; or such files.
+
+    A first line with a mistake counts, too, so that the reader says what it is.
+    """
+    columns = {5, 6, 7, 8, 9, _WITH_PLACE}
     try:
         file = path
         if path.is_dir():
@@ -61,15 +65,14 @@ def recognises(path: Path) -> bool:
             # A folder with other data sets beside a sequence is none of MOTChallenge's.
             if found is None and children and all(map(_first_of_sequence, children)):
                 found = _first_of_sequence(children[0])
-            if found is not None and not found.stat().st_size:
-                return True
-            if found is None:  # results, a file per sequence; with 8 columns, it could be VisDrone's
-                found = next((one for one in sorted(path.glob("*.txt")) if first_lines(one)), path)
-                columns = {7, 9, _WITH_PLACE}
-            file = found
-        words = next(("".join(line).split(",") for line in first_lines(file)), [])
-        return len(words) in columns and all(math.isfinite(float(word)) for word in words)
-    except (OSError, ValueError):
+            if found is not None:  # files of these names: the reader says what is wrong with them
+                return not (lines := first_lines(found)) or "," in "".join(lines[0])
+            # Results, a file per sequence; with 8 columns, it could be VisDrone's.
+            file = next((one for one in sorted(path.glob("*.txt")) if first_lines(one)), path)
+            columns -= {8}
+        words = next(("".join(line).split(",") for line in first_lines(file)), [""])
+        return len(words) in columns and is_number(words[0]) and sum(map(is_number, words)) >= len(words) - 1
+    except OSError:
         return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import posixpath
@@ -24,6 +25,7 @@ from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes, first_file
 from ioukit.datasets.formats.text_files import (
+    FARTHEST,
     abbreviate,
     files_in,
     member,
@@ -47,6 +49,7 @@ from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from ioukit.datasets.columns._checks import OnInvalid
+    from ioukit.datasets.columns.images import Images
 
 
 _OTHER_SHAPES = ("box3d", "graph")
@@ -96,7 +99,8 @@ def read_scalabel(
     ``videoName/name``. The size comes from the frame, ``config``, or the header of the image if it lies beside the
     file. Classes are those of ``config`` without subclasses, with ids from 1 on; else the names of the labels in
     alphabetical order. The ids of labels are kept if they are numbers above 0 that differ; otherwise they become the
-    attribute ``label_id``, as those of tracks.
+    attribute ``label_id``, as those of tracks. ``videoName`` and ``frameIndex`` become the attributes ``sequence`` and
+    ``frame_index`` of the images.
 
     Args:
         path: The file or the folder.
@@ -123,7 +127,8 @@ def read_scalabel(
     ids: list[Any] = []
     for frame in source.frames:
         with objects.record("bad frame"):
-            image = objects.image(source.key(frame), frame.where, name=frame.name, size=source.size(frame))
+            size, details = source.size(frame), frame.details()
+            image = objects.image(source.key(frame), frame.where, name=frame.name, size=size, attributes=details)
             for where, label in frame.labels:
                 with objects.record("bad label"):
                     if _add(objects, image, label, where, corners, scored=False, known=known):
@@ -140,6 +145,8 @@ def read_scalabel_detections(
     threads: int | None = None,  # noqa: ARG001 - as above
 ) -> Detections:
     """Read detections in the layout of :func:`read_scalabel`; each label has a ``score``.
+
+    The ids of labels become the attribute ``label_id``, unless they are numbers above 0 that differ.
 
     Args:
         path: The file or the folder.
@@ -158,6 +165,7 @@ def read_scalabel_detections(
     objects = Objects(path, on_invalid)
     finder = ImageFinder(ground_truth)
     known = frozenset(ground_truth.categories.names)
+    ids: list[Any] = []
     for frame in _Source(path, objects).frames:
         with objects.record("bad frame"):
             try:
@@ -167,8 +175,9 @@ def read_scalabel_detections(
             image = objects.image(str(finder.labels[at]), frame.where)
             for where, label in frame.labels:
                 with objects.record("bad label"):
-                    _add(objects, image, label, where, corners, scored=True, known=known)
-    return objects.detections(ground_truth)
+                    if _add(objects, image, label, where, corners, scored=True, known=known):
+                        ids.append(label.get("id"))
+    return _with_ids(objects, ids).detections(ground_truth)
 
 
 class _Frame(NamedTuple):
@@ -177,6 +186,14 @@ class _Frame(NamedTuple):
     name: str
     video: str
     labels: list[tuple[str, Any]]
+
+    def details(self) -> dict[str, float | str]:
+        """The video and the number of the frame, as attributes of the image."""
+        found: dict[str, float | str] = {"sequence": self.video} if self.video else {}
+        number, where = self.record.get("frameIndex"), f"{self.where}.frameIndex"
+        if number is not None:
+            found["frame_index"] = to_number(number, where, lowest=0, whole=True, text=False)
+        return found
 
 
 class _Source:
@@ -433,6 +450,7 @@ def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, corners:
         scores = data.scores.tolist()
     attributes, odd = attribute_values(data, flags)
     boxes, categories = data.boxes.tolist(), data.category_ids.tolist()
+    videos = _videos(gt.images)
     frames = []
     for image, rows in enumerate(rows_of_images(data, gt.images)):
         width, height = gt.images.sizes[image].tolist()
@@ -448,10 +466,25 @@ def _write(data: GroundTruth | Detections, path: Path, gt: GroundTruth, corners:
             }
             for row in rows
         ]
-        frames.append({"name": names[image], **size, "labels": labels})
+        frame = {key: values[image] for key, values in videos.values() if values[image] is not None}
+        frames.append({"name": names[image], **frame, **size, "labels": labels})
     config = {"attributes": [], "categories": [{"name": name} for name in classes.values()]}
     write_json(path, {"frames": frames, "groups": [], "config": config})
-    return [*left_out_columns(data, _HOLDS), *notes, *changed, *odd]
+    holds = dataclasses.replace(_HOLDS, image_attributes=frozenset(videos))
+    return [*left_out_columns(data, holds), *notes, *changed, *odd]
+
+
+def _videos(images: Images) -> dict[str, tuple[str, list[Any]]]:
+    """The attributes of images that are members of frames: the name of the member, and (I,) values or ``None``."""
+    found: dict[str, tuple[str, list[Any]]] = {}
+    names, numbers = (images.attributes.get(name) for name in ("sequence", "frame_index"))
+    if isinstance(names, np.ndarray) and names.ndim == 1 and names.dtype.kind == "U":
+        found["sequence"] = ("videoName", [name or None for name in names.tolist()])
+    if isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype.kind in "iuf":
+        known = numbers[~np.isnan(numbers)]  # NaN is a frame without a number
+        if ((known >= 0) & (known <= FARTHEST) & (known == np.trunc(known))).all():
+            found["frame_index"] = ("frameIndex", [None if np.isnan(one) else int(one) for one in numbers])
+    return found
 
 
 def _corners(box: Sequence[float], corners: Corners) -> dict[str, float]:

@@ -17,6 +17,9 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "image_id": ("image_id", "img_id"),
     "image": ("image", "img"),
     "file_name": ("file_name", "filename", "image_name", "image_path", "image_file", "img_path", "path", "file"),
+    "sequence": ("sequence", "sequence_id", "sequence_name", "seq", "seq_id", "video", "video_id", "video_name"),
+    "frame": ("frame", "frame_id", "frame_index", "frame_idx", "frame_number", "frame_num", "frame_no"),
+    "track": ("track_id", "track", "tracker_id", "instance_id"),
     "image_width": ("image_width", "img_width", "image_w", "img_w"),
     "image_height": ("image_height", "img_height", "image_h", "img_h"),
     "category_id": ("category_id", "class_id", "label_id"),
@@ -27,6 +30,10 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "box": ("bbox", "box", "bounding_box"),
 }
 """The names of columns by what they have. Upper case, spaces, ``_`` and ``-`` make no difference."""
+IMAGE_ROLES = ("image_id", "image", "file_name")
+"""The roles that say which image a row is of; the first one counts."""
+_VIDEO_ROLES = ("sequence", "frame", "track")
+"""The roles of tables without those, in which frames are the images. In other tables, these columns are attributes."""
 
 _LOW_CORNERS = (("xmin", "ymin"), ("x1", "y1"), ("left", "top"), ("bbox_x1", "bbox_y1"), ("bbox_xmin", "bbox_ymin"))
 _HIGH_CORNERS = (
@@ -36,8 +43,14 @@ _HIGH_CORNERS = (
     ("bbox_x2", "bbox_y2"),
     ("bbox_xmax", "bbox_ymax"),
 )
-_SIZES = (("width", "height"), ("w", "h"), ("bbox_width", "bbox_height"), ("bbox_w", "bbox_h"))
-_PLACES = (*_LOW_CORNERS, ("x", "y"), ("bbox_x", "bbox_y"), ("bbox_left", "bbox_top"))
+_SIZES = (
+    ("width", "height"),
+    ("w", "h"),
+    ("bbox_width", "bbox_height"),
+    ("bbox_w", "bbox_h"),
+    ("bb_width", "bb_height"),
+)
+_PLACES = (*_LOW_CORNERS, ("x", "y"), ("bbox_x", "bbox_y"), ("bbox_left", "bbox_top"), ("bb_left", "bb_top"))
 _CENTRES = (("cx", "cy"), ("x_center", "y_center"), ("center_x", "center_y"), ("xc", "yc"), ("bbox_cx", "bbox_cy"))
 
 _QUADS: tuple[tuple[BoxLayout, tuple[str, ...]], ...] = (
@@ -61,9 +74,9 @@ class ChosenColumns(NamedTuple):
 
 
 def has_boxes(names: Sequence[str]) -> bool:
-    """Whether a table has a column of images and columns of boxes."""
+    """Whether a table has a column of images or frames, and columns of boxes."""
     keys = {_key(name) for name in names}
-    with_image = any(_key(name) in keys for role in ("image_id", "image", "file_name") for name in ROLES[role])
+    with_image = any(_key(name) in keys for role in (*IMAGE_ROLES, "frame") for name in ROLES[role])
     with_box = any(_key(name) in keys for name in ROLES["box"]) or bool(_found_quads(keys))
     with_class = any(_key(name) in keys for role in ("category", "category_id") for name in ROLES[role])
     return with_image and with_box and with_class
@@ -71,7 +84,7 @@ def has_boxes(names: Sequence[str]) -> bool:
 
 def is_taken(name: str) -> bool:
     """Whether a column of this name has a meaning, so that it cannot be an attribute."""
-    keys = {_key(one) for spellings in ROLES.values() for one in spellings}
+    keys = {_key(one) for role, spellings in ROLES.items() if role not in _VIDEO_ROLES for one in spellings}
     keys |= {_key(one) for _, quad in _QUADS for one in quad}
     return _key(name) in keys or not _is_data(name)
 
@@ -99,6 +112,8 @@ def choose_columns(
     given = {} if columns is None else dict(columns)
     if unknown := sorted(set(given) - ROLES.keys()):
         raise ValueError(f"unknown role {unknown[0]!r} in columns; choose from {', '.join(ROLES)}")
+    if "frame" in given and given.keys() & {*IMAGE_ROLES}:
+        raise ValueError("columns takes a column of images or one of frames, got both")
     if boxes is not None:
         check_choice("boxes", boxes, BOX_LAYOUTS)
     listed = [name for value in given.values() for name in ((value,) if isinstance(value, str) else value)]
@@ -111,8 +126,23 @@ def choose_columns(
         raise ValueError("columns takes one name for each role but box")
     free = [name for name in free if name not in box]
     by_key = {_key(name): name for name in reversed(free)}
+    _find_roles(roles, by_key, source)
+    there = _shown(names)
+    if not roles.keys() & {*IMAGE_ROLES, "frame"}:
+        expected = "a column of images, such as image_id or filename, or one of frames, such as frame"
+        raise DatasetError(f"{source}: expected {expected}; found {there}")
+    if not roles.keys() & {"category", "category_id"}:
+        raise DatasetError(f"{source}: expected a column of classes, such as class or category_id; found {there}")
+    used = {*roles.values(), *box}
+    return ChosenColumns(roles, box, layout, tuple(name for name in free if name not in used and _is_data(name)))
+
+
+def _find_roles(roles: dict[str, str], by_key: Mapping[str, str], source: str) -> None:
+    """Adds the roles of columns that their names tell; ``roles`` has those that the caller says."""
+    by_frame, with_id = "frame" in roles, "id" in roles
     for role, spellings in ROLES.items():
-        if role in roles or role == "box":
+        is_used = not by_frame if role in IMAGE_ROLES else role not in _VIDEO_ROLES or not roles.keys() & {*IMAGE_ROLES}
+        if role in roles or role == "box" or not is_used:
             continue
         found = [by_key[key] for key in dict.fromkeys(map(_key, spellings)) if key in by_key]
         if len(found) > 1:
@@ -124,13 +154,8 @@ def choose_columns(
         # Beside corners, these are the sizes of the images, as in TensorFlow's tables.
         if role not in roles and key in by_key and {"width", "height"} <= by_key.keys():
             roles[role] = by_key[key]
-    there = _shown(names)
-    if not roles.keys() & {"image_id", "image", "file_name"}:
-        raise DatasetError(f"{source}: expected a column of images, such as image_id or filename; found {there}")
-    if not roles.keys() & {"category", "category_id"}:
-        raise DatasetError(f"{source}: expected a column of classes, such as class or category_id; found {there}")
-    used = {*roles.values(), *box}
-    return ChosenColumns(roles, box, layout, tuple(name for name in free if name not in used and _is_data(name)))
+    if "frame" in roles and "track" not in roles and not with_id and _key(roles.get("id", "")) in ("id", "objectid"):
+        roles["track"] = roles.pop("id")  # an object has it in all of its frames, as in MOTChallenge's files
 
 
 def _box(

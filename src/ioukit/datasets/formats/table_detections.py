@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMES = 20
-_NUMBER_ROLES = ("score", "area", "image_width", "image_height")
+_NUMBER_ROLES = ("frame", "score", "area", "image_width", "image_height")
 
 _ImageColumn: TypeAlias = "npt.NDArray[np.int64] | tuple[npt.NDArray[np.int64], npt.NDArray[np.str_]]"
 """(N,) ids of images, or positions in an array of names."""

@@ -20,7 +20,7 @@ import numpy as np
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.compact_columns import CodedColumn, ListColumn
 from ioukit.datasets.formats.problems import Problems
-from ioukit.datasets.formats.table_columns import BoxLayout, choose_columns
+from ioukit.datasets.formats.table_columns import IMAGE_ROLES, BoxLayout, choose_columns
 from ioukit.datasets.formats.text_files import FARTHEST
 
 if TYPE_CHECKING:
@@ -145,7 +145,9 @@ class ChosenRows:
     def keys(self) -> tuple[str, npt.NDArray[np.int64] | CodedColumn]:
         """The column of the ids of images, and (N,) the ids: integers if all are whole numbers in ``image_id``."""
         roles = self.chosen.roles
-        role = next(role for role in ("image_id", "image", "file_name") if role in roles)
+        role = next((role for role in IMAGE_ROLES if role in roles), "frame")
+        if role == "frame":
+            return roles[role], self._frames()
         name = roles[role]
         column, whole = self.table.columns[name], role == "image_id" and self.reading.ids_are_numbers
         if role == "image_id" and whole is not False and _fit_int64(column):
@@ -158,11 +160,31 @@ class ChosenRows:
         numbers = np.array([int(text) if text else 0 for text in texts.values], np.int64)
         return name, numbers.reshape(len(texts.values))[texts.codes]
 
+    def _frames(self) -> CodedColumn:
+        """(N,) the ids of images that are frames: ``walk/7``, or ``7`` in a table without sequences."""
+        roles = self.chosen.roles
+        numbers, fine = self.table.numbers(roles["frame"])
+        with np.errstate(invalid="ignore"):
+            wrong = ~fine | ~(numbers >= 0) | (numbers != np.trunc(numbers))
+        self.refuse(wrong, roles["frame"], "the number of a frame, a whole number of at least 0")
+        frames, codes = np.unique(np.where(wrong, 0, numbers).astype(np.int64), return_inverse=True)
+        if "sequence" not in roles:
+            return CodedColumn(list(map(str, frames.tolist())), codes.reshape(-1))
+        names = self.table.coded_texts(roles["sequence"])
+        unnamed = np.array([not text or "\0" in text for text in names.values], np.bool_).reshape(len(names.values))
+        self.refuse(unnamed[names.codes], roles["sequence"], "the name of a sequence")
+        pairs, of_rows = np.unique(names.codes * len(frames) + codes.reshape(-1), return_inverse=True)
+        values = [f"{names.values[pair // len(frames)]}/{frames[pair % len(frames)]}" for pair in pairs.tolist()]
+        return CodedColumn(values, of_rows.reshape(-1))
+
     def further(self, kept: npt.NDArray[np.bool_]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Flags and attributes by name: the columns without a role."""
+        """Flags and attributes by name: the columns without a role, and that of the tracks."""
         flags, attributes = {}, {}
-        for name in self.chosen.others if self.reading.attributes else ():
-            kind, column = further_column(self.table, name)
+        named = {name: name for name in self.chosen.others}
+        if "track" in self.chosen.roles:
+            named["track_id"] = self.chosen.roles["track"]
+        for name, of_table in named.items() if self.reading.attributes else ():
+            kind, column = further_column(self.table, of_table)
             if kind == "flag":
                 flags[KNOWN_FLAGS.get(name.lower(), name)] = column[kept]
             else:

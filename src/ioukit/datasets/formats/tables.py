@@ -78,6 +78,11 @@ def read_table(
       ``image_name``, ``image_path``, ``image_file``, ``img_path``, ``path``, ``file``). It is the id: an integer if the
       column is ``image_id`` and all its values are whole numbers, else a string. Beside an id, ``file_name`` or
       ``image`` is the name of the file.
+    - in tables of videos without such a column: the number of the frame in ``frame`` (``frame_id``, ``frame_index``,
+      ``frame_idx``, ``frame_number``, ``frame_num``, ``frame_no``), and perhaps the name of its sequence in
+      ``sequence``, ``seq`` or ``video`` (also with ``_id`` or ``_name``). The id of the image is then ``walk/7``, or
+      ``7`` without a sequence. ``track_id``, ``track``, ``tracker_id`` or ``instance_id`` becomes the attribute
+      ``track_id``; without one of them, ``id`` and ``object_id`` are the track.
     - the class: ``category_id`` (``class_id``, ``label_id``) with whole numbers, and ``category`` (``category_name``,
       ``class``, ``class_name``, ``label``, ``label_name``) with names. Names alone get the ids 1, 2, ... in
       alphabetical order. Whole numbers in the column of names are ids.
@@ -96,8 +101,8 @@ def read_table(
     Args:
         path: The file. A ``.tsv`` file has tabs.
         columns: The names of columns, for those that are not found:
-            ``{"image": "photo", "box": ["l", "t", "r", "b"]}``. The keys are image_id,
-            image, file_name, image_width, image_height, category_id, category, score, area, id and box.
+            ``{"image": "photo", "box": ["l", "t", "r", "b"]}``. The keys are image_id, image, file_name, sequence,
+            frame, track, image_width, image_height, category_id, category, score, area, id and box.
         boxes: What the four numbers of a box are: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``. If ``None``, what their names
             say.
         normalized: Whether boxes are in fractions of the image. The table must have the sizes of images.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit.datasets.formats.compact_columns import CodedColumn
-from ioukit.datasets.formats.table_columns import choose_columns
+from ioukit.datasets.formats.table_columns import IMAGE_ROLES, choose_columns
 from ioukit.datasets.formats.table_detections import detections_of_rows
 from ioukit.datasets.formats.table_sources import Table
 
@@ -32,8 +32,8 @@ def columns_to_read(names: Sequence[str], source: str, reading: Reading, known: 
     detections_of_rows(Table(source, empty, str), reading, known)  # refuses a table without scores
     roles = dict(chosen.roles)
     given = reading.columns or {}
-    key = next(role for role in ("image_id", "image", "file_name") if role in roles)
-    unused = {"id", "image_id", "image", "file_name"} - {key}
+    key = next((role for role in IMAGE_ROLES if role in roles), "frame")
+    unused = {"id", "track", *IMAGE_ROLES} - {key}
     images = known.ground_truth.images
     if images.keys is not None or images.made_up_ids:
         unused -= {"image", "file_name"}  # names tell more than ids of another ground truth
