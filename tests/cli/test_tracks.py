@@ -86,6 +86,24 @@ def test_classes_are_chosen(folders: tuple[Path, Path]) -> None:
     assert "did you mean 'pedestrian'" in refused.err
 
 
+def test_the_protocol_is_chosen(folders: tuple[Path, Path]) -> None:
+    (folders[0] / "MOT-04" / "gt" / "gt.txt").write_text(f"1,1,{BOX},0,8,1\n")  # a distractor
+    (folders[1] / "MOT-04.txt").write_text(GOOD)
+    made = run_here("tracks", *folders, "--protocol", "MOT17", "--json")
+    assert "by the protocol MOT17, which leaves out 1 of 6 objects and 1 of 6 detections" in " ".join(made.err.split())
+    answer = json.loads(made.out)
+    assert (answer["protocol"], answer["sequences"]["MOT-04"]["Dets"]) == ("MOT17", 0)
+    assert json.loads(run_here("tracks", *folders, "--json").out)["protocol"] == "plain"
+    for options, message in (
+        (("--protocol", "mot18"), "did you mean 'mot17'"),
+        (("--protocol", "mot17", "--iou-type", "segm"), "the protocol MOT17 compares upright boxes"),
+        (("--protocol", "mot17", "--classes", "car"), "the protocol MOT17 evaluates pedestrian, and not car"),
+    ):
+        refused = run_here("tracks", *folders, *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in " ".join(refused.err.replace("│", " ").split())
+
+
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
