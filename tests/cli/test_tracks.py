@@ -86,6 +86,24 @@ def test_classes_are_chosen(folders: tuple[Path, Path]) -> None:
     assert "did you mean 'pedestrian'" in refused.err
 
 
+def test_the_protocol_is_chosen(folders: tuple[Path, Path]) -> None:
+    (folders[0] / "MOT-04" / "gt" / "gt.txt").write_text(f"1,1,{BOX},0,8,1\n")  # a distractor
+    (folders[1] / "MOT-04.txt").write_text(GOOD)
+    made = run_here("tracks", *folders, "--protocol", "MOT17", "--json")
+    assert "by the protocol MOT17, which leaves out 1 of 6 objects and 1 of 6 detections" in " ".join(made.err.split())
+    answer = json.loads(made.out)
+    assert (answer["protocol"], answer["sequences"]["MOT-04"]["Dets"]) == ("MOT17", 0)
+    assert json.loads(run_here("tracks", *folders, "--json").out)["protocol"] == "plain"
+    for options, message in (
+        (("--protocol", "mot18"), "did you mean 'mot17'"),
+        (("--protocol", "mot17", "--iou-type", "segm"), "the protocol MOT17 compares upright boxes"),
+        (("--protocol", "mot17", "--classes", "car"), "the protocol MOT17 evaluates pedestrian, and not car"),
+    ):
+        refused = run_here("tracks", *folders, *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in " ".join(refused.err.replace("│", " ").split())
+
+
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
@@ -101,7 +119,7 @@ def test_classes_are_chosen(folders: tuple[Path, Path]) -> None:
         ("MOT-02.txt", f"{GOOD}2,x,{BOX},1,-1,-1,-1\n", "MOT-02.txt: line 2, id: expected a "),
         ("MOT-02.txt", f"{GOOD}2,7,{BOX}\n", "MOT-02.txt: line 2: expected frame, id, bb_left"),
         ("MOT-02.txt", f"1,-1,{BOX},1,-1,-1,-1\n", "expected track ids in the attribute track_id, found only -1"),
-        ("MOT-02.txt", f"1,7,{BOX},1,-1,-1,-1\n" * 2, "found track 7 again in frame 1 of sequence 'MOT-02'"),
+        ("MOT-02.txt", f"1,7,{BOX},1,-1,-1,-1\n" * 2, "found track 7 again in image 'MOT-02/000001' of"),
     ],
 )
 def test_bad_results_are_refused(folders: tuple[Path, Path], file: str, text: str, message: str) -> None:

@@ -77,7 +77,7 @@ def test_results_become_columns(labels: Path, tmp_path: Path) -> None:
     (found / "0001.txt").unlink()
     note = f"{found}: 1 of 2 sequences have no file: they count as without detections"
     assert read_detections(found, ground_truth=gt).notes == (note,)
-    tracks = evaluate_tracks(labels, found)
+    tracks = evaluate_tracks(labels, found, protocol="plain")
     assert (tracks.summary["TP"], tracks.summary["FN"], tracks.summary["FP"]) == (2, 2, 0)
     assert tuple(tracks.sequences) == ("0000", "0001")
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
+    from ioukit.tracks import TrackNumbers
     from support.random_tracks import Rows, TrackSet
 
 
@@ -26,16 +27,34 @@ def named(result: dict[str, Any]) -> dict[str, Any]:
     return {name.removeprefix("CLR_") if name != "CLR_Frames" else name: value for name, value in values.items()}
 
 
+def differences(ours: TrackNumbers, theirs: dict[str, Any]) -> list[str]:
+    """The names of numbers that differ in a bit."""
+    values: dict[str, Any] = {**ours, **ours.curves}
+    expected = named(theirs)
+    assert len(expected) > 30
+    wrong = [
+        name
+        for name, value in expected.items()
+        if name in values and not np.array_equal(values[name], value, equal_nan=True)
+    ]
+    means = [name for name, value in ours.items() if name in ours.curves and value != np.mean(expected[name])]
+    lacking = [name for name in ours if name not in expected and name != "Frames"]
+    return [*wrong, *means, *lacking]
+
+
+def all_measures() -> list[Any]:
+    """TrackEval's measures that are compared."""
+    quiet, metrics = {"PRINT_CONFIG": False}, trackeval().metrics
+    return [metrics.HOTA(), metrics.CLEAR(quiet), metrics.Identity(quiet), metrics.Count(), _vace(metrics)]
+
+
 class Run:
     """The numbers of all classes and sequences of a set, and of what TrackEval makes of them."""
 
     def __init__(self, given: TrackSet, classes: list[int], *, masks: bool = False) -> None:
         """Evaluate these classes, by boxes or by the masks of :func:`painted`."""
         package, self.masks = trackeval(), masks
-        quiet = {"PRINT_CONFIG": False}
-        measures = package.metrics
-        self.measures = [measures.HOTA(), measures.CLEAR(quiet), measures.Identity(quiet), measures.Count()]
-        self.measures.append(_vace(measures))
+        self.measures = all_measures()
         self.given = given
         self.sequences = sorted(given.lengths)
         self.parts = {

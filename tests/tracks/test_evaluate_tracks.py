@@ -221,7 +221,7 @@ def test_results() -> None:
     assert repr(found.per_class["car"]).startswith("TrackClass('car', HOTA=")
     assert repr(found.summary).startswith("TrackNumbers(HOTA=")
     made = json.loads(found.to_json())
-    assert [*made] == ["summary", "class_average", "sequences", "classes", "notes", "version"]
+    assert [*made] == ["summary", "class_average", "sequences", "classes", "protocol", "notes", "version"]
     assert made["summary"] == dict(found.summary)
     assert made["sequences"]["b"] == dict(found.sequences["b"])
     assert [one["name"] for one in made["classes"]] == ["car", "van"]
@@ -296,7 +296,8 @@ def test_flags_are_noted() -> None:
     gt = dataclasses.replace(TEN[0], flags={"ignore": np.array([True, False, True, False, False])})
     found = evaluate_tracks(gt, TEN[1])
     assert found.notes == (
-        "ground truth: 2 objects with the flag ignore: nothing is left out, so they count as objects to track",
+        "ground truth: 2 objects with the flag ignore: nothing is left out, so they count as objects to track; "
+        "a protocol such as 'mot17' (--protocol) leaves out what its benchmark does",
     )
     assert dict(found.summary) == dict(evaluate_tracks(*TEN).summary)
 

@@ -230,7 +230,7 @@ def test_mistakes_are_said_with_their_place(form: str, mistake: str, tmp_path: P
     dt = save("dt", [tuple(values), rows[1]])
     assert_refused = pytest.raises(DatasetError, match=message.format(where=r"walk\.(csv|txt): line [12]"))
     with assert_refused:
-        evaluate_tracks(gt, dt)
+        evaluate_tracks(gt, dt, protocol="plain")  # KITTI leaves out small boxes before ids are read
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

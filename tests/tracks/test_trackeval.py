@@ -12,31 +12,15 @@ import pytest
 
 from ioukit import Masks, evaluate_tracks
 from support.random_tracks import random_track_set
-from support.trackeval_runs import Run, named, painted, trackeval
+from support.trackeval_runs import Run, differences, painted, trackeval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ioukit.tracks import TrackNumbers
     from support.random_tracks import Rows, TrackSet
 
 SETS = 60
-
-
-def differences(ours: TrackNumbers, theirs: dict[str, Any]) -> list[str]:
-    """The names of numbers that differ in a bit."""
-    values: dict[str, Any] = {**ours, **ours.curves}
-    expected = named(theirs)
-    assert len(expected) > 30
-    wrong = [
-        name
-        for name, value in expected.items()
-        if name in values and not np.array_equal(values[name], value, equal_nan=True)
-    ]
-    means = [name for name, value in ours.items() if name in ours.curves and value != np.mean(expected[name])]
-    lacking = [name for name in ours if name not in expected and name != "Frames"]
-    return [*wrong, *means, *lacking]
 
 
 def compare(seed: int, *, masks: bool = False) -> list[str]:

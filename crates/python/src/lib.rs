@@ -91,7 +91,7 @@ mod _core {
     #[pymodule_export]
     use super::replicates::replicate;
     #[pymodule_export]
-    use super::tracks::count_tracks;
+    use super::tracks::{count_tracks, pair_frames};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -79,6 +79,37 @@ pub fn count_tracks<'py>(
     attached(|| columns(py, &counted))
 }
 
+/// The rows of objects and of regions that are pairs in their frame: one to one, with the highest sum of overlaps.
+///
+/// Tracks are numbered in each frame from 0 on.
+#[pyfunction]
+pub fn pair_frames<'py>(
+    py: Python<'py>,
+    objects: SideColumns<'py>,
+    found: SideColumns<'py>,
+    threshold: f64,
+    threads: usize,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    if objects.starts.is_empty() || objects.starts.len() != found.starts.len() {
+        return Err(PyTypeError::new_err("expected a start per frame and one more"));
+    }
+    let frames = objects.starts.len() - 1;
+    let (objects, found) = (Rows::of(&objects), Rows::of(&found));
+    let overlaps = Overlaps::Boxes(objects.boxes, found.boxes);
+    let pair = |frame: usize| {
+        let side = |rows: &Rows<'_>| (rows.starts[frame + 1] - rows.starts[frame]) as usize;
+        let (of_objects, of_found) = (side(&objects), side(&found));
+        let (objects, found) = (objects.side(frame..=frame + 1, of_objects), found.side(frame..=frame + 1, of_found));
+        Sequence { objects, found, overlaps }.pairs(threshold)
+    };
+    let pairs = detached(py, || with_threads(threads, || map(0..frames, 0, pair)))?;
+    let rows = |row: fn(&Match) -> usize| {
+        let listed: Vec<i64> = pairs.iter().flat_map(|of_frame| of_frame.iter()).map(|one| row(one) as i64).collect();
+        column(py, listed)
+    };
+    attached(|| Ok((rows(|one| one.object)?, rows(|one| one.found)?)))
+}
+
 /// The counts as columns: an item per sequence, per sequence and threshold, or per pair.
 fn columns<'py>(py: Python<'py>, counted: &[Counted]) -> PyResult<Bound<'py, PyDict>> {
     let made = PyDict::new(py);

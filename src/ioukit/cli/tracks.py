@@ -3,19 +3,20 @@
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import ioukit
 from ioukit._checks import pluralize
 from ioukit._output import printable, terminal_width
-from ioukit.cli._arguments import RESULTS, ThreadsOption
+from ioukit.cli._arguments import RESULTS, RULES, ThreadsOption
 from ioukit.cli._compared_models import model_names
 from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, with_attributes
-from ioukit.cli._errors import bad_input, bad_output, bad_use
+from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import ChosenClasses, FoundKindOption, chosen_classes, kind_of
+from ioukit.tracks.protocols import TRACK_PROTOCOLS, track_protocol_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,16 @@ def tracks(
     ],
     *,
     per_class: Annotated[bool, typer.Option("--per-class", help="Show also a line per class.")] = False,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=lambda: [*TRACK_PROTOCOLS],
+            rich_help_panel=RULES,
+            help=f"What is left out before: {', '.join(TRACK_PROTOCOLS)}. [default: that of the benchmark, if names of "
+            "sequences or labels show that the data are from one, else plain: nothing]",
+        ),
+    ] = None,
     classes: ChosenClasses = None,
     iou_type: FoundKindOption = None,
     reading: ReadingOptions,
@@ -51,8 +62,8 @@ def tracks(
 ) -> None:
     """Evaluate the tracks of objects in videos: HOTA, CLEAR (MOTA) and Identity (IDF1).
 
-    The numbers are those of TrackEval 1.3.0 to the last bit, without anything removed before: each class is evaluated
-    for itself. The table has a line per sequence, in percent, and counts. In JSON, ratios are between 0 and 1.
+    The numbers are those of TrackEval 1.3.0 to the last bit. Each class is evaluated for itself. The protocol says what
+    is left out before. The table has a line per sequence, in percent, and counts. In JSON, ratios are between 0 and 1.
 
     Both sides need track ids: the attribute or column track_id. The sequence of an image is its video_id, or else its
     folder.
@@ -62,7 +73,7 @@ def tracks(
 
     Examples:
       ioukit tracks MOT17/train/ results/
-      ioukit tracks MOT17/train/ results/ --classes pedestrian
+      ioukit tracks MOT17/train/ results/ --protocol plain --classes pedestrian
       ioukit tracks gt.csv tracks.csv --per-class --events events.csv
       ioukit tracks gt.csv tracks.csv --json | jq .summary.HOTA
       ioukit tracks MOT17/train/ a/ b/
@@ -75,14 +86,18 @@ def tracks(
         kind = kind_of(iou_type or "bbox")
         if events is not None and len(results) > 1:
             raise typer.BadParameter("writes the events of one tracker, got several results", param_hint="--events")
+    with bad_value("--protocol"):
+        rules = None if protocol is None else track_protocol_of(protocol, kind.name)
     gt, read = _read(paths, reading, reading.reader(threads, talk))
     chosen = chosen_classes(classes, gt.categories)
-    if chosen is None and len(read) > 1:
-        chosen = _classes_of_any(gt, read)
     with bad_input(), talk.busy("following tracks"):
-        evaluated = [
-            ioukit.evaluate_tracks(gt, dt, iou_type=kind.name, categories=chosen, threads=threads) for dt in read
-        ]
+        options: Any = {"protocol": rules, "iou_type": kind.name, "threads": threads}
+        evaluated = [ioukit.evaluate_tracks(gt, dt, categories=chosen, **options) for dt in read]
+        # Each has the classes with an object, or with a detection of its own; all shall have the same.
+        classes_of_any = sorted({number for one in evaluated for number in one.categories.ids.tolist()})
+        for at, one in enumerate(evaluated):
+            if len(one.categories) < len(classes_of_any):
+                evaluated[at] = ioukit.evaluate_tracks(gt, read[at], categories=classes_of_any, **options)
     found = evaluated[0]
     said = {*gt.notes, *(note for dt in read for note in dt.notes)}
     for note in dict.fromkeys(note for one in evaluated for note in one.notes):
@@ -129,11 +144,3 @@ def _read(paths: "Sequence[Path]", reading: ReadingOptions, reader: "Reader") ->
         read.append(dt)
     assert gt is not None  # there is at least one result
     return gt, read
-
-
-def _classes_of_any(gt: "GroundTruth", read: "Sequence[Detections]") -> list[int | str]:
-    """The ids of the classes with an object, or with a detection of any of the trackers."""
-    import numpy as np  # noqa: PLC0415 - for several trackers
-
-    used = np.unique(np.concatenate([gt.category_ids, *(dt.category_ids for dt in read)]))
-    return [int(one) for one in used if one in gt.categories.ids]

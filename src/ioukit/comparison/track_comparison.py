@@ -196,6 +196,8 @@ def _check_same_data(a: TrackEvaluation, b: TrackEvaluation, names: tuple[str, s
     _check_listed(sequences[0], sequences[1], names)
     classes = [[f"class {name!r}" for name in one.categories.names] for one in (a, b)]
     _check_listed(classes[0], classes[1], names, "; evaluate both with the same categories=")
+    if a.protocol != b.protocol:
+        raise _not_same(names, f"{names[0]} by the protocol {a.protocol}, {names[1]} by {b.protocol}")
     if a.trace is None or b.trace is None:
         raise ValueError("these numbers were made without the data that a comparison needs")
     frames = [np.diff(one.frames.starts).tolist() for one in (a.trace, b.trace)]

@@ -4,15 +4,18 @@ from ioukit.tracks.evaluating import evaluate_tracks
 from ioukit.tracks.evaluator import TrackEvaluator
 from ioukit.tracks.events import EVENT_KINDS, TrackEvents
 from ioukit.tracks.measures import THRESHOLDS
+from ioukit.tracks.protocols import TRACK_PROTOCOLS, TrackProtocol
 from ioukit.tracks.results import TrackClass, TrackEvaluation, TrackNumbers
 
 __all__ = [
     "EVENT_KINDS",
     "THRESHOLDS",
+    "TRACK_PROTOCOLS",
     "TrackClass",
     "TrackEvaluation",
     "TrackEvaluator",
     "TrackEvents",
     "TrackNumbers",
+    "TrackProtocol",
     "evaluate_tracks",
 ]

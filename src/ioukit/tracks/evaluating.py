@@ -22,6 +22,7 @@ from ioukit.tracks.events import Trace
 from ioukit.tracks.identities import Side, side_of, tracks_of
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
 from ioukit.tracks.overlaps import overlap_tables
+from ioukit.tracks.protocols import BOXES, kept_rows, known_protocol, track_protocol_of
 from ioukit.tracks.results import TrackEvaluation
 from ioukit.tracks.sequences import frames_of
 
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
+    from ioukit.tracks.protocols import KeptRows, TrackProtocol
     from ioukit.tracks.sequences import Frames
     from ioukit.typing import IouType
 
-_BOXES, _COCO = "bbox", "coco"
+_COCO = "coco"
+_SHOWN = 5
+"""How many names of classes a message has."""
 
 
 @answers_keywords
@@ -40,14 +44,16 @@ def evaluate_tracks(
     ground_truth: GroundTruthLike,
     detections: DetectionsLike,
     *,
+    protocol: TrackProtocol | str | None = None,
     iou_type: IouType = "bbox",
     categories: Sequence[int | str] | None = None,
     threads: int | None = None,
 ) -> TrackEvaluation:
     """Evaluate tracks: HOTA, CLEAR (MOTA), Identity (IDF1) and VACE, per sequence, combined, and per class.
 
-    Every number has the bits of TrackEval 1.3.0 for the same regions and ids. Nothing is removed before the evaluation,
-    and each class is evaluated for itself.
+    Every number has the bits of TrackEval 1.3.0 for the same regions and ids. Each class is evaluated for itself. The
+    protocol says which regions are left out before; the default leaves out none, except for data of a benchmark that
+    is recognised.
 
     The track of an object or a detection is its attribute ``track_id`` (or ``instance_id``, ``label_id``). The sequence
     of an image is its attribute ``sequence`` (or ``video_id``), or else the folder in its id or in the name of its
@@ -56,14 +62,20 @@ def evaluate_tracks(
     Args:
         ground_truth: The objects, as for :func:`ioukit.evaluate`; all images are frames, also those without objects.
         detections: The results of the tracker, as for :func:`ioukit.evaluate`. Scores are not read.
+        protocol: What is left out: a name of :data:`ioukit.tracks.TRACK_PROTOCOLS`, such as ``"mot17"`` or ``"plain"``,
+            or a :class:`ioukit.tracks.TrackProtocol`. If ``None``, that of the benchmark, if the names of the sequences
+            or the labels show that the data are from one, and a note says so; else ``"plain"``.
         iou_type: The kind of region that is compared, as for :func:`ioukit.evaluate`.
-        categories: Ids or names of the classes to evaluate. If ``None``, all with an object or a detection.
+        categories: Ids or names of the classes to evaluate. If ``None``, those of the protocol, or all with an object
+            or a detection if it names none.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
         DatasetError: If a side has no track ids, a region has none, a track has two regions of a class in one frame, a
-            detection has an image or a class that the ground truth does not list, or a file is invalid.
-        ValueError: If no kind of region has the name, or ``categories`` has one that the ground truth does not list.
+            detection has an image or a class that the ground truth does not list, the objects lack what the protocol
+            needs, or a file is invalid.
+        ValueError: If no kind of region or protocol has the name, ``categories`` has one that the ground truth does not
+            list or the protocol does not evaluate, or the protocol is not for the kind of region.
 
     Examples:
         >>> from ioukit import Detections, GroundTruth, evaluate_tracks
@@ -82,15 +94,19 @@ def evaluate_tracks(
     workers = check_threads(threads)
     gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
     dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
-    chosen = _chosen(gt, dt, categories)
     frames = frames_of(gt)
-    images = gt.images.ids
+    boxes = kind.name == BOXES
+    if protocol is None:
+        wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
+        rules = known_protocol(gt, frames.names, kind.name, wanted)
+    else:
+        rules = track_protocol_of(protocol, kind.name)
+    chosen = _chosen(gt, dt, categories, rules)
     found_in = dt.image_ids_in(gt.images)
-    boxes = kind.name == _BOXES
-    objects, found = (
-        side_of(side, array, frames, np.searchsorted(images, image_ids), chosen.ids, boxes=boxes)
-        for side, array, image_ids in ((gt, "annotations", gt.image_ids), (dt, "detections", found_in))
-    )
+    object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
+    kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
+    objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
+    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes)
     tables, begins = (None, None) if boxes else overlap_tables(kind, gt, dt, found_in, objects, found, workers)
     sequences = _sequences(objects, found, frames, begins)
     counted = _core.count_tracks(
@@ -109,8 +125,8 @@ def evaluate_tracks(
     )
     matches = {name: column for name, column in counted.items() if name.startswith("match_")}
     trace = Trace(frames, objects, found, of_objects, of_found, matches)
-    notes = (*gt.notes, *dt.notes, *_notes(gt, chosen))
-    return TrackEvaluation(chosen, frames.names, rows, notes, trace)
+    notes = (*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None))
+    return TrackEvaluation(chosen, frames.names, rows, notes, trace, rules.name)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
@@ -123,17 +139,32 @@ def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: 
     return given
 
 
-def _chosen(gt: GroundTruth, dt: Detections, categories: Sequence[int | str] | None) -> Categories:
+def _chosen(
+    gt: GroundTruth, dt: Detections, categories: Sequence[int | str] | None, protocol: TrackProtocol
+) -> Categories:
     """The classes to evaluate, in ascending order of their ids.
 
     Raises:
-        DatasetError: If there is nothing to evaluate.
+        DatasetError: If there is nothing to evaluate, or a named class is not one of the protocol.
     """
-    if categories is None:
+    evaluated = protocol.places(gt.categories)
+    if protocol.classes and not len(evaluated):
+        names = gt.categories.names
+        shown = f"{', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" or "none"
+        expected = " or ".join(protocol.classes)
+        raise DatasetError(f"{gt.source}: categories: the protocol {protocol.name} expects {expected}, found {shown}")
+    if categories is not None:
+        places = np.unique(np.array(gt.categories.positions(categories), np.int64))
+        if others := np.setdiff1d(places, evaluated).tolist():
+            raise DatasetError(
+                f"{gt.source}: the protocol {protocol.name} evaluates {' and '.join(protocol.classes)}, and not "
+                f"{gt.categories.names[others[0]]}; the protocol plain evaluates every class"
+            )
+    elif protocol.classes:
+        places = evaluated
+    else:
         objects = gt.category_ids[~gt.flag("dont_care")]  # KITTI's areas have no track
         places = np.flatnonzero(np.isin(gt.categories.ids, np.concatenate([objects, dt.category_ids])))
-    else:
-        places = np.unique(np.array(gt.categories.positions(categories), np.int64))
     if not len(places) or not len(gt.images):
         raise DatasetError(f"{gt.source}: expected objects with tracks, found no object and no detection")
     chosen: Categories = gt.categories.take(places)
@@ -149,14 +180,21 @@ def _sequences(objects: Side, found: Side, frames: Frames, begins: np.ndarray[An
     return np.ascontiguousarray(np.stack(columns, axis=-1), np.int64)
 
 
-def _notes(gt: GroundTruth, categories: Categories) -> list[str]:
-    """What is counted although other evaluations leave it out."""
+def _notes(
+    gt: GroundTruth, categories: Categories, protocol: TrackProtocol, kept: KeptRows, *, is_default: bool
+) -> list[str]:
+    """What is left out, or is counted although other evaluations leave it out."""
+    if protocol.classes:
+        sides = zip(("object", "detection"), kept, strict=True)
+        out = " and ".join(f"{int((~side).sum()):,} of {pluralize(len(side), name)}" for name, side in sides)
+        why = "; protocol='plain' (--protocol plain) leaves out none" if is_default else ""
+        return [f"{gt.source}: evaluated by the protocol {protocol.name}, which leaves out {out}{why}"]
     notes = []
     for name in ("ignore", "crowd"):
         count = int((gt.flag(name) & np.isin(gt.category_ids, categories.ids)).sum())
         if count:
             notes.append(
                 f"{gt.source}: {pluralize(count, 'object')} with the flag {name}: nothing is left out, so they count "
-                "as objects to track"
+                "as objects to track; a protocol such as 'mot17' (--protocol) leaves out what its benchmark does"
             )
     return notes

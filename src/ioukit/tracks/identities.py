@@ -59,9 +59,16 @@ class Side(NamedTuple):
 
 
 def side_of(
-    side: GroundTruth | Detections, array: str, frames: Frames, images: Positions, categories: Ids, *, boxes: bool
+    side: GroundTruth | Detections,
+    array: str,
+    frames: Frames,
+    images: Positions,
+    categories: Ids,
+    kept: Flags,
+    *,
+    boxes: bool,
 ) -> Side:
-    """The regions of the chosen classes, sorted.
+    """The regions that count, sorted.
 
     Args:
         side: The objects, or the result.
@@ -69,12 +76,13 @@ def side_of(
         frames: The frames.
         images: (N,) the position of the image of each row.
         categories: (K,) the ids of the classes, in ascending order.
+        kept: (N,) whether each row counts; all that do are of these classes.
         boxes: Whether the upright boxes are compared.
 
     Raises:
         DatasetError: If a row has no valid track id, or a track has two regions in a frame.
     """
-    chosen = np.flatnonzero(np.isin(side.category_ids, categories))
+    chosen = np.flatnonzero(kept)
     names, tracks = _numbered(side, array, chosen)
     place = frames.place[images[chosen]]
     category = np.searchsorted(categories, side.category_ids[chosen])

@@ -103,6 +103,8 @@ class TrackEvaluation(Frozen):
     """What a user should know about the data."""
     trace: Trace | None = None
     """What :attr:`events` are made of."""
+    protocol: str = "plain"
+    """The name of the protocol, which says what was left out before the evaluation."""
 
     @cached_property
     def _of_classes(self) -> list[Values]:
@@ -183,6 +185,7 @@ class TrackEvaluation(Frozen):
                 }
                 for one in self.per_class
             ],
+            "protocol": self.protocol,
             "notes": list(self.notes),
             "version": _core.__version__,
         }

@@ -138,6 +138,19 @@ impl Sequence<'_> {
         Counted { hota: pairs.sums(), clear: follower.counts(), vace, id_matches }
     }
 
+    /// The pairs of CLEAR alone. In a sequence of one frame, they are the pairs with the highest sum of overlaps.
+    ///
+    /// # Panics
+    ///
+    /// As for [`Sequence::count`].
+    pub fn pairs(&self, threshold: f64) -> Vec<Match> {
+        let mut follower = Follower::new(self.objects.count, threshold);
+        self.each_frame(|number, frame| {
+            follower.look(frame, self.objects.rows(number).start, self.found.rows(number).start);
+        });
+        follower.counts().matches
+    }
+
     fn frames_with_regions(&self) -> usize {
         let is_empty = |frame: &usize| self.objects.rows(*frame).is_empty() && self.found.rows(*frame).is_empty();
         (0..self.objects.starts.len() - 1).filter(|frame| !is_empty(frame)).count()
@@ -241,6 +254,15 @@ mod tests {
         let counted = count(objects, found, &[[0., 0., 1., 1.]], &[]);
         assert_eq!((counted.clear.lost, counted.id_matches, counted.vace.frames), (1, 0, 1));
         assert_eq!(counted.hota.matches[..], [0, 0]);
+    }
+
+    #[test]
+    fn pairs_the_regions_of_a_frame() {
+        let side = Side { starts: &[0, 2], tracks: &[0, 1], count: 2 };
+        let (objects, found) = ([[0., 0., 10., 10.], [0., 0., 9., 10.]], [[0., 0., 10., 8.], [20., 0., 30., 10.]]);
+        let overlaps = Overlaps::Boxes(&objects, &found);
+        let pairs = Sequence { objects: side, found: side, overlaps }.pairs(0.5);
+        assert_eq!((pairs.len(), pairs[0].object, pairs[0].found), (1, 0, 0));
     }
 
     #[test]

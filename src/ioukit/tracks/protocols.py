@@ -1,0 +1,386 @@
+"""Protocols of tracking: which regions a benchmark leaves out before it counts, as data.
+
+Owns: the rules of the benchmarks (`TrackProtocol`), how they are recognised in data, and the one step that follows the
+rules, between the readers and `identities.py`. Does not own: what is counted of the regions that are left (the core).
+No other file asks for the name of a protocol.
+
+The rows that are left out are TrackEval's, ties included: the pairs of a frame are those of CLEAR in a sequence of one
+frame, and the core finds both, in SciPy's order of equal costs. `tests/tracks/test_track_protocols.py` compares them.
+
+Sources: Milan et al., MOT16: A Benchmark for Multi-Object Tracking, 2016; Dendorfer et al., MOT20, 2020; Geiger et al.,
+Are we ready for Autonomous Driving?, CVPR 2012; Sun et al., DanceTrack, CVPR 2022; Cui et al., SportsMOT, ICCV 2023;
+and the data sets of https://github.com/JonathonLuiten/TrackEval for what the papers leave open.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ioukit import _core
+from ioukit._boundary import TrackColumns
+from ioukit._register import Register
+from ioukit.errors import DatasetError
+from ioukit.tracks.measures import MATCH_THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioukit._array_types import Flags, Floats, Ids, Positions, Rows
+    from ioukit.datasets import Categories, Detections, GroundTruth
+    from ioukit.tracks.sequences import Frames
+
+BOXES = "bbox"
+"""The kind of region that benchmarks of boxes compare."""
+_EPSILON = float(np.finfo(np.float64).eps)
+"""TrackEval allows this much for rounding at limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackProtocol:
+    """What a benchmark of trackers evaluates, and which regions it leaves out before.
+
+    In each frame, the objects and the detections of a class become pairs with an IoU of at least 0.5, one to one and
+    with the highest sum. Then the rules below decide which regions count. Names of classes are the same in upper and
+    lower case, and with ``_`` in the place of spaces. Change one that exists with :func:`dataclasses.replace`.
+    """
+
+    name: str
+    """Its name in messages."""
+    classes: tuple[str, ...] = ()
+    """The classes that are evaluated; all if empty. Objects and detections of other classes do not count."""
+    distractors: tuple[tuple[str, str], ...] = ()
+    """Pairs of an evaluated class and another one. A detection of the first does not count if its pair is an object of
+    the second."""
+    all_classes_match: bool = False
+    """Whether objects of all classes become pairs, and so keep detections from others; else those of the class and of
+    its distractors."""
+    ignored_flags: tuple[str, ...] = ()
+    """Objects with one of these flags do not count. The detections on them do."""
+    limits: tuple[tuple[str, float], ...] = ()
+    """Attributes and their highest values, in whole numbers. An object with a higher one does not count, nor does the
+    detection that is its pair."""
+    region_classes: tuple[str, ...] = ()
+    """Objects of these classes are regions. A detection without a pair does not count if more than half of it is in
+    one."""
+    region_flags: tuple[str, ...] = ()
+    """Objects with one of these flags are regions, too."""
+    least_height: float | None = None
+    """Detections without a pair that are not higher than this, in pixels, do not count."""
+    sequences: str = ""
+    """A pattern (regular expression) of the names of its sequences, by which the benchmark is recognised; empty if
+    names do not tell."""
+    flag: str = ""
+    """A flag of objects by which the benchmark is recognised, whatever its sequences are called."""
+    reference: str = ""
+    """Where the rules come from."""
+
+    def __post_init__(self) -> None:
+        """Refuse rules without classes, which all kinds of regions would have to follow, and distractors of others."""
+        rules = (self.ignored_flags, self.limits, self.region_classes, self.region_flags)
+        if not self.classes and (any(rules) or self.least_height is not None):
+            raise ValueError("a protocol that leaves regions out must name its classes")
+        wrong = [name for name, _ in self.distractors if name not in self.classes]
+        if wrong:
+            raise ValueError(f"distractors must be of a class that is evaluated, got {wrong[0]!r}")
+
+    def places(self, categories: Categories) -> Positions:
+        """The positions of the evaluated classes among those of a data set."""
+        if not self.classes:
+            return np.arange(len(categories))
+        return np.flatnonzero(_named(categories, self.classes))
+
+    def distractors_of(self, name: str) -> list[str]:
+        """The classes that are distractors of a class."""
+        return [other for one, other in self.distractors if _plain(one) == _plain(name)]
+
+
+PLAIN = TrackProtocol(name="plain")
+"""Nothing is left out, and every class is evaluated for itself."""
+
+_PEDESTRIAN = "pedestrian"
+_MOT = "Milan et al., 2016, arXiv:1603.00831; TrackEval 1.3.0, MotChallenge2DBox"
+
+
+def _mot(name: str, *distractors: str, sequences: str = "", reference: str = _MOT) -> TrackProtocol:
+    """A protocol of MOTChallenge with its distractors."""
+    return TrackProtocol(
+        name=name,
+        classes=(_PEDESTRIAN,),
+        distractors=tuple((_PEDESTRIAN, other) for other in distractors),
+        all_classes_match=True,
+        ignored_flags=("ignore",),
+        sequences=sequences,
+        reference=reference,
+    )
+
+
+_DISTRACTORS = ("person on vehicle", "static person", "distractor", "reflection")
+MOT15 = _mot("MOT15", reference="Leal-Taixé et al., 2015, arXiv:1504.01942; TrackEval 1.3.0, MotChallenge2DBox")
+"""2D MOT 2015: there are no other classes, so only the objects whose ``conf`` is 0 are left out."""
+MOT16 = _mot("MOT16", *_DISTRACTORS, sequences=r"MOT16-\d\d\b")
+"""MOT16: pedestrians; detections on persons that sit, stand still or are mirrored do not count."""
+MOT17 = _mot("MOT17", *_DISTRACTORS, sequences=r"MOT17-\d\d\b")
+"""MOT17: the rules of MOT16."""
+MOT20 = _mot(
+    *("MOT20", *_DISTRACTORS, "non motorized vehicle"),
+    sequences=r"MOT20-\d\d\b",
+    reference="Dendorfer et al., 2020, arXiv:2003.09003; TrackEval 1.3.0, MotChallenge2DBox",
+)
+"""MOT20: the rules of MOT16, with vehicles without a motor as distractors."""
+DANCETRACK = _mot(
+    *("DanceTrack", *_DISTRACTORS),
+    sequences=r"dancetrack\d{4}\b",
+    reference="Sun et al., 2022, arXiv:2111.14690, which runs TrackEval with the rules of MOT17",
+)
+"""DanceTrack: the rules of MOT17; its files have nothing that they leave out."""
+SPORTSMOT = _mot(
+    *("SportsMOT", *_DISTRACTORS),
+    reference="Cui et al., 2023, arXiv:2304.05170, which runs TrackEval with the rules of MOT17",
+)
+"""SportsMOT: the rules of MOT17; its files have nothing that they leave out."""
+KITTI = TrackProtocol(
+    name="KITTI",
+    classes=("Car", "Pedestrian"),
+    # Files of tracking call it Person, those of detection Person_sitting.
+    distractors=(("Car", "Van"), ("Pedestrian", "Person"), ("Pedestrian", "Person_sitting")),
+    limits=(("truncated", 0), ("occluded", 2)),
+    region_classes=("DontCare",),
+    least_height=25,
+    flag="dont_care",
+    reference="Geiger et al., CVPR 2012; TrackEval 1.3.0, Kitti2DBox",
+)
+"""KITTI's tracking in images: cars and pedestrians."""
+BDD100K = TrackProtocol(
+    name="BDD100K",
+    classes=("pedestrian", "rider", "car", "bus", "truck", "train", "motorcycle", "bicycle"),
+    region_classes=("other person", "trailer", "other vehicle"),
+    region_flags=("crowd", "Crowd"),
+    reference="Yu et al., CVPR 2020, arXiv:1805.04687; TrackEval 1.3.0, BDD100K",
+)
+"""BDD100K: eight classes; crowds and other objects are regions."""
+
+TRACK_PROTOCOLS: Register[TrackProtocol] = Register("protocol of tracks")
+"""The protocols of tracking by name, in lower case."""
+for _one in (PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K):
+    TRACK_PROTOCOLS.add(_one.name.lower(), _one)
+
+
+def track_protocol_of(given: TrackProtocol | str, iou_type: str) -> TrackProtocol:
+    """A protocol, given by itself or by its name, in upper or lower case.
+
+    Args:
+        given: The protocol, or its name.
+        iou_type: What is compared. All protocols but those that evaluate every class are for upright boxes.
+
+    Raises:
+        ValueError: If no protocol has this name, or it is not for what is compared.
+        TypeError: If it is neither.
+    """
+    if not isinstance(given, str | TrackProtocol):
+        raise TypeError(f"protocol must be a TrackProtocol, or the name of one, got {type(given).__name__}")
+    protocol = TRACK_PROTOCOLS.find(given.lower()) if isinstance(given, str) else given
+    if protocol.classes and iou_type != BOXES:
+        raise ValueError(f"the protocol {protocol.name} compares upright boxes, {BOXES!r}, and not {iou_type!r}")
+    return protocol
+
+
+def known_protocol(
+    gt: GroundTruth, sequence_names: Sequence[str], iou_type: str, categories: Ids | None
+) -> TrackProtocol:
+    """The protocol of the benchmark that a data set is from; :data:`PLAIN` if the data do not say it.
+
+    Args:
+        gt: The ground truth.
+        sequence_names: The names of its sequences. A single one may have its name from its folder.
+        iou_type: What is compared. Who compares something else than boxes gets :data:`PLAIN`.
+        categories: The ids of the classes that a user asked for, if any. Who asks for classes that the benchmark does
+            not evaluate gets :data:`PLAIN`.
+    """
+    if iou_type != BOXES:
+        return PLAIN
+    folders = PurePath(gt.source).parts if len(sequence_names) == 1 else ()
+    for protocol in TRACK_PROTOCOLS.values():
+        by_name = protocol.sequences and (
+            all(re.match(protocol.sequences, name) for name in sequence_names)
+            or any(re.match(protocol.sequences, name) for name in folders)
+        )
+        if not by_name and protocol.flag not in gt.flags:
+            continue
+        evaluated = gt.categories.ids[protocol.places(gt.categories)]
+        if len(evaluated) and (categories is None or np.isin(categories, evaluated).all()):
+            return protocol
+    return PLAIN
+
+
+class KeptRows(NamedTuple):
+    """Which rows of both sides count."""
+
+    objects: Flags
+    """(G,)"""
+    found: Flags
+    """(D,)"""
+
+
+def kept_rows(
+    protocol: TrackProtocol,
+    gt: GroundTruth,
+    dt: Detections,
+    chosen: Categories,
+    frames: Frames,
+    object_images: Positions,
+    found_images: Positions,
+    threads: int,
+) -> KeptRows:
+    """The objects and detections that count.
+
+    Args:
+        protocol: The rules.
+        gt: The objects.
+        dt: The result.
+        chosen: The classes that are evaluated.
+        frames: The frames.
+        object_images: (G,) the position of the image of each object.
+        found_images: (D,) the same for each detection.
+        threads: How many threads; 0 for all cores.
+
+    Raises:
+        DatasetError: If the objects lack an attribute that the protocol needs.
+    """
+    kept = KeptRows(np.isin(gt.category_ids, chosen.ids), np.isin(dt.category_ids, chosen.ids))
+    is_region = np.isin(gt.category_ids, gt.categories.ids[_named(gt.categories, protocol.region_classes)])
+    is_region |= _has_flag(gt, protocol.region_flags)
+    distractors = {
+        number: gt.categories.ids[_named(gt.categories, protocol.distractors_of(name))]
+        for number, name in zip(chosen.ids.tolist(), chosen.names, strict=True)
+    }
+    can_match = np.isin(gt.category_ids, np.concatenate([chosen.ids, *distractors.values()]))
+    is_beyond = _beyond_limits(protocol, gt, can_match & ~is_region)
+    places = frames.place[object_images], frames.place[found_images]
+    regions = _Regions(_corners(gt.boxes[is_region]), places[0][is_region])
+    in_all_frames = len(regions.places) > 0 or protocol.least_height is not None
+    for number, others in distractors.items():
+        is_other = np.isin(gt.category_ids, others)
+        takes = is_other | is_beyond
+        if not in_all_frames and not takes.any():
+            continue
+        matching = ~is_region & (protocol.all_classes_match | is_other | (gt.category_ids == number))
+        if not in_all_frames:  # frames without an object that takes its detection away keep all of them
+            matching &= np.isin(places[0], places[0][takes])
+        objects, found = np.flatnonzero(matching), np.flatnonzero(dt.category_ids == number)
+        of_object, of_found = _pairs(gt, dt, objects, found, places, len(frames.images), threads)
+        kept.found[of_found[takes[of_object]]] = False
+        is_alone = np.isin(dt.category_ids, number)
+        is_alone[of_found] = False
+        alone = np.flatnonzero(is_alone)
+        corners = _corners(dt.boxes[alone])
+        out = regions.cover(corners, places[1][alone])
+        if protocol.least_height is not None:
+            out |= corners[:, 3] - corners[:, 1] <= protocol.least_height + _EPSILON
+        kept.found[alone[out]] = False
+    kept.objects[_has_flag(gt, protocol.ignored_flags) | is_beyond | is_region] = False
+    return kept
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", " ")
+
+
+def _named(categories: Categories, names: Sequence[str]) -> Flags:
+    """(K,) whether each class has one of these names."""
+    wanted = set(map(_plain, names))
+    return np.array([_plain(name) in wanted for name in categories.names], np.bool_)
+
+
+def _has_flag(gt: GroundTruth, flags: Sequence[str]) -> Flags:
+    """(G,) whether each object has one of these flags."""
+    found = np.zeros(len(gt), np.bool_)
+    for name in flags:
+        found |= gt.flag(name)
+    return found
+
+
+def _beyond_limits(protocol: TrackProtocol, gt: GroundTruth, rows: Flags) -> Flags:
+    """(G,) whether each object that can match has a value of an attribute above its limit.
+
+    Raises:
+        DatasetError: If such an object has no value.
+    """
+    found = np.zeros(len(gt), np.bool_)
+    for name, highest in protocol.limits:
+        values: Any = gt.attributes.get(name)
+        if values is None or values.ndim != 1 or values.dtype.kind not in "iufb":
+            if not rows.any():
+                continue
+            raise DatasetError(
+                f"{gt.source}: annotations: the protocol {protocol.name} expects the attribute {name}, a number for "
+                f"each object, found {'none' if values is None else 'something else'}"
+            )
+        lacks = rows & np.isnan(values.astype(np.float64))
+        if lacks.any():
+            raise DatasetError(
+                f"{gt.source}: annotations[{lacks.argmax()}].{name}: the protocol {protocol.name} expects a number, "
+                "found none"
+            )
+        found |= rows & (np.trunc(values) > highest)  # TrackEval reads whole numbers: 0.5 is 0
+    return found
+
+
+def _corners(boxes: Floats) -> Floats:
+    """(N, 4) ``[x1, y1, x2, y2]``."""
+    corners = np.array(boxes, np.float64)
+    corners[:, 2:] += corners[:, :2]
+    return corners
+
+
+def _pairs(
+    gt: GroundTruth,
+    dt: Detections,
+    objects: Rows,
+    found: Rows,
+    places: tuple[Positions, Positions],
+    frame_count: int,
+    threads: int,
+) -> tuple[Rows, Rows]:
+    """The rows of objects and detections that are pairs in their frame."""
+    objects, of_objects = _by_frame(gt.boxes, objects, places[0], frame_count)
+    found, of_found = _by_frame(dt.boxes, found, places[1], frame_count)
+    object_rows, found_rows = _core.pair_frames(of_objects, of_found, MATCH_THRESHOLD, threads)
+    return objects[object_rows], found[found_rows]
+
+
+def _by_frame(boxes: Floats, rows: Rows, places: Positions, frame_count: int) -> tuple[Rows, TrackColumns]:
+    """The rows in the order of frames, and what the core reads of them: each region of a frame has its own track."""
+    rows = rows[np.argsort(places[rows], kind="stable")]
+    counts = np.bincount(places[rows], minlength=frame_count)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    tracks = np.arange(len(rows)) - np.repeat(starts[:-1], counts)
+    return rows, TrackColumns(starts=starts, tracks=tracks, boxes=_corners(boxes[rows]))
+
+
+class _Regions:
+    """Regions of images that take detections away."""
+
+    def __init__(self, corners: Floats, places: Positions) -> None:
+        """Take the corners of the regions and the places of their frames."""
+        order = np.argsort(places, kind="stable")
+        self.corners, self.places = corners[order], places[order]
+
+    def cover(self, corners: Floats, places: Positions) -> Flags:
+        """(N,) whether more than half of each box lies in one of the regions of its frame."""
+        first, last = (np.searchsorted(self.places, places, side=side) for side in ("left", "right"))
+        counts = last - first
+        box = np.repeat(np.arange(len(corners)), counts)
+        region = np.arange(len(box)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+        ones, others = corners[box], self.corners[region]
+        sides = np.minimum(ones[:, 2:], others[:, 2:]) - np.maximum(ones[:, :2], others[:, :2])
+        common = np.maximum(sides, 0).prod(axis=1)
+        areas = (ones[:, 2:] - ones[:, :2]).prod(axis=1)
+        covered = np.zeros(len(corners), np.bool_)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            covered[box[(areas > _EPSILON) & (common / areas > MATCH_THRESHOLD + _EPSILON)]] = True
+        return covered
