@@ -3,6 +3,7 @@
 from ioukit.compat import detectron2 as detectron2
 from ioukit.compat import docsaidkit as docsaidkit
 from ioukit.compat import lvis as lvis
+from ioukit.compat import motmetrics as motmetrics
 from ioukit.compat import pycocotools as pycocotools
 from ioukit.compat import torchvision_ops as torchvision_ops
 
