@@ -91,6 +91,8 @@ def test_imports_give_the_modules_of_ioukit() -> None:
         "from lvis.eval import LVISEval, Params",
         "import lvis; lvis.LVIS, lvis.lvis.LVIS, lvis.results.LVISResults",
         "import motmetrics as mm; mm.lap.default_solver = 'lap'; mm.metrics.create(), mm.io.loadtxt, mm.MOTAccumulator",
+        "import trackeval; trackeval.Evaluator.get_default_eval_config(); trackeval.metrics.HOTA({}).get_name()",
+        "from trackeval.datasets import MotChallenge2DBox; from trackeval.metrics import HOTA, CLEAR, Identity, VACE",
         "from motmetrics.utils import compare_to_groundtruth; from motmetrics.mot import MOTAccumulator",
     ],
 )
@@ -139,7 +141,7 @@ def test_names_imported_earlier_stay_and_are_listed(fake: ModuleType, monkeypatc
     monkeypatch.setitem(sys.modules, user.__name__, user)
     with pytest.warns(
         UserWarning,
-        match=r"imported pycocotools or lvis or motmetrics before ioukit\.patch\(\) keep .*: a_user_of_masks;",
+        match=r"imported pycocotools or lvis or .* before ioukit\.patch\(\) keep .*: a_user_of_masks;",
     ):
         ioukit.patch()
     assert user.mask_utils is fake
@@ -165,7 +167,7 @@ def test_what_was_replaced_earlier_is_said(fake: ModuleType) -> None:
     assert fake.iou() == "replaced"
 
 
-@pytest.mark.parametrize("name", ["pycocotools", "lvis", "motmetrics"])
+@pytest.mark.parametrize("name", patching._VERSIONS)
 def test_versions(name: str) -> None:
     """Of the installed package; where there is none, of the names that ioukit has."""
     try:

@@ -1,4 +1,4 @@
-"""Let programs that import pycocotools, lvis or motmetrics use ioukit, without a change in them.
+"""Let programs that import pycocotools, lvis, motmetrics or trackeval use ioukit, without a change in them.
 
     import ioukit
 
@@ -6,8 +6,9 @@
     from pycocotools.cocoeval import COCOeval  # the class of ioukit.compat.pycocotools
 
 `patch` puts a finder of modules in front of all others. It answers ``import pycocotools``, ``import pycocotools.mask``
-and so on with the modules of ``ioukit.compat.pycocotools``, and imports of ``lvis`` and ``motmetrics`` in the same way,
-whether the originals are installed or not. No file is changed, and no attribute of the original modules.
+and so on with the modules of ``ioukit.compat.pycocotools``, and imports of ``lvis``, ``motmetrics`` and ``trackeval``
+in the same way, whether the originals are installed or not. No file is changed, and no attribute of the original
+modules.
 
 Owns what is in ``sys.modules`` and ``sys.meta_path`` while it is active, names of other modules that are rebound on
 demand, and the version that ``importlib.metadata`` reports. Does not own the modules themselves.
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
 
 __all__ = ["patch", "patched", "unpatch"]
 
-_VERSIONS = {"pycocotools": "2.0.11", "lvis": "0.5.3", "motmetrics": "1.4.0"}
+_VERSIONS = {"pycocotools": "2.0.11", "lvis": "0.5.3", "motmetrics": "1.4.0", "trackeval": "1.3.0"}
 """The packages, and the versions whose names the modules of ioukit have."""
 _LOCK = threading.RLock()
 
 
 def patch(*, rebind: bool = False) -> None:
-    """Let all later imports of pycocotools, lvis and motmetrics give the modules of ioukit, in the whole process.
+    """Let later imports of pycocotools, lvis, motmetrics and trackeval give ioukit's modules, in the whole process.
 
     Call it before the program imports these packages. Modules that imported them earlier keep the original names, and a
     warning lists these modules. A second call changes nothing. `unpatch` undoes it, and ``with ioukit.patched():``
@@ -53,7 +54,8 @@ def patch(*, rebind: bool = False) -> None:
     that the original package alone can load what a program pickles: ``eval``, a `COCOeval`, a `COCO`.
 
     ``importlib.metadata.version("pycocotools")`` is the version of the installed package; if none is installed, it is
-    the version whose names ioukit has, 2.0.11 (0.5.3 for lvis, 1.4.0 for motmetrics).
+    the version whose names ioukit has, 2.0.11 (0.5.3 for lvis, 1.4.0 for
+    motmetrics, 1.3.0 for trackeval).
 
     Processes that start a new interpreter (``subprocess``, ``multiprocessing`` with ``spawn``, ``torchrun``) are not
     patched: call `patch` at the top of the script that they run. Forked processes are patched.
