@@ -1,4 +1,4 @@
-"""``python -m ioukit.patch script.py``: run a program with ioukit in place of pycocotools and lvis.
+"""``python -m ioukit.patch script.py``: run a program with ioukit in place of pycocotools and others.
 
     python -m ioukit.patch script.py [arguments]
     python -m ioukit.patch -m module [arguments]

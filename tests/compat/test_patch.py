@@ -1,4 +1,4 @@
-"""`ioukit.patch`: programs that import pycocotools or lvis get ioukit's modules, and unpatching leaves no trace."""
+"""`ioukit.patch`: programs that import the originals get ioukit's modules, and unpatching leaves no trace."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def left_as_found(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def originals() -> dict[str, ModuleType]:
-    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("pycocotools", "lvis")}
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] in patching._VERSIONS}
 
 
 @pytest.fixture
@@ -90,6 +90,10 @@ def test_imports_give_the_modules_of_ioukit() -> None:
         "from lvis import LVIS, LVISEval, LVISResults",
         "from lvis.eval import LVISEval, Params",
         "import lvis; lvis.LVIS, lvis.lvis.LVIS, lvis.results.LVISResults",
+        "import motmetrics as mm; mm.lap.default_solver = 'lap'; mm.metrics.create(), mm.io.loadtxt, mm.MOTAccumulator",
+        "import trackeval; trackeval.Evaluator.get_default_eval_config(); trackeval.metrics.HOTA({}).get_name()",
+        "from trackeval.datasets import MotChallenge2DBox; from trackeval.metrics import HOTA, CLEAR, Identity, VACE",
+        "from motmetrics.utils import compare_to_groundtruth; from motmetrics.mot import MOTAccumulator",
     ],
 )
 def test_lines_of_programs_run(line: str) -> None:
@@ -136,7 +140,8 @@ def test_names_imported_earlier_stay_and_are_listed(fake: ModuleType, monkeypatc
     vars(user).update(mask_utils=fake, box_overlap=fake.iou, other=len)
     monkeypatch.setitem(sys.modules, user.__name__, user)
     with pytest.warns(
-        UserWarning, match=r"imported pycocotools or lvis before ioukit\.patch\(\) keep .*: a_user_of_masks;"
+        UserWarning,
+        match=r"imported pycocotools or lvis or .* before ioukit\.patch\(\) keep .*: a_user_of_masks;",
     ):
         ioukit.patch()
     assert user.mask_utils is fake
@@ -162,7 +167,7 @@ def test_what_was_replaced_earlier_is_said(fake: ModuleType) -> None:
     assert fake.iou() == "replaced"
 
 
-@pytest.mark.parametrize("name", ["pycocotools", "lvis"])
+@pytest.mark.parametrize("name", patching._VERSIONS)
 def test_versions(name: str) -> None:
     """Of the installed package; where there is none, of the names that ioukit has."""
     try:
@@ -176,6 +181,17 @@ def test_versions(name: str) -> None:
     if installed is None:
         with pytest.raises(importlib.metadata.PackageNotFoundError):
             importlib.metadata.version(name)
+
+
+def test_what_a_module_has_from_the_standard_library_was_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules that ioukit lacks, with the packages around them, do not matter either."""
+    for name in ("motmetrics", "motmetrics.lap", "motmetrics.apps", "motmetrics.apps.example"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    exec("from contextlib import contextmanager", vars(sys.modules["motmetrics.lap"]))
+    with warnings.catch_warnings(), ioukit.patched():
+        warnings.simplefilter("error")
+        with pytest.raises(ModuleNotFoundError, match="ioukit stands in for motmetrics and has no such module"):
+            importlib.import_module("motmetrics.apps.example")
 
 
 def test_objects_can_be_unpickled_without_the_patch() -> None:

@@ -9,8 +9,10 @@ itself. ``docs/compat.md`` lists the ioukit name for every name here.
 - `ioukit.compat.docsaidkit`: the structures and functions of DocsaidKit and of its successor Capybara.
 - `ioukit.compat.pycocotools`: ``COCO``, ``COCOeval`` and ``mask`` of ``pycocotools``, with the same bits.
 - `ioukit.compat.lvis`: ``LVIS``, ``LVISResults`` and ``LVISEval`` of lvis-api.
+- `ioukit.compat.motmetrics`: ``MOTAccumulator``, ``metrics``, ``io``, ``utils`` of py-motmetrics, the same bits.
+- `ioukit.compat.trackeval`: ``Evaluator``, MOTChallenge's boxes, HOTA, CLEAR and Identity of TrackEval, the same bits.
 
-`ioukit.patch` gives the last two to programs that import the originals. The docstring of each module, or
+`ioukit.patch` gives the last four to programs that import the originals. The docstring of each module, or
 ``docs/compat.md``, lists what differs from the original. Every difference has a test. The modules are imported when
 they are first used, and no other part of ioukit imports them.
 """

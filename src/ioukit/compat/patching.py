@@ -1,4 +1,4 @@
-"""Let programs that import pycocotools or lvis use ioukit, without a change in them.
+"""Let programs that import pycocotools, lvis, motmetrics or trackeval use ioukit, without a change in them.
 
     import ioukit
 
@@ -6,8 +6,9 @@
     from pycocotools.cocoeval import COCOeval  # the class of ioukit.compat.pycocotools
 
 `patch` puts a finder of modules in front of all others. It answers ``import pycocotools``, ``import pycocotools.mask``
-and so on with the modules of ``ioukit.compat.pycocotools``, and ``import lvis`` with those of ``ioukit.compat.lvis``,
-whether the originals are installed or not. No file is changed, and no attribute of the original modules.
+and so on with the modules of ``ioukit.compat.pycocotools``, and imports of ``lvis``, ``motmetrics`` and ``trackeval``
+in the same way, whether the originals are installed or not. No file is changed, and no attribute of the original
+modules.
 
 Owns what is in ``sys.modules`` and ``sys.meta_path`` while it is active, names of other modules that are rebound on
 demand, and the version that ``importlib.metadata`` reports. Does not own the modules themselves.
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
 
 __all__ = ["patch", "patched", "unpatch"]
 
-_STAND_INS = {"pycocotools": "ioukit.compat.pycocotools", "lvis": "ioukit.compat.lvis"}
-_VERSIONS = {"pycocotools": "2.0.11", "lvis": "0.5.3"}  # of which the modules of ioukit have the names
+_VERSIONS = {"pycocotools": "2.0.11", "lvis": "0.5.3", "motmetrics": "1.4.0", "trackeval": "1.3.0"}
+"""The packages, and the versions whose names the modules of ioukit have."""
 _LOCK = threading.RLock()
 
 
 def patch(*, rebind: bool = False) -> None:
-    """Let all later imports of ``pycocotools`` and ``lvis`` give the modules of ioukit, in the whole process.
+    """Let later imports of pycocotools, lvis, motmetrics and trackeval give ioukit's modules, in the whole process.
 
     Call it before the program imports these packages. Modules that imported them earlier keep the original names, and a
     warning lists these modules. A second call changes nothing. `unpatch` undoes it, and ``with ioukit.patched():``
@@ -53,7 +54,8 @@ def patch(*, rebind: bool = False) -> None:
     that the original package alone can load what a program pickles: ``eval``, a `COCOeval`, a `COCO`.
 
     ``importlib.metadata.version("pycocotools")`` is the version of the installed package; if none is installed, it is
-    the version whose names ioukit has, 2.0.11 (and 0.5.3 for lvis).
+    the version whose names ioukit has, 2.0.11 (0.5.3 for lvis, 1.4.0 for
+    motmetrics, 1.3.0 for trackeval).
 
     Processes that start a new interpreter (``subprocess``, ``multiprocessing`` with ``spawn``, ``torchrun``) are not
     patched: call `patch` at the top of the script that they run. Forked processes are patched.
@@ -143,9 +145,9 @@ class _ModuleFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of ioukit under the names of others, ahead of the files of an installation."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:  # noqa: ARG002 - the protocol's
-        if fullname.partition(".")[0] not in _STAND_INS:
+        if fullname.partition(".")[0] not in _VERSIONS:
             return None
-        found = importlib.util.find_spec(_stand_in(fullname))
+        found = _found(fullname)
         if found is None:
             raise ModuleNotFoundError(
                 f"No module named {fullname!r}: ioukit stands in for {fullname.partition('.')[0]} and has no such "
@@ -194,8 +196,15 @@ _VERSIONS_OF = _VersionFinder()
 
 def _stand_in(name: str) -> str:
     """The name of ioukit's module for that of another package."""
-    package, dot, rest = name.partition(".")
-    return f"{_STAND_INS[package]}{dot}{rest}"
+    return f"ioukit.compat.{name}"
+
+
+def _found(name: str) -> importlib.machinery.ModuleSpec | None:
+    """Where ioukit's module for that of another package is, if there is one."""
+    try:
+        return importlib.util.find_spec(_stand_in(name))
+    except ModuleNotFoundError:  # also the package around it is missing
+        return None
 
 
 def _start() -> None:
@@ -210,14 +219,14 @@ def _start() -> None:
 
 def _take_out() -> dict[str, ModuleType]:
     """The entries of ``sys.modules`` for the packages, which are removed from there."""
-    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in _STAND_INS}
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in _VERSIONS}
 
 
 def _replacements() -> dict[int, Any]:
     """What ioukit has in place of each original module, and of each of its public objects, by the ``id`` of these."""
     found: dict[int, Any] = {}
     for name, original in _STATE.originals.items():
-        if importlib.util.find_spec(_stand_in(name)) is None:
+        if _found(name) is None:
             continue
         ours = importlib.import_module(_stand_in(name))
         found[id(original)] = ours
@@ -247,12 +256,13 @@ def _replaced() -> list[str]:
 
 def _stand_in_names(module_name: str, owner: Any) -> set[str]:
     """The names of methods, or of functions, that ioukit has in the place of a class or a module."""
-    if importlib.util.find_spec(_stand_in(module_name)) is None:
+    if _found(module_name) is None:
         return set()
     ours: Any = importlib.import_module(_stand_in(module_name))
     if isinstance(owner, type):
         ours = getattr(ours, owner.__name__, None)
-    return {name for name, value in vars(ours).items() if isinstance(value, FunctionType)} if ours else set()
+    functions = {name: value for name, value in vars(ours).items() if isinstance(value, FunctionType)} if ours else {}
+    return {name for name, value in functions.items() if _is_of(value, "ioukit")}  # not those of the standard library
 
 
 def _is_of(value: Any, package: str) -> bool:
@@ -277,6 +287,6 @@ def _words(held: list[tuple[ModuleType, str, Any]]) -> str:
     names = sorted({module.__name__ for module, _, _ in held})
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     return (
-        f"modules that imported pycocotools or lvis before ioukit.patch() keep the original names: {shown}; call "
+        f"modules that imported {' or '.join(_VERSIONS)} before ioukit.patch() keep the original names: {shown}; call "
         "ioukit.patch() first, or ioukit.patch(rebind=True)"
     )
