@@ -175,7 +175,7 @@ def test_invalid_files(config: dict[str, Any], truth: str, found: str, says: str
         run(ours, config, **QUIET)
     log = tmp_path / "log.txt"
     for returns in (False, True):
-        wrong = {"BREAK_ON_ERROR": False, "RETURN_ON_ERROR": returns, "LOG_ON_ERROR": str(log)}
+        wrong: dict[str, Any] = {"BREAK_ON_ERROR": False, "RETURN_ON_ERROR": returns, "LOG_ON_ERROR": str(log)}
         results, messages = run(ours, config, **QUIET | wrong)
         assert results == {"MotChallenge2DBox": {"tracker0": None}}
         assert messages["MotChallenge2DBox"]["tracker0"] in log.read_text()
