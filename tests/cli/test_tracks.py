@@ -101,7 +101,7 @@ def test_classes_are_chosen(folders: tuple[Path, Path]) -> None:
         ("MOT-02.txt", f"{GOOD}2,x,{BOX},1,-1,-1,-1\n", "MOT-02.txt: line 2, id: expected a "),
         ("MOT-02.txt", f"{GOOD}2,7,{BOX}\n", "MOT-02.txt: line 2: expected frame, id, bb_left"),
         ("MOT-02.txt", f"1,-1,{BOX},1,-1,-1,-1\n", "expected track ids in the attribute track_id, found only -1"),
-        ("MOT-02.txt", f"1,7,{BOX},1,-1,-1,-1\n" * 2, "found track 7 again in frame 1 of sequence 'MOT-02'"),
+        ("MOT-02.txt", f"1,7,{BOX},1,-1,-1,-1\n" * 2, "found track 7 again in image 'MOT-02/000001' of sequence"),
     ],
 )
 def test_bad_results_are_refused(folders: tuple[Path, Path], file: str, text: str, message: str) -> None:
