@@ -266,7 +266,7 @@ def test_scalabel_videos(tmp_path: Path) -> None:
 )
 def test_files_of_tao_are_of_coco(order: str, tmp_path: Path) -> None:
     """Their videos have the lists that LVIS's images have, and their classes have frequencies."""
-    lists = {"neg_category_ids": [], "not_exhaustive_category_ids": []}
+    lists: dict[str, list[int]] = {"neg_category_ids": [], "not_exhaustive_category_ids": []}
     images = [{"id": frame, "video_id": 1, "frame_index": frame, "video": "walk"} for frame in FRAMES]
     row = {"category_id": 1, "video_id": 1}
     parts: dict[str, Any] = {
