@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ioukit import DatasetError, evaluate_tracks
-from ioukit.datasets import read, read_detections
+from ioukit.datasets import find_format, read, read_detections
 from ioukit.scale import open_detections
 
 if TYPE_CHECKING:
@@ -259,3 +259,31 @@ def test_scalabel_videos(tmp_path: Path) -> None:
                 frames.append({**named, "labels": [label]})
         (tmp_path / f"{name}.json").write_text(json.dumps(frames))
     assert_numbers(tmp_path / "gt.json", tmp_path / "dt.json", ("run", "walk"))
+
+
+@pytest.mark.parametrize(
+    "order", ["info images videos tracks annotations categories", "videos annotations images categories"]
+)
+def test_files_of_tao_are_of_coco(order: str, tmp_path: Path) -> None:
+    """Their videos have the lists that LVIS's images have, and their classes have frequencies."""
+    lists: dict[str, list[int]] = {"neg_category_ids": [], "not_exhaustive_category_ids": []}
+    images = [{"id": frame, "video_id": 1, "frame_index": frame, "video": "walk"} for frame in FRAMES]
+    row = {"category_id": 1, "video_id": 1}
+    parts: dict[str, Any] = {
+        "info": {"version": "1"},
+        "images": images,
+        "videos": [{"id": 1, "name": "walk", **lists}],
+        "tracks": [{"id": 1, "category_id": 1, "video_id": 1}],
+        "annotations": [{"id": f, "image_id": f, **row, "bbox": box, "track_id": t} for f, t, box in truth_rows()],
+        "categories": [{"id": 1, "name": "person", "frequency": "f"}],
+    }
+    found = [{"image_id": f, **row, "bbox": box, "score": 1, "track_id": t} for f, t, box in found_rows()]
+    for padding in (0, 1 << 17):  # the keys may be far from both ends of the file
+        parts["images"] = [*images, {"id": 99, "video_id": 1, "frame_index": 99, "note": "-" * padding}]
+        parts["videos"][0]["note"] = "-" * padding
+        (tmp_path / "gt.json").write_text(json.dumps({name: parts[name] for name in order.split()}))
+        (tmp_path / "dt.json").write_text(json.dumps(found))
+        assert find_format(tmp_path / "gt.json").name == "coco"
+        tracks = evaluate_tracks(tmp_path / "gt.json", tmp_path / "dt.json")
+        assert (tracks.summary["TP"], tracks.summary["IDSW"], tracks.summary["Frames"]) == (4, 1, 6)
+        assert tuple(tracks.sequences) == ("walk",)

@@ -51,10 +51,6 @@ class Frames(NamedTuple):
         """(S + 1) the place of the first frame of each sequence, and the number of all frames."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.sequence, minlength=len(self.names)))]).astype(np.int64)
 
-    def position(self, image: int) -> int:
-        """The position of an image in its sequence, from 0 on."""
-        return int(self.place[image] - self.starts[self.sequence[image]])
-
 
 def frames_of(gt: GroundTruth) -> Frames:
     """The sequences and frames of the images of a data set.

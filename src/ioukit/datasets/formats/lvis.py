@@ -21,6 +21,7 @@ _LISTS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"')
 _ATTRIBUTES = re.compile(rb'"attributes"\s*:\s*\{[^{}]*\}')
 _BEGUN = re.compile(rb"^[^{]*")
 _FREQUENCY = b'"frequency"'
+_VIDEOS = re.compile(rb'"(?:videos|tracks)"\s*:\s*\[')
 _IMAGES_FIRST = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"images"\s*:\s*\[\s*\{')
 
 
@@ -29,14 +30,18 @@ def recognises(path: Path) -> bool:
 
     The order of the arrays in a file does not matter for reading. But a file that has these keys only in its middle is
     recognised as COCO's. The frequency of classes is enough, unless images without LVIS's lists come first: files of
-    COCO may have further members of classes, too.
+    COCO may have further members of classes, too. TAO's files of videos are COCO's: their videos have the lists, their
+    images do not, and their classes have frequencies.
     """
     if not coco.recognises(path):
         return False
     parts = first_bytes(path), last_bytes(path)
+    if any(map(_VIDEOS.search, parts)):
+        return False
     if any(key in part for part in parts for key in _LISTS) and any(map(_has_lists, parts)):
         return True
-    return any(_FREQUENCY in part for part in parts) and not _IMAGES_FIRST.match(parts[0])
+    with_frequency = any(_FREQUENCY in part for part in parts)
+    return with_frequency and not _IMAGES_FIRST.match(parts[0]) and not any(b'"video_id"' in part for part in parts)
 
 
 def _has_lists(part: bytes) -> bool:
