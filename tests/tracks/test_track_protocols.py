@@ -84,6 +84,10 @@ def test_kitti_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
     given.write_kitti(tmp_path)
     expected = theirs(other_of_trackeval("Kitti2DBox", tmp_path, tmp_path), ["car", "pedestrian"])
     assert compare(evaluate_tracks(*given.kitti_arrays(), protocol="kitti"), expected) == []
+    if any(len(rows.frames) for rows in given.found.values()):  # empty files do not say that they are of tracking
+        gt = read(tmp_path / "label_02", format="kitti")
+        dt = read_detections(tmp_path / "found", ground_truth=gt, format="kitti")
+        assert compare(evaluate_tracks(gt, dt), expected) == []
 
 
 @pytest.mark.parametrize("seed", range(16))
