@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Positions
+from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth, Images
 from ioukit.evaluation.protocols import Protocol
 
@@ -116,15 +117,23 @@ def ranges_of_parts(job: Job, counts: Mapping[int, Positions], most_rows: int) -
     ranges: list[Range] = []
     for part in range(job.parts):
         first, end = job.images_of(part)
-        edges = _edges(np.cumsum(counts[part]), most_rows) if part in counts else [0, end - first]
+        edges = edges_of_ranges(counts[part], most_rows) if part in counts else [0, end - first]
         ranges += [Range(part, first + one, first + other) for one, other in itertools.pairwise(edges)]
     return ranges
 
 
-def _edges(ends: Positions, most_rows: int) -> list[int]:
-    """Where ranges begin, and the number of images, if ``ends`` detections are on the images up to each of them."""
-    edges = [0]
+def edges_of_ranges(counts: Positions, most_rows: int) -> list[int]:
+    """Where ranges of at most ``most_rows`` detections begin, and the number of images, if these have ``counts``."""
+    ends, edges = np.cumsum(counts), [0]
     while edges[-1] < len(ends):
         done = int(ends[edges[-1] - 1]) if edges[-1] else 0
         edges.append(max(int(np.searchsorted(ends, done + most_rows, side="right")), edges[-1] + 1))
     return edges
+
+
+def rows_of_images(rows: Any, first: int, end: int) -> Any:
+    """Those of a record batch that are on the images from the position ``first`` to before ``end``."""
+    place = rows.column("place").to_numpy()
+    chosen = (place >= first) & (place < end)
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    return rows if chosen.all() else rows.filter(arrow.array(chosen))
