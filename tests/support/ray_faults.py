@@ -22,13 +22,12 @@ LIMIT = 80_000_000
 """Bytes that a step may take beside what its process has, with the fault `limit`."""
 FILLING = 1_000
 """Rows at a time of a step that `fill` lets live."""
-FILLED = 2_500_000_000
-"""Bytes that `fill` takes at most."""
+FILLED = 3_000_000_000
+"""Bytes that `fill` takes at most. The system has so many more, or the test is skipped."""
 STEPS = {
     "read_step": "ray_steps",
     "match_step": "ray_steps",
-    "draw_of_files": "ray_steps",
-    "draw_of_runs": "ray_steps",
+    "draw_step": "ray_steps",
     "conduct": "ray_conductor",
     "call": "ray_tasks",
 }
@@ -48,8 +47,8 @@ def plant(step: str, fault: str, times: int) -> None:
     """Let the next calls of a step `kill` their worker, run out of `memory`, `sleep`, `wait`, run `twice`, and others.
 
     `limit` gives them little memory: see `LIMIT`. `fill` takes memory until Ray's monitor ends the worker, if the step
-    works on more than `FILLING` rows at a time. `version` is a node with another version. Several steps have a space
-    between them.
+    works on more than `FILLING` rows at a time, and `overfill` in any case. `version` is a node with another version.
+    Several steps have a space between them.
     """
     clear()
     (_folder() / "fault.json").write_text(json.dumps({"step": step, "fault": fault, "times": times}))
@@ -96,7 +95,7 @@ def _faulty(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
             time.sleep(120)
         if fault == "wait":
             time.sleep(4)
-        if fault == "fill" and arguments[0] > FILLING:
+        if fault == "overfill" or (fault == "fill" and arguments[0] > FILLING):
             _fill()
         if fault == "version":
             return function("0.0.1", *arguments[1:])

@@ -29,10 +29,9 @@ from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.engines.ray_steps import (
     PieceRows,
     Target,
-    check_tables,
+    check_table,
     draw_joined,
-    draw_of_files,
-    draw_of_runs,
+    draw_step,
     match_step,
     named_part,
     read_step,
@@ -47,7 +46,6 @@ from ioukit.scale.sources.source import Piece
 from ioukit.scale.table_files import TableFile
 from ioukit.scale.work import WorkFolder, remove_left, work_folder
 
-_TABLES_OF_A_CHECK = 64
 _GROUPS_PER_CORE = 2
 _MOST_GROUPS = 256
 _NONE = Detections.from_coco([])
@@ -148,27 +146,14 @@ def _folder(
             remove_left(folder.path)  # of workers that were killed
 
 
-@dataclasses.dataclass(frozen=True)
-class _Input:
-    """What is known of the detections when all of them were read once."""
-
-    rows: int
-    """How many detections."""
-    dropped: int
-    """Records that were left out."""
-    notes: tuple[str, ...]
-    """Notes about the data."""
-
-
-def _read_record(path: Path) -> _Input:
-    """The record in the folder of a run.
+def _read_record(path: Path) -> dict[str, Any]:
+    """What is known of the detections when all of them were read once: ``rows``, ``dropped`` and ``notes``.
 
     Raises:
-        DatasetError: If it is damaged.
+        DatasetError: If the file of an earlier run is damaged.
     """
     with reading(f"{path}: remove {path.parent}, and start again; the file is"):
-        given = checked_digest(path.read_text(encoding="utf-8"))
-        return _Input(given["rows"], given["dropped"], tuple(given["notes"]))
+        return checked_digest(path.read_text(encoding="utf-8"))
 
 
 class _Run:
@@ -196,6 +181,7 @@ class _Run:
         evaluated = 1 if job.protocol.class_agnostic else len(job.categories or job.known_categories)
         count = max(1, min(evaluated, _GROUPS_PER_CORE * cores_of(ray), _MOST_GROUPS))
         self._groups = [range(group, evaluated, count) for group in range(count)]
+        self._results = 0 if self._files else 1 + len(self._groups)
 
     def outcome(self) -> Outcome:
         """Read, match and draw."""
@@ -210,28 +196,26 @@ class _Run:
             Kept(header, results[0], self._job.protocol) for _, (header, results) in sorted(kept.items())
         ]
         runs = [results[1:] for _, (_, results) in sorted(kept.items())]
-        sources = (len(gt), record.rows)
+        sources = (len(gt), record["rows"])
         return Outcome(
             tables=tuple(tables),
             drawn=self._draw(tables, runs, sources),
             image_ids=gt.images.labels,
             categories=self._categories,
             sources=sources,
-            dropped=gt.dropped + record.dropped,
-            notes=tuple(dict.fromkeys((*gt.notes, *record.notes, *redone, *(() if record.rows else _NONE.notes)))),
+            dropped=gt.dropped + record["dropped"],
+            notes=tuple(
+                dict.fromkeys((*gt.notes, *record["notes"], *redone, *(() if record["rows"] else _NONE.notes)))
+            ),
         )
 
     def _without_damaged(self) -> list[str]:
         """Read the tables of an earlier run once, in tasks, and remove those that are damaged: notes about these."""
         tables = [table for table in self._files if table.folder.is_dir()]
-        groups = [tables[first : first + _TABLES_OF_A_CHECK] for first in range(0, len(tables), _TABLES_OF_A_CHECK)]
-        checks = [self._tasks.submit("the check of tables", check_tables, group) for group in groups]
-        damaged: dict[Path, str] = {}
-        for found in self._tasks.receipts(checks):
-            damaged |= found
-        for path in damaged:
-            shutil.rmtree(path)
-        return [f"{why}; it was made again" for why in damaged.values()]
+        found = self._tasks.receipts([self._tasks.submit("the check of a table", check_table, one) for one in tables])
+        for table in (table for table, why in zip(tables, found, strict=True) if why):
+            shutil.rmtree(table.folder)
+        return [f"{why}; it was made again" for why in found if why]
 
     def _parts_of(self, piece: Piece) -> range:
         """The parts that a piece may have: by its file if pieces own parts, else all."""
@@ -241,46 +225,44 @@ class _Run:
         first, end = (np.searchsorted(self._job.images.ids, [low, high + 1])).tolist()
         return range(*(np.searchsorted(self._job.edges, [first, end - 1], side="right") - [1, 0]).tolist())
 
-    def _made(self, record: _Input | None, missing: Sequence[int]) -> tuple[_Input, dict[int, tuple[Any, list[Any]]]]:
+    def _made(
+        self, record: dict[str, Any] | None, missing: Sequence[int]
+    ) -> tuple[dict[str, Any], dict[int, tuple[Any, list[Any]]]]:
         """Read the pieces that have rows of missing parts, and match these: what is known of the input then.
 
         Also the header and the results of each table that stays on the cluster, by part.
         """
-        job, shared = self._job, self._ray.put(self._pieces)
         wanted = [self._parts_of(piece) for piece in self._pieces]
         numbers = [at for at, parts in enumerate(wanted) if record is None or not set(parts).isdisjoint(missing)]
         *starts, total = np.cumsum([0, *(piece.rows or 0 for piece in self._pieces)]).tolist()
-        reads = [
-            self._read(number, shared, wanted[number], missing, starts[number], (len(self._gt), total))
-            for number in numbers
-        ]
+        sources = (len(self._gt), total)
+        names = self._ray.put(self._pieces[0].names if self._pieces else None)
+        reads = [self._read(at, names, wanted[at], missing, starts[at], sources) for at in numbers]
         receipts: list[PieceRows] = self._tasks.receipts(reads)
         self._check_unchanged()
         if not self._owned:  # all pieces have been read
             *starts, total = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
+            sources = (len(self._gt), total)
         if record is None:
             notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
-            record = _Input(total, sum(receipt.dropped for receipt in receipts), tuple(notes))
+            record = {"rows": total, "dropped": sum(receipt.dropped for receipt in receipts), "notes": list(notes)}
             if self._record is not None:
-                write_whole(self._record, with_digest(dataclasses.asdict(record)))
+                write_whole(self._record, with_digest(record))
         kept = {
             self._owned[number]: (receipt.header, task.results[len(wanted[number]) :])
             for number, task, receipt in zip(numbers, reads, receipts, strict=True)
             if receipt.header is not None
         }
-        sizes = sum((receipt.sizes for receipt in receipts), np.zeros(job.parts, np.int64)).tolist()
+        sizes = sum((receipt.sizes for receipt in receipts), np.zeros(self._job.parts, np.int64)).tolist()
         rows = {part: list[tuple[int, Any]]() for part in missing if part not in self._owned.values()}
         for number, task in zip(numbers, reads, strict=True):
             for part, reference in zip(wanted[number], task.results, strict=False):
                 if part in rows:
                     rows[part].append((starts[number], reference))
-        del reads  # what has no other holder can go as soon as it is matched
-        matches = [
-            self._match(part, self._target(part, (len(self._gt), total)), sizes[part], rows.pop(part))
-            for part in list(rows)
-        ]
-        others = [part for part in missing if part not in self._owned.values()]
-        for part, task, header in zip(others, matches, self._tasks.receipts(matches), strict=True):
+        del reads  # a reference that nobody holds can go as soon as its rows are matched
+        others = list(rows)
+        matches = [self._match(self._target(part, sources), sizes[part], rows.pop(part)) for part in others]
+        for part, header, task in zip(others, self._tasks.receipts(matches), matches, strict=True):
             kept[part] = (header, task.results)
         return record, kept
 
@@ -289,60 +271,37 @@ class _Run:
         return Target(part, sources, self._budget.block_rows(self._job.parts), folder, self._groups)
 
     def _read(
-        self, number: int, pieces: Any, wanted: range, missing: Sequence[int], start: int, sources: tuple[int, int]
+        self, number: int, names: Any, wanted: range, missing: Sequence[int], start: int, sources: tuple[int, int]
     ) -> Task:
-        piece, own = self._pieces[number], self._owned.get(number)
+        piece, own = dataclasses.replace(self._pieces[number], names=None), self._owned.get(number)
         rows = piece.bytes // piece.row_bytes if piece.rows is None else piece.rows
-        most_rows, memory, target = piece.batch_rows, rows * PER_ROW_PIECE, None
+        most_rows, memory, objects, results = piece.batch_rows, rows * PER_ROW_PIECE, None, len(wanted)
+        target = None if own is None else self._target(own, sources)
         if own is not None and own in missing:
-            target, most_rows = self._target(own, sources), self._budget.in_order(rows)[0]
-            memory = max(most_rows * PER_ROW_MATCH, rows * PER_ROW_JOINED)
-        return self._tasks.submit(
-            f"piece {number} ({piece.name})",
-            read_step,
-            self._shared,
-            pieces,
-            number,
-            wanted,
-            own,
-            start,
-            target,
-            None if target is None else self._ray.put(self._objects.between(*self._job.images_of(target.part))),
-            results=len(wanted) + (0 if target is None or self._files else 1 + len(self._groups)),
-            memory=PROCESS + memory,
-            rows=max(1, most_rows),
-        )
+            most_rows, objects = self._budget.in_order(rows)[0], self._objects_of(own)
+            memory, results = max(most_rows * PER_ROW_MATCH, rows * PER_ROW_JOINED), results + self._results
+        given = (self._shared, names, piece, wanted, start, target, objects)
+        name, memory = f"piece {number} ({piece.name})", PROCESS + memory
+        return self._tasks.submit(name, read_step, *given, results=results, memory=memory, rows=max(1, most_rows))
 
-    def _match(self, part: int, target: Target, size: int, rows: Sequence[tuple[int, Any]]) -> Task:
-        at_a_time = min(size, self._budget.most_rows)
-        return self._tasks.submit(
-            named_part(self._job, part),
-            match_step,
-            self._shared,
-            target,
-            self._ray.put(self._objects.between(*self._job.images_of(part))),
-            [start for start, _ in rows],
-            *(reference for _, reference in rows),
-            results=0 if self._files else 1 + len(self._groups),
-            memory=PROCESS + max(at_a_time * PER_ROW_MATCH, size * PER_ROW_JOINED),
-            rows=max(1, at_a_time),
-        )
+    def _match(self, target: Target, size: int, rows: Sequence[tuple[int, Any]]) -> Task:
+        most_rows, name = max(1, min(size, self._budget.most_rows)), named_part(self._job, target.part)
+        memory = PROCESS + max(most_rows * PER_ROW_MATCH, size * PER_ROW_JOINED)
+        starts, references = [start for start, _ in rows], [reference for _, reference in rows]
+        given = (self._shared, target, self._objects_of(target.part), starts, *references)
+        return self._tasks.submit(name, match_step, *given, results=self._results, memory=memory, rows=most_rows)
+
+    def _objects_of(self, part: int) -> Any:
+        return self._ray.put(self._objects.between(*self._job.images_of(part)))
 
     def _draw(self, tables: Sequence[Any], runs: Sequence[Sequence[Any]], sources: tuple[int, int]) -> Any:
-        protocol, rows = self._job.protocol, sources[1]
+        protocol, submit, rows = self._job.protocol, self._tasks.submit, sources[1]
         if not protocol.draws_in_parts:
-            given = self._files or [table.reference for table in tables]
-            memory = PROCESS + rows * PER_ROW_JOINED
-            return self._tasks.receipts(
-                [self._tasks.submit("the curves", draw_joined, sources, *given, memory=memory)]
-            )[0]
-        draws = []
+            given, memory = self._files or [table.reference for table in tables], PROCESS + rows * PER_ROW_JOINED
+            return self._tasks.receipts([submit("the curves", draw_joined, sources, *given, memory=memory)])[0]
+        draws, memory = [], PROCESS + min(self._budget.free, rows * PER_ROW_DRAW)
         for number, group in enumerate(self._groups):
             name = f"the curves of {len(group)} of the categories (group {number} of {len(self._groups)})"
-            memory = PROCESS + min(self._budget.free, rows * PER_ROW_DRAW)
-            if self._files:
-                draws.append(self._tasks.submit(name, draw_of_files, protocol, group, tables, memory=memory))
-                continue
-            of_group = [of_part[number] for of_part in runs]
-            draws.append(self._tasks.submit(name, draw_of_runs, protocol, group, *of_group, memory=memory))
+            parts = self._files or [of_part[number] for of_part in runs]
+            draws.append(submit(name, draw_step, protocol, group, *parts, memory=memory))
         return {category: curves for group in self._tasks.receipts(draws) for category, curves in group.items()}

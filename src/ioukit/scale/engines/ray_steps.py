@@ -26,18 +26,13 @@ from ioukit.scale.stored_table import joined
 from ioukit.scale.table_files import Run, TableFile, header_of, write_table
 
 
-def check_tables(tables: Sequence[TableFile]) -> tuple[list[Any], dict[Path, str]]:
-    """Compare the files of tables with their checksums: the folders that are damaged, and why."""
-    found = {table.folder: _damage(table) for table in tables}
-    return [], {folder: why for folder, why in found.items() if why}
-
-
-def _damage(table: TableFile) -> str:
+def check_table(table: TableFile) -> tuple[list[Any], str]:
+    """Compare the files of a table with their checksums: what is wrong with it, if something is."""
     try:
         table.check()
     except DatasetError as error:
-        return str(error)
-    return ""
+        return [], str(error)
+    return [], ""
 
 
 class PieceRows(NamedTuple):
@@ -104,63 +99,60 @@ class _PartTable:
 def read_step(
     most_rows: int,
     job: Job,
-    pieces: Sequence[Piece],
-    number: int,
+    names: Any,
+    piece: Piece,
     wanted: range,
-    own: int | None,
     start: int,
     target: Target | None,
     objects: Objects | None,
 ) -> tuple[list[Any], PieceRows]:
     """The rows of a piece of the input for each part that it has, as a stream of Arrow; none is no bytes.
 
-    Behind them, what is made of the rows of its own part. These are matched while they are read.
+    Behind them, what is made of the part that it has alone. The rows of this part are matched while they are read.
 
     Args:
-        most_rows: How many rows of its own part are matched at a time; at most as many are read at a time.
+        most_rows: How many rows of its own part are matched at a time. No more than that are read at a time.
         job: The job.
-        pieces: The pieces.
-        number: The number of the piece.
+        names: Those of :class:`Piece`, which all pieces share.
+        piece: The piece, without them.
         wanted: The parts that it may have.
-        own: The part that it has alone, if there is one.
         start: The row of the whole input at which it begins.
-        target: What is made of its own part; ``None`` if that has been done.
-        objects: Those of its own part.
+        target: What is made of the part that it has alone, if there is one.
+        objects: Those of this part; ``None`` if it has been made.
 
     Raises:
         OutOfPlaceError: If it has other rows than its file says.
     """
     arrow = import_extra("pyarrow", extra="ray", needed_by="on='ray'")
-    piece, batches = pieces[number], {part: list[Any]() for part in wanted}
-    in_order = table = None
-    if own is not None and target is not None and objects is not None:
+    own, batches = None if target is None else target.part, {part: list[Any]() for part in wanted}
+    table = in_order = None
+    if target is not None and objects is not None:
         table = made = _PartTable(job, target, objects)
 
         def match_rows(first: int, end: int, given: Sequence[Any]) -> None:
             made.add(first, end, [(start, batch) for batch in given])
 
-        in_order = RowsInOrder(job.images_of(own), most_rows, match_rows)
+        in_order = RowsInOrder(job.images_of(target.part), most_rows, match_rows)
     rows, dropped, notes = 0, 0, dict[str, None]()
-    for detections in dataclasses.replace(piece, batch_rows=min(piece.batch_rows, most_rows)).read():
+    for detections in dataclasses.replace(piece, names=names, batch_rows=min(piece.batch_rows, most_rows)).read():
         for part, batch in enumerate(split(job, detections, rows)):
             if batch.num_rows and part not in batches:
                 raise OutOfPlaceError
-            if part != own and batch.num_rows:
+            if batch.num_rows and part != own:
                 batches[part].append(batch)
-            elif in_order is not None and part == own:
+            elif batch.num_rows and in_order is not None:
                 in_order.add(batch)
         rows, dropped = rows + len(detections), dropped + detections.dropped
         notes |= dict.fromkeys(detections.notes)
     if len(wanted) < job.parts and rows != piece.rows:
         raise OutOfPlaceError
-    made_of_own: list[Any] = []
-    header = None
+    results, header = [_packed(arrow, listed) for listed in batches.values()], None
     if in_order is not None and table is not None:
         in_order.finish()
         made_of_own, header = table.finish()
+        results += made_of_own
     sizes = np.zeros(job.parts, np.int64)
     sizes[list(wanted)] = [sum(batch.num_rows for batch in listed) for listed in batches.values()]
-    results = [*(_packed(arrow, listed) for listed in batches.values()), *made_of_own]
     return results, PieceRows(rows, dropped, tuple(notes), sizes, header)
 
 
@@ -245,14 +237,9 @@ def _runs(table: MatchTable, header: dict[str, Any], groups: Sequence[range]) ->
     return runs
 
 
-def draw_of_runs(protocol: Protocol, group: range, *parts: GroupRuns) -> tuple[list[Any], dict[int, Any]]:
+def draw_step(protocol: Protocol, group: range, *parts: GroupRuns | TableFile) -> tuple[list[Any], dict[int, Any]]:
     """The curves of the categories of a group, by the position of each."""
     return [], {category: draw(protocol, category, parts) for category in group}
-
-
-def draw_of_files(protocol: Protocol, group: range, files: Sequence[TableFile]) -> tuple[list[Any], dict[int, Any]]:
-    """The same from the tables in a folder that all nodes see."""
-    return [], {category: draw(protocol, category, files) for category in group}
 
 
 def draw_joined(sources: tuple[int, int], *tables: MatchTable | TableFile) -> tuple[list[Any], Any]:

@@ -78,12 +78,6 @@ class Connection:
             self._made = False
             self.ray.shutdown()
 
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def cores_of(ray: Any) -> int:
     """How many cores the cluster has, at least one."""
@@ -209,17 +203,9 @@ class Tasks:
         except self._ray.exceptions.RayError as error:  # large arguments go to the object store now
             raise _in_our_words(self._ray, error, name, "cannot be started") or error from None
         listed = references if isinstance(references, list) else [references]
-        again = functools.partial(
-            self.submit,
-            name,
-            function,
-            *arguments,
-            results=results,
-            memory=memory,
-            rows=None if rows is None else max(1, rows // 2),
-            conducts=conducts,
-            attempts=attempts - 1,
-        )
+        fewer = None if rows is None else max(1, rows // 2)
+        again = functools.partial(self.submit, name, function, *arguments, results=results, memory=memory, rows=fewer)
+        again = functools.partial(again, conducts=conducts, attempts=attempts - 1)
         # Only the receipt is held here: results go when nobody needs them.
         task = Task(name, listed[:-1], listed[-1], again if attempts else None, conducts)
         self._receipts.append(task.receipt)

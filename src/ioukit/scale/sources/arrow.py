@@ -197,7 +197,7 @@ def _pieces(
     names = [*first, *folders]
     wanted = columns_to_read(names, files[0].path, reading, known)
     roles = choose_columns(names, files[0].path, columns=reading.columns, boxes=reading.boxes).roles
-    shared = {
+    shared: dict[str, Any] = {
         "batch_rows": cut.batch_rows,
         "columns": tuple(name for name in wanted if name not in folders),
         "folders": {name: whole for name, whole in folders.items() if name in wanted},
