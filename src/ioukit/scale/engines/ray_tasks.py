@@ -251,7 +251,8 @@ class Tasks:
         shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
         if is_over:
             return f"expected an end within timeout={self._deadline.seconds:g} s; not done: {shown}"
-        return f"no task ended for {self._stalled_after:g} s, the cluster may have no free core; not done: {shown}"
+        may_be = "the cluster may have no free core or memory"
+        return f"no task ended for {self._stalled_after:g} s, {may_be}; not done: {shown}"
 
     def cancel(self, *, at_once: bool = False) -> None:
         """End all tasks that are not done, ``at_once`` by killing their workers.
