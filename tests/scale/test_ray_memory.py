@@ -6,6 +6,7 @@ The monitor is Ray's own. Its limit is a little above what this machine has in u
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,10 +18,10 @@ from support.same_columns import assert_same_evaluation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-psutil = pytest.importorskip("psutil")
 pytest.importorskip("pyarrow")
 ray = pytest.importorskip("ray", reason="evaluation on Ray needs Ray: pip install 'ioukit[ray]'")
 pytestmark = [
+    pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="reads /proc"),
     pytest.mark.usefixtures("nothing_left", "watched"),
     pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -30,14 +31,26 @@ LIMIT = 1_200_000_000
 """Bytes that may be in use beside those that are at the start."""
 
 
+def memory_in_use() -> tuple[int, int]:
+    """The bytes that are in use, and those that there are: of this container, if it has a limit, as Ray counts them."""
+    lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    total, free = (int(lines[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable"))
+    group = Path("/sys/fs/cgroup")
+    limit = (group / "memory.max").read_text().strip() if (group / "memory.max").exists() else "max"
+    if limit == "max" or int(limit) >= total:
+        return total - free, total
+    cached = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    return int((group / "memory.current").read_text()) - int(cached["inactive_file"]), int(limit)
+
+
 @pytest.fixture(scope="module")
 def watched(environment: None) -> Iterator[None]:  # noqa: ARG001 - workers inherit it
     """A cluster of this machine whose monitor looks often."""
-    memory = psutil.virtual_memory()
-    if memory.available < ray_faults.FILLED + 1_000_000_000:
-        pytest.skip("a task takes memory until it is ended: too little is free")
+    used, total = memory_in_use()
+    if total - used < ray_faults.FILLED + 1_000_000_000:
+        pytest.skip("too little memory is free for a task that takes it until it is ended")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_memory_usage_threshold", str((memory.total - memory.available + LIMIT) / memory.total))
+        patch.setenv("RAY_memory_usage_threshold", str((used + LIMIT) / total))
         patch.setenv("RAY_memory_monitor_refresh_ms", "50")
         patch.setenv("RAY_max_kill_memory_buffer_bytes", "1000000")  # so that the one worker is enough
         ray.init(num_cpus=2, object_store_memory=100_000_000, **ray_faults.options())
