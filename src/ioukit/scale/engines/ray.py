@@ -53,7 +53,8 @@ def evaluate_on_ray(
             temporary = Path(tempfile.mkdtemp(prefix="ioukit-"))
         tasks = Tasks(connection.ray, deadline, math.inf)
         left = None if deadline.left is None else max(0.0, deadline.left - _GRACE)
-        conductor = tasks.submit("the evaluation", conduct, shared, temporary, timeout, left, conducts=True)
+        given, options = (shared, temporary, timeout, left), connection.for_conductor
+        conductor = tasks.submit("the evaluation", conduct, *given, conducts=options)
         outcome: Outcome = tasks.receipts([conductor])[0]
         table = StoredTable.of_parts(outcome.tables, outcome.image_ids, outcome.sources, outcome.categories)
     except BaseException:

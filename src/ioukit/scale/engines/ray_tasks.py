@@ -30,8 +30,6 @@ _LOST = f"its worker died, also when it was repeated {_RETRIES} times"
 _ADVICE = "use more parts (parts=), or let fewer tasks run on a node"
 _REPEATED = (MemoryError, ConnectionError, TimeoutError)
 """Errors that may not come again."""
-_ENVIRONMENT = {"env_vars": {"RAY_task_oom_retries": "0"}}
-"""Of the process that starts the tasks: Ray tells it at once what was killed for memory."""
 
 
 class Connection:
@@ -54,6 +52,8 @@ class Connection:
         self._made = not self.ray.is_initialized()
         self.is_started_here = False
         """Whether the cluster is one of this machine that ends with :meth:`close`."""
+        self.for_conductor: dict[str, Any] = {"runtime_env": {"env_vars": {"RAY_task_oom_retries": "0"}}}
+        """Options of the task that starts the others: Ray tells it at once what was killed for memory."""
         if not self._made:
             own = self.ray.get_runtime_context().gcs_address
             if address not in (None, "auto", own):
@@ -65,7 +65,8 @@ class Connection:
         _check_reachable(address)
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if self.is_started_here:
-            options |= {"num_cpus": threads, "include_dashboard": False}
+            options |= {"num_cpus": threads, "include_dashboard": False, "_system_config": {"task_oom_retries": 0}}
+            self.for_conductor = {}  # a process with an environment of its own takes a second or two to start
             address = "local"  # with None, Ray also looks for a cluster that someone else started on this machine
         try:
             self.ray.init(address=address, **options)
@@ -173,7 +174,7 @@ class Tasks:
         results: int = 0,
         memory: int = 0,
         rows: int | None = None,
-        conducts: bool = False,
+        conducts: dict[str, Any] | None = None,
         attempts: int = _RETRIES,
     ) -> Task:
         """Start a task on one core as soon as its arguments are there, and its node has memory for it.
@@ -186,20 +187,20 @@ class Tasks:
             results: How many results it has.
             memory: The bytes that it takes. One that takes more than any node has waits for the largest node.
             rows: Its first argument, if there is one: how many rows it works on at a time.
-            conducts: Whether it only waits for other tasks, which are repeated on their own.
+            conducts: Options for Ray, if it only waits for other tasks, which are repeated on their own.
             attempts: How often it is started again after an error that may not come again.
         """
         remote = self._call.options(
             name=f"ioukit: {name}",
-            num_cpus=0 if conducts else 1,
+            num_cpus=1 if conducts is None else 0,
             memory=min(memory, int(self._largest_node)) or None,
             num_returns=results + 1,
             max_retries=_RETRIES if results else 0,
-            **({"runtime_env": _ENVIRONMENT} if conducts else {}),
+            **(conducts or {}),
         )
         given = arguments if rows is None else (rows, *arguments)
         try:
-            references = remote.remote(_core.__version__, function, "" if conducts else name, results, *given)
+            references = remote.remote(_core.__version__, function, name if conducts is None else "", results, *given)
         except self._ray.exceptions.RayError as error:  # large arguments go to the object store now
             raise _in_our_words(self._ray, error, name, "cannot be started") or error from None
         listed = references if isinstance(references, list) else [references]
@@ -207,7 +208,7 @@ class Tasks:
         again = functools.partial(self.submit, name, function, *arguments, results=results, memory=memory, rows=fewer)
         again = functools.partial(again, conducts=conducts, attempts=attempts - 1)
         # Only the receipt is held here: results go when nobody needs them.
-        task = Task(name, listed[:-1], listed[-1], again if attempts else None, conducts)
+        task = Task(name, listed[:-1], listed[-1], again if attempts else None, conducts is not None)
         self._receipts.append(task.receipt)
         return task
 
