@@ -45,13 +45,12 @@ def memory_in_use() -> tuple[int, int]:
 
 @pytest.fixture(scope="module")
 def watched(environment: None) -> Iterator[None]:  # noqa: ARG001 - workers inherit it
-    """A cluster of this machine whose monitor looks often."""
+    """A cluster of this machine whose monitor has a limit that tasks can reach."""
     used, total = memory_in_use()
     if total - used < ray_faults.FILLED + 1_000_000_000:
         pytest.skip("too little memory is free for a task that takes it until it is ended")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_memory_usage_threshold", str((used + LIMIT) / total))
-        patch.setenv("RAY_memory_monitor_refresh_ms", "50")
         patch.setenv("RAY_max_kill_memory_buffer_bytes", "1000000")  # so that the one worker is enough
         ray.init(num_cpus=2, object_store_memory=100_000_000, **ray_faults.options())
         yield

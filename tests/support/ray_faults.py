@@ -112,7 +112,7 @@ def _fill() -> None:
     held = []
     for _ in range(FILLED // 50_000_000):
         held.append(b"\1" * 50_000_000)
-        time.sleep(0.02)  # the monitor sees it before the system does
+        time.sleep(0.05)  # the monitor sees it before the system does
     time.sleep(20)
 
 
