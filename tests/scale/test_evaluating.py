@@ -34,7 +34,7 @@ from ioukit.report import write_report
 from ioukit.scale import stages
 from ioukit.scale.memory import Budget
 from ioukit.scale.merging import merged
-from ioukit.scale.parts import Job, Range, ranges_of_parts
+from ioukit.scale.parts import edges_of_ranges
 from ioukit.scale.table_files import Run, TableFile, write_table
 from support.paths import DATA
 from support.same_columns import assert_same_columns, assert_same_evaluation
@@ -102,24 +102,19 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     assert_same_evaluation(ours, evaluate(gt, often))
 
 
-def test_a_part_is_cut_by_its_detections(real: Scene) -> None:
+def test_a_part_is_cut_by_its_detections() -> None:
     """Ranges have as many images as fit; images are never cut."""
-    gt = real[0]
-    images = dataclasses.replace(gt.images, attributes={})
-    job = Job(COCO, "bbox", None, None, images, gt.categories.ids, np.array([0, 40, 90, 100]))
     rng = np.random.default_rng(0)
     for _ in range(200):
         counts = rng.integers(0, 5, 50) ** rng.integers(1, 6)
         most = int(rng.integers(1, 2 * max(1, counts.sum())))
-        first, *cut, last = ranges_of_parts(job, {1: counts}, most)
-        assert (first, last) == (Range(0, 0, 40), Range(2, 90, 100))
-        assert [one.first for one in cut] == [40, *(one.end for one in cut[:-1])]
-        assert cut[-1].end == 90
-        for at, one in enumerate(cut):
-            inside = counts[one.first - 40 : one.end - 40]
+        edges = edges_of_ranges(counts, most)
+        assert (edges[0], edges[-1]) == (0, 50)
+        for first, end in itertools.pairwise(edges):
+            inside = counts[first:end]
             assert inside.sum() <= most or len(inside) == 1
-            if at + 1 < len(cut):
-                assert inside.sum() + counts[one.end - 40] > most  # no more images would fit
+            if end < 50:
+                assert inside.sum() + counts[end] > most  # no more images would fit
 
 
 def test_the_sign_of_zero_stays() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import json
 import pickle
 import shutil
 import tempfile
@@ -24,6 +25,7 @@ from ioukit import (
 )
 from ioukit.evaluation.protocols import PROTOCOLS
 from ioukit.statistics import replicate
+from support import ray_faults
 from support.paths import EXAMPLES
 from support.same_columns import assert_same_columns, assert_same_evaluation
 
@@ -144,6 +146,69 @@ def test_files_are_read_by_the_tasks(
         timeout=60,
     )
     assert_same_evaluation(spread, expected)
+
+
+Sorted = tuple[GroundTruth, Path]
+
+
+@pytest.fixture(scope="module")
+def sorted_files(real: Scene, tmp_path_factory: pytest.TempPathFactory) -> Sorted:
+    """Two files in the order of the images, each with 110,000 rows; both have one of the images."""
+    gt, folder, rng = real[0], tmp_path_factory.mktemp("sorted"), np.random.default_rng(0)
+    chosen = np.sort(np.searchsorted(gt.images.ids, gt.image_ids))[np.sort(rng.integers(0, len(gt), 220_000))]
+    objects = rng.integers(0, len(gt), len(chosen))
+    x, y, width, height = gt.boxes[objects].T
+    columns = {"image_id": gt.images.ids[chosen], "category_id": gt.category_ids[objects], "score": rng.random(220_000)}
+    columns |= {"x": x, "y": y, "width": width, "height": height}
+    for number in range(2):
+        rows = slice(110_000 * number, 110_000 * (number + 1))
+        table = pa.table({name: column[rows] for name, column in columns.items()})
+        pq.write_table(table, folder / f"{number}.parquet", row_group_size=55_000)
+    return gt, folder
+
+
+def expected_of(gt: GroundTruth, folder: Path) -> Evaluation:
+    return evaluate(gt, Detections.concat(list(scale.open_detections(folder, gt).batches())))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_files_in_order_are_matched_where_they_are_read(sorted_files: Sorted, tmp_path: Path) -> None:
+    expected, work = expected_of(*sorted_files), tmp_path / "work"
+    for memory in ("2GB", "300MB"):  # the second one is not enough for a file at once
+        assert_same_evaluation(scale.evaluate(*sorted_files, memory=memory, on="ray", timeout=60), expected)
+    ray_faults.plant("read_step", "kill", 1)
+    assert_same_evaluation(scale.evaluate(*sorted_files, memory="300MB", work=work, on="ray", timeout=60), expected)
+    tables = sorted((work / "by_piece" / "tables").iterdir())
+    assert len(tables) == 3  # of each file, and of the image that both have
+    assert not (work / "tables").exists()
+    made = [table.stat().st_mtime_ns for table in tables]
+    shutil.rmtree(tables[0])
+    ray_faults.plant("match_step", "kill", 1)
+    assert_same_evaluation(scale.evaluate(*sorted_files, work=work, on="ray", timeout=60), expected)
+    assert ray_faults.planted_times() == 0
+    assert [table.stat().st_mtime_ns for table in tables[1:]] == made[1:]
+    assert tables[0].exists()
+    shutil.rmtree(tables[1])
+    assert_same_evaluation(scale.evaluate(*sorted_files, work=work, on="ray", timeout=60), expected)
+    assert tables[2].stat().st_mtime_ns == made[2]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_files_whose_rows_are_elsewhere_are_split(sorted_files: Sorted, tmp_path: Path) -> None:
+    """A row without a box moves the numbers of those behind it, which statistics do not say."""
+    shutil.copytree(sorted_files[1], tmp_path / "detections")
+    table = pq.read_table(tmp_path / "detections" / "0.parquet").to_pydict()
+    for name in ("x", "y", "width", "height"):
+        table[name][7] = float("nan")
+    pq.write_table(pa.table(table), tmp_path / "detections" / "0.parquet", row_group_size=55_000)
+    gt, given = sorted_files[0], tmp_path / "detections"
+    expected = expected_of(gt, given)
+    for work in (None, tmp_path / "work"):
+        ours = scale.evaluate(gt, given, parts=None, memory="300MB", work=work, on="ray", timeout=60)
+        assert ours.matches.sources[1] == 219_999
+        assert_same_evaluation(ours, expected)
+    assert not json.loads((tmp_path / "work" / "ioukit-job.json").read_text())["by_piece"]
+    assert (tmp_path / "work" / "tables").exists()
 
 
 @pytest.mark.usefixtures("cluster")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ioukit import Detections, Evaluation, GroundTruth, evaluate, scale
+from ioukit import DatasetError, Detections, Evaluation, GroundTruth, evaluate, scale
 from support import ray_faults
 from support.same_columns import assert_same_evaluation
 
@@ -60,15 +60,15 @@ def test_a_part_with_too_many_detections_is_cut(skewed: Scene, tmp_path: Path) -
     """In tasks with little memory, as they are told."""
     expected = evaluate(*skewed, near=0.1)
     for work in (None, tmp_path / "work"):
-        steps = "split_step count_step cut_step match_step draw_of_runs draw_of_files"
+        steps = "read_step match_step draw_step"
         ray_faults.plant(steps, "limit", 1000)
         ours = scale.evaluate(*skewed, near=0.1, memory="300MB", parts=2, work=work, on="ray", timeout=120)
-        assert ray_faults.planted_times() > 8
+        assert ray_faults.planted_times() > 6
         ray_faults.clear()
         assert_same_evaluation(ours, expected)
         del ours  # and its rows in the object store
     tables = sorted((tmp_path / "work" / "tables").iterdir())
-    assert len(tables) == 8  # of each image with many detections, and of those before and behind it in its part
+    assert len(tables) == 2
     shutil.rmtree(tables[1])
     changed = {table: table.stat().st_mtime_ns for table in tables if table.exists()}
     again = scale.evaluate(*skewed, near=0.1, memory="2GB", work=tmp_path / "work", on="ray", timeout=120)
@@ -81,22 +81,23 @@ def test_a_part_with_too_many_detections_is_cut(skewed: Scene, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("step", "fault"),
     [
-        ("split_step", "kill"),
-        ("split_step", "memory"),
-        ("split_step", "twice"),
+        ("read_step", "kill"),
+        ("read_step", "memory"),
+        ("read_step", "twice"),
         ("match_step", "kill"),
         ("match_step", "memory"),
         ("match_in_files", "kill"),
         ("match_in_files", "twice"),
-        ("draw_of_runs", "kill"),
-        ("draw_of_runs", "twice"),
+        ("draw_step", "kill"),
+        ("draw_step", "twice"),
         ("draw_of_files", "kill"),
         ("conduct", "kill"),
     ],
 )
 def test_a_fault_changes_nothing(real: Scene, expected: Evaluation, step: str, fault: str, tmp_path: Path) -> None:
     work = tmp_path / "work" if step in ("draw_of_files", "match_in_files") else None
-    ray_faults.plant(step.replace("match_in_files", "match_step"), fault, 1)
+    steps = {"match_in_files": "match_step", "draw_of_files": "draw_step"}
+    ray_faults.plant(steps.get(step, step), fault, 1)
     ours = scale.evaluate(*real, near=0.1, parts=3, work=work, on="ray", timeout=60)
     assert ray_faults.planted_times() == 1
     assert_same_evaluation(ours, expected)
@@ -115,6 +116,35 @@ def test_a_fault_that_stays_is_named(real: Scene, fault: str, error: type[Except
     ray_faults.plant("match_step", fault, 1000)
     with pytest.raises(error, match=message):
         scale.evaluate(*real, parts=1, on="ray", timeout=60)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_another_version_on_a_node_is_refused(real: Scene) -> None:
+    ray_faults.plant("call", "version", 1)
+    with pytest.raises(ValueError, match=r"^expected ioukit 0\.0\.1 on all nodes of the cluster, .* on the node"):
+        scale.evaluate(*real, on="ray", timeout=60)
+    ray_faults.plant("call", "version", 1)
+    with pytest.raises(ValueError, match=r"^expected ioukit 0\.0\.1 on all nodes"):
+        scale.replicate(evaluate(*real), np.ones((2, 100), np.int64), on="ray", timeout=60)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_file_that_changes_while_it_is_read(real: Scene, tmp_path: Path) -> None:
+    columns = {"image_id": real[1].image_ids, "category_id": real[1].category_ids}
+    columns |= dict(zip(("x", "y", "width", "height"), real[1].boxes.T, strict=True))
+    path, other = tmp_path / "dt.parquet", tmp_path / "new"
+    pq.write_table(pa.table({**columns, "score": real[1].scores}), path)
+    pq.write_table(pa.table({**columns, "score": real[1].scores[::-1]}), other)
+    ray_faults.plant("read_step", "wait", 1)
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(lambda: scale.evaluate(real[0], path, parts=2, on="ray", timeout=60))
+        end = time.monotonic() + 60
+        while not ray_faults.planted_times():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        other.replace(path)
+        with pytest.raises(DatasetError, match=r"expected the file of .* at the start, but it is another file now"):
+            future.result()
 
 
 @pytest.mark.usefixtures("cluster")
@@ -183,14 +213,16 @@ def test_a_table_that_the_cluster_does_not_have(real: Scene) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_time_limits(real: Scene) -> None:
-    ray_faults.plant("match_step", "sleep", 2)
+@pytest.mark.parametrize(
+    ("step", "late"), [("match_step", r"(part [01] of 2 \(images|piece)"), ("conduct", "the evaluation$")]
+)
+def test_time_limits(real: Scene, step: str, late: str) -> None:
+    """Also if the task that starts all others does not answer."""
+    ray_faults.plant(step, "sleep", 2)
     start = time.monotonic()
-    with pytest.raises(
-        TimeoutError, match=r"^expected an end within timeout=3 s; not done: (part [01] of 2 \(images|piece)"
-    ):
+    with pytest.raises(TimeoutError, match=rf"^expected an end within timeout=3 s; not done: {late}"):
         scale.evaluate(*real, parts=2, on="ray", timeout=3)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 8
     ray_faults.clear()
     assert scale.evaluate(*real, parts=2, on="ray", timeout=60).summary  # the cores are free again
 

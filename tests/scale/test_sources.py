@@ -7,6 +7,7 @@ import functools
 import gzip
 import json
 import pickle
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from ioukit import DatasetError
 from ioukit.datasets import Detections, GroundTruth, read_detections
 from ioukit.scale import open_detections
+from ioukit.scale.sources.places import FilePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,6 +122,30 @@ def test_folders_of_parquet(tmp_path: Path) -> None:
     assert_same(all_of(open_detections(str(tmp_path / "*" / "*.parquet"), gt)), found)
     assert_same(all_of(open_detections(tmp_path.as_uri(), gt)), found)
     assert_same(all_of(open_detections(f"{tmp_path.as_uri()}/**/*.parquet", gt)), found)
+
+
+def test_heads_of_many_files_are_read_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store takes its time for each answer."""
+    gt, rng = truth(), np.random.default_rng(7)
+    tables = [rows_of(rng, 11, gt) for _ in range(9)]
+    for at, rows in enumerate(tables):
+        pq.write_table(pa.table(rows), tmp_path / f"{at}.parquet")
+    together, meeting = 4, threading.Barrier(4)
+    opened, left = FilePlace.open, iter(range(2 * together + 1))
+
+    def open_slowly(self: FilePlace) -> Any:
+        if next(left):  # the first file alone says which columns are read
+            meeting.wait(timeout=30)
+        return opened(self)
+
+    monkeypatch.setattr(FilePlace, "open", open_slowly)
+    with_heads = open_detections([tmp_path / f"{at}.parquet" for at in range(8)], gt)
+    monkeypatch.undo()
+    scores = np.concatenate([rows["score"] for rows in tables[:8]])
+    assert all_of(with_heads).scores.tolist() == scores.tolist()
+    pq.write_table(pa.table({"image_id": [1]}), tmp_path / "3.parquet")
+    with pytest.raises(DatasetError, match=r"3\.parquet: expected a column category_id of integers, .* no such column"):
+        open_detections(tmp_path, gt)
 
 
 def test_faults_of_parquet(tmp_path: Path) -> None:

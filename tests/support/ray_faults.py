@@ -20,14 +20,16 @@ FAULTS = "IOUKIT_TEST_FAULTS"
 """The environment variable with the folder in which the faults are described."""
 LIMIT = 80_000_000
 """Bytes that a step may take beside what its process has, with the fault `limit`."""
+FILLING = 1_000
+"""Rows at a time of a step that `fill` lets live."""
+FILLED = 3_000_000_000
+"""Bytes that `fill` takes at most. The system has so many more, or the test is skipped."""
 STEPS = {
-    "split_step": "ray_steps",
-    "count_step": "ray_steps",
-    "cut_step": "ray_steps",
+    "read_step": "ray_steps",
     "match_step": "ray_steps",
-    "draw_of_files": "ray_steps",
-    "draw_of_runs": "ray_steps",
+    "draw_step": "ray_steps",
     "conduct": "ray_conductor",
+    "call": "ray_tasks",
 }
 
 
@@ -42,9 +44,11 @@ def options() -> dict[str, Any]:
 
 
 def plant(step: str, fault: str, times: int) -> None:
-    """Let the next calls of a step `kill` their worker, run out of `memory`, `sleep`, `wait`, run `twice` or `limit`.
+    """Let the next calls of a step `kill` their worker, run out of `memory`, `sleep`, `wait`, run `twice`, and others.
 
-    `limit` gives them little memory: see `LIMIT`. Several steps have a space between them.
+    `limit` gives them little memory: see `LIMIT`. `fill` takes memory until Ray's monitor ends the worker, if the step
+    works on more than `FILLING` rows at a time, and `overfill` in any case. `version` is a node with another version.
+    Several steps have a space between them.
     """
     clear()
     (_folder() / "fault.json").write_text(json.dumps({"step": step, "fault": fault, "times": times}))
@@ -91,12 +95,25 @@ def _faulty(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
             time.sleep(120)
         if fault == "wait":
             time.sleep(4)
+        if fault == "overfill" or (fault == "fill" and arguments[0] > FILLING):
+            _fill()
+        if fault == "version":
+            return function("0.0.1", *arguments[1:])
         if fault == "twice":
             function(*arguments)
         with _limited() if fault == "limit" else contextlib.nullcontext():
             return function(*arguments)
 
     return run
+
+
+def _fill() -> None:
+    """Take memory until the worker is ended: at most `FILLED` bytes, and for a while."""
+    held = []
+    for _ in range(FILLED // 50_000_000):
+        held.append(b"\1" * 50_000_000)
+        time.sleep(0.05)  # the monitor sees it before the system does
+    time.sleep(20)
 
 
 @contextlib.contextmanager

@@ -60,12 +60,12 @@ def evaluate(
             the confusion matrix), ``"intervals"``, ``"log"``, ``"report"`` or ``"tables"``. What does not fit into the
             memory then is refused before the work. The result does not depend on it.
         on: Where the steps run: ``"local"`` in this process, ``"ray"`` as tasks on a Ray cluster. There, ``memory`` is
-            what each task may take, a path is one that all nodes see or a URI such as ``s3://bucket/detections``, and
-            no rows pass through this process. Without ``work``, a cluster keeps the match table for as long as the
-            evaluation and the connection exist.
+            what each task may take, a path is one that all nodes see or a URI such as ``s3://bucket/detections``, no
+            rows pass through this process, and all nodes need the same version of ioukit. Without ``work``, a cluster
+            keeps the match table for as long as the evaluation and the connection exist.
         address: The address of the Ray cluster. If ``None``, the one that the program is connected to, else that of the
             environment variable ``RAY_ADDRESS``, else one of this machine that is started for this call.
-        timeout: Seconds after which a run on Ray ends with an error; no limit if ``None``.
+        timeout: Seconds after which a run on Ray ends with an error, a few seconds more or less; no limit if ``None``.
 
     Returns:
         An evaluation. Its numbers are computed; its match table is read from the files when an analysis asks for it.
@@ -74,6 +74,8 @@ def evaluate(
         DatasetError: If data is invalid, or ``work`` belongs to another run.
         ValueError: If an argument is invalid, or ``memory`` is too little.
         OSError: If a file cannot be read or written. What was finished stays in ``work``.
+        MemoryError: If a task on Ray runs out of memory, also with fewer detections at a time: names the part.
+        TimeoutError: If the time is over.
         ModuleNotFoundError: If PyArrow is not installed: ``pip install 'ioukit[tables]'``.
     """
     check_choice("iou_type", iou_type, ("bbox",))

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ioukit._optional import import_extra
 from ioukit.datasets import Images
+from ioukit.scale.parts import rows_of_images
 from ioukit.scale.sources.source import Piece
 
 _MOST_SHARED = 0.1
@@ -125,13 +125,8 @@ class RowsInOrder:
         """Match all images but the last one so far, of which there may be more rows."""
         if last == self._first:
             return
-        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-        before, rest = [], []
-        for batch in self._waiting:
-            is_before = batch.column("place").to_numpy() < last
-            before.append(batch.filter(arrow.array(is_before)))
-            rest.append(batch.filter(arrow.array(~is_before)))
-        self._match(last, before)
+        rest = [rows_of_images(batch, last, self._end) for batch in self._waiting]
+        self._match(last, [rows_of_images(batch, self._first, last) for batch in self._waiting])
         self._waiting = [batch for batch in rest if batch.num_rows]
         self._count = sum(batch.num_rows for batch in self._waiting)
 

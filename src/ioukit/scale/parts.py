@@ -9,14 +9,13 @@ Parts are ranges of images because matching looks at one image at a time: so no 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Positions
+from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth, Images
 from ioukit.evaluation.protocols import Protocol
 
@@ -91,11 +90,6 @@ class Range(NamedTuple):
     """The position behind the last image."""
 
 
-def large_parts(sizes: Sequence[int], most_rows: int) -> list[int]:
-    """The parts that have more detections than are matched at a time."""
-    return [part for part, size in enumerate(sizes) if size > most_rows]
-
-
 def counts_per_image(job: Job, part: int, rows: Any) -> Positions:
     """(n,) how many rows of a part, as :func:`ioukit.scale.stages.split` gives them, each of its images has."""
     first, end = job.images_of(part)
@@ -103,28 +97,25 @@ def counts_per_image(job: Job, part: int, rows: Any) -> Positions:
     return np.bincount(places - first, minlength=end - first)
 
 
-def ranges_of_parts(job: Job, counts: Mapping[int, Positions], most_rows: int) -> list[Range]:
-    """All parts, the large ones in several ranges of images that have at most ``most_rows`` detections each.
+def edges_of_ranges(counts: Positions, most_rows: int) -> list[int]:
+    """Where ranges of images begin that have at most ``most_rows`` detections each, and the number of images.
 
     An image is never cut: one with more detections than that is a range of its own.
 
     Args:
-        job: The job.
-        counts: For each large part, the detections of each of its images.
+        counts: The detections of each image.
         most_rows: How many detections are matched at a time.
     """
-    ranges: list[Range] = []
-    for part in range(job.parts):
-        first, end = job.images_of(part)
-        edges = _edges(np.cumsum(counts[part]), most_rows) if part in counts else [0, end - first]
-        ranges += [Range(part, first + one, first + other) for one, other in itertools.pairwise(edges)]
-    return ranges
-
-
-def _edges(ends: Positions, most_rows: int) -> list[int]:
-    """Where ranges begin, and the number of images, if ``ends`` detections are on the images up to each of them."""
-    edges = [0]
+    ends, edges = np.cumsum(counts), [0]
     while edges[-1] < len(ends):
         done = int(ends[edges[-1] - 1]) if edges[-1] else 0
         edges.append(max(int(np.searchsorted(ends, done + most_rows, side="right")), edges[-1] + 1))
     return edges
+
+
+def rows_of_images(rows: Any, first: int, end: int) -> Any:
+    """Those of a record batch that are on the images from the position ``first`` to before ``end``."""
+    place = rows.column("place").to_numpy()
+    chosen = (place >= first) & (place < end)
+    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    return rows if chosen.all() else rows.filter(arrow.array(chosen))

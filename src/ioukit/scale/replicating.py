@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Iterable
@@ -80,7 +81,7 @@ def _replicate_on_ray(
 ) -> list[Replicates]:
     """The replicates of the data sets, in batches in their order: each task gets the table by reference."""
     plain = MatchTable(**{field.name: getattr(table, field.name) for field in dataclasses.fields(MatchTable)})
-    with connection:
+    with contextlib.closing(connection):
         ray = connection.ray
         size = math.ceil(len(weights) / min(len(weights), cores_of(ray) * _TASKS_PER_CORE))
         shared, tasks = ray.put(plain), Tasks(ray, deadline)

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from ioukit import _core
-from ioukit._optional import import_extra
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
 from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
+from ioukit.scale.parts import rows_of_images
 from ioukit.scale.table_files import TableFile, read_batches, write_batches
 
 _JOB = "ioukit-job.json"
@@ -39,7 +39,7 @@ _WORDS = {
     "ioukit": "another version of ioukit",
     "layout": "another version of ioukit's folders",
 }
-_LAYOUT = 3
+_LAYOUT = 4
 
 
 class WorkFolder:
@@ -55,7 +55,11 @@ class WorkFolder:
 
     def start_again(self, job: Mapping[str, Any]) -> None:
         """Forget all steps; the run goes on as described by another job."""
-        for folder in (self._pieces, self.path / "tables"):  # in this order: what a piece says needs its tables
+        for folder in (
+            self._pieces,
+            self.path / "tables",
+            self.path / "by_piece",
+        ):  # in this order: what a piece says needs its tables
             if folder.exists():
                 shutil.rmtree(folder)
         if (self.path / _JOB).exists():
@@ -123,7 +127,6 @@ class WorkFolder:
             pieces: What :meth:`finished_piece` says of each piece; ``parts`` is how many rows it has of each part.
             places: Positions of images: only rows from the first one to before the second one.
         """
-        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         start = 0
         for number, piece in enumerate(pieces):
             for at, batch in enumerate(piece["batches"] if piece["parts"][part] else ()):
@@ -131,8 +134,7 @@ class WorkFolder:
                 with self._reading(path):
                     (rows,) = read_batches(path, batch["offsets"], range(part, part + 1))
                 if places is not None:
-                    place = rows.column("place").to_numpy()
-                    rows = rows.filter(arrow.array((place >= places[0]) & (place < places[1])))
+                    rows = rows_of_images(rows, *places)
                 yield start, rows
             start += piece["rows"]
 
@@ -143,16 +145,14 @@ def remove_folder(path: Path, process: int) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _is_left(path: Path) -> bool:
-    """Whether a file or folder was not finished when a process was killed."""
-    return path.name.startswith(".ioukit-")
+_LEFT = ".ioukit-"
+"""How names of files and folders begin that were not finished when a process was killed."""
 
 
-def _remove_left(path: Path) -> None:
-    for folder in (path, path / "pieces", path / "tables"):
-        for one in folder.iterdir() if folder.is_dir() else ():
-            if _is_left(one):
-                shutil.rmtree(one) if one.is_dir() else one.unlink()
+def remove_left(path: Path) -> None:
+    """Remove what was not finished in a folder when a process was killed."""
+    for one in list(path.rglob(f"{_LEFT}*")):
+        shutil.rmtree(one, ignore_errors=True) if one.is_dir() else one.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -185,10 +185,10 @@ def work_folder(
         raise DatasetError(f"{path}: expected a folder, found a file")
     path.mkdir(parents=True, exist_ok=True)
     known = path / _JOB
-    if not known.exists() and any(one.name != _LOCK and not _is_left(one) for one in path.iterdir()):
+    if not known.exists() and any(one.name != _LOCK and not one.name.startswith(_LEFT) for one in path.iterdir()):
         raise DatasetError(f"{path}: expected an empty folder or one of an earlier run, found other files")
     with _locked(path):
-        _remove_left(path)
+        remove_left(path)
         described = {"layout": _LAYOUT, "ioukit": _core.__version__, **job}
         if known.exists():
             found = _read(known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import shutil
 import weakref
@@ -23,7 +24,7 @@ from ioukit.evaluation.curves import Curves, bytes_of_curves, curves_of
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
 from ioukit.scale.memory import LEAST_GROUP, PER_ROW_DRAW, bytes_of
-from ioukit.scale.parts import GroundTruthParts, Range, counts_per_image, large_parts, ranges_of_parts
+from ioukit.scale.parts import GroundTruthParts, Range, counts_per_image, edges_of_ranges
 from ioukit.scale.requests import Prepared, Request, prepare
 from ioukit.scale.stages import draw, draw_together, groups_of, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
@@ -170,7 +171,8 @@ class _Run:
 
     def _match(self, pieces: Sequence[Mapping[str, Any]]) -> list[TableFile]:
         """Match each part that no piece has alone, or each of its ranges."""
-        ranges = self._ranges(pieces)
+        found = _each(lambda part: self._ranges_of(part, pieces), range(self._job.parts), self._budget.threads)
+        ranges = [one for of_part in found for one in of_part]
         sources = (len(self._gt), sum(piece["rows"] for piece in pieces))
         inner = 1 if len(ranges) >= self._budget.threads else self._budget.threads
 
@@ -197,22 +199,16 @@ class _Run:
         self._written.add(table.folder)
         return table
 
-    def _ranges(self, pieces: Sequence[Mapping[str, Any]]) -> list[Range]:
-        """All parts, large ones in several ranges of images."""
-        job, most_rows = self._job, self._budget.most_rows
-        sizes = np.sum([piece["parts"] for piece in pieces], axis=0, initial=0) + np.zeros(job.parts, np.int64)
-
-        def count(part: int) -> Any:
-            return sum(counts_per_image(job, part, rows) for _, rows in self._folder.batches(part, pieces))
-
-        large = large_parts(sizes.tolist(), most_rows)
-        counts = dict(zip(large, _each(count, large, self._budget.threads), strict=True))
-        owners = {part: piece for piece, part in self._owned.items()}
-        ranges: list[Range] = []
-        for one in ranges_of_parts(job, counts, most_rows):
-            matched = pieces[owners[one.part]]["matched"] if one.part in owners else [one[1:]]
-            ranges += [Range(one.part, *images) for images in matched]
-        return ranges
+    def _ranges_of(self, part: int, pieces: Sequence[Mapping[str, Any]]) -> list[Range]:
+        """A part as ranges of its images: as the piece that has it alone was matched, else as many rows as fit."""
+        owner = next((piece for piece, own in self._owned.items() if own == part), None)
+        if owner is not None:
+            return [Range(part, *images) for images in pieces[owner]["matched"]]
+        (first, end), edges = self._job.images_of(part), [0]
+        if sum(piece["parts"][part] for piece in pieces) > self._budget.most_rows:
+            rows = (counts_per_image(self._job, part, batch) for _, batch in self._folder.batches(part, pieces))
+            edges = edges_of_ranges(sum(rows, np.zeros(end - first, np.int64)), self._budget.most_rows)[:-1]
+        return [Range(part, first + one, first + other) for one, other in itertools.pairwise([*edges, end - first])]
 
 
 def _each(step: Callable[[int], R], numbers: Iterable[int], threads: int) -> Iterator[R]:

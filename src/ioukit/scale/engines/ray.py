@@ -18,7 +18,7 @@ from ioukit.scale.requests import Request
 from ioukit.scale.stored_table import StoredTable
 from ioukit.scale.work import remove_folder
 
-_GRACE = 30.0
+_GRACE = 2.0
 """Seconds in which the conductor has to say what is late."""
 
 
@@ -38,20 +38,23 @@ def evaluate_on_ray(
 
     Raises:
         TimeoutError: If the time is over, or no task ends for half an hour.
-        MemoryError: If a task runs out of memory, also when it is repeated.
+        MemoryError: If a task runs out of memory, also when it is repeated with smaller parts.
         ConnectionError: If there is no cluster, or the workers of a task die, also when it is repeated.
         Exception: As of the evaluation in this process.
     """
     shared = dataclasses.replace(
         request, ground_truth=_absolute(request.ground_truth), detections=_absolute(request.detections)
     )
+    deadline = Deadline(timeout, None if timeout is None else timeout + _GRACE)
     connection = Connection(address, threads)
     temporary: Path | None = None
     try:
         if request.work is None and connection.is_started_here:
             temporary = Path(tempfile.mkdtemp(prefix="ioukit-"))
-        tasks = Tasks(connection.ray, Deadline(None if timeout is None else timeout + _GRACE), math.inf)
-        conductor = tasks.submit("the evaluation", conduct, shared, temporary, timeout, conducts=True)
+        tasks = Tasks(connection.ray, deadline, math.inf)
+        left = None if deadline.left is None else max(0.0, deadline.left - _GRACE)
+        given, options = (shared, temporary, timeout, left), connection.for_conductor
+        conductor = tasks.submit("the evaluation", conduct, *given, conducts=options)
         outcome: Outcome = tasks.receipts([conductor])[0]
         table = StoredTable.of_parts(outcome.tables, outcome.image_ids, outcome.sources, outcome.categories)
     except BaseException:

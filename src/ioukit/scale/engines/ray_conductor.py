@@ -3,8 +3,9 @@
 Owns: which tasks run, in which order, and what a run that goes on need not do again. Does not own: what a task computes
 (ray_steps.py), its repetition and its errors (ray_tasks.py), the connection and the result in the caller (ray.py).
 It is a task itself, because Ray sends small results to the process that started their task: if the caller started the
-tasks, rows would pass through it. More than ``FAN_IN`` parts are merged in a tree, so that no task holds the runs of
-all.
+tasks, rows would pass through it. A part is one task and one table, whatever its size: a task matches as many
+detections at a time as fit into its memory, and half of them if it was killed for memory. Tried: to cut large parts
+into several tasks, which needs two more steps for what is rare.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,28 +27,25 @@ from ioukit.evaluation import MatchTable
 from ioukit.evaluation.curves import Curves
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.scale.engines.ray_steps import (
-    SplitRows,
-    add_counts,
-    check_tables,
-    combine_runs,
-    count_step,
-    cut_step,
+    PieceRows,
+    Target,
+    check_table,
     draw_joined,
-    draw_of_files,
-    draw_of_runs,
+    draw_step,
     match_step,
     named_part,
-    split_step,
+    read_step,
 )
 from ioukit.scale.engines.ray_tasks import Deadline, Task, Tasks, cores_of, value_of
+from ioukit.scale.in_order import OutOfPlaceError
 from ioukit.scale.kept_files import checked_digest, reading, with_digest
-from ioukit.scale.parts import GroundTruthParts, Job, Range, large_parts, ranges_of_parts
+from ioukit.scale.memory import PER_ROW_DRAW, PER_ROW_JOINED, PER_ROW_MATCH, PER_ROW_PIECE, PROCESS
+from ioukit.scale.parts import GroundTruthParts
 from ioukit.scale.requests import Prepared, Request, check_ground_truth, prepare
+from ioukit.scale.sources.source import Piece
 from ioukit.scale.table_files import TableFile
-from ioukit.scale.work import WorkFolder, work_folder
+from ioukit.scale.work import WorkFolder, remove_left, work_folder
 
-FAN_IN = 64
-"""Parts whose runs one task merges; more parts are merged in a tree."""
 _GROUPS_PER_CORE = 2
 _MOST_GROUPS = 256
 _NONE = Detections.from_coco([])
@@ -107,246 +105,203 @@ class Outcome:
     """Notes about the data."""
 
 
-def conduct(request: Request, temporary: Path | None, seconds: float | None) -> tuple[list[Any], Outcome]:
+def conduct(
+    request: Request, temporary: Path | None, seconds: float | None, left: float | None
+) -> tuple[list[Any], Outcome]:
     """The evaluation of a request, as a task.
 
     Args:
         request: What is evaluated.
         temporary: A folder of this machine for the match tables, if Ray is on this machine only.
         seconds: The time limit.
+        left: What is left of it.
     """
     ray = import_extra("ray", extra="ray", needed_by="on='ray'")
-    tasks = Tasks(ray, Deadline(seconds))
+    tasks = Tasks(ray, Deadline(seconds, left))
     check_ground_truth(request.ground_truth)
     gt = ground_truth_of(request.ground_truth, request.protocol, None)
     prepared = prepare(request, gt, ground_truth_bytes=0, threads=1, multiple_of=cores_of(ray), holds_pieces=True)
-    with _folder(request.work, temporary, prepared.described) as (folder, parts):
-        run = _Run(ray, tasks, gt, prepared, prepared.cut(parts, by_piece=False)[0], folder)
-        return [], run.outcome(prepared.categories)
+    with _folder(request.work, temporary, prepared.described) as (folder, run):
+        try:
+            return [], _Run(ray, tasks, gt, prepared, run, folder).outcome()
+        except OutOfPlaceError:  # known only now: nothing that was done is of use
+            run["by_piece"] = False
+            if folder is not None:
+                folder.start_again(run)
+            return [], _Run(ray, tasks, gt, prepared, run, folder).outcome()
 
 
 @contextlib.contextmanager
 def _folder(
     work: Path | None, temporary: Path | None, described: dict[str, Any]
-) -> Iterator[tuple[WorkFolder | None, int]]:
-    """Where the match tables go, ``None`` if they stay on the cluster, and the number of parts."""
+) -> Iterator[tuple[WorkFolder | None, dict[str, Any]]]:
+    """Where the match tables go, ``None`` if they stay on the cluster, and the job."""
     if work is None:
-        yield None if temporary is None else WorkFolder(temporary), described["parts"]
+        yield None if temporary is None else WorkFolder(temporary), dict(described)
         return
     with work_folder(work, described) as (folder, run):
         try:
-            yield folder, run["parts"]
+            yield folder, run
         finally:
-            for left in (folder.path / "tables").glob(".ioukit-*"):  # of workers that were killed
-                shutil.rmtree(left, ignore_errors=True)
+            remove_left(folder.path)  # of workers that were killed
 
 
-@dataclasses.dataclass(frozen=True)
-class _Input:
-    """What is known of the detections when all of them were read once."""
-
-    rows: int
-    """How many detections."""
-    dropped: int
-    """Records that were left out."""
-    notes: tuple[str, ...]
-    """Notes about the data."""
-    ranges: tuple[Range, ...]
-    """The parts, large ones in several ranges."""
-    most_rows: int
-    """How many detections could be matched at a time when the parts were cut."""
-
-    @property
-    def edges(self) -> npt.NDArray[np.int64]:
-        """The positions of images at which the ranges begin, and the number of images."""
-        return np.array([*(one.first for one in self.ranges), self.ranges[-1].end], np.int64)
-
-
-def _read_record(folder: Path) -> _Input | None:
-    """The record in the folder of a run; ``None`` if there is none.
+def _read_record(path: Path) -> dict[str, Any]:
+    """What is known of the detections when all of them were read once: ``rows``, ``dropped`` and ``notes``.
 
     Raises:
-        DatasetError: If it is damaged.
+        DatasetError: If the file of an earlier run is damaged.
     """
-    path = folder / _INPUT
-    if not path.exists():
-        return None
-    with reading(f"{path}: remove {folder}, and start again; the file is"):
-        given = checked_digest(path.read_text(encoding="utf-8"))
-        ranges = tuple(Range(*one) for one in given["ranges"])
-        return _Input(**{**given, "notes": tuple(given["notes"]), "ranges": ranges})
-
-
-PartRows: TypeAlias = list[Any]
-"""The rows of a part, or of a range of its images: for each piece of the input, the reference of its rows."""
+    with reading(f"{path}: remove {path.parent}, and start again; the file is"):
+        return checked_digest(path.read_text(encoding="utf-8"))
 
 
 class _Run:
-    """The three steps, and what they share."""
+    """The three steps, and what they share. What the folder has is not done again."""
 
     def __init__(
-        self, ray: Any, tasks: Tasks, gt: GroundTruth, prepared: Prepared, job: Job, folder: WorkFolder | None
+        self,
+        ray: Any,
+        tasks: Tasks,
+        gt: GroundTruth,
+        prepared: Prepared,
+        run: Mapping[str, Any],
+        folder: WorkFolder | None,
     ) -> None:
-        self._ray, self._tasks, self._gt, self._job, self._folder = ray, tasks, gt, job, folder
-        self._pieces, self._most_rows = prepared.source.pieces, prepared.budget.most_rows
+        self._ray, self._tasks, self._gt, self._budget = ray, tasks, gt, prepared.budget
+        self._pieces, self._categories = prepared.source.pieces, prepared.categories
         self._check_unchanged = prepared.source.check_unchanged
+        job, self._owned = prepared.cut(run["parts"], by_piece=run["by_piece"])
+        self._job = job
+        self._objects, self._shared = GroundTruthParts(gt), ray.put(job)
+        self._record = None if folder is None else folder.path / _INPUT
+        if folder is not None and self._owned:  # a task that ends late must not write to those that are made by a split
+            folder = WorkFolder(folder.path / "by_piece")
+        self._files = [] if folder is None else [folder.table(*job.images_of(part)) for part in range(job.parts)]
         evaluated = 1 if job.protocol.class_agnostic else len(job.categories or job.known_categories)
         count = max(1, min(evaluated, _GROUPS_PER_CORE * cores_of(ray), _MOST_GROUPS))
         self._groups = [range(group, evaluated, count) for group in range(count)]
-        self._starts: list[int] = []
-        """The row of the whole input at which each piece begins, as soon as all of them have been read."""
+        self._results = 0 if self._files else 1 + len(self._groups)
 
-    def outcome(self, categories: Categories) -> Outcome:
-        """Split, match and draw."""
-        gt, folder = self._gt, self._folder
-        record = None if folder is None else _read_record(folder.path)
-        if record is not None and record.most_rows > self._most_rows:
-            record = None  # the memory was larger then: parts may have to be cut
-        redone = [] if record is None else self._without_damaged(record)
-        parts: Sequence[PartRows] = ()
-        if record is None or self._missing(record):
-            known = record
-            record, parts = self._split(known)
-            redone += [] if known else self._without_damaged(record)
-        files = [] if folder is None else [folder.table(one.first, one.end) for one in record.ranges]
-        if folder is not None:
-            write_whole(folder.path / _INPUT, with_digest(dataclasses.asdict(record)))
-        matches = self._match(record, parts) if parts else []
-        del parts
-        headers = self._tasks.receipts(matches)
-        tables: Sequence[TableFile | Kept] = files or [
-            Kept(header, task.results[0], self._job.protocol) for header, task in zip(headers, matches, strict=True)
+    def outcome(self) -> Outcome:
+        """Read, match and draw."""
+        gt = self._gt
+        record = None if self._record is None or not self._record.exists() else _read_record(self._record)
+        redone = self._without_damaged()
+        missing = [part for part in range(self._job.parts) if not self._files or not self._files[part].folder.is_dir()]
+        kept: dict[int, tuple[Any, list[Any]]] = {}
+        if record is None or missing:
+            record, kept = self._made(record, missing)
+        tables: Sequence[TableFile | Kept] = self._files or [
+            Kept(header, results[0], self._job.protocol) for _, (header, results) in sorted(kept.items())
         ]
-        sources = (len(gt), record.rows)
+        runs = [results[1:] for _, (_, results) in sorted(kept.items())]
+        sources = (len(gt), record["rows"])
         return Outcome(
             tables=tuple(tables),
-            drawn=self._draw(tables, matches, sources),
+            drawn=self._draw(tables, runs, sources),
             image_ids=gt.images.labels,
-            categories=categories,
+            categories=self._categories,
             sources=sources,
-            dropped=gt.dropped + record.dropped,
-            notes=tuple(dict.fromkeys((*gt.notes, *record.notes, *redone, *(() if record.rows else _NONE.notes)))),
+            dropped=gt.dropped + record["dropped"],
+            notes=tuple(
+                dict.fromkeys((*gt.notes, *record["notes"], *redone, *(() if record["rows"] else _NONE.notes)))
+            ),
         )
 
-    def _without_damaged(self, record: _Input) -> list[str]:
+    def _without_damaged(self) -> list[str]:
         """Read the tables of an earlier run once, in tasks, and remove those that are damaged: notes about these."""
-        files = [] if self._folder is None else [self._folder.table(one.first, one.end) for one in record.ranges]
-        tables = [table for table in files if table.folder.is_dir()]
-        groups = [tables[first : first + FAN_IN] for first in range(0, len(tables), FAN_IN)]
-        checks = [self._tasks.submit("the check of tables", check_tables, group) for group in groups]
-        damaged: dict[Path, str] = {}
-        for found in self._tasks.receipts(checks):
-            damaged |= found
-        for path in damaged:
-            shutil.rmtree(path)
-        return [f"{why}; it was made again" for why in damaged.values()]
+        tables = [table for table in self._files if table.folder.is_dir()]
+        found = self._tasks.receipts([self._tasks.submit("the check of a table", check_table, one) for one in tables])
+        for table in (table for table, why in zip(tables, found, strict=True) if why):
+            shutil.rmtree(table.folder)
+        return [f"{why}; it was made again" for why in found if why]
 
-    def _missing(self, record: _Input) -> list[int]:
-        """The ranges without a table."""
-        folder, ranges = self._folder, enumerate(record.ranges)
-        return [at for at, one in ranges if folder is None or not folder.table(one.first, one.end).folder.is_dir()]
+    def _parts_of(self, piece: Piece) -> range:
+        """The parts that a piece may have: by its file if pieces own parts, else all."""
+        if not self._owned:
+            return range(self._job.parts)
+        low, high = piece.image_ids or (1, 0)  # one without rows says nothing
+        first, end = (np.searchsorted(self._job.images.ids, [low, high + 1])).tolist()
+        return range(*(np.searchsorted(self._job.edges, [first, end - 1], side="right") - [1, 0]).tolist())
 
-    def _split(self, record: _Input | None) -> tuple[_Input, list[PartRows]]:
-        """Read all pieces: what is known then, and the rows of each range, by reference."""
-        job = self._job if record is None else dataclasses.replace(self._job, edges=record.edges)
-        shared, pieces = self._ray.put(job), self._ray.put(self._pieces)
-        splits = [
-            self._tasks.submit(f"piece {number} ({piece.name})", split_step, shared, pieces, number, results=job.parts)
-            for number, piece in enumerate(self._pieces)
-        ]
-        receipts: list[SplitRows] = self._tasks.receipts(splits)
+    def _made(
+        self, record: dict[str, Any] | None, missing: Sequence[int]
+    ) -> tuple[dict[str, Any], dict[int, tuple[Any, list[Any]]]]:
+        """Read the pieces that have rows of missing parts, and match these: what is known of the input then.
+
+        Also the header and the results of each table that stays on the cluster, by part.
+        """
+        wanted = [self._parts_of(piece) for piece in self._pieces]
+        numbers = [at for at, parts in enumerate(wanted) if record is None or not set(parts).isdisjoint(missing)]
+        *starts, total = np.cumsum([0, *(piece.rows or 0 for piece in self._pieces)]).tolist()
+        sources = (len(self._gt), total)
+        names = self._ray.put(self._pieces[0].names if self._pieces else None)
+        reads = [self._read(at, names, wanted[at], missing, starts[at], sources) for at in numbers]
+        receipts: list[PieceRows] = self._tasks.receipts(reads)
         self._check_unchanged()
-        *self._starts, total = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
-        rows = [[task.results[part] for task in splits] for part in range(job.parts)]
-        if record is not None:
-            return record, rows
-        sizes = sum((receipt.sizes for receipt in receipts), np.zeros(job.parts, np.int64))
-        large = large_parts(sizes.tolist(), self._most_rows)
-        counts = self._counts(job, large, splits) if large else {}
-        found = _Input(
-            rows=total,
-            dropped=sum(receipt.dropped for receipt in receipts),
-            notes=tuple(dict.fromkeys(note for receipt in receipts for note in receipt.notes)),
-            ranges=tuple(ranges_of_parts(job, counts, self._most_rows)),
-            most_rows=self._most_rows,
-        )
-        return found, self._cut(found, large, rows) if large else rows
+        if not self._owned:  # all pieces have been read
+            *starts, total = np.cumsum([0, *(receipt.rows for receipt in receipts)]).tolist()
+            sources = (len(self._gt), total)
+        if record is None:
+            notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
+            record = {"rows": total, "dropped": sum(receipt.dropped for receipt in receipts), "notes": list(notes)}
+            if self._record is not None:
+                write_whole(self._record, with_digest(record))
+        kept = {
+            self._owned[number]: (receipt.header, task.results[len(wanted[number]) :])
+            for number, task, receipt in zip(numbers, reads, receipts, strict=True)
+            if receipt.header is not None
+        }
+        sizes = sum((receipt.sizes for receipt in receipts), np.zeros(self._job.parts, np.int64)).tolist()
+        rows = {part: list[tuple[int, Any]]() for part in missing if part not in self._owned.values()}
+        for number, task in zip(numbers, reads, strict=True):
+            for part, reference in zip(wanted[number], task.results, strict=False):
+                if part in rows:
+                    rows[part].append((starts[number], reference))
+        del reads  # a reference that nobody holds can go as soon as its rows are matched
+        others = list(rows)
+        matches = [self._match(self._target(part, sources), sizes[part], rows.pop(part)) for part in others]
+        for part, header, task in zip(others, self._tasks.receipts(matches), matches, strict=True):
+            kept[part] = (header, task.results)
+        return record, kept
 
-    def _counts(self, job: Job, large: Sequence[int], splits: Sequence[Task]) -> dict[int, npt.NDArray[np.int64]]:
-        """The detections of each image of the large parts."""
-        name, shared = "the count of a part with many detections", self._ray.put(job)
-        counts = [
-            self._tasks.submit(name, count_step, shared, large, *(task.results[part] for part in large), results=1)
-            for task in splits
-        ]
-        added = self._in_tree(name, add_counts, [task.results[0] for task in counts])
-        total = self._tasks.receipts([self._tasks.submit(name, add_counts, *added, results=1)])[0]
-        ends = np.cumsum([job.edges[part + 1] - job.edges[part] for part in large])
-        return dict(zip(large, np.split(total, ends[:-1]), strict=True))
+    def _target(self, part: int, sources: tuple[int, int]) -> Target:
+        folder = self._files[part].folder if self._files else None
+        return Target(part, sources, self._budget.block_rows(self._job.parts), folder, self._groups)
 
-    def _cut(self, record: _Input, large: Sequence[int], rows: Sequence[PartRows]) -> list[PartRows]:
-        """The rows of each range, where parts are cut."""
-        edges = [
-            np.array([*(one.first for one in record.ranges if one.part == part), self._job.edges[part + 1]])
-            for part in large
-        ]
-        cuts = [
-            self._tasks.submit(
-                f"the cut of parts with many detections (piece {number})",
-                cut_step,
-                edges,
-                *(rows[part][number] for part in large),
-                results=sum(len(of_part) - 1 for of_part in edges),
-            )
-            for number in range(len(self._pieces))
-        ]
-        found = {part: [of_part] for part, of_part in enumerate(rows)}
-        first = 0
-        for part, of_part in zip(large, edges, strict=True):
-            end = first + len(of_part) - 1
-            found[part] = [[task.results[at] for task in cuts] for at in range(first, end)]
-            first = end
-        return [one for of_part in found.values() for one in of_part]
+    def _read(
+        self, number: int, names: Any, wanted: range, missing: Sequence[int], start: int, sources: tuple[int, int]
+    ) -> Task:
+        piece, own = dataclasses.replace(self._pieces[number], names=None), self._owned.get(number)
+        rows = piece.bytes // piece.row_bytes if piece.rows is None else piece.rows
+        most_rows, memory, objects, results = piece.batch_rows, rows * PER_ROW_PIECE, None, len(wanted)
+        target = None if own is None else self._target(own, sources)
+        if own is not None and own in missing:
+            most_rows, objects = self._budget.in_order(rows)[0], self._objects_of(own)
+            memory, results = max(most_rows * PER_ROW_MATCH, rows * PER_ROW_JOINED), results + self._results
+        given = (self._shared, names, piece, wanted, start, target, objects)
+        name, memory = f"piece {number} ({piece.name})", PROCESS + memory
+        return self._tasks.submit(name, read_step, *given, results=results, memory=memory, rows=max(1, most_rows))
 
-    def _match(self, record: _Input, parts: Sequence[PartRows]) -> list[Task]:
-        job = dataclasses.replace(self._job, edges=record.edges)
-        objects, shared = GroundTruthParts(self._gt), self._ray.put(job)
-        folder = self._folder
-        return [
-            self._tasks.submit(
-                named_part(job, place),
-                match_step,
-                shared,
-                place,
-                self._ray.put(objects.between(*job.images_of(place))),
-                self._starts,
-                (len(self._gt), record.rows),
-                None if folder is None else folder.table(*job.images_of(place)).folder,
-                self._groups,
-                *parts[place],
-                results=1 + len(self._groups) if folder is None else 0,
-            )
-            for place in self._missing(record)
-        ]
+    def _match(self, target: Target, size: int, rows: Sequence[tuple[int, Any]]) -> Task:
+        most_rows, name = max(1, min(size, self._budget.most_rows)), named_part(self._job, target.part)
+        memory = PROCESS + max(most_rows * PER_ROW_MATCH, size * PER_ROW_JOINED)
+        starts, references = [start for start, _ in rows], [reference for _, reference in rows]
+        given = (self._shared, target, self._objects_of(target.part), starts, *references)
+        return self._tasks.submit(name, match_step, *given, results=self._results, memory=memory, rows=most_rows)
 
-    def _in_tree(self, name: str, function: Callable[..., Any], given: list[Any], *shared: Any) -> list[Any]:
-        """References of values, so few that one task can take them: a task adds some of them at a time."""
-        while len(given) > FAN_IN:
-            groups = [given[first : first + FAN_IN] for first in range(0, len(given), FAN_IN)]
-            given = [self._tasks.submit(name, function, *shared, *group, results=1).results[0] for group in groups]
-        return given
+    def _objects_of(self, part: int) -> Any:
+        return self._ray.put(self._objects.between(*self._job.images_of(part)))
 
-    def _draw(self, tables: Sequence[Any], matches: Sequence[Task], sources: tuple[int, int]) -> Any:
-        protocol = self._job.protocol
+    def _draw(self, tables: Sequence[Any], runs: Sequence[Sequence[Any]], sources: tuple[int, int]) -> Any:
+        protocol, submit, rows = self._job.protocol, self._tasks.submit, sources[1]
         if not protocol.draws_in_parts:
-            given = tables if self._folder is not None else [task.results[0] for task in matches]
-            return self._tasks.receipts([self._tasks.submit("the curves", draw_joined, sources, *given)])[0]
-        draws = []
+            given, memory = self._files or [table.reference for table in tables], PROCESS + rows * PER_ROW_JOINED
+            return self._tasks.receipts([submit("the curves", draw_joined, sources, *given, memory=memory)])[0]
+        draws, memory = [], PROCESS + min(self._budget.free, rows * PER_ROW_DRAW)
         for number, group in enumerate(self._groups):
             name = f"the curves of {len(group)} of the categories (group {number} of {len(self._groups)})"
-            if self._folder is not None:
-                draws.append(self._tasks.submit(name, draw_of_files, protocol, group, tables))
-                continue
-            runs = self._in_tree(name, combine_runs, [task.results[1 + number] for task in matches], group)
-            draws.append(self._tasks.submit(name, draw_of_runs, protocol, group, *runs))
+            parts = self._files or [of_part[number] for of_part in runs]
+            draws.append(submit(name, draw_step, protocol, group, *parts, memory=memory))
         return {category: curves for group in self._tasks.receipts(draws) for category, curves in group.items()}

@@ -3,112 +3,157 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._array_types import Bytes, Counts
+from ioukit._array_types import Bytes
 from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, accumulate
 from ioukit.evaluation.protocols import Protocol
-from ioukit.scale.merging import merged, sorted_rows
-from ioukit.scale.parts import Job, counts_per_image
+from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
+from ioukit.scale.parts import GroundTruthParts, Job, counts_per_image, edges_of_ranges, rows_of_images
+from ioukit.scale.sources.source import Piece
 from ioukit.scale.stages import draw, match_part, split
 from ioukit.scale.stored_table import joined
-from ioukit.scale.table_files import BLOCK_ROWS, Run, TableFile, header_of, write_table
+from ioukit.scale.table_files import Run, TableFile, header_of, write_table
 
 
-def check_tables(tables: Sequence[TableFile]) -> tuple[list[Any], dict[Path, str]]:
-    """Compare the files of tables with their checksums: the folders that are damaged, and why."""
-    found = {table.folder: _damage(table) for table in tables}
-    return [], {folder: why for folder, why in found.items() if why}
-
-
-def _damage(table: TableFile) -> str:
+def check_table(table: TableFile) -> tuple[list[Any], str]:
+    """Compare the files of a table with their checksums: what is wrong with it, if something is."""
     try:
         table.check()
     except DatasetError as error:
-        return str(error)
-    return ""
+        return [], str(error)
+    return [], ""
 
 
-class SplitRows(NamedTuple):
-    """The receipt of a piece of the input that was split."""
+class PieceRows(NamedTuple):
+    """The receipt of a piece of the input that was read."""
 
     rows: int
     dropped: int
     """Records that were left out."""
     notes: tuple[str, ...]
     sizes: npt.NDArray[np.int64]
-    """(P,) rows of each part."""
+    """(P,) rows of each part that were not matched at once."""
+    header: dict[str, Any] | None
+    """Of the table of the part that the piece has alone, if it is kept on the cluster."""
 
 
-def split_step(job: Job, pieces: Sequence[Any], number: int) -> tuple[list[Bytes], SplitRows]:
-    """The rows of a piece of the input for each part, as a stream of Arrow; none is no bytes."""
+Objects: TypeAlias = tuple[GroundTruth, npt.NDArray[np.int64]]
+"""The images of a part with their objects, and the rows of these in the whole ground truth."""
+
+
+class Target(NamedTuple):
+    """What is made of the rows of a part."""
+
+    part: int
+    sources: tuple[int, int]
+    """As of :class:`MatchTable`."""
+    block_rows: int
+    """How many detections are read at a time when curves are drawn."""
+    folder: Path | None
+    """Where the table is written; ``None`` if it is kept on the cluster."""
+    groups: Sequence[range]
+    """The categories whose curves one task draws."""
+
+
+class _PartTable:
+    """The match table of a part, from ranges of its images that are matched one after the other."""
+
+    def __init__(self, job: Job, target: Target, objects: Objects) -> None:
+        self._job, self._target, self._rows = job, target, objects[1]
+        self._objects = GroundTruthParts(objects[0])
+        self._first = job.images_of(target.part)[0]
+        self._tables = list[MatchTable]()
+
+    def add(self, first: int, end: int, batches: Sequence[tuple[int, Any]]) -> None:
+        """Match images from one position to before another one."""
+        chosen, order = self._objects.between(first - self._first, end - self._first)
+        objects, sources = (chosen, self._rows[order]), self._target.sources
+        self._tables.append(match_part(self._job, first, objects, batches, sources=sources, threads=1))
+
+    def finish(self) -> tuple[list[Any], dict[str, Any] | None]:
+        """Write the table; if it is kept: it, then the runs of each group of categories, and its header."""
+        target = self._target
+        table = self._tables[0] if len(self._tables) == 1 else joined(self._tables, target.sources)
+        if target.folder is None:
+            header = header_of(table)
+            return [table, *_runs(table, {**header, "block_rows": target.block_rows}, target.groups)], header
+        try:
+            write_table(table, target.folder, block_rows=target.block_rows)
+        except OSError:  # a task that ran twice: the other one was first, and its table is the same
+            if not (target.folder / "header.json").exists():
+                raise
+        return [], None
+
+
+def read_step(
+    most_rows: int,
+    job: Job,
+    names: Any,
+    piece: Piece,
+    wanted: range,
+    start: int,
+    target: Target | None,
+    objects: Objects | None,
+) -> tuple[list[Any], PieceRows]:
+    """The rows of a piece of the input for each part that it has, as a stream of Arrow; none is no bytes.
+
+    Behind them, what is made of the part that it has alone. The rows of this part are matched while they are read.
+
+    Args:
+        most_rows: How many rows of its own part are matched at a time. No more than that are read at a time.
+        job: The job.
+        names: Those of :class:`Piece`, which all pieces share.
+        piece: The piece, without them.
+        wanted: The parts that it may have.
+        start: The row of the whole input at which it begins.
+        target: What is made of the part that it has alone, if there is one.
+        objects: Those of this part; ``None`` if it has been made.
+
+    Raises:
+        OutOfPlaceError: If it has other rows than its file says.
+    """
     arrow = import_extra("pyarrow", extra="ray", needed_by="on='ray'")
-    batches: list[list[Any]] = [[] for _ in range(job.parts)]
+    own, batches = None if target is None else target.part, {part: list[Any]() for part in wanted}
+    table = in_order = None
+    if target is not None and objects is not None:
+        table = made = _PartTable(job, target, objects)
+
+        def match_rows(first: int, end: int, given: Sequence[Any]) -> None:
+            made.add(first, end, [(start, batch) for batch in given])
+
+        in_order = RowsInOrder(job.images_of(target.part), most_rows, match_rows)
     rows, dropped, notes = 0, 0, dict[str, None]()
-    for detections in pieces[number].read():
-        for listed, batch in zip(batches, split(job, detections, rows), strict=True):
-            if batch.num_rows:
-                listed.append(batch)
+    for detections in dataclasses.replace(piece, names=names, batch_rows=min(piece.batch_rows, most_rows)).read():
+        for part, batch in enumerate(split(job, detections, rows)):
+            if batch.num_rows and part not in batches:
+                raise OutOfPlaceError
+            if batch.num_rows and part != own:
+                batches[part].append(batch)
+            elif batch.num_rows and in_order is not None:
+                in_order.add(batch)
         rows, dropped = rows + len(detections), dropped + detections.dropped
         notes |= dict.fromkeys(detections.notes)
-    sizes = np.array([sum(batch.num_rows for batch in listed) for listed in batches], np.int64)
-    return [_packed(arrow, listed) for listed in batches], SplitRows(rows, dropped, tuple(notes), sizes)
-
-
-def count_step(job: Job, large: Sequence[int], *packed: Bytes) -> tuple[list[Counts], None]:
-    """How many rows of a piece each image of some parts has, one part after the other.
-
-    Args:
-        job: The job.
-        large: The numbers of the parts.
-        packed: The rows of the piece for each of them.
-    """
-    counts = []
-    for part, stream in zip(large, packed, strict=True):
-        first, end = job.images_of(part)
-        of_part = np.zeros(end - first, np.int64)
-        for _, rows in _unpacked([stream], [0], named_part(job, part)):
-            of_part += counts_per_image(job, part, rows)
-        counts.append(of_part)
-    return [np.concatenate(counts)], None
-
-
-def add_counts(*counts: Counts) -> tuple[list[Counts], Counts]:
-    """The sum of what :func:`count_step` gives for several pieces."""
-    total: Counts = np.sum(counts, axis=0)
-    return [total], total
-
-
-def cut_step(edges: Sequence[npt.NDArray[np.int64]], *packed: Bytes) -> tuple[list[Bytes], None]:
-    """The rows of a piece for each range of images of some parts, one part after the other.
-
-    Args:
-        edges: For each of the parts, the positions of images at which its ranges begin, and that behind the last image.
-        packed: The rows of the piece for each of the parts.
-    """
-    arrow = import_extra("pyarrow", extra="ray", needed_by="on='ray'")
-    cut: list[Bytes] = []
-    for of_part, stream in zip(edges, packed, strict=True):
-        batches: list[list[Any]] = [[] for _ in of_part[1:]]
-        for _, rows in _unpacked([stream], [0], "a part with many detections"):
-            which = np.searchsorted(of_part, rows.column("place").to_numpy(), side="right") - 1
-            if (which[1:] < which[:-1]).any():
-                rows = rows.take(arrow.array(np.argsort(which, kind="stable")))  # noqa: PLW2901 - the same rows, sorted
-            ends = np.cumsum(np.bincount(which, minlength=len(batches))).tolist()
-            for listed, first, end in zip(batches, [0, *ends], ends, strict=False):
-                if end > first:
-                    listed.append(rows.slice(first, end - first))
-        cut += [_packed(arrow, listed) for listed in batches]
-    return cut, None
+    if len(wanted) < job.parts and rows != piece.rows:
+        raise OutOfPlaceError
+    results, header = [_packed(arrow, listed) for listed in batches.values()], None
+    if in_order is not None and table is not None:
+        in_order.finish()
+        made_of_own, header = table.finish()
+        results += made_of_own
+    sizes = np.zeros(job.parts, np.int64)
+    sizes[list(wanted)] = [sum(batch.num_rows for batch in listed) for listed in batches.values()]
+    return results, PieceRows(rows, dropped, tuple(notes), sizes, header)
 
 
 def _packed(arrow: Any, batches: Sequence[Any]) -> Bytes:
@@ -144,10 +189,10 @@ def named_part(job: Job, part: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class GroupRuns:
-    """The detections of some categories of one part, or of several: what curves are drawn from."""
+    """The detections of some categories of one part: what curves are drawn from."""
 
     header: dict[str, Any]
-    """As of :class:`TableFile`: only ``num_objects`` is needed."""
+    """As of :class:`TableFile`: ``num_objects`` and ``block_rows``."""
     ends: dict[int, tuple[int, int]]
     """The rows of each category of the group."""
     rows: Run
@@ -156,35 +201,20 @@ class GroupRuns:
     def blocks(self, category: int) -> Iterator[Run]:
         """As :meth:`TableFile.blocks`."""
         first, end = self.ends[category]
-        for start in range(first, end, BLOCK_ROWS):
-            yield self.rows.cut(start, min(start + BLOCK_ROWS, end))
+        for start in range(first, end, self.header["block_rows"]):
+            yield self.rows.cut(start, min(start + self.header["block_rows"], end))
 
 
 def match_step(
-    job: Job,
-    part: int,
-    objects: tuple[GroundTruth, npt.NDArray[np.int64]],
-    starts: Sequence[int],
-    sources: tuple[int, int],
-    folder: Path | None,
-    groups: Sequence[range],
-    *packed: Bytes,
+    most_rows: int, job: Job, target: Target, objects: Objects, starts: Sequence[int], *packed: Bytes
 ) -> tuple[list[Any], dict[str, Any] | None]:
-    """The match table of a part: written to a folder that all nodes see, or kept on the cluster.
-
-    If it is kept, the results are the table, then the runs of each group of categories; the receipt is its header.
-    """
-    batches = _unpacked(packed, starts, named_part(job, part))
-    table = match_part(job, job.images_of(part)[0], objects, batches, sources=sources, threads=1)
-    if folder is None:
-        header = header_of(table)
-        return [table, *_runs(table, header, groups)], header
-    try:
-        write_table(table, folder)
-    except OSError:  # a task that ran twice: the other one was first, and its table is the same
-        if not (folder / "header.json").exists():
-            raise
-    return [], None
+    """What is made of the rows of a part, of which at most ``most_rows`` are matched at a time, in whole images."""
+    batches, (first, end) = list(_unpacked(packed, starts, named_part(job, target.part))), job.images_of(target.part)
+    counts = sum((counts_per_image(job, target.part, rows) for _, rows in batches), np.zeros(end - first, np.int64))
+    table = _PartTable(job, target, objects)
+    for one, other in itertools.pairwise(first + edge for edge in edges_of_ranges(counts, most_rows)):
+        table.add(one, other, [(start, rows_of_images(batch, one, other)) for start, batch in batches])
+    return table.finish()
 
 
 def _runs(table: MatchTable, header: dict[str, Any], groups: Sequence[range]) -> list[GroupRuns]:
@@ -199,7 +229,7 @@ def _runs(table: MatchTable, header: dict[str, Any], groups: Sequence[range]) ->
         taken = np.concatenate(chosen) if chosen else np.zeros(0, np.int64)
         runs.append(
             GroupRuns(
-                {"num_objects": header["num_objects"]},
+                {name: header[name] for name in ("num_objects", "block_rows")},
                 {one: (counts[at], counts[at + 1]) for at, one in enumerate(group)},
                 Run(rows.rank[taken], rows.score[taken], rows.matched[taken], rows.ignored[taken]),
             )
@@ -207,30 +237,9 @@ def _runs(table: MatchTable, header: dict[str, Any], groups: Sequence[range]) ->
     return runs
 
 
-def combine_runs(group: range, *parts: GroupRuns) -> tuple[list[GroupRuns], None]:
-    """The runs of parts that follow each other as those of one part."""
-    ends: dict[int, tuple[int, int]] = {}
-    slabs: list[Run] = []
-    rows = 0
-    for category in group:
-        first = rows
-        for slab in merged([part.blocks(category) for part in parts]):
-            slabs.append(slab)
-            rows += len(slab.score)
-        ends[category] = (first, rows)
-    objects = np.sum([part.header["num_objects"] for part in parts], axis=0)
-    joined_rows = Run.joined([sorted_rows(slab) for slab in slabs]) if slabs else parts[0].rows.cut(0, 0)
-    return [GroupRuns({"num_objects": objects}, ends, joined_rows)], None
-
-
-def draw_of_runs(protocol: Protocol, group: range, *parts: GroupRuns) -> tuple[list[Any], dict[int, Any]]:
+def draw_step(protocol: Protocol, group: range, *parts: GroupRuns | TableFile) -> tuple[list[Any], dict[int, Any]]:
     """The curves of the categories of a group, by the position of each."""
     return [], {category: draw(protocol, category, parts) for category in group}
-
-
-def draw_of_files(protocol: Protocol, group: range, files: Sequence[TableFile]) -> tuple[list[Any], dict[int, Any]]:
-    """The same from the tables in a folder that all nodes see."""
-    return [], {category: draw(protocol, category, files) for category in group}
 
 
 def draw_joined(sources: tuple[int, int], *tables: MatchTable | TableFile) -> tuple[list[Any], Any]:

@@ -1,17 +1,24 @@
-"""Tasks on Ray: the connection, time limits, and errors that name the task."""
+"""Tasks on Ray: the connection, time limits, what is repeated, and errors that name the task.
+
+Ray itself repeats tasks whose worker or node has gone, also later, if their results are lost. All else is repeated
+here: what Ray's monitor kills because a node has no memory left, Ray would repeat for ever, and unchanged.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import errno
+import functools
 import math
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ioukit import _core
 from ioukit._optional import import_extra
 
 STALLED_AFTER = 1800.0
@@ -20,8 +27,9 @@ _ANSWER = 10.0
 """Seconds in which a cluster has to answer."""
 _RETRIES = 3
 _LOST = f"its worker died, also when it was repeated {_RETRIES} times"
-_RETRIED = (MemoryError, ConnectionError, TimeoutError)
-"""Errors that may not come again. Ray itself repeats tasks whose worker or node has gone."""
+_ADVICE = "use more parts (parts=), or let fewer tasks run on a node"
+_REPEATED = (MemoryError, ConnectionError, TimeoutError)
+"""Errors that may not come again."""
 
 
 class Connection:
@@ -44,6 +52,8 @@ class Connection:
         self._made = not self.ray.is_initialized()
         self.is_started_here = False
         """Whether the cluster is one of this machine that ends with :meth:`close`."""
+        self.for_conductor: dict[str, Any] = {"runtime_env": {"env_vars": {"RAY_task_oom_retries": "0"}}}
+        """Options of the task that starts the others: Ray tells it at once what was killed for memory."""
         if not self._made:
             own = self.ray.get_runtime_context().gcs_address
             if address not in (None, "auto", own):
@@ -55,7 +65,8 @@ class Connection:
         _check_reachable(address)
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if self.is_started_here:
-            options |= {"num_cpus": threads, "include_dashboard": False}
+            options |= {"num_cpus": threads, "include_dashboard": False, "_system_config": {"task_oom_retries": 0}}
+            self.for_conductor = {}  # a process with an environment of its own takes a second or two to start
             address = "local"  # with None, Ray also looks for a cluster that someone else started on this machine
         try:
             self.ray.init(address=address, **options)
@@ -67,12 +78,6 @@ class Connection:
         if self._made:
             self._made = False
             self.ray.shutdown()
-
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def cores_of(ray: Any) -> int:
@@ -94,10 +99,10 @@ def _check_reachable(address: str | None) -> None:
 class Deadline:
     """A time limit for several steps together."""
 
-    def __init__(self, seconds: float | None) -> None:
-        """Start the clock; ``None`` is no limit."""
+    def __init__(self, seconds: float | None, left: float | None = None) -> None:
+        """Start the clock; ``None`` is no limit. ``left`` are the seconds that are left, if they are others."""
         self.seconds = seconds
-        self._end = None if seconds is None else time.monotonic() + seconds
+        self._end = None if seconds is None else time.monotonic() + (seconds if left is None else left)
 
     @property
     def left(self) -> float | None:
@@ -115,22 +120,31 @@ class Task:
     """References of its results."""
     receipt: Any
     """Reference of what it tells the one who waits: small."""
+    again: Callable[[], Task] | None
+    """Starts it again, with half of the rows at a time; ``None`` after the last time."""
+    conducts: bool
+    """Whether it only waits for other tasks."""
 
 
-def call(function: Callable[..., tuple[Sequence[Any], Any]], name: str, count: int, *arguments: Any) -> Any:
+def call(
+    version: str, function: Callable[..., tuple[Sequence[Any], Any]], name: str, count: int, *arguments: Any
+) -> Any:
     """Run in the task: the ``count`` results of a function and its receipt, as Ray wants them.
 
-    An error of missing memory or of the system names the task; other errors name their file or part themselves. Those
-    of a task without a name are what other tasks said.
+    The task is refused if its node has another ``version`` of ioukit. An error of missing memory or of the system names
+    the task; other errors name their file or part themselves. Those of a task without a name are what other tasks said.
     """
+    if version != _core.__version__:
+        raise ValueError(
+            f"expected ioukit {version} on all nodes of the cluster, as where the evaluation began, found "
+            f"{_core.__version__} on the node {socket.gethostname()}"
+        )
     try:
         results, receipt = function(*arguments)
     except MemoryError as error:
         if not name:
             raise
-        raise MemoryError(
-            f"{name}: out of memory ({error}): use more parts (parts=), or let fewer tasks run on a node"
-        ) from None
+        raise MemoryError(f"{name}: out of memory ({error}): {_ADVICE}") from None
     except OSError as error:
         if name and error.filename is None and name not in str(error):
             error.args = (*error.args[:-1], f"{name}: {error.args[-1]}") if error.args else (name,)
@@ -150,11 +164,20 @@ class Tasks:
         self._stalled_after = stalled_after
         self._receipts: list[Any] = []
         self._call = ray.remote(call)
+        self._largest_node = max(node["Resources"].get("memory", 0) for node in ray.nodes() if node["Alive"])
 
     def submit(
-        self, name: str, function: Callable[..., Any], *arguments: Any, results: int = 0, conducts: bool = False
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        results: int = 0,
+        memory: int = 0,
+        rows: int | None = None,
+        conducts: dict[str, Any] | None = None,
+        attempts: int = _RETRIES,
     ) -> Task:
-        """Start a task on one core as soon as its arguments are there.
+        """Start a task on one core as soon as its arguments are there, and its node has memory for it.
 
         Args:
             name: What it does, in messages.
@@ -162,26 +185,35 @@ class Tasks:
                 small receipt.
             arguments: Its arguments. References stand for their values.
             results: How many results it has.
-            conducts: Whether it only waits for other tasks, which are repeated on their own.
+            memory: The bytes that it takes. One that takes more than any node has waits for the largest node.
+            rows: Its first argument, if there is one: how many rows it works on at a time.
+            conducts: Options for Ray, if it only waits for other tasks, which are repeated on their own.
+            attempts: How often it is started again after an error that may not come again.
         """
         remote = self._call.options(
             name=f"ioukit: {name}",
-            num_cpus=0 if conducts else 1,
+            num_cpus=1 if conducts is None else 0,
+            memory=min(memory, int(self._largest_node)) or None,
             num_returns=results + 1,
-            max_retries=_RETRIES,
-            retry_exceptions=False if conducts else list(_RETRIED),
+            max_retries=_RETRIES if results else 0,
+            **(conducts or {}),
         )
+        given = arguments if rows is None else (rows, *arguments)
         try:
-            references = remote.remote(function, "" if conducts else name, results, *arguments)
+            references = remote.remote(_core.__version__, function, name if conducts is None else "", results, *given)
         except self._ray.exceptions.RayError as error:  # large arguments go to the object store now
             raise _in_our_words(self._ray, error, name, "cannot be started") or error from None
         listed = references if isinstance(references, list) else [references]
-        task = Task(name, listed[:-1], listed[-1])  # only the receipt is held here: results go when nobody needs them
+        fewer = None if rows is None else max(1, rows // 2)
+        again = functools.partial(self.submit, name, function, *arguments, results=results, memory=memory, rows=fewer)
+        again = functools.partial(again, conducts=conducts, attempts=attempts - 1)
+        # Only the receipt is held here: results go when nobody needs them.
+        task = Task(name, listed[:-1], listed[-1], again if attempts else None, conducts is not None)
         self._receipts.append(task.receipt)
         return task
 
-    def receipts(self, tasks: Sequence[Task]) -> list[Any]:
-        """Wait for tasks: their receipts, in the given order.
+    def receipts(self, tasks: list[Task]) -> list[Any]:
+        """Wait for tasks: their receipts, in the given order. Those that are started again are replaced in the list.
 
         Raises:
             TimeoutError: If the time is over, or if no task ended for too long.
@@ -199,8 +231,17 @@ class Tasks:
                 more, _ = self._ray.wait(list(waiting), num_returns=len(waiting), timeout=0)
                 for number in sorted(waiting[receipt] for receipt in {*ended, *more}):
                     task = tasks[number]
-                    found[number] = value_of(self._ray, task.receipt, task.name, _LOST)
                     del waiting[task.receipt]
+                    try:
+                        found[number] = value_of(self._ray, task.receipt, task.name, _LOST)
+                        tasks[number] = dataclasses.replace(task, again=None)  # its arguments can go
+                    except _REPEATED as error:
+                        of_task = isinstance(error.__context__, self._ray.exceptions.RayTaskError)
+                        done_by_ray = task.results and not of_task and not isinstance(error, MemoryError)
+                        if task.again is None or done_by_ray or (of_task and task.conducts):
+                            raise
+                        tasks[number] = task.again()
+                        waiting[tasks[number].receipt] = number
         except BaseException as error:
             # Other errors do not wait: a task that is asked to end does so between two calls of the core.
             self.cancel(at_once=isinstance(error, TimeoutError | KeyboardInterrupt))
@@ -211,7 +252,8 @@ class Tasks:
         shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
         if is_over:
             return f"expected an end within timeout={self._deadline.seconds:g} s; not done: {shown}"
-        return f"no task ended for {self._stalled_after:g} s, the cluster may have no free core; not done: {shown}"
+        may_be = "the cluster may have no free core or memory"
+        return f"no task ended for {self._stalled_after:g} s, {may_be}; not done: {shown}"
 
     def cancel(self, *, at_once: bool = False) -> None:
         """End all tasks that are not done, ``at_once`` by killing their workers.
@@ -254,8 +296,9 @@ def _in_our_words(ray: Any, error: BaseException, name: str, lost: str) -> Excep
     """An error of Ray as one of Python; ``None`` for other errors."""
     errors, said = ray.exceptions, _first_line(error)
     if isinstance(error, errors.OutOfMemoryError):
-        advice = "use more parts (parts=), or let fewer tasks run on a node"
-        return MemoryError(f"{name}: its node ran out of memory: {advice}: {said}")
+        killed = dict.fromkeys(re.findall(r"Selected to kill: .*?task name=ioukit: (.*?), required", str(error)))
+        others = "".join(f", with {one}" for one in killed if one != name)
+        return MemoryError(f"{name}: killed{others} because its node ran out of memory: {_ADVICE}: {said}")
     if isinstance(error, errors.OutOfDiskError | errors.ObjectStoreFullError):
         return OSError(errno.ENOSPC, f"{name}: the object store of a node of Ray is full, and so is its disk: {said}")
     if isinstance(error, errors.RayTaskError):

@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from ioukit.datasets.formats.table_rows import Reading
     from ioukit.scale.sources.places import FilePlace
     from ioukit.scale.sources.source import Cut
+
+
+_HEADS_AT_A_TIME = 16
+"""Files whose heads are read at a time."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -185,32 +190,29 @@ def _pieces(
         head: The schema of a file, and what ``cut_file`` needs to know of it.
         cut_file: Cuts a file; it also takes the name of the column of image ids, and what all pieces share.
     """
-    pieces: list[Any] = []
-    first: dict[str, str] = {}
-    wanted: list[str] = []
-    shared: dict[str, Any] = {}
-    folders: Mapping[str, bool] = {}
-    image_column: str | None = None
-    for file in files:
+    with _reading(files[0].path, expected):
+        schema, _ = head(files[0])
+    first = {field.name: _kind(field.type) for field in schema}
+    folders = {name: whole for name, whole in _folder_columns(files).items() if name not in first}
+    names = [*first, *folders]
+    wanted = columns_to_read(names, files[0].path, reading, known)
+    roles = choose_columns(names, files[0].path, columns=reading.columns, boxes=reading.boxes).roles
+    shared: dict[str, Any] = {
+        "batch_rows": cut.batch_rows,
+        "columns": tuple(name for name in wanted if name not in folders),
+        "folders": {name: whole for name, whole in folders.items() if name in wanted},
+        "reading": reading,
+    }
+
+    def pieces_of(file: FilePlace) -> list[Any]:
         with _reading(file.path, expected):
-            schema, about = head(file)
-        kinds = {field.name: _kind(field.type) for field in schema}
-        if not first:
-            folders = {name: whole for name, whole in _folder_columns(files).items() if name not in schema.names}
-            names = [*schema.names, *folders]
-            wanted = columns_to_read(names, file.path, reading, known)
-            image_column = choose_columns(names, file.path, columns=reading.columns, boxes=reading.boxes).roles.get(
-                "image_id"
-            )
-            shared = {
-                "batch_rows": cut.batch_rows,
-                "columns": tuple(name for name in wanted if name not in folders),
-                "folders": {name: whole for name, whole in folders.items() if name in wanted},
-                "reading": reading,
-            }
-            first = kinds
+            found, about = head(file)
+        kinds = {field.name: _kind(field.type) for field in found}
         _check_same_kinds(file.path, files[0].path, {name: kinds.get(name) for name in shared["columns"]}, first)
-        pieces += cut_file(file, about, image_column, shared)
+        return list(cut_file(file, about, roles.get("image_id"), shared))
+
+    with ThreadPoolExecutor(_HEADS_AT_A_TIME) as pool:  # each takes three answers of a store, one after the other
+        pieces = [piece for of_file in pool.map(pieces_of, files) for piece in of_file]
     whole = {**{name: kind == "integers" for name, kind in first.items()}, **folders}
 
     def tables_of(name: str) -> Iterator[Table]:
