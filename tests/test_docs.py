@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 FIGURES = ROOT / "docs" / "figures"
 LINKED = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", *PAGES]
 OTHER_PAGES = {  # of figures
-    "assignment_figure", "grid_figure", "overlap_figure", "slices_figure", "survivors_figure", "training_figure",
-    "variant_figure", "variants_figure",
+    "assignment_figure", "grid_figure", "overlap_figure", "slices_figure", "survivors_figure", "timeline_figure",
+    "training_figure", "variant_figure", "variants_figure",
 }  # fmt: skip
 REDRAW = "run `python docs/build/draw.py`"
 EXAMPLES = [example for page in PAGES for example in examples(page)]
