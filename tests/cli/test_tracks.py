@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ioukit import datasets, evaluate_tracks
-from support.command import run_here
+from support.command import run_fresh, run_here
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,6 +148,11 @@ def test_files_of_coco(tmp_path: Path) -> None:
     assert json.loads(command.out) == evaluate_tracks(*paths).to_dict() | {"notes": []}
     in_memory = evaluate_tracks(truth, found)
     assert in_memory.summary["IDSW"] == 1
+    with paths[1].open() as file:
+        assert json.loads(run_fresh("tracks", paths[0], "-", "--json", stdin=file).out)["summary"]["IDSW"] == 1
+    piped = run_fresh("tracks", paths[0], "-", input=paths[1].read_text())
+    assert (piped.code, piped.out) == (2, "")
+    assert "track ids of COCO's files are read after the boxes, and - (standard input) is a pipe" in piped.err
 
 
 def test_eval_names_the_command(folders: tuple[Path, Path]) -> None:

@@ -415,3 +415,12 @@ def test_sequences_by_attribute() -> None:
 
 def test_the_result_is_exported() -> None:
     assert isinstance(evaluate_tracks(*TEN), TrackEvaluation)
+
+
+def test_a_sequence_without_detections_is_noted() -> None:
+    given = grid_set()
+    gt, dt = given.ground_truth(), given.detections()
+    first = evaluate_tracks(gt, dt).sequence_names[0]
+    left = dt[~np.char.startswith(dt.image_labels().astype(np.str_), f"{first}/")]
+    assert evaluate_tracks(gt, left).notes == (f"detections: no detection in 1 sequence with objects: {first}",)
+    assert evaluate_tracks(gt, dt).notes == ()

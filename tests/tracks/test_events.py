@@ -95,8 +95,8 @@ def test_a_file_for_a_table(tmp_path: Path) -> None:
         *("event", "sequence", "frame", "class", "object_track", "track", "overlap", "fragment", "transfer"),
         *("image", "object", "detection"),
     ]
-    assert rows[1] == ["miss", "walk", "2", "'=person", "1", "", "", "0", "0", "1", "1", ""]
-    assert rows[3] == ["switch", "walk", "3", "'=person", "1", "8", "1.0", "1", "0", "2", "2", "2"]
+    assert rows[1] == ["miss", "walk", "2", "'=person", "1", "", "", "0", "0", "walk/2", "1", ""]
+    assert rows[3] == ["switch", "walk", "3", "'=person", "1", "8", "1.0", "1", "0", "walk/3", "2", "2"]
 
 
 def test_a_data_frame() -> None:

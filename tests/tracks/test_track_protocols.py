@@ -258,7 +258,9 @@ def test_what_a_protocol_cannot_evaluate_is_refused() -> None:
         evaluate_tracks(gt, dt, protocol="mot17", iou_type="segm")
     with pytest.raises(DatasetError, match="ground truth: the protocol MOT17 evaluates pedestrian, and not car"):
         evaluate_tracks(gt, dt, protocol="mot17", categories=["car"])
-    with pytest.raises(DatasetError, match=r"KITTI expects Car or Pedestrian, found a, b, c, d, e, \.\.\.$"):
+    with pytest.raises(
+        DatasetError, match=r"KITTI expects Car or Pedestrian, found a, b, c, d, e, \.\.\.; rename a class"
+    ):
         evaluate_tracks(*frame_of((*"abcdef",), [("a", PLACES[0])], PLACES[:1]), protocol="kitti")
 
 

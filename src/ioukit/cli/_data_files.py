@@ -159,7 +159,7 @@ def with_attributes(source: Source) -> Source:
     from ioukit import datasets  # noqa: PLC0415 - `ioukit --help` should not load the readers
 
     words = list(source.words or ())
-    found_by_looking = source.path != STANDARD_INPUT and source.path.exists()
+    found_by_looking = source.path.is_file() or source.path.is_dir()  # a pipe can be read once
     name = source.format or (datasets.find_format(source.path, None).name if found_by_looking else None)
     if name != "coco" or any(word.startswith("attributes=") for word in words):
         return source

@@ -12,7 +12,13 @@ from ioukit._checks import pluralize
 from ioukit._output import printable, terminal_width
 from ioukit.cli._arguments import RESULTS, RULES, ThreadsOption
 from ioukit.cli._compared_models import model_names
-from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, with_attributes
+from ioukit.cli._data_files import (
+    GroundTruthPath,
+    ReadingOptions,
+    check_readable_again,
+    input_files,
+    with_attributes,
+)
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import ChosenClasses, FoundKindOption, chosen_classes, kind_of
@@ -140,6 +146,9 @@ def _read(paths: "Sequence[Path]", reading: ReadingOptions, reader: "Reader") ->
     for path in paths[1:]:
         with bad_input():
             sources = [with_attributes(source) for source in reading.sources([paths[0], path])]
+        with bad_use():
+            of_coco = [source.path for source in sources if source.format in (None, "coco")]
+            check_readable_again(of_coco, "track ids of COCO's files are read after the boxes")
         gt, dt = reader.pair(sources, known=gt)
         read.append(dt)
     assert gt is not None  # there is at least one result

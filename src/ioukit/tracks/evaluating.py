@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _COCO = "coco"
 _SHOWN = 5
-"""How many names of classes a message has."""
+"""How many names of classes or sequences a message has."""
 
 
 @answers_keywords
@@ -124,9 +124,10 @@ def evaluate_tracks(
         np.zeros(0, np.int64) if (column := tracks_of(side)) is None else column for side in (gt, dt)
     )
     matches = {name: column for name, column in counted.items() if name.startswith("match_")}
-    trace = Trace(frames, objects, found, of_objects, of_found, matches)
-    notes = (*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None))
-    return TrackEvaluation(chosen, frames.names, rows, notes, trace, rules.name)
+    trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches)
+    notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
+    notes += _without_detections(dt, frames.names, objects, found)
+    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
@@ -152,7 +153,10 @@ def _chosen(
         names = gt.categories.names
         shown = f"{', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" or "none"
         expected = " or ".join(protocol.classes)
-        raise DatasetError(f"{gt.source}: categories: the protocol {protocol.name} expects {expected}, found {shown}")
+        raise DatasetError(
+            f"{gt.source}: categories: the protocol {protocol.name} expects {expected}, found {shown}; rename a class, "
+            "or choose the protocol plain"
+        )
     if categories is not None:
         places = np.unique(np.array(gt.categories.positions(categories), np.int64))
         if others := np.setdiff1d(places, evaluated).tolist():
@@ -198,3 +202,12 @@ def _notes(
                 "as objects to track; a protocol such as 'mot17' (--protocol) leaves out what its benchmark does"
             )
     return notes
+
+
+def _without_detections(dt: Detections, names: Sequence[str], objects: Side, found: Side) -> list[str]:
+    """A note about sequences with objects, and without a detection: perhaps a file is missing."""
+    lacking = np.flatnonzero((objects.totals.sum(axis=0) > 0) & (found.totals.sum(axis=0) == 0)).tolist()
+    if not lacking:
+        return []
+    shown = ", ".join(names[at] for at in lacking[:_SHOWN]) + (", ..." if len(lacking) > _SHOWN else "")
+    return [f"{dt.source}: no detection in {pluralize(len(lacking), 'sequence')} with objects: {shown}"]

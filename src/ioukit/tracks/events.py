@@ -35,6 +35,8 @@ class Trace(NamedTuple):
     """What the events are made of."""
 
     frames: Frames
+    image_labels: npt.NDArray[Any]
+    """(I,) the ids of the images."""
     objects: Side
     found: Side
     object_tracks: npt.NDArray[Any]
@@ -54,19 +56,21 @@ class TrackEvents(Columns):
     bools: ``events[events.kind == EVENT_KINDS.index("switch")]`` are the switches of ids.
     """
 
-    SHARED: ClassVar[frozenset[str]] = frozenset({"sequence_names", "class_names"})
+    SHARED: ClassVar[frozenset[str]] = frozenset({"sequence_names", "class_names", "image_labels"})
 
     sequence_names: tuple[str, ...]
     """The names of the sequences."""
     class_names: tuple[str, ...]
     """The names of the classes."""
+    image_labels: npt.NDArray[Any]
+    """The ids of the images of the ground truth, which tell the frames in the numbers of the data."""
     kind: npt.NDArray[np.uint8]
     """(N,) position in :data:`EVENT_KINDS`: ``"match"``, ``"switch"``, ``"miss"`` or ``"false"``. A switch is a match
     by another track than that of the last match of the object."""
     sequence: Positions
     """(N,) position in :attr:`sequence_names`."""
     frame: Positions
-    """(N,) the frame in its sequence, from 1 on."""
+    """(N,) the place of the frame in its sequence, from 1 on, whatever number it has in the data."""
     image: Positions
     """(N,) position of the frame among the images of the ground truth."""
     category: Positions
@@ -110,13 +114,13 @@ class TrackEvents(Columns):
             "overlap": self.overlap,
             "fragment": self.fragment,
             "transfer": self.transfer,
-            "image": self.image,
+            "image": self.image_labels[self.image],
             "object": self.object,
             "detection": self.detection,
         }
 
     def to_pandas(self) -> Any:
-        """A data frame with a row per event, with the names of events, sequences and classes.
+        """A data frame with a row per event, with the names of events, sequences and classes, and the ids of images.
 
         Raises:
             ModuleNotFoundError: If pandas is not installed.
@@ -125,7 +129,9 @@ class TrackEvents(Columns):
         return pandas.DataFrame({name: np.array(column) for name, column in self._readable().items()})
 
     def write_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows as CSV, with the names of events, sequences and classes; what is missing is an empty field.
+        """Write the rows as CSV, with the names of events, sequences and classes, and the ids of images.
+
+        What is missing is an empty field.
 
         The file appears complete or not at all. A text that a spreadsheet would run as a formula gets an apostrophe
         before it.
@@ -185,6 +191,7 @@ def events_of(trace: Trace, sequence_names: tuple[str, ...], class_names: tuple[
     return TrackEvents(
         sequence_names=sequence_names,
         class_names=class_names,
+        image_labels=trace.image_labels,
         kind=kind.astype(np.uint8),
         sequence=sequence,
         frame=at - frames.starts[sequence] + 1,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -203,7 +203,8 @@ def known_protocol(
     """
     if iou_type != BOXES:
         return PLAIN
-    folders = PurePath(gt.source).parts if len(sequence_names) == 1 else ()
+    place = Path(gt.source)
+    folders = (place.resolve() if place.exists() else place).parts if len(sequence_names) == 1 else ()
     for protocol in TRACK_PROTOCOLS.values():
         by_name = protocol.sequences and (
             all(re.match(protocol.sequences, name) for name in sequence_names)

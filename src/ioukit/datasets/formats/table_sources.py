@@ -182,6 +182,8 @@ def arrow_table(path: str | os.PathLike[str]) -> Table:
     """
     name = existing_file(path)
     arrow = import_extra("pyarrow", extra="tables", needed_by="reading Parquet and Arrow files")
+    if not os.path.isfile(name):
+        refuse(name, "a table in a file, which is read more than once", "a pipe or a device")
     with open(path, "rb") as opened:
         start = opened.read(6)
     # A file of Arrow's own: its threads would need the interpreter to let go of a file of Python's, and the process

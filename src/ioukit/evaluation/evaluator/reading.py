@@ -145,7 +145,7 @@ class Reader:
         hint = ""
         if expected.startswith("a width") and self.format == "xyxy":
             expected = "x1 <= x2 and y1 <= y2"
-            hint = "; if these are widths and heights, say so: Evaluator(box_format='xywh'), or 'cxcywh'"
+            hint = "; if these are widths and heights, say so: box_format='xywh', or 'cxcywh'"
         elif expected.startswith("a width"):
             hint = f" with box_format={self.format!r}"
         refuse(f"{self.side}[{image}]: boxes: row {at}", expected, f"{rows[row].tolist()}{hint}")
