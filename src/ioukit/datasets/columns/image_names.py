@@ -89,7 +89,9 @@ class ImageFinder:
         """
         at = self._place(name, is_id=is_id)
         if at is None:
-            expected, found = f"the name of one image of {self.source}", f"{_shown(name)}, which several have"
+            expected, last = f"the name of one image of {self.source}", name.replace("\\", "/").rpartition("/")[2]
+            several = "which several have" if last == name else f"and several have the name {_shown(last)} elsewhere"
+            found = f"{_shown(name)}, {several}"
             raise DatasetError(f"{where}: expected {expected}, found {found}")
         if at < 0:
             raise DatasetError(f"{where}: expected an image of {self.source}, found {_shown(name)}{self.known_as()}")
