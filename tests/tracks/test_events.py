@@ -106,6 +106,16 @@ def test_a_data_frame() -> None:
     assert frame["class"].unique().tolist() == ["=person"]
 
 
+def test_a_table_of_arrow() -> None:
+    pytest.importorskip("pyarrow")
+    table = evaluation().events.to_arrow()
+    assert table["event"].to_pylist() == ALL
+    assert {name: table[name][1].as_py() for name in ("object_track", "track", "overlap", "image", "detection")} == {
+        **{"object_track": 1, "track": None, "overlap": None, "image": "walk/2", "detection": None},
+    }
+    assert table["object"].null_count == ALL.count("false")
+
+
 def test_events_are_kept_in_a_pickle() -> None:
     found = pickle.loads(pickle.dumps(evaluation()))
     assert words(found.events) == words(evaluation().events)

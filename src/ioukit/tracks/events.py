@@ -128,6 +128,16 @@ class TrackEvents(Columns):
         pandas = import_extra("pandas", extra="pandas", needed_by="to_pandas")
         return pandas.DataFrame({name: np.array(column) for name, column in self._readable().items()})
 
+    def to_arrow(self) -> Any:
+        """The same as a table of PyArrow; what is missing is null.
+
+        Raises:
+            ModuleNotFoundError: If PyArrow is not installed.
+        """
+        arrow = import_extra("pyarrow", extra="tables", needed_by="to_arrow")
+        columns = self._readable().items()
+        return arrow.table({name: arrow.array(column, mask=_is_missing(column)) for name, column in columns})
+
     def write_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows as CSV, with the names of events, sequences and classes, and the ids of images.
 
@@ -150,6 +160,15 @@ class TrackEvents(Columns):
             writer.writerows(zip(*fields, strict=True))
 
 
+def _is_missing(column: npt.NDArray[Any]) -> Flags:
+    """(N,) where a column has no value: an empty text, -1 or NaN."""
+    if column.dtype.kind == "U":
+        return np.asarray(column == "")
+    if column.dtype.kind == "b":
+        return np.zeros(len(column), np.bool_)
+    return np.asarray((column == -1) | np.isnan(column))
+
+
 def _fields(column: npt.NDArray[Any]) -> list[Any]:
     """The fields of a column of a CSV file."""
     values = column.tolist()
@@ -157,7 +176,7 @@ def _fields(column: npt.NDArray[Any]) -> list[Any]:
         return [spreadsheet_text(printable(value)) if value else value for value in values]
     if column.dtype.kind == "b":
         return list(map(int, values))
-    return [None if value == -1 or value != value else value for value in values]  # noqa: PLR0124 - NaN
+    return [None if missing else value for value, missing in zip(values, _is_missing(column).tolist(), strict=True)]
 
 
 def events_of(trace: Trace, sequence_names: tuple[str, ...], class_names: tuple[str, ...]) -> TrackEvents:
