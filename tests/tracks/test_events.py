@@ -111,7 +111,11 @@ def test_a_table_of_arrow() -> None:
     table = evaluation().events.to_arrow()
     assert table["event"].to_pylist() == ALL
     assert {name: table[name][1].as_py() for name in ("object_track", "track", "overlap", "image", "detection")} == {
-        **{"object_track": 1, "track": None, "overlap": None, "image": "walk/2", "detection": None},
+        "object_track": 1,
+        "track": None,
+        "overlap": None,
+        "image": "walk/2",
+        "detection": None,
     }
     assert table["object"].null_count == ALL.count("false")
 
