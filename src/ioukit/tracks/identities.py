@@ -24,6 +24,8 @@ _NONE = -1
 """Stands for no track in MOTChallenge's files."""
 _BITS, _BITS_OF_FLOATS = 63, 53
 """Ids are below so many powers of two. Readers of text have floats, which tell no larger ones apart."""
+_SMALL = 8
+"""Values below so many times their number are counted in a table; larger ones are sorted."""
 
 
 def tracks_of(side: GroundTruth | Detections) -> np.ndarray[Any, Any] | None:
@@ -94,7 +96,7 @@ def side_of(
     job = category[order] * sequences + frames.sequence[images[rows]]
     # The tracks of each class and sequence, in the order of their ids.
     number = job * len(names) + tracks if len(names) else job
-    unique, positions = np.unique(number, return_inverse=True)
+    unique, positions = _unique(number)
     counts = np.bincount(unique // max(len(names), 1), minlength=len(categories) * sequences)
     firsts = np.cumsum(counts) - counts
     starts = np.concatenate([[0], np.cumsum(np.bincount(frame, minlength=len(categories) * total))])
@@ -135,8 +137,17 @@ def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple
             f"{side.source}: {array}[{row}].{found}: expected the id of a track, a whole number of at least 0 and "
             f"below 2**{bits}, found {shown}"
         )
-    names, positions = np.unique(tracks if tracks.dtype.kind == "U" else tracks.astype(np.int64), return_inverse=True)
-    return names, positions
+    return _unique(tracks if tracks.dtype.kind == "U" else tracks.astype(np.int64))
+
+
+def _unique(values: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], Positions]:
+    """The different values in ascending order, and the position of each value; without sorting where they are small."""
+    if values.dtype.kind == "U" or not len(values) or values.max() >= _SMALL * len(values):
+        found, positions = np.unique(values, return_inverse=True)
+        return found, positions
+    is_there = np.zeros(int(values.max()) + 1, np.bool_)
+    is_there[values] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[values]
 
 
 def _check_once(
@@ -150,10 +161,10 @@ def _check_once(
     names: np.ndarray[Any, Any],
 ) -> None:
     """Refuses a track with two regions of a class in one frame."""
-    order = np.lexsort((tracks, frame))
-    again = (np.diff(frame[order]) == 0) & (np.diff(tracks[order]) == 0)
-    if again.any():
-        at = int(order[1:][again].min())
+    number = frame * len(names) + tracks
+    if len(_unique(number)[0]) < len(number):
+        order = np.argsort(number, kind="stable")
+        at = int(order[1:][np.diff(number[order]) == 0].min())
         row = int(rows[at])
         image = int(images[row])
         raise DatasetError(

@@ -568,7 +568,7 @@ def _frames_of(gt: GroundTruth) -> tuple[list[tuple[str, int]], list[str]]:
     texts = [(name or key).replace("\\", "/") for name, key in zip(gt.images.names, labels, strict=True)]
     parts = [text.rpartition("/") for text in texts]
     # The id of an image of several sequences has the name of the sequence, and so may the name of the file.
-    outer = {folder: (*PurePosixPath(folder).parts, "")[0] for folder, *_ in set(parts)}
+    outer = {folder: (*PurePosixPath(folder).parts, "")[0] for folder in {folder for folder, *_ in parts}}
     folders = [outer[folder] for folder, *_ in parts]
     if not all(folders) or not all(map(_is_folder_name, set(folders))) or set(folders) == {"img1"}:
         folders = [""] * len(texts)

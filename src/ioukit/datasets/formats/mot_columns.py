@@ -56,10 +56,13 @@ def valid_lines(files: Sequence[Path], threads: int | None) -> Lines | None:
     if not ((counts >= _FEWEST) & (counts <= _MOST)).all():
         return None
     values = np.full((len(counts), 9), np.nan)
-    starts = raw["ends"] - counts
-    for count in np.unique(counts).tolist():
-        rows, kept = np.flatnonzero(counts == count), min(count, 9)
-        values[rows, :kept] = raw["numbers"][starts[rows, np.newaxis] + np.arange(kept)]
+    different, starts = np.unique(counts).tolist(), raw["ends"] - counts
+    if len(different) == 1:  # as in nearly all files
+        values[:, : different[0]] = raw["numbers"].reshape(-1, different[0])[:, :9]
+    else:
+        for count in different:
+            rows, kept = np.flatnonzero(counts == count), min(count, 9)
+            values[rows, :kept] = raw["numbers"][starts[rows, np.newaxis] + np.arange(kept)]
     if (np.abs(raw["numbers"]) > FARTHEST).any() or (values[:, 4:6] < 0).any():
         return None
     return Lines(values, counts, raw["files"]) if are_whole(values[:, 0], 1, FARTHEST) else None
