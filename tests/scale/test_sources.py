@@ -8,6 +8,7 @@ import gzip
 import json
 import pickle
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,9 +140,9 @@ def test_heads_of_many_files_are_read_at_a_time(tmp_path: Path, monkeypatch: pyt
         return opened(self)
 
     monkeypatch.setattr(FilePlace, "open", open_slowly)
-    with_heads = open_detections([tmp_path / f"{at}.parquet" for at in range(8)], gt)
+    with_heads = open_detections([tmp_path / f"{at}.parquet" for at in range(9)], gt)
     monkeypatch.undo()
-    scores = np.concatenate([rows["score"] for rows in tables[:8]])
+    scores = np.concatenate([rows["score"] for rows in tables])
     assert all_of(with_heads).scores.tolist() == scores.tolist()
     pq.write_table(pa.table({"image_id": [1]}), tmp_path / "3.parquet")
     with pytest.raises(DatasetError, match=r"3\.parquet: expected a column category_id of integers, .* no such column"):
@@ -423,3 +424,63 @@ def test_files_in_a_store() -> None:
         all_of(source)
     with pytest.raises(DatasetError, match="memory://missing: expected a file or a folder, found nothing there"):
         open_detections("memory://missing", gt)
+
+
+def test_requests_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store is asked as often as there are row groups, and a little more for each piece; one client does it."""
+    arrow_fs = pytest.importorskip("pyarrow.fs")
+    asked: list[tuple[str, int, int]] = []
+    clients: list[str] = []
+
+    class CountedFile:
+        closed = False
+
+        def __init__(self, path: str) -> None:
+            self._file = open(path, "rb")  # noqa: SIM115 - PyArrow closes it
+
+        def read(self, count: int = -1) -> bytes:
+            start = self._file.tell()
+            found = self._file.read(count)
+            asked.append((self._file.name, start, len(found)))
+            return found
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._file, name)
+
+    class CountedStore(arrow_fs.FileSystemHandler):  # type: ignore[misc, name-defined]
+        def get_type_name(self) -> str:
+            return "counted"
+
+        def normalize_path(self, path: str) -> str:
+            return path
+
+        def get_file_info(self, paths: list[str]) -> Any:
+            return arrow_fs.LocalFileSystem().get_file_info(paths)
+
+        def get_file_info_selector(self, selector: Any) -> Any:
+            return arrow_fs.LocalFileSystem().get_file_info(selector)
+
+        def open_input_file(self, path: str) -> Any:
+            return pa.PythonFile(CountedFile(path), mode="r")
+
+        def _nothing(self, *_: Any) -> None:
+            raise NotImplementedError
+
+        create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = delete_file = _nothing
+        move = copy_file = open_input_stream = open_output_stream = open_append_stream = _nothing
+
+    def from_uri(address: str) -> tuple[Any, str]:
+        clients.append(address)
+        return arrow_fs.PyFileSystem(CountedStore()), address.removeprefix("counted://")
+
+    gt, rng = truth(), np.random.default_rng(7)
+    for name in ("a", "b"):
+        pq.write_table(pa.table(rows_of(rng, 100, gt)), tmp_path / f"{name}.parquet", row_group_size=5)
+    monkeypatch.setattr(arrow_fs, "FileSystem", SimpleNamespace(from_uri=from_uri))
+    source = open_detections(f"counted://{tmp_path}", gt, piece_rows=50)
+    assert (len(source.pieces), len({*clients})) == (4, len(clients)) == (4, 1)
+    asked.clear()
+    found = all_of(source)
+    assert len(clients) == 1
+    assert_same(found, all_of(open_detections(tmp_path, gt)))
+    assert len(asked) <= 1.2 * 40

@@ -88,14 +88,15 @@ class ParquetPiece(_TypedPiece):
     """The first row group, and the one behind the last."""
 
     def _sections(self, wanted: Sequence[str]) -> Iterator[tuple[str, Iterator[Any]]]:
-        for group in range(*self.groups):
-            yield f"{self.file.path}: row group {group}", self._rows(group, wanted)
+        # Opened once: a store answers two requests before the first row.
+        with _reading(self.file.path, self.expected), _opened_parquet(self.file) as file:
+            for group in range(*self.groups):
+                yield f"{self.file.path}: row group {group}", self._rows(file, group, wanted)
 
-    def _rows(self, group: int, wanted: Sequence[str]) -> Iterator[Any]:
-        with _opened_parquet(self.file) as file:
-            for batch in file.iter_batches(batch_size=self.batch_rows, row_groups=[group], columns=list(wanted)):
-                batch.validate(full=True)
-                yield batch
+    def _rows(self, file: Any, group: int, wanted: Sequence[str]) -> Iterator[Any]:
+        for batch in file.iter_batches(batch_size=self.batch_rows, row_groups=[group], columns=list(wanted)):
+            batch.validate(full=True)
+            yield batch
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -191,7 +192,8 @@ def _pieces(
         cut_file: Cuts a file; it also takes the name of the column of image ids, and what all pieces share.
     """
     with _reading(files[0].path, expected):
-        schema, _ = head(files[0])
+        heads: dict[FilePlace, Any] = {files[0]: head(files[0])}
+        schema, _ = heads[files[0]]
     first = {field.name: _kind(field.type) for field in schema}
     folders = {name: whole for name, whole in _folder_columns(files).items() if name not in first}
     names = [*first, *folders]
@@ -206,7 +208,7 @@ def _pieces(
 
     def pieces_of(file: FilePlace) -> list[Any]:
         with _reading(file.path, expected):
-            found, about = head(file)
+            found, about = heads.pop(file, None) or head(file)
         kinds = {field.name: _kind(field.type) for field in found}
         _check_same_kinds(file.path, files[0].path, {name: kinds.get(name) for name in shared["columns"]}, first)
         return list(cut_file(file, about, roles.get("image_id"), shared))
@@ -311,7 +313,8 @@ def _reading(place: str, expected: str) -> Iterator[None]:
 def _opened_parquet(file: FilePlace) -> Iterator[Any]:
     parquet = import_extra("pyarrow.parquet", extra="tables", needed_by="reading Parquet files")
     with file.open() as source:
-        yield parquet.ParquetFile(source)
+        # The columns of a row group in one request of a store, not in one each.
+        yield parquet.ParquetFile(source, pre_buffer=not file.is_local)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import glob
 import os
 import re
@@ -56,7 +57,7 @@ class FilePlace:
         try:
             if self.address is None:
                 return arrow.OSFile(self.path, "rb")
-            return _store(self.address)[0].open_input_file(self.inner)
+            return _store(self.address, os.getpid())[0].open_input_file(self.inner)
         except (arrow.ArrowException, OSError) as error:
             raise DatasetError(f"{self.path}: cannot be read: {_first_line(error)}") from None
 
@@ -107,7 +108,7 @@ def _in_store(address: str) -> Iterator[FilePlace]:
     root = re.split(r"[*\[]", head, maxsplit=1)[0].rpartition("/")[0] if _is_pattern(head) else head
     base = f"{root}?{query}" if query else root
     arrow_fs = import_extra("pyarrow.fs", extra="tables", needed_by="reading from object stores")
-    store, inner = _store(base)
+    store, inner = _store(base, os.getpid())
     try:
         about = store.get_file_info([inner])[0]
         if about.type == arrow_fs.FileType.NotFound:
@@ -128,7 +129,8 @@ def _in_store(address: str) -> Iterator[FilePlace]:
             yield FilePlace(path, about.size, changed, base, about.path, _partition(folder))
 
 
-def _store(address: str) -> tuple[Any, str]:
+@functools.lru_cache(maxsize=16)  # a client connects, and asks for credentials, once
+def _store(address: str, process: int) -> tuple[Any, str]:  # noqa: ARG001 - clients do not survive a fork
     """The file system of an address, and the path in it: of PyArrow, else of fsspec."""
     arrow = import_extra("pyarrow", extra="tables", needed_by="reading from object stores")
     arrow_fs = import_extra("pyarrow.fs", extra="tables", needed_by="reading from object stores")
