@@ -130,7 +130,7 @@ def counts_in(folder: Path) -> dict[str, int]:
 def first_words(folder: Path) -> list[str]:
     """The words of the first line with any, in the text files of a folder by name. Lists of classes are left out.
 
-    There are none if a file before it is not text.
+    There are none if a file before it is not text, or is a pipe or a device, whose reading might never end.
     """
     try:
         return list(_kept_until_it_changes(_first_words, folder))
@@ -143,7 +143,10 @@ def _first_words(folder: str, changed: int) -> tuple[str, ...]:  # noqa: ARG001 
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".txt") or name == "classes.txt":
             continue
-        with open(os.path.join(folder, name), encoding="utf-8-sig") as lines:
+        path = os.path.join(folder, name)
+        if not os.path.isfile(path):
+            return ()
+        with open(path, encoding="utf-8-sig") as lines:
             words = next((line.split() for line in lines if line.strip()), None)
         if words is not None:
             return tuple(words)
