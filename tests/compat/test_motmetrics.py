@@ -249,6 +249,7 @@ def test_pandas_is_named_if_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
             call()
 
 
+@pytest.mark.filterwarnings("ignore:modules that imported")  # other tests of the process have imported the originals
 def test_pickles_name_the_original() -> None:
     with ioukit.patched():
         accumulator = importlib.import_module("motmetrics").MOTAccumulator(auto_id=True)
