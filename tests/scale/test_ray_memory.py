@@ -52,10 +52,22 @@ def memory_in_use() -> tuple[int, int]:
     return int((group / "memory.current").read_text()) - int(cached["inactive_file"]), int(limit)
 
 
+def settled_memory() -> tuple[int, int]:
+    """The memory in use and that there is, as soon as processes of earlier tests have given theirs back."""
+    before, total = memory_in_use()
+    for _ in range(30):
+        time.sleep(1)
+        used, total = memory_in_use()
+        if used > before - 20_000_000:
+            return used, total
+        before = used
+    return before, total
+
+
 @pytest.fixture(scope="module")
 def watched(environment: None) -> Iterator[None]:  # noqa: ARG001 - workers inherit it
     """A cluster of this machine whose monitor has a limit that tasks can reach."""
-    used, total = memory_in_use()
+    used, total = settled_memory()
     if total - used < ray_faults.FILLED + 1_000_000_000:
         pytest.skip("too little memory is free for a task that takes it until it is ended")
     with pytest.MonkeyPatch.context() as patch:
@@ -83,5 +95,5 @@ def test_what_takes_too_much_in_any_case_is_named(real: tuple[GroundTruth, Detec
     start = time.monotonic()
     with pytest.raises(MemoryError, match=rf"^{name}.*: killed.* because its node ran out of memory: use more parts"):
         scale.evaluate(*real, parts=1, on="ray")  # without a time limit
-    assert 1 <= ray_faults.planted_times() <= 16  # not for ever; a busy machine ends some before their fault
+    assert 4 <= ray_faults.planted_times() <= 16  # not for ever
     assert time.monotonic() - start < 60
