@@ -18,6 +18,7 @@ from ioukit._keywords import answers_keywords
 from ioukit._near_names import Answering
 from ioukit.datasets.formats.text_files import refuse
 from ioukit.evaluation.evaluator.categories import KnownCategories, given_categories
+from ioukit.evaluation.evaluator.evaluator import Evaluator
 from ioukit.evaluation.evaluator.reading import Reader
 from ioukit.evaluation.evaluator.region_reading import RegionReader
 from ioukit.evaluation.evaluator.rows import Rows, data_of
@@ -76,10 +77,7 @@ class TrackEvaluator(Answering):
         TrackEvaluation(HOTA=0.7454, MOTA=0.6667, IDF1=0.6667, 1 sequence, 1 class)
     """
 
-    OTHER_WORDS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("add", "append", "process", "step", "add_batch"), "update"),
-        **dict.fromkeys(("evaluate", "result", "results", "accumulate", "summarize", "get_metric"), "compute"),
-    }
+    OTHER_WORDS: ClassVar[Mapping[str, str]] = Evaluator.OTHER_WORDS
 
     @answers_keywords
     def __init__(
