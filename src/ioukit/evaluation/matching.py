@@ -99,6 +99,7 @@ def match(
     kind = find_kind(iou_type)
     protocol = kind.protocol if protocol is None else protocol_of(protocol, iou_type)
     near = checked_near(protocol, near)
+    check_scores(detections, protocol)
     detections = detections.meeting(ground_truth)
     listed, known = ground_truth.images, ground_truth.categories
     chosen_images = _chosen(len(listed), None if images is None else listed.positions(images))
@@ -151,6 +152,19 @@ def match(
     from ioukit.evaluation.object_choice import with_ranges  # noqa: PLC0415 - COCO does not need it
 
     return with_ranges(table, everything.boxes[:, 3], protocol.objects_choose)
+
+
+def check_scores(detections: Detections, protocol: Protocol) -> None:
+    """Refuse detections without scores where a protocol ranks by them.
+
+    Raises:
+        DatasetError: If they have none.
+    """
+    if protocol.ranks and not detections.scored:
+        raise DatasetError(
+            f"{detections.source}: the detections have no scores, and {protocol.name} ranks by scores; the protocol "
+            "'unranked' counts without them"
+        )
 
 
 def _sides(

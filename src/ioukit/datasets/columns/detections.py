@@ -49,7 +49,7 @@ class Detections(Columns):
     """
 
     SHARED: ClassVar[frozenset[str]] = frozenset(
-        {"image_keys", "source", "dropped", "notes", "normalized", "ids_of_file"}
+        {"image_keys", "source", "dropped", "notes", "normalized", "ids_of_file", "scored"}
     )
 
     image_ids: npt.NDArray[np.int64]
@@ -59,7 +59,7 @@ class Detections(Columns):
     boxes: npt.NDArray[np.float64]
     """(N, 4) ``[x, y, width, height]`` in pixels, with the bits of the source."""
     scores: npt.NDArray[np.float64]
-    """(N,) confidences; only their order matters."""
+    """(N,) confidences; only their order matters. All are 1 if there are none, see :attr:`scored`."""
     areas: npt.NDArray[np.float64] | None = None
     """(N,) areas in square pixels; ``None`` if they are the areas of the boxes."""
     regions: Mapping[str, Any] = field(default_factory=dict)
@@ -78,6 +78,9 @@ class Detections(Columns):
     """Whether boxes are fractions of the image instead of pixels. :meth:`meeting` converts them."""
     ids_of_file: bool = False
     """Whether the image ids are those of a file that was read without its ground truth."""
+    scored: bool = True
+    """Whether the detections have scores. What language models answer and what people draw has none: nothing can rank
+    it."""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -98,7 +101,7 @@ class Detections(Columns):
             columns["image"] = named_images(images, shown.image_labels())
             columns["category"] = named_classes(categories, shown.category_ids)
         columns |= dict(zip(("x", "y", "width", "height"), shown.boxes.T.tolist(), strict=True))
-        return as_rows({**columns, "score": shown.scores.tolist()}), len(self)
+        return as_rows(columns | ({"score": shown.scores.tolist()} if self.scored else {})), len(self)
 
     MADE_BY: ClassVar[str] = ": ioukit.datasets.read_detections reads files, Detections.from_arrays takes arrays"
     OTHER_WORDS: ClassVar[Mapping[str, str]] = {"classes": "category_ids", "labels": "category_ids", "bboxes": "boxes"}
@@ -144,7 +147,7 @@ class Detections(Columns):
         *,
         image_ids: npt.ArrayLike,
         category_ids: npt.ArrayLike,
-        scores: npt.ArrayLike,
+        scores: npt.ArrayLike | None,
         boxes: BoxesLike | None = None,
         areas: npt.ArrayLike | None = None,
         regions: Regions | Sequence[Regions] | None = None,
@@ -159,7 +162,7 @@ class Detections(Columns):
         Args:
             image_ids: (N,) integers or strings.
             category_ids: (N,) integers.
-            scores: (N,) numbers.
+            scores: (N,) numbers; ``None`` if the detections have none, see :attr:`scored`.
             boxes: :class:`~ioukit.Boxes` in pixels, or (N, 4) ``[x, y, width, height]``; the boxes around ``regions``
                 if ``None``.
             areas: (N,) square pixels; those of ``regions`` if there are regions and no boxes, else those of the boxes.
@@ -187,13 +190,14 @@ class Detections(Columns):
             image_ids=labels.astype(np.int64),
             category_ids=integers(category_ids, name="category_ids", length=count),
             boxes=bounding_boxes(columns, source) if boxes is None else pixel_boxes(boxes, count),
-            scores=floats(scores, name="scores", length=count),
+            scores=np.ones(count) if scores is None else floats(scores, name="scores", length=count),
             areas=None if areas is None else floats(areas, name="areas", length=count),
             regions=columns,
             attributes=named_columns(attributes, name="attributes", length=count),
             image_keys=keys,
             source=source,
             normalized=normalized,
+            scored=scores is not None,
         )
         return _settled(dt, "error", check=True)
 
@@ -211,6 +215,9 @@ class Detections(Columns):
             raise ValueError("image ids of some parts are strings, those of others are integers")
         if len({part.normalized for part in filled}) > 1:
             raise ValueError("boxes of some parts are fractions of the image, those of others are pixels")
+        if len({part.scored for part in filled}) > 1:
+            without = next(part.source for part in filled if not part.scored)
+            raise ValueError(f"some parts have scores, others have none: {without}")
         rows = cls._joined(filled, [name for name in cls.column_names() if name != "areas"])
         # Where a part has no areas of its own, those of its boxes.
         if any(part.areas is not None for part in parts):
@@ -228,6 +235,7 @@ class Detections(Columns):
             notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
             normalized=filled[0].normalized,
             ids_of_file=any(part.ids_of_file for part in filled),
+            scored=filled[0].scored,
         )
 
     def image_labels(self) -> npt.NDArray[Any]:
@@ -487,6 +495,8 @@ def _settled(dt: Detections, on_invalid: OnInvalid, *, check: bool) -> Detection
         notes.append(f"{source}: {dropped:,} invalid record{'s' if dropped > 1 else ''} left out")
     if len(dt) == 0:
         notes.append(f"{source}: no detections: AP and AR are 0 wherever there is something to find")
+    elif not dt.scored:
+        notes.append(f"{source}: the detections have no scores, so they are counted and not ranked")
     return dataclasses.replace(dt, dropped=dropped, notes=tuple(notes))
 
 
