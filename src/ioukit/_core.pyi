@@ -105,6 +105,9 @@ class CurveDrawer:
 def order_by_category(
     category: NDArray[np.uint32], score: Floats, num_categories: int, threads: int
 ) -> tuple[Ids, Ids]: ...
+def sums_by_category(
+    category: NDArray[np.uint32], sets: Bytes, values: Floats, num_categories: int, thresholds: int
+) -> Floats: ...
 def replicate(
     weighed: WeighedColumns,
     weights: NDArray[np.uint16],

@@ -185,3 +185,18 @@ pub fn order_by_category<'py>(
         detached(py, || with_threads(threads, || evaluation::order_by_category(category, score, num_categories)))?;
     Ok((column(py, order)?, column(py, ends)?))
 }
+
+/// (K, A, T) the sums of the values of the rows of each category whose bit is set; `sets` is (N, A, bytes).
+#[pyfunction]
+pub fn sums_by_category<'py>(
+    py: Python<'py>,
+    category: Column<'py, u32>,
+    sets: Array<'py, u8, 3>,
+    values: Column<'py, f64>,
+    num_categories: usize,
+    thresholds: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let shape = [num_categories, sets.shape()[1], thresholds];
+    let (category, sets, values) = (&category[..], &sets[..], &values[..]);
+    array(py, detached(py, || evaluation::sums_by_category(category, sets, values, shape))?, shape)
+}

@@ -44,7 +44,7 @@ mod _core {
         read_coco_keypoints, read_coco_mask_areas, read_coco_masks, read_text, settle_annotations, unique_rows,
     };
     #[pymodule_export]
-    use super::curves::{CurveDrawer, accumulate, curve_points, order_by_category};
+    use super::curves::{CurveDrawer, accumulate, curve_points, order_by_category, sums_by_category};
     #[pymodule_export]
     use super::evaluation::{match_detections, step_curves};
     #[pymodule_export]

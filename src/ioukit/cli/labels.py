@@ -132,7 +132,8 @@ def find_labels(
         def evaluated(truth: "GroundTruth") -> "Evaluation":
             return ioukit.evaluate(truth, dt, rules, iou_type=kind.name, categories=chosen, threads=threads)
 
-        found = label_errors.find_label_errors(evaluated(gt), threads=threads)
+        with bad_use():
+            found = label_errors.find_label_errors(evaluated(gt), threads=threads)
         doubted, corrected, outcome = found, gt, None
         if deciding.decisions is not None:
             decided = label_errors.read_decisions(found, deciding.decisions)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ioukit import _core
 from ioukit._array_types import Flags
 from ioukit._checks import check_choice, pluralize
 from ioukit._columns import Columns, Frozen, record
@@ -250,31 +251,31 @@ class MatchTable(Frozen):
 
     def count_positives(self, rows: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """(K, A, M, T) true positives and false positives among some detections, with each cap."""
-        protocol, columns = self.protocol, self.detections
-        thresholds = len(protocol.iou_thresholds)
-        matched, ignored = (
-            np.unpackbits(sets[rows], axis=2, count=thresholds, bitorder="little").astype(np.bool_)[:, :, None, :]
-            for sets in (columns.matched, columns.ignored)
-        )
-        within = (self.ranks()[rows, None] < np.array(protocol.max_dets))[:, None, :, None]
-        category = self.evaluated_category(columns.category[rows])
-        counts = np.zeros((2, *self.num_objects.shape, len(protocol.max_dets), thresholds), np.int64)
-        for each, right in zip(counts, (matched, ~matched), strict=True):
-            np.add.at(each, category, right & ~ignored & within)
-        return counts[0], counts[1]
+        matched, ignored = self.detections.matched[rows], self.detections.ignored[rows]
+        right, wrong = (self._sums(rows, sets & ~ignored, np.ones(len(rows))) for sets in (matched, ~matched))
+        return right.astype(np.int64), wrong.astype(np.int64)
 
     def sum_ious(self) -> npt.NDArray[np.float64]:
         """(K, A, M, T) the sum of the IoU of the true positives, with each cap."""
-        protocol, pairs, thresholds = self.protocol, self.pairs, len(self.protocol.iou_thresholds)
-        matched, ignored = (
-            np.unpackbits(sets, axis=2, count=thresholds, bitorder="little").astype(np.bool_)[:, :, None, :]
-            for sets in (pairs.matched, self.detections.ignored[pairs.detection])
-        )
-        within = (self.ranks()[pairs.detection, None] < np.array(protocol.max_dets))[:, None, :, None]
-        sums = np.zeros((*self.num_objects.shape, len(protocol.max_dets), thresholds))
-        category = self.evaluated_category(self.detections.category[pairs.detection])
-        np.add.at(sums, category, np.where(matched & ~ignored & within, pairs.iou[:, None, None, None], 0.0))
-        return sums
+        pairs = self.pairs
+        return self._sums(pairs.detection, pairs.matched & ~self.detections.ignored[pairs.detection], pairs.iou)
+
+    def _sums(
+        self, rows: npt.NDArray[Any], sets: npt.NDArray[np.uint8], values: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """(K, A, M, T) sums of values of detections over the thresholds in their sets, with each cap."""
+        thresholds = len(self.protocol.iou_thresholds)
+        if thresholds % 8:  # bits behind the last threshold
+            sets = sets.copy()
+            sets[..., -1] &= (1 << thresholds % 8) - 1
+        category = self.evaluated_category(self.detections.category[rows])
+        ranks = self.ranks()[rows]
+        sums = []
+        for cap in self.protocol.max_dets:
+            within = ranks < cap
+            columns = (category, sets, values) if within.all() else (category[within], sets[within], values[within])
+            sums.append(_core.sums_by_category(*columns, len(self.evaluated), thresholds))
+        return np.stack(sums, axis=2)
 
     def is_not_exhaustive(self) -> Flags:
         """(N,) whether some objects of the category of each detection may not be annotated on its image."""

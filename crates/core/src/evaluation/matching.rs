@@ -19,7 +19,7 @@ use super::regions::{Measurer, Overlap, Regions};
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
-use super::together::pairs_together;
+use super::together::Together;
 use super::verified::{special, special_by};
 use crate::ending::ask_after;
 use crate::memory::Vec;
@@ -362,16 +362,15 @@ impl<'a> Matcher<'a> {
                 taken.clear();
                 taken.resize(count, false);
                 found_once.clear();
-                together.clear();
                 if self.rules.choice == Choice::Together {
-                    together.append(&mut pairs_together(starts, candidates, level, ignored));
-                    together.iter().flatten().for_each(|&pair| taken[candidates[pair].object] = true);
+                    together.choose(starts, candidates, level, ignored);
+                    together.taken.iter().flatten().for_each(|&pair| taken[candidates[pair].object] = true);
                 }
                 for (detection, window) in starts.windows(2).enumerate() {
                     let row = group.first_detection + detection;
                     let pairs_of_row = &ordered[window[0]..window[1]];
                     let is_group = |object: usize| self.scene.objects.has(group.objects[object], flag::OVER_DETECTION);
-                    let chosen = match together.get(detection) {
+                    let chosen = match together.taken.get(detection) {
                         Some(&Some(pair)) => Some(pair),
                         _ => chooser.chosen(pairs_of_row, level, taken, is_group, by_tier),
                     };
@@ -443,8 +442,8 @@ struct Scratch<'a> {
     taken: Vec<bool>,
     /// Objects that count once and have been found.
     found_once: Vec<usize>,
-    /// The pairs that all detections choose together; none unless the rules say so.
-    together: Vec<Option<usize>>,
+    /// What all detections choose together, if the rules say so.
+    together: Together,
     /// The candidates of each detection in the order in which they are tried.
     ordered: Vec<usize>,
     /// Those of one detection: pairs with objects, then those with groups.
@@ -469,7 +468,7 @@ impl<'a> Scratch<'a> {
             ignored: Vec::new(),
             taken: Vec::new(),
             found_once: Vec::new(),
-            together: Vec::new(),
+            together: Together::default(),
             ordered: Vec::new(),
             by_tier: Vec::new(),
             levels: Vec::new(),

@@ -20,6 +20,7 @@ mod rules;
 mod scene;
 mod score;
 mod steps;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -36,4 +37,5 @@ pub use object_choice::{Choices, Pair, StepCurve, Wanted, step_curve};
 pub use points::Points;
 pub use rules::{CapScope, Choice, Rules};
 pub use scene::{Areas, Detections, NOWHERE, Objects, Scene, flag};
+pub use sums::sums_by_category;
 pub use verified::{Lists, Verified, special};

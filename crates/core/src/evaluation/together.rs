@@ -1,82 +1,108 @@
 //! The pairs that the detections of a group make together: the most, and among these the highest sum of overlaps.
 //!
 //! Owns: which pairs compete with each other, and what a pair is worth. Does not own: the assignment (`assignment`),
-//! ignored objects, which detections take one by one afterwards (`matching`). Most pairs compete with none, so only the
-//! parts of a group in which several do become tables of costs.
+//! ignored objects, which detections take one by one afterwards (`matching`). Most pairs compete with none, or all of a
+//! part compete for one object, so only the other parts of a group become tables of costs.
 
 use super::choosing::Candidate;
 use crate::assignment::highest_pairs;
 use crate::memory::{Vec, vec};
 
-/// For each detection of a group the pair that it takes, or `None`.
-///
-/// Args: where the candidates of each detection start, and where those of the last one end; the candidates; the level that
-/// a pair must reach; which objects are ignored, and so have no part.
-pub(super) fn pairs_together(
-    starts: &[usize],
-    candidates: &[Candidate],
-    level: usize,
-    ignored: &[bool],
-) -> Vec<Option<usize>> {
-    let detections = starts.len() - 1;
-    let mut taken = vec![None; detections];
-    // Detections, then objects: each names another of its part, until one names itself.
-    let mut part: Vec<usize> = (0..detections + ignored.len()).collect();
-    let mut competing: Vec<(usize, usize)> = Vec::new();
-    for (detection, window) in starts.windows(2).enumerate() {
-        for pair in window[0]..window[1] {
-            let Candidate { object, level: reached, .. } = candidates[pair];
-            if reached >= level && !ignored[object] {
-                competing.push((detection, pair));
-                let (one, other) = (root(&mut part, detection), root(&mut part, detections + object));
-                part[one] = other;
+/// A pair that reaches the level, whose object counts.
+#[derive(Clone, Copy)]
+struct Competing {
+    /// The name of its part: pairs of other parts share neither detection nor object with it.
+    part: usize,
+    detection: usize,
+    /// Its position among the candidates.
+    pair: usize,
+}
+
+/// The choice of the last group, and memory for the next.
+#[derive(Default)]
+pub(super) struct Together {
+    /// For each detection the pair that it takes; empty where detections choose one by one.
+    pub taken: Vec<Option<usize>>,
+    competing: Vec<Competing>,
+    /// Detections, then objects: each names another of its part, until one names itself.
+    parts: Vec<usize>,
+}
+
+impl Together {
+    /// Chooses among the candidates of a group.
+    ///
+    /// Args: where the candidates of each detection start, and where those of the last one end; the candidates; the level
+    /// that a pair must reach; which objects are ignored, and so have no part.
+    pub fn choose(&mut self, starts: &[usize], candidates: &[Candidate], level: usize, ignored: &[bool]) {
+        let detections = starts.len() - 1;
+        self.taken.clear();
+        self.taken.resize(detections, None);
+        self.competing.clear();
+        self.parts.clear();
+        self.parts.extend(0..detections + ignored.len());
+        for (detection, window) in starts.windows(2).enumerate() {
+            for pair in window[0]..window[1] {
+                let Candidate { object, level: reached, .. } = candidates[pair];
+                if reached >= level && !ignored[object] {
+                    self.competing.push(Competing { part: 0, detection, pair });
+                    let one = root(&mut self.parts, detection);
+                    let other = root(&mut self.parts, detections + object);
+                    self.parts[one] = other;
+                }
+            }
+        }
+        for one in self.competing.iter_mut() {
+            one.part = root(&mut self.parts, one.detection);
+        }
+        // They were found by detection, and that order stays within a part.
+        self.competing.sort_by_key(|one| one.part);
+        for part in self.competing.chunk_by(|one, other| one.part == other.part) {
+            let object = |one: &Competing| candidates[one.pair].object;
+            let first = &part[0];
+            let is_star = part.iter().all(|one| object(one) == object(first))
+                || part.iter().all(|one| one.detection == first.detection);
+            if is_star {
+                let overlap = |one: &Competing| candidates[one.pair].overlap;
+                let best = part.iter().fold(first, |best, one| if overlap(one) > overlap(best) { one } else { best });
+                self.taken[best.detection] = Some(best.pair);
+            } else {
+                for place in best_of(part, candidates) {
+                    self.taken[part[place].detection] = Some(part[place].pair);
+                }
             }
         }
     }
-    let mut of_part: Vec<(usize, usize, usize)> =
-        competing.iter().map(|&(detection, pair)| (root(&mut part, detection), detection, pair)).collect();
-    of_part.sort_unstable();
-    for group in of_part.chunk_by(|one, other| one.0 == other.0) {
-        if let [(_, detection, pair)] = *group {
-            taken[detection] = Some(pair);
-            continue;
-        }
-        for place in best_of(group, candidates) {
-            let (_, detection, pair) = group[place];
-            taken[detection] = Some(pair);
-        }
-    }
-    taken
 }
 
 /// The name of the part of a member, and a shorter way to it.
-fn root(part: &mut [usize], mut member: usize) -> usize {
-    while part[member] != member {
-        part[member] = part[part[member]];
-        member = part[member];
+fn root(parts: &mut [usize], mut member: usize) -> usize {
+    while parts[member] != member {
+        parts[member] = parts[parts[member]];
+        member = parts[member];
     }
     member
 }
 
 /// The places of the pairs that a part makes. Its pairs are sorted by detection.
-fn best_of(group: &[(usize, usize, usize)], candidates: &[Candidate]) -> Vec<usize> {
-    let mut objects: Vec<usize> = group.iter().map(|&(_, _, pair)| candidates[pair].object).collect();
+fn best_of(part: &[Competing], candidates: &[Candidate]) -> Vec<usize> {
+    let mut objects: Vec<usize> = part.iter().map(|one| candidates[one.pair].object).collect();
     objects.sort_unstable();
     objects.dedup();
-    let mut rows: Vec<i64> = Vec::new();
-    for (place, one) in group.iter().enumerate() {
-        let new = place > 0 && group[place - 1].1 != one.1;
-        rows.push(rows.last().map_or(0, |row| row + i64::from(new)));
+    let mut rows: Vec<i64> = vec![0; part.len()];
+    for place in 1..part.len() {
+        rows[place] = rows[place - 1] + i64::from(part[place].detection != part[place - 1].detection);
     }
-    let columns: Vec<i64> = group
-        .iter()
-        .map(|&(_, _, pair)| objects.partition_point(|&object| object < candidates[pair].object) as i64)
-        .collect();
+    let column = |one: &Competing| objects.partition_point(|&object| object < candidates[one.pair].object) as i64;
+    let columns: Vec<i64> = part.iter().map(column).collect();
     let detections = rows.last().map_or(0, |&row| row as usize + 1);
     // One more pair is worth more than all overlaps, none of which is above 1.
     let worth = (detections.min(objects.len()) + 1) as f64;
-    let values: Vec<f64> = group.iter().map(|&(_, _, pair)| worth + candidates[pair].overlap).collect();
-    highest_pairs([&rows, &columns], &values, [detections, objects.len()])
+    let mut order: Vec<usize> = (0..part.len()).collect();
+    order.sort_unstable_by_key(|&place| (rows[place], columns[place]));
+    let sorted = |numbers: &[i64]| -> Vec<i64> { order.iter().map(|&place| numbers[place]).collect() };
+    let values: Vec<f64> = order.iter().map(|&place| worth + candidates[part[place].pair].overlap).collect();
+    let found = highest_pairs([&sorted(&rows), &sorted(&columns)], &values, [detections, objects.len()]);
+    found.iter().map(|&place| order[place]).collect()
 }
 
 #[cfg(test)]
@@ -87,19 +113,30 @@ mod tests {
         Candidate { object, overlap, level: 1 }
     }
 
+    fn chosen(
+        starts: &[usize],
+        candidates: &[Candidate],
+        level: usize,
+        ignored: &[bool],
+    ) -> std::vec::Vec<Option<usize>> {
+        let mut together = Together::default();
+        together.choose(starts, candidates, level, ignored);
+        together.taken.to_vec()
+    }
+
     #[test]
     fn makes_the_most_pairs_before_the_best() {
         // Alone, the first detection would take the first object, which is the only one of the second.
         let candidates = [candidate(0, 0.9), candidate(1, 0.5), candidate(0, 0.6), candidate(2, 0.7)];
-        let found = pairs_together(&[0, 2, 3, 4], &candidates, 1, &[false, false, false]);
-        assert_eq!(*found, [Some(1), Some(2), Some(3)]);
-        assert_eq!(*pairs_together(&[0, 2, 3, 4], &candidates, 1, &[false, true, true]), [Some(0), None, None]);
-        assert_eq!(*pairs_together(&[0, 2, 3, 4], &candidates, 2, &[false; 3]), [None, None, None]);
+        let starts = [0, 2, 3, 4];
+        assert_eq!(chosen(&starts, &candidates, 1, &[false; 3]), [Some(1), Some(2), Some(3)]);
+        assert_eq!(chosen(&starts, &candidates, 1, &[false, true, true]), [Some(0), None, None]);
+        assert_eq!(chosen(&starts, &candidates, 2, &[false; 3]), [None, None, None]);
     }
 
     #[test]
     fn makes_the_best_of_the_most_pairs() {
-        let candidates = [candidate(0, 0.6), candidate(1, 0.5), candidate(0, 0.9), candidate(1, 0.7)];
-        assert_eq!(*pairs_together(&[0, 2, 4], &candidates, 1, &[false, false]), [Some(1), Some(2)]);
+        let candidates = [candidate(1, 0.5), candidate(0, 0.6), candidate(0, 0.9), candidate(1, 0.7)];
+        assert_eq!(chosen(&[0, 2, 4], &candidates, 1, &[false, false]), [Some(0), Some(2)]);
     }
 }
