@@ -11,6 +11,7 @@ from __future__ import annotations
 import configparser
 import os
 import zipfile
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,7 +41,7 @@ _KITTI_NEEDED = 10
 """How many fields a line of KITTI has at least; what follows the box is not read."""
 
 
-class DataSet:
+class DataSet(ABC):
     """What both data sets do: they check a configuration and its files, and evaluate a tracker.
 
     Args:
@@ -90,9 +91,9 @@ class DataSet:
                     raise TrackEvalException(f"Tracker file not found: {tracker}{sub_folder}/{path.name}")
 
     @staticmethod
+    @abstractmethod
     def get_default_dataset_config() -> dict[str, Any]:
         """The default configuration, with TrackEval's keys."""
-        raise NotImplementedError
 
     @classmethod
     def get_name(cls) -> str:
@@ -161,29 +162,29 @@ class DataSet:
         folder = Path(self.tracker_fol, tracker, self.config["TRACKER_SUB_FOLDER"])
         return folder.with_name(f"{folder.name}.zip") if self.config["INPUT_AS_ZIP"] else folder / f"{seq}.txt"
 
+    @abstractmethod
     def _truth_path(self, seq: str) -> str:
         """The file of the ground truth, if it is not in an archive."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _lengths(self) -> dict[str, int]:
         """The sequences, and how many frames they have."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _rows(self, tracker: str | None, seq: str) -> Floats:
         """(N, C) a row per line: frame, id, the four numbers of the box, and what else `_columns` needs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _columns(self, truth: Floats) -> dict[str, Any]:
         """The columns of the objects."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _found_columns(self, found: Floats) -> dict[str, Any]:
         """The columns of the detections."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _protocol(self) -> str:
         """What is left out."""
-        raise NotImplementedError
 
     def _lines(self, tracker: str | None, seq: str, least: int) -> list[list[str]]:
         """The fields of each line."""
