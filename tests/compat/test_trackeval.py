@@ -281,16 +281,19 @@ def test_kitti_in_zip_files(kitti: dict[str, Any], tmp_path: Path) -> None:
         ({"TRACKER_DISPLAY_NAMES": []}, "List of tracker files and tracker display names do not match"),
     ],
 )
-def test_wrong_configurations_of_kitti(
-    kitti: dict[str, Any], change: dict[str, Any], says: str, tmp_path: Path
-) -> None:
-    for package in (trackeval(), ours):
-        with pytest.raises(package.utils.TrackEvalException, match=says):
-            package.datasets.Kitti2DBox(kitti | change)
+def test_wrong_configurations_of_kitti(kitti: dict[str, Any], change: dict[str, Any], says: str) -> None:
+    with pytest.raises(ours.utils.TrackEvalException, match=says):
+        ours.datasets.Kitti2DBox(kitti | change)
+    with pytest.raises(trackeval().utils.TrackEvalException, match=says):
+        trackeval().datasets.Kitti2DBox(kitti | change)
+
+
+def test_kitti_without_a_file(kitti: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "label_02" / "0000.txt").unlink()
-    for package in (trackeval(), ours):
-        with pytest.raises(package.utils.TrackEvalException, match=r"GT file not found: 0000\.txt"):
-            package.datasets.Kitti2DBox(kitti)
+    with pytest.raises(ours.utils.TrackEvalException, match=r"GT file not found: 0000\.txt"):
+        ours.datasets.Kitti2DBox(kitti)
+    with pytest.raises(trackeval().utils.TrackEvalException, match=r"GT file not found: 0000\.txt"):
+        trackeval().datasets.Kitti2DBox(kitti)
 
 
 @pytest.mark.parametrize(
