@@ -1,4 +1,4 @@
-"""`ioukit.compat.trackeval` has the results, tables and files of TrackEval 1.3.0 for MOTChallenge's boxes."""
+"""`ioukit.compat.trackeval` has the results, tables and files of TrackEval 1.3.0 for MOTChallenge and KITTI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from support.mot_folders import write_folders
-from support.trackeval_runs import trackeval
+from support.random_protocol_sets import random_kitti_set
+from support.trackeval_runs import all_measures, trackeval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,11 +87,56 @@ def test_results_tables_and_files_are_those_of_trackeval(
     assert our_others == others
 
 
+def write_kitti(folder: Path, seed: int) -> dict[str, Any]:
+    """Folders of KITTI, and the configuration that names them; with an odd seed, corners have decimals."""
+    random_kitti_set(seed).write_kitti(folder)
+    random = np.random.default_rng(seed)
+    for path in (*folder.glob("label_02/*"), *folder.glob("found/*")) if seed % 2 else ():
+        lines = [line.split() for line in path.read_text().splitlines()]
+        for line in lines:
+            moved = np.array(line[6:10], np.float64) + random.random(4) * [-1, -1, 1, 1]
+            line[6:10] = [f"{value:.6f}" for value in moved]
+        path.write_text("".join(f"{' '.join(line)}\n" for line in lines))
+    folders = {"GT_FOLDER": str(folder), "TRACKERS_FOLDER": str(folder), "TRACKER_SUB_FOLDER": "found"}
+    return {**folders, "TRACKERS_TO_EVAL": ["."], "TRACKER_DISPLAY_NAMES": ["Shown"]}
+
+
+def run_kitti(package: Any, config: dict[str, Any], metrics: list[Any], **more: Any) -> tuple[Any, Any]:
+    """The results of KITTI's folders."""
+    dataset = package.datasets.Kitti2DBox(dict(config))
+    evaluator = package.Evaluator({"PLOT_CURVES": False, "TIME_PROGRESS": False, "LOG_ON_ERROR": None, **more})
+    found: tuple[Any, Any] = evaluator.evaluate([dataset], metrics)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_kitti_is_that_of_trackeval(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = write_kitti(tmp_path, seed)
+    if seed % 5 == 0:
+        config["CLASSES_TO_EVAL"] = [["Pedestrian"], ["pedestrian", "car"]][seed % 2]
+    more = {"PRINT_ONLY_COMBINED": seed % 4 == 0, "OUTPUT_EMPTY_CLASSES": seed % 3 != 0}
+    expected = [one for one in all_measures() if one.get_name() != "Count"]
+    quiet, measures = {"PRINT_CONFIG": False}, ours.metrics
+    metrics = [measures.HOTA(), measures.CLEAR(quiet), measures.Identity(quiet), measures.VACE()]
+    found = []
+    for name, package, chosen in (("theirs", trackeval(), expected), ("ioukit", ours, metrics)):
+        capsys.readouterr()
+        results, messages = run_kitti(package, {**config, "OUTPUT_FOLDER": str(tmp_path / name)}, chosen, **more)
+        text = capsys.readouterr().out.replace(name, "NAME").splitlines()
+        found.append((dict(leaves(results)), messages, text, files(tmp_path / name)))
+    (values, *others), (our_values, *our_others) = found
+    assert our_values.keys() == values.keys()
+    wrong = [path for path, value in values.items() if not np.array_equal(value, our_values[path], equal_nan=True)]
+    assert wrong == []
+    assert our_others == others
+
+
 def test_defaults_have_the_keys_of_trackeval() -> None:
     theirs = trackeval()
     ways: list[Callable[[Any], dict[str, Any]]] = [
         lambda package: package.Evaluator.get_default_eval_config(),
         lambda package: package.datasets.MotChallenge2DBox.get_default_dataset_config(),
+        lambda package: package.datasets.Kitti2DBox.get_default_dataset_config(),
         lambda package: package.metrics.CLEAR.get_default_config(),
         lambda package: package.metrics.Identity.get_default_config(),
     ]
@@ -179,6 +225,94 @@ def test_invalid_files(config: dict[str, Any], truth: str, found: str, says: str
         results, messages = run(ours, config, **QUIET | wrong)
         assert results == {"MotChallenge2DBox": {"tracker0": None}}
         assert messages["MotChallenge2DBox"]["tracker0"] in log.read_text()
+
+
+KITTI_LINE = "0 1 {kind} 0 0 -10 {box} -1 -1 -1 -1000 -1000 -1000 -10"
+
+
+@pytest.fixture
+def kitti(tmp_path: Path) -> dict[str, Any]:
+    """A sequence of KITTI with two frames and one object."""
+    line = KITTI_LINE.format(kind="Car", box="0 0 30 30")
+    for name in ("label_02", "found"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0000.txt").write_text(line)
+    (tmp_path / "evaluate_tracking.seqmap.training").write_text("0000 empty 000000 000002\n")
+    folders = {"GT_FOLDER": str(tmp_path), "TRACKERS_FOLDER": str(tmp_path), "TRACKER_SUB_FOLDER": "found"}
+    return {**folders, "TRACKERS_TO_EVAL": ["."], "PRINT_CONFIG": False}
+
+
+def kitti_counts(config: dict[str, Any]) -> list[int]:
+    """How many detections and objects of cars ioukit counts."""
+    results, _ = run_kitti(ours, config, [], **QUIET)
+    count = results["Kitti2DBox"]["."]["COMBINED_SEQ"]["car"]["Count"]
+    return [count["Dets"], count["GT_Dets"]]
+
+
+def test_kitti_passes_over_lines_that_trackeval_passes_over(kitti: dict[str, Any], tmp_path: Path) -> None:
+    other = KITTI_LINE.format(kind="Rocket", box="0 0 9 9").replace("0 1", "9 -1", 1)
+    region = KITTI_LINE.format(kind="DontCare", box="0 0 9 9").replace("0 1", "7 -1", 1)
+    for name, more in (("label_02", f"{other}\n{region}"), ("found", other)):
+        path = tmp_path / name / "0000.txt"
+        path.write_text(f"{path.read_text()}\n{more}\n")
+    assert kitti_counts(kitti) == [1, 1]
+    (count,) = run_kitti(trackeval(), kitti, [], **QUIET)[0]["Kitti2DBox"]["."]["COMBINED_SEQ"]["car"].values()
+    assert [count["Dets"], count["GT_Dets"]] == [1, 1]
+
+
+def test_kitti_in_zip_files(kitti: dict[str, Any], tmp_path: Path) -> None:
+    for name, folder in (("data", "label_02"), ("found", "found")):
+        with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+            archive.write(tmp_path / folder / "0000.txt", "0000.txt")
+        (tmp_path / folder / "0000.txt").unlink()
+    zipped = {**kitti, "INPUT_AS_ZIP": True}
+    assert kitti_counts(zipped) == [1, 1]
+    (tmp_path / "data.zip").unlink()
+    with pytest.raises(ours.utils.TrackEvalException, match=r"GT file not found: data\.zip"):
+        ours.datasets.Kitti2DBox(zipped)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"CLASSES_TO_EVAL": ["van"]}, r"invalid class. Only classes \[car, pedestrian\] are valid"),
+        ({"SPLIT_TO_EVAL": "val"}, "no seqmap found: evaluate_tracking.seqmap.val"),
+        ({"TRACKERS_TO_EVAL": ["other"]}, "Tracker file not found: other/found/0000.txt"),
+        ({"TRACKER_DISPLAY_NAMES": []}, "List of tracker files and tracker display names do not match"),
+    ],
+)
+def test_wrong_configurations_of_kitti(kitti: dict[str, Any], change: dict[str, Any], says: str) -> None:
+    with pytest.raises(ours.utils.TrackEvalException, match=says):
+        ours.datasets.Kitti2DBox(kitti | change)
+    with pytest.raises(trackeval().utils.TrackEvalException, match=says):
+        trackeval().datasets.Kitti2DBox(kitti | change)
+
+
+def test_kitti_without_a_file(kitti: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "label_02" / "0000.txt").unlink()
+    with pytest.raises(ours.utils.TrackEvalException, match=r"GT file not found: 0000\.txt"):
+        ours.datasets.Kitti2DBox(kitti)
+    with pytest.raises(trackeval().utils.TrackEvalException, match=r"GT file not found: 0000\.txt"):
+        trackeval().datasets.Kitti2DBox(kitti)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("2 1 Car 0 0 0 0 0 9 9", "Tracking data contains the following invalid timesteps in seq 0000: 2"),
+        ("0 1 Car 0 0 0 0 0 9", "Tracking data in seq 0000 has a line with fewer than 10 numbers"),
+        ("0 1 Car 0 0 0 0 0 9 x", "Cannot convert Tracking data of seq 0000 to float"),
+        ("0 1 Person_sitting 0 0 0 0 0 9 9", "in seq 0000 has the type 'Person_sitting', expected one of car, van, "),
+        ("1 4 Car 0 0 0 5 0 1 3", r"has the corners \[5.0, 0.0, 1.0, 3.0\] in frame 1 for id 4, expected x1 <= x2"),
+        ("1 4 Car 0 0 0 0 0 1 nan", r"has the corners \[0.0, 0.0, 1.0, nan\] in frame 1 for id 4"),
+        ("0 1 Car 0 0 0 0 0 30 30\n0 1 Car 0 0 0 0 0 30 30.5", "found track 1 again in image 0 of sequence '0000'"),
+        ("0 1 Car 0 0 0 0 0 30 inf", "tracker .: .*finite"),
+    ],
+)
+def test_invalid_files_of_kitti(kitti: dict[str, Any], line: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "found" / "0000.txt").write_text(line)
+    with pytest.raises(ours.utils.TrackEvalException, match=says):
+        run_kitti(ours, kitti, [], **QUIET)
 
 
 def test_metrics_that_cannot_be_evaluated(config: dict[str, Any]) -> None:

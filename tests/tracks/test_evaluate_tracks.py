@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pytest
 
-from ioukit import Detections, GroundTruth, RotatedBoxes, TrackEvaluation, evaluate_tracks
+from ioukit import Boxes, Detections, GroundTruth, RotatedBoxes, TrackEvaluation, evaluate_tracks
 from ioukit.datasets import Images
 from ioukit.errors import DatasetError
 from support.random_tracks import TrackSet, columns_of, random_track_set
@@ -290,6 +290,22 @@ def test_other_kinds_of_regions() -> None:
     found, upright = evaluate_tracks(*turned, iou_type="rotated"), evaluate_tracks(*sides)
     assert found.summary["TP"] == upright.summary["TP"]
     assert found.summary["HOTA"] == pytest.approx(upright.summary["HOTA"], abs=0.01)
+
+
+def test_corners_of_boxes_as_regions_are_exact() -> None:
+    corners = [[[0.2, 0, 0.9, 1]], [[0.3, 0, 1.0, 1]]]
+    boxes = [Boxes(np.array(one), "xyxy") for one in corners]
+    common = 0.9 - 0.3
+    expected = common / ((0.9 - 0.2) + (1.0 - 0.3) - common)
+
+    def overlap(columns: list[dict[str, Any]]) -> float:
+        (gt_columns, dt_columns), region = columns, ("a/1", 1, BOX)
+        return evaluate_tracks(truth(region, **gt_columns), results(region, **dt_columns)).summary["MOTP"]
+
+    assert overlap([{"boxes": None, "regions": one} for one in boxes]) == expected
+    rounded = overlap([{"boxes": one} for one in boxes])  # 0.2 + (0.9 - 0.2) is less than 0.9
+    assert rounded != expected
+    assert rounded == pytest.approx(expected, abs=1e-15)
 
 
 def test_flags_are_noted() -> None:

@@ -259,6 +259,10 @@ def test_what_a_protocol_cannot_evaluate_is_refused() -> None:
     with pytest.raises(DatasetError, match="ground truth: the protocol MOT17 evaluates pedestrian, and not car"):
         evaluate_tracks(gt, dt, protocol="mot17", categories=["car"])
     with pytest.raises(
+        DatasetError, match="the protocol KITTI evaluates Car, Pedestrian, and not Van; the protocol plain"
+    ):
+        evaluate_tracks(*KITTI, protocol="kitti", categories=["Van"])
+    with pytest.raises(
         DatasetError, match=r"KITTI expects Car or Pedestrian, found a, b, c, d, e, \.\.\.; rename a class"
     ):
         evaluate_tracks(*frame_of((*"abcdef",), [("a", PLACES[0])], PLACES[:1]), protocol="kitti")

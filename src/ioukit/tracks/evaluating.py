@@ -161,7 +161,7 @@ def _chosen(
         places = np.unique(np.array(gt.categories.positions(categories), np.int64))
         if others := np.setdiff1d(places, evaluated).tolist():
             raise DatasetError(
-                f"{gt.source}: the protocol {protocol.name} evaluates {' and '.join(protocol.classes)}, and not "
+                f"{gt.source}: the protocol {protocol.name} evaluates {', '.join(protocol.classes)}, and not "
                 f"{gt.categories.names[others[0]]}; the protocol plain evaluates every class"
             )
     elif protocol.classes:

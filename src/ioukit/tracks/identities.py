@@ -14,7 +14,7 @@ from ioukit._boundary import TrackColumns
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    from ioukit._array_types import Counts, Flags, Ids, Positions, Rows
+    from ioukit._array_types import Counts, Flags, Floats, Ids, Positions, Rows
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.tracks.sequences import Frames
 
@@ -102,14 +102,26 @@ def side_of(
     starts = np.concatenate([[0], np.cumsum(np.bincount(frame, minlength=len(categories) * total))])
     corners = np.zeros((0, 4))
     if boxes:
-        corners = np.ascontiguousarray(side.boxes[rows])
-        corners[:, 2:] += corners[:, :2]
+        corners = corners_of(side, rows)
     columns = TrackColumns(
         starts=starts.astype(np.int64), tracks=np.ascontiguousarray(positions - firsts[job], np.int64), boxes=corners
     )
     shape = (len(categories), sequences)
     totals = np.bincount(job, minlength=len(categories) * sequences)
     return Side(rows, columns, counts.reshape(shape), totals.reshape(shape))
+
+
+def corners_of(side: GroundTruth | Detections, rows: Rows | Flags) -> Floats:
+    """(N, 4) ``[x1, y1, x2, y2]`` of chosen rows; those of its regions if they are :class:`ioukit.Boxes` in pixels.
+
+    Regions can have corners as a file has them. From widths and heights, a corner may differ in its last bit.
+    """
+    exact = side.regions.get("Boxes")
+    if exact is not None and not exact.normalized:
+        return np.ascontiguousarray(exact.convert("xyxy").numpy()[rows], np.float64)
+    corners = np.ascontiguousarray(side.boxes[rows], np.float64)
+    corners[:, 2:] += corners[:, :2]
+    return corners
 
 
 def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple[np.ndarray[Any, Any], Positions]:

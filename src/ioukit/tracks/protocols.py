@@ -25,6 +25,7 @@ from ioukit import _core
 from ioukit._boundary import TrackColumns
 from ioukit._register import Register
 from ioukit.errors import DatasetError
+from ioukit.tracks.identities import corners_of
 from ioukit.tracks.measures import MATCH_THRESHOLD
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def kept_rows(
     can_match = np.isin(gt.category_ids, np.concatenate([chosen.ids, *distractors.values()]))
     is_beyond = _beyond_limits(protocol, gt, can_match & ~is_region)
     places = frames.place[object_images], frames.place[found_images]
-    regions = _Regions(_corners(gt.boxes[is_region]), places[0][is_region])
+    regions = _Regions(corners_of(gt, is_region), places[0][is_region])
     in_all_frames = len(regions.places) > 0 or protocol.least_height is not None
     for number, others in distractors.items():
         is_other = np.isin(gt.category_ids, others)
@@ -278,7 +279,7 @@ def kept_rows(
         is_alone = np.isin(dt.category_ids, number)
         is_alone[of_found] = False
         alone = np.flatnonzero(is_alone)
-        corners = _corners(dt.boxes[alone])
+        corners = corners_of(dt, alone)
         out = regions.cover(corners, places[1][alone])
         if protocol.least_height is not None:
             out |= corners[:, 3] - corners[:, 1] <= protocol.least_height + _EPSILON
@@ -331,13 +332,6 @@ def _beyond_limits(protocol: TrackProtocol, gt: GroundTruth, rows: Flags) -> Fla
     return found
 
 
-def _corners(boxes: Floats) -> Floats:
-    """(N, 4) ``[x1, y1, x2, y2]``."""
-    corners = np.array(boxes, np.float64)
-    corners[:, 2:] += corners[:, :2]
-    return corners
-
-
 def _pairs(
     gt: GroundTruth,
     dt: Detections,
@@ -348,19 +342,21 @@ def _pairs(
     threads: int,
 ) -> tuple[Rows, Rows]:
     """The rows of objects and detections that are pairs in their frame."""
-    objects, of_objects = _by_frame(gt.boxes, objects, places[0], frame_count)
-    found, of_found = _by_frame(dt.boxes, found, places[1], frame_count)
+    objects, of_objects = _by_frame(gt, objects, places[0], frame_count)
+    found, of_found = _by_frame(dt, found, places[1], frame_count)
     object_rows, found_rows = _core.pair_frames(of_objects, of_found, MATCH_THRESHOLD, threads)
     return objects[object_rows], found[found_rows]
 
 
-def _by_frame(boxes: Floats, rows: Rows, places: Positions, frame_count: int) -> tuple[Rows, TrackColumns]:
+def _by_frame(
+    side: GroundTruth | Detections, rows: Rows, places: Positions, frame_count: int
+) -> tuple[Rows, TrackColumns]:
     """The rows in the order of frames, and what the core reads of them: each region of a frame has its own track."""
     rows = rows[np.argsort(places[rows], kind="stable")]
     counts = np.bincount(places[rows], minlength=frame_count)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     tracks = np.arange(len(rows)) - np.repeat(starts[:-1], counts)
-    return rows, TrackColumns(starts=starts, tracks=tracks, boxes=_corners(boxes[rows]))
+    return rows, TrackColumns(starts=starts, tracks=tracks, boxes=corners_of(side, rows))
 
 
 class _Regions:

@@ -19,7 +19,7 @@ from ioukit.tracks.measures import together
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit.compat.trackeval.datasets import MotChallenge2DBox
+    from ioukit.compat.trackeval.datasets import DataSet
 
 __all__ = ["Evaluator"]
 
@@ -58,7 +58,7 @@ class Evaluator:
 
     def evaluate(
         self,
-        dataset_list: Sequence[MotChallenge2DBox],
+        dataset_list: Sequence[DataSet],
         metrics_list: Sequence[Any],
         show_progressbar: bool = False,  # noqa: ARG002 - the original's; there is one step per tracker
     ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -107,23 +107,28 @@ class Evaluator:
                     return results, messages
         return results, messages
 
-    def _evaluated(self, dataset: MotChallenge2DBox, tracker: str, metrics: Sequence[Any]) -> dict[str, Any]:
+    def _evaluated(self, dataset: DataSet, tracker: str, metrics: Sequence[Any]) -> dict[str, Any]:
         begin = time.perf_counter()
         evaluation = dataset.evaluate(tracker)
-        (values,) = evaluation.values
-        (name,) = set(dataset.class_list)
-        rows = {**dict(zip(evaluation.sequence_names, values, strict=True)), _ALL: together(values)}
-        del rows[_ALL]["Frames"]  # TrackEval has them of sequences alone
-        results = {seq: {name: {each.get_name(): each.results(row) for each in metrics}} for seq, row in rows.items()}
+        rows = {}
+        for name, values in zip(evaluation.categories.names, evaluation.values, strict=True):
+            rows[name] = {**dict(zip(evaluation.sequence_names, values, strict=True)), _ALL: together(values)}
+            del rows[name][_ALL]["Frames"]  # TrackEval has them of sequences alone
+        results = {
+            seq: {
+                name: {each.get_name(): each.results(rows[name][seq]) for each in metrics}
+                for name in dataset.class_list
+            }
+            for seq in (*evaluation.sequence_names, _ALL)
+        }
         if self.config["TIME_PROGRESS"]:
             print(f"\nAll sequences for {tracker} finished in {time.perf_counter() - begin:.2f} seconds")
-        if rows[_ALL]["Dets"] or self.config["OUTPUT_EMPTY_CLASSES"]:
-            self._show(dataset, tracker, name, metrics, results)
+        for name in results[_ALL]:
+            if rows[name][_ALL]["Dets"] or self.config["OUTPUT_EMPTY_CLASSES"]:
+                self._show(dataset, tracker, name, metrics, results)
         return results
 
-    def _show(
-        self, dataset: MotChallenge2DBox, tracker: str, name: str, metrics: Sequence[Any], results: dict[str, Any]
-    ) -> None:
+    def _show(self, dataset: DataSet, tracker: str, name: str, metrics: Sequence[Any], results: dict[str, Any]) -> None:
         """Print the tables of a tracker, and write its files."""
         tables = [{seq: row[name][metric.get_name()] for seq, row in results.items()} for metric in metrics]
         folder = dataset.get_output_fol(tracker)
