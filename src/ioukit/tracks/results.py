@@ -17,6 +17,7 @@ from ioukit._output import aligned
 from ioukit._plain_values import plain_value
 from ioukit.evaluation.class_results import ClassResults
 from ioukit.evaluation.summary import Summary
+from ioukit.tracks.costs import TrackCosts, costs_of
 from ioukit.tracks.events import Trace, TrackEvents, events_of
 from ioukit.tracks.measures import CURVES, KEYS, Values, averaged, together
 
@@ -125,6 +126,13 @@ class TrackEvaluation(Frozen):
         if self.trace is None:
             raise ValueError("these numbers were made without the data that events need")
         return events_of(self.trace, self.sequence_names, tuple(self.categories.names))
+
+    @cached_property
+    def costs(self) -> TrackCosts:
+        """How much HOTA each object and each track of the result costs, the costliest first."""
+        events = self.events
+        assert self.trace is not None  # without it, there are no events
+        return costs_of(self.trace, events)
 
     @cached_property
     def class_average(self) -> TrackNumbers:
