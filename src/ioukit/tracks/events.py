@@ -264,3 +264,26 @@ def track_ids(ids: npt.NDArray[Any], rows: Rows) -> npt.NDArray[Any]:
     found = np.full(len(rows), -1, np.int64)
     found[known] = ids[rows[known]].astype(np.int64)
     return found
+
+
+def named_tracks(events: TrackEvents, ids: npt.NDArray[Any]) -> tuple[Positions, list[str]]:
+    """(N,) the track of each row by its number, and what the tracks are called: class and id.
+
+    Args:
+        events: Those of one sequence.
+        ids: (N,) the ids of the objects, or those of the detections.
+    """
+    tracks, track = np.unique(ids, return_inverse=True)
+    unique, number = np.unique(events.category * len(tracks) + track, return_inverse=True)
+    pairs = zip(*(part.tolist() for part in divmod(unique, max(len(tracks), 1))), strict=True)
+    return number, [f"{events.class_names[category]} {tracks[at]}" for category, at in pairs]
+
+
+def runs_of(rows: Positions, frames: Positions) -> tuple[Positions, Positions, Positions]:
+    """Frames in a row of each line: the line, the first frame and the last one."""
+    order = np.lexsort((frames, rows))
+    rows, frames = rows[order], frames[order]
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = (np.diff(rows) != 0) | (np.diff(frames) != 1)
+    ends = np.append(begins[1:], True)[: len(rows)]
+    return rows[begins], frames[begins], frames[ends]
