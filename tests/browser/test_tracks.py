@@ -138,6 +138,10 @@ def test_a_tracker_is_chosen(open_page: OpenPage, pages: dict[str, Path]) -> Non
     page = open_page(pages["three"])
     lead = page.locator("#comparison .lead").inner_text()
     assert lead.endswith("B is higher by 12.7 points of HOTA (36.89 to 49.61 %).")
+    page.get_by_text("Each object that changes").first.click()
+    changes = [list(map(int, row[2:])) for row in rows(page, "changes-0")]
+    assert changes
+    assert all(sum(row[:4]) == row[4] for row in changes)
     before = rows(page, "costs-table")
     page.locator("#sequence").select_option(label="S03")
     page.locator("#tracker").select_option(label="C")

@@ -128,6 +128,11 @@ def test_a_comparison_has_all_trackers() -> None:
             )
         )
         by_sequence = pair.changes.by_sequence()
+        rows = np.array([row[1:] for row in data.drawn["changes"][comparison.pairs.index(pair)]])
+        for at, key in enumerate(("found", "lost", "new_switches", "gone_switches"), start=1):
+            found = np.bincount(rows[:, 0], rows[:, at], minlength=6).tolist()
+            assert found == [by_sequence[name][key] for name in comparison.evaluations[0].sequence_names]
+        assert (np.diff(rows[:, 1:].sum(axis=1)) <= 0).all()
         assert [row[4] for row in part.sequences] == [f"{by_sequence[row[0]]['found']:,}" for row in part.sequences]
 
 

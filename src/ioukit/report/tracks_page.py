@@ -13,6 +13,7 @@ from ioukit._checks import check_result
 from ioukit._output import printable
 from ioukit._words_and_colours import percent
 from ioukit.comparison import TrackComparison
+from ioukit.comparison.track_changes import changed_objects
 from ioukit.comparison.track_text import difference_row, sequence_rows
 from ioukit.comparison.words import doubt_sentence, track_change_sentences
 from ioukit.report._sources import input_file, made_with, time_text
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 MOST_RUNS = 100_000
 """How many lines the timelines of a page have at most, and how many rows of false boxes: below 3 MB in all."""
 MOST_COSTS = 500
-"""How many objects and tracks the list of costs has."""
+"""How many objects and tracks the list of costs has, and how many objects that of changes."""
 
 
 class NumberTable(NamedTuple):
@@ -150,7 +151,13 @@ def tracks_data(
             for role, path in _sources(one)
             if one is first or role == "Results"
         ),
-        drawn={"trackers": drawn},
+        drawn={
+            "trackers": drawn,
+            "changes": [
+                [[abbreviate(name), *rest] for name, *rest in changed_objects(pair.a, pair.b)[:MOST_COSTS]]
+                for pair in pairs
+            ],
+        },
     )
 
 

@@ -270,7 +270,7 @@ def named_tracks(events: TrackEvents, ids: npt.NDArray[Any]) -> tuple[Positions,
     """(N,) the track of each row by its number, and what the tracks are called: class and id.
 
     Args:
-        events: Those of one sequence.
+        events: The rows. Tracks of several sequences have one number if they have one id.
         ids: (N,) the ids of the objects, or those of the detections.
     """
     tracks, track = np.unique(ids, return_inverse=True)

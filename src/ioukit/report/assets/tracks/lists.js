@@ -48,3 +48,18 @@ function eventsTable(holder, tracker) {
   return (kind, words) => table.show(rows.filter((row) => (kind < 0 || row[0] === kind)
     && `${tracker.sequences[row[1]].name} ${row[2]} ${row[5]}`.toLowerCase().includes(words)));
 }
+
+// The objects of which two trackers say different things: [name, sequence, found, lost, new switches, gone switches].
+function changesTable(holder, rows, label) {
+  const { sequences } = DATA.trackers[0], names = places(rows.map(([name]) => name)), byName = new Map(rows.map((row, k) => [row, names[k]]));
+  const number = (title, at, words) => ({ title, num: true, words, value: (row) => row[at], cell: (row) => whole(row[at]) });
+  pagedTable(holder, {
+    label, start: [6, "descending"], rows,
+    columns: [
+      { title: "object", value: (row) => byName.get(row), cell: (row) => named(row[0]) },
+      { title: "sequence", value: (row) => row[1], cell: (row) => named(sequences[row[1]].name) },
+      number("found", 2, "frames"), number("lost", 3, "frames"), number("new", 4, "switches"), number("gone", 5, "switches"),
+      { title: "changes", num: true, value: (row) => row[2] + row[3] + row[4] + row[5], cell: (row) => whole(row[2] + row[3] + row[4] + row[5]) },
+    ],
+  });
+}

@@ -52,6 +52,7 @@ byId("all-objects").addEventListener("click", () => { state.every = !state.every
 byId("events-kind").append(element("option", { value: -1 }, "all"), ...options(EVENT_NAMES));
 byId("events-kind").addEventListener("change", filter);
 byId("events-filter").addEventListener("input", filter);
+DATA.changes.forEach((rows, at) => changesTable(byId(`changes-${at}`), rows, `Changed objects of ${DATA.trackers[at + 1].name}`));
 timelineLegend(byId("timeline-legend"));
 showTracker();
 drawnToFit(byId("timeline-chart"), showSequence);

@@ -25,7 +25,7 @@ function drawTimeline(holder, sequence, { chosen, every }) {
   for (const tick of ticks(1, frames, width < 560 ? 4 : 8).filter(({ value }) => Number.isInteger(value))) {
     picture.append(
       shape("line", { class: "grid", x1: x(tick.value).toFixed(1), x2: x(tick.value).toFixed(1), y1: top, y2: bottom }),
-      shape("text", { x: x(tick.value).toFixed(1), y: bottom + 16, "text-anchor": "middle" }, tick.text));
+      shape("text", { x: x(tick.value).toFixed(1), y: bottom + 16, "text-anchor": "middle" }, whole(tick.value)));
   }
   picture.append(shape("text", { class: "axis-title", x: (left + width - right) / 2, y: bottom + 34, "text-anchor": "middle" }, "frame"));
   objects.slice(0, count).forEach((name, at) => {
