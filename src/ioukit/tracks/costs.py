@@ -115,18 +115,13 @@ def costs_of(trace: Trace, events: TrackEvents) -> TrackCosts:
     found = _tracks_of(trace, trace.found, trace.found_tracks)
     cost = np.concatenate(_costs(trace, objects, found, sequences, len(events.class_names)))
     switch, miss, false = (events.kind == EVENT_KINDS.index(word) for word in ("switch", "miss", "false"))
-    of_objects, of_found = trace.objects.rows, trace.found.rows
-    counts = [
-        (objects.lengths, found.lengths),
-        *(
-            (
-                objects.counted(np.isin(of_objects, events.object[one])),
-                found.counted(np.isin(of_found, events.detection[other])),
-            )
-            for one, other in ((miss, false), (switch, events.transfer))
-        ),
-    ]
-    frames, alone, changes = map(np.concatenate, counts)
+
+    def counted(of_objects: Flags, of_found: Flags) -> Counts:
+        """How many of these events each object has, and then each track."""
+        rows = np.isin(trace.objects.rows, events.object[of_objects])
+        others = np.isin(trace.found.rows, events.detection[of_found])
+        return np.concatenate([objects.counted(rows), found.counted(others)])
+
     category, sequence = np.divmod(np.concatenate([objects.job, found.job]), sequences)
     return TrackCosts(
         sequence_names=events.sequence_names,
@@ -136,9 +131,9 @@ def costs_of(trace: Trace, events: TrackEvents) -> TrackCosts:
         category=category,
         track=np.concatenate([objects.ids, found.ids]),
         cost=cost,
-        frames=frames,
-        alone=alone,
-        changes=changes,
+        frames=np.concatenate([objects.lengths, found.lengths]),
+        alone=counted(miss, false),
+        changes=counted(switch, events.transfer),
     ).take(np.argsort(-cost, kind="stable"))
 
 
