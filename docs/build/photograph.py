@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
+from track_figures import walkers
 
 from ioukit import Boxes, evaluate, inspect, nms, read_coco
 from ioukit.comparison import compare_models
@@ -21,6 +22,7 @@ from ioukit.report import (
     write_inspection,
     write_label_errors,
     write_report,
+    write_tracks,
 )
 from ioukit.runs import Ledger, write_runs_page
 
@@ -109,6 +111,9 @@ if __name__ == "__main__":
         kept = Path(folder) / "runs.html"
         runs(kept)
         photograph(kept, "runs.png", selector="#time > .wrap")
+        tracks = Path(folder) / "tracks.html"
+        write_tracks(walkers(), tracks)
+        photograph(tracks, "tracks.png", selector="#costs > .wrap, #timeline > .wrap", height=2600)
         errors = find_label_errors(evaluate(EXAMPLE / "ground_truth.json", EXAMPLE / "yolact.json"))
         # Some of each kind, so that the picture shows how each is drawn.
         places = [np.flatnonzero(errors.kind == kind)[:count] for kind, count in enumerate((2, 1, 1, 1, 1))]

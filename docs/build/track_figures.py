@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from ioukit import Detections, GroundTruth, evaluate_tracks, plots
+from ioukit import Detections, GroundTruth, TrackEvaluation, evaluate_tracks, plots
 
-__all__ = ["timeline"]
+__all__ = ["timeline", "walkers"]
 
 FRAMES, WALKERS = 120, 12
 
 
-def timeline() -> Figure:
+def walkers() -> TrackEvaluation:
     """Twelve walkers in 120 frames."""
     rng = np.random.default_rng(3)
     objects, found, last_track = [], [], 100
@@ -39,7 +39,12 @@ def timeline() -> Figure:
                 **({"scores": np.ones(len(columns))} if kind is Detections else {"categories": {1: "person"}}),
             )
         )
-    ax = plots.timeline_figure(evaluate_tracks(*sides))
+    return evaluate_tracks(*sides)
+
+
+def timeline() -> Figure:
+    """Their timeline."""
+    ax = plots.timeline_figure(walkers())
     figure = ax.get_figure()
     assert isinstance(figure, Figure)
     return figure

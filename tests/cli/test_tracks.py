@@ -68,6 +68,22 @@ def test_events(folders: tuple[Path, Path], tmp_path: Path) -> None:
     assert found.read_text().startswith("1,7")
 
 
+def test_the_page(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
+    page = tmp_path / "page.html"
+    assert f"wrote {page}" in run_here("tracks", *folders, "--report", page).err
+    assert "<title>results \N{EN DASH} tracks</title>" in page.read_text(encoding="utf-8")
+    assert run_here("tracks", folders[0], folders[1], folders[1], "--report", tmp_path / "several").code == 0
+    assert " compared with " in (tmp_path / "several.html").read_text(encoding="utf-8")  # a page without an ending
+    for path, message in (
+        (folders[1] / "MOT-02.txt", "the page is HTML"),
+        (tmp_path / "no" / "page.html", "no folder"),
+    ):
+        refused = run_here("tracks", *folders, "--report", path)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in " ".join(refused.err.replace("\N{BOX DRAWINGS LIGHT VERTICAL}", " ").split())
+
+
 def test_json(folders: tuple[Path, Path], tmp_path: Path) -> None:
     gt = datasets.read(folders[0])
     expected = evaluate_tracks(gt, datasets.read_detections(folders[1], ground_truth=gt)).to_dict()

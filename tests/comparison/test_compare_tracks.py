@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,13 @@ from hypothesis import strategies as st
 
 from ioukit import GroundTruth, TrackEvaluation, evaluate, evaluate_tracks
 from ioukit.comparison import TrackComparison, TrackPair, compare_tracks
+from ioukit.comparison.track_changes import changed_objects
 from ioukit.statistics import bootstrap_weights
 from ioukit.tracks import EVENT_KINDS, TrackNumbers
 from ioukit.tracks.measures import Values, together
 from support.tracked_scenes import OBJECTS, tracked_truth, tracker
+
+CHANGES = ("found", "lost", "new_switches", "gone_switches")
 
 
 def evaluated(sequences: int, seed: int, **options: Any) -> TrackEvaluation:
@@ -107,16 +111,25 @@ def test_random_exchanges_of_many_sequences() -> None:
 def test_what_changed_is_what_the_events_say() -> None:
     (pair,) = compared(3, gain=0.15).pairs
     expected = {name: dict.fromkeys(pair.changes.by_sequence()[name], 0) for name in pair.a.sequence_names}
+    of_objects: Counter[tuple[str, int, str]] = Counter()
     rows = [{int(row): at for at, row in enumerate(one.events.object) if row >= 0} for one in (pair.a, pair.b)]
     assert rows[0].keys() == rows[1].keys()
     for row in rows[0]:
         of_a, of_b = (EVENT_KINDS[one.events.kind[at[row]]] for one, at in zip((pair.a, pair.b), rows, strict=True))
-        here = expected[pair.a.sequence_names[pair.a.events.sequence[rows[0][row]]]]
+        at_a = rows[0][row]
+        here = expected[pair.a.sequence_names[pair.a.events.sequence[at_a]]]
+        before = dict(here)
         here[{(0, 0): "still_missed", (0, 1): "found", (1, 0): "lost"}.get(
             (of_a != "miss", of_b != "miss"), "still_found")] += 1  # fmt: skip
         if "switch" in (of_a, of_b):
             here["still_switches" if of_a == of_b else "new_switches" if of_b == "switch" else "gone_switches"] += 1
+        name = f"{pair.a.events.class_names[pair.a.events.category[at_a]]} {pair.a.events.object_track[at_a]}"
+        of_objects.update((name, int(pair.a.events.sequence[at_a]), key) for key in CHANGES if here[key] > before[key])
     assert pair.changes.by_sequence() == expected
+    listed = changed_objects(pair.a, pair.b)
+    assert {(name, sequence) for name, sequence, *_ in listed} == {key[:2] for key in of_objects}
+    for name, sequence, *counts in listed:
+        assert counts == [of_objects[name, sequence, key] for key in CHANGES]
     count = pair.changes.counts
     assert count["found"] + count["still_found"] == pair.b.summary["TP"]
     assert count["lost"] + count["still_found"] == pair.a.summary["TP"]

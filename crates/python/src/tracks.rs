@@ -117,6 +117,11 @@ fn columns<'py>(py: Python<'py>, counted: &[Counted]) -> PyResult<Bound<'py, PyD
     made.set_item("hota_matches", column(py, hota().flat_map(|one| one.matches.iter().copied()).collect())?)?;
     made.set_item("hota_overlaps", column(py, hota().flat_map(|one| one.overlap_sums.iter().copied()).collect())?)?;
     made.set_item("association", table(py, hota().flat_map(|one| one.association_sums.iter().copied()).collect())?)?;
+    let shared = counted.iter().enumerate().flat_map(|(number, one)| {
+        one.hota.shared_tracks.iter().map(move |&[object, found]| [number as i64, object, found])
+    });
+    made.set_item("shared_tracks", table(py, shared.collect())?)?;
+    made.set_item("shared_counts", column(py, hota().flat_map(|one| one.shared_counts.iter().copied()).collect())?)?;
     let clear = || counted.iter().map(|one| &one.clear);
     let rows = clear().map(|one| {
         [one.matches.len(), one.switches, one.fragments, one.mostly, one.partly, one.lost].map(|count| count as i64)

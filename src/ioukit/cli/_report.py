@@ -99,7 +99,8 @@ class ReportOptions(NamedTuple):
 
         say_found(ground_truth, self.images, talk)
         with bad_output(), talk.busy("writing the report"):
-            getattr(report, function)(of, self.report, self.images, **options)
+            photographs = {} if self.images is None else {"images": self.images}
+            getattr(report, function)(of, self.report, **photographs, **options)
         talk.say(f"wrote {printable(str(self.report))}")
 
 

@@ -21,6 +21,7 @@ from ioukit.cli._data_files import (
 )
 from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
+from ioukit.cli._report import ReportOption, ReportOptions
 from ioukit.cli._rules import ChosenClasses, FoundKindOption, chosen_classes, kind_of
 from ioukit.tracks.protocols import TRACK_PROTOCOLS, track_protocol_of
 
@@ -64,6 +65,7 @@ def tracks(
             help="Also write what happened in each frame as CSV: matches, switches of ids, misses, false detections.",
         ),
     ] = None,
+    report: ReportOption = None,
     answer: AnswerOptions,
 ) -> None:
     """Evaluate the tracks of objects in videos: HOTA, CLEAR (MOTA) and Identity (IDF1).
@@ -82,13 +84,15 @@ def tracks(
       ioukit tracks MOT17/train/ results/ --protocol plain --classes pedestrian
       ioukit tracks gt.csv tracks.csv --per-class --events events.csv
       ioukit tracks gt.csv tracks.csv --json | jq .summary.HOTA
-      ioukit tracks MOT17/train/ a/ b/
+      ioukit tracks MOT17/train/ a/ b/ --report page.html
     """
     start = time.perf_counter()
     talk = answer.talk()
     paths = input_files(ground_truth, *results)
     with bad_use():
-        answer.check(paths, {"--events": events})
+        page = ReportOptions(report)
+        answer.check(paths, {"--events": events, "--report": report})
+        page.check(paths)
         kind = kind_of(iou_type or "bbox")
         if events is not None and len(results) > 1:
             raise typer.BadParameter("writes the events of one tracker, got several results", param_hint="--events")
@@ -115,11 +119,13 @@ def tracks(
         talk.say(f"wrote {printable(str(events))}")
     named = dict(zip(model_names(None, results), evaluated, strict=True))
     values, words, is_compared = found.to_dict, [found.table(width=terminal_width())], len(named) > 1
+    shown: Any = found
     if is_compared:
         from ioukit.comparison import compare_tracks  # noqa: PLC0415 - the numbers of one tracker do not need it
 
-        compared = compare_tracks(named)
+        shown = compared = compare_tracks(named)
         values, words = compared.to_dict, [compared.text(width=terminal_width())]
+    page.write("write_tracks", shown, None, talk)
     sequences, seconds = pluralize(len(found.sequence_names), "sequence"), time.perf_counter() - start
 
     def text() -> str:

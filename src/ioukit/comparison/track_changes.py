@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._columns import Frozen, record
-from ioukit.tracks.events import EVENT_KINDS
+from ioukit.tracks.events import EVENT_KINDS, named_tracks
 
 if TYPE_CHECKING:
     from ioukit._array_types import Counts, Flags
@@ -72,24 +72,43 @@ class TrackChanges(Frozen):
 
 def track_changes(a: TrackEvaluation, b: TrackEvaluation) -> TrackChanges:
     """The changes from A to B, which were evaluated on the same ground truth."""
-    of_a, of_b = (_objects(one) for one in (a, b))  # the same rows: those of a frame keep the order of the data set
+    events, flags = _flags(a, b)
     names = a.sequence_names
+    counts = {name: np.bincount(events.sequence[chosen], minlength=len(names)) for name, chosen in flags.items()}
+    return TrackChanges(names, **counts)
 
-    def counted(chosen: Flags) -> Counts:
-        return np.bincount(of_a.sequence[chosen], minlength=len(names))
 
+def changed_objects(a: TrackEvaluation, b: TrackEvaluation) -> list[tuple[str, int, int, int, int, int]]:
+    """The objects that change from A to B, those that change most first.
+
+    Returns:
+        What each is called, its sequence, in how many frames it is found and lost, and its new and gone switches.
+    """
+    events, flags = _flags(a, b)
+    number, titles = named_tracks(events, events.object_track)
+    unique, first, of = np.unique(events.sequence * len(titles) + number, return_index=True, return_inverse=True)
+    changes = ("found", "lost", "new_switches", "gone_switches")
+    counts = np.stack([np.bincount(of[flags[name]], minlength=len(unique)) for name in changes], axis=1)
+    order = np.argsort(-counts.sum(axis=1), kind="stable")[: int(counts.any(axis=1).sum())]
+    columns = (number[first], events.sequence[first], *counts.T)
+    rows = zip(*(column[order].tolist() for column in columns), strict=True)
+    return [(titles[title], *rest) for title, *rest in rows]
+
+
+def _flags(a: TrackEvaluation, b: TrackEvaluation) -> tuple[TrackEvents, dict[str, Flags]]:
+    """The events of objects of A, and which of them are each of the changes."""
+    of_a, of_b = (_objects(one) for one in (a, b))  # the same rows: those of a frame keep the order of the data set
     missed_a, missed_b = of_a.kind == _MISS, of_b.kind == _MISS
     switch_a, switch_b = of_a.kind == _SWITCH, of_b.kind == _SWITCH
-    return TrackChanges(
-        names,
-        found=counted(missed_a & ~missed_b),
-        lost=counted(~missed_a & missed_b),
-        still_found=counted(~missed_a & ~missed_b),
-        still_missed=counted(missed_a & missed_b),
-        new_switches=counted(~switch_a & switch_b),
-        gone_switches=counted(switch_a & ~switch_b),
-        still_switches=counted(switch_a & switch_b),
-    )
+    return of_a, {
+        "found": missed_a & ~missed_b,
+        "lost": ~missed_a & missed_b,
+        "still_found": ~missed_a & ~missed_b,
+        "still_missed": missed_a & missed_b,
+        "new_switches": ~switch_a & switch_b,
+        "gone_switches": switch_a & ~switch_b,
+        "still_switches": switch_a & switch_b,
+    }
 
 
 def _objects(evaluation: TrackEvaluation) -> TrackEvents:

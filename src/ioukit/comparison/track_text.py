@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ioukit._output import aligned
@@ -57,7 +57,7 @@ def _of_pair(pair: TrackPair, width: int) -> Iterator[str]:
     shown = [pair[key] for key in TABLE_KEYS]
     head = ("", *map(_short, pair.names), "difference", f"{percent(level)} interval", "p-value")
     doubt = doubt_sentence(shown, level)
-    table = aligned([head, *map(_row, shown)], width=width, drop=(1, 2))
+    table = aligned([head, *map(difference_row, shown)], width=width, drop=(1, 2))
     yield "\n".join([table, *([textwrap.fill(doubt, width)] if doubt else [])])
     yield "\n".join(["What changed, in pairs with an overlap of at least 0.5:", *_changes(pair, width)])
     if len(pair.a.sequence_names) > 1:
@@ -72,11 +72,7 @@ def _changes(pair: TrackPair, width: int) -> list[str]:
 def _sequences(pair: TrackPair, width: int) -> str:
     """A line per sequence: HOTA of both, and what changed."""
     a, b = map(_short, pair.names)
-    rows: list[tuple[str, ...]] = [("sequence", a, b, MAIN, "found", "lost", "new", "gone")]
-    for name, counts in pair.changes.by_sequence().items():
-        of_a, of_b = (100 * one.sequences[name][MAIN] for one in (pair.a, pair.b))
-        changed = (f"{counts[key]:,}" for key in ("found", "lost", "new_switches", "gone_switches"))
-        rows.append((_short(name), f"{of_a:.2f}", f"{of_b:.2f}", f"{of_b - of_a:+.2f}", *changed))
+    rows = [("sequence", a, b, MAIN, "found", "lost", "new", "gone"), *sequence_rows(pair, _short)]
     title = (
         f"{MAIN} of each sequence; objects that only {b} follows (found) or only {a} (lost); switches of ids that only "
         f"{b} makes (new) or only {a} (gone):"
@@ -84,7 +80,17 @@ def _sequences(pair: TrackPair, width: int) -> str:
     return f"{textwrap.fill(title, width)}\n{aligned(rows, width=width, drop=(1, 2))}"
 
 
-def _row(one: TrackDifference) -> tuple[str, ...]:
+def sequence_rows(pair: TrackPair, shown: Callable[[str], str]) -> list[tuple[str, ...]]:
+    """A row per sequence: its name, HOTA of both, its difference, and the objects and switches of one of them."""
+    rows: list[tuple[str, ...]] = []
+    for name, counts in pair.changes.by_sequence().items():
+        of_a, of_b = (100 * one.sequences[name][MAIN] for one in (pair.a, pair.b))
+        changed = (f"{counts[key]:,}" for key in ("found", "lost", "new_switches", "gone_switches"))
+        rows.append((shown(name), f"{of_a:.2f}", f"{of_b:.2f}", f"{of_b - of_a:+.2f}", *changed))
+    return rows
+
+
+def difference_row(one: TrackDifference) -> tuple[str, ...]:
     """Ratios in percent, and counts."""
     is_count = one.key in AS_COUNTS
     scale, form, signed = (1, ",.0f", "+,.0f") if is_count else (100, ".2f", "+.2f")

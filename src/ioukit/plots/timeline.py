@@ -10,14 +10,13 @@ from ioukit._checks import check_count, check_result, pluralize
 from ioukit._near_names import unknown_name
 from ioukit._words_and_colours import shorten
 from ioukit.plots._drawing import axes_for, dress, legend_above, name_rows, theme_of
-from ioukit.tracks.events import EVENT_KINDS
+from ioukit.tracks.events import EVENT_KINDS, named_tracks, runs_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from ioukit.plots._drawing import ThemeName
-    from ioukit.tracks import TrackEvaluation, TrackEvents
+    from ioukit.tracks import TrackEvaluation
 
 _SWITCH, _MISS = EVENT_KINDS.index("switch"), EVENT_KINDS.index("miss")
 
@@ -69,7 +68,7 @@ def timeline_figure(
     events = events[(events.sequence == names.index(sequence)) & (events.object >= 0)]
     if not len(events):
         raise ValueError(f"the sequence {sequence!r} has no object")
-    number, titles = _objects(events)
+    number, titles = named_tracks(events, events.object_track)
     costs = np.bincount(number, weights=(events.kind == _SWITCH) | (events.kind == _MISS))
     order = np.argsort(-costs, kind="stable")[:most]
     row = np.full(len(titles), -1)
@@ -85,7 +84,7 @@ def timeline_figure(
         ("followed", look.colour_of("tp"), 5.0, ~missed),
         ("missed", look.colour_of("fn"), 1.4, missed),
     ):
-        rows, first, last = _runs(place[chosen], events.frame[chosen])
+        rows, first, last = runs_of(place[chosen], events.frame[chosen])
         style: dict[str, Any] = {"color": colour, "lw": width, "ls": "-" if gid == "followed" else (0, (2, 1))}
         ax.hlines(rows, first - 0.5, last + 0.5, **style, capstyle="butt", gid=gid, zorder=2)
         handles += ax.plot([], [], **style, solid_capstyle="butt")
@@ -102,21 +101,3 @@ def timeline_figure(
     legend_above(ax, handles, ["followed", "missed", "switch of the id"], look)
     dress(ax, look, grid="x")
     return ax
-
-
-def _objects(events: TrackEvents) -> tuple[NDArray[np.intp], list[str]]:
-    """(N,) the object of each row by its number, and what the objects are called: class and track."""
-    tracks, track = np.unique(events.object_track, return_inverse=True)
-    unique, number = np.unique(events.category * len(tracks) + track, return_inverse=True)
-    pairs = zip(*(part.tolist() for part in divmod(unique, len(tracks))), strict=True)
-    return number, [f"{events.class_names[category]} {tracks[at]}" for category, at in pairs]
-
-
-def _runs(rows: NDArray[np.intp], frames: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Frames in a row of each line: the line, the first frame and the last one."""
-    order = np.lexsort((frames, rows))
-    rows, frames = rows[order], frames[order]
-    begins = np.ones(len(rows), np.bool_)
-    begins[1:] = (np.diff(rows) != 0) | (np.diff(frames) != 1)
-    ends = np.append(begins[1:], True)[: len(rows)]
-    return rows[begins], frames[begins], frames[ends]

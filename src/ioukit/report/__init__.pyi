@@ -7,6 +7,7 @@ from ioukit.report.latex import latex_table
 from ioukit.report.markdown import markdown_summary
 from ioukit.report.playground import playground_page
 from ioukit.report.report_page import write_report
+from ioukit.report.tracks_page import write_tracks
 
 __all__ = [
     "latex_table",
@@ -16,4 +17,5 @@ __all__ = [
     "write_inspection",
     "write_label_errors",
     "write_report",
+    "write_tracks",
 ]

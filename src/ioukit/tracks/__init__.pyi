@@ -1,5 +1,6 @@
 """Does the tracker keep its objects? HOTA, CLEAR and Identity of objects that have track ids."""
 
+from ioukit.tracks.costs import TrackCosts
 from ioukit.tracks.evaluating import evaluate_tracks
 from ioukit.tracks.evaluator import TrackEvaluator
 from ioukit.tracks.events import EVENT_KINDS, TrackEvents
@@ -12,6 +13,7 @@ __all__ = [
     "THRESHOLDS",
     "TRACK_PROTOCOLS",
     "TrackClass",
+    "TrackCosts",
     "TrackEvaluation",
     "TrackEvaluator",
     "TrackEvents",

@@ -124,7 +124,9 @@ def evaluate_tracks(
         np.zeros(0, np.int64) if (column := tracks_of(side)) is None else column for side in (gt, dt)
     )
     matches = {name: column for name, column in counted.items() if name.startswith("match_")}
-    trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches)
+    shared = counted["shared_tracks"], counted["shared_counts"]
+    sources = gt.source, dt.source
+    trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches, *shared, sources)
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     notes += _without_detections(dt, frames.names, objects, found)
     return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name)

@@ -45,10 +45,62 @@ class Trace(NamedTuple):
     """(D,) that of each detection."""
     matches: Mapping[str, npt.NDArray[Any]]
     """Columns of the pairs of CLEAR, in the order of classes, sequences and frames, by the core's names."""
+    shared_tracks: npt.NDArray[np.int64]
+    """(P, 3) the class and sequence, as one number, an object's track and one of the result that are a pair of HOTA."""
+    shared_counts: npt.NDArray[np.int64]
+    """(19 P) in how many frames these two are a pair, at each threshold."""
+    sources: tuple[str, str]
+    """What the ground truth and the result were read from."""
+
+
+class ReadableColumns(Columns):
+    """A base of tables that can be written with names in the place of positions in lists of names."""
+
+    def _readable(self) -> dict[str, Any]:
+        """The columns as people read them, by their names."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """A data frame, with the names of sequences and classes.
+
+        Raises:
+            ModuleNotFoundError: If pandas is not installed.
+        """
+        pandas = import_extra("pandas", extra="pandas", needed_by="to_pandas")
+        return pandas.DataFrame({name: np.array(column) for name, column in self._readable().items()})
+
+    def to_arrow(self) -> Any:
+        """The same as a table of PyArrow; what is missing is null.
+
+        Raises:
+            ModuleNotFoundError: If PyArrow is not installed.
+        """
+        arrow = import_extra("pyarrow", extra="tables", needed_by="to_arrow")
+        columns = self._readable().items()
+        return arrow.table({name: arrow.array(column, mask=_is_missing(column)) for name, column in columns})
+
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows as CSV, with the names of sequences and classes. What is missing is an empty field.
+
+        The file appears complete or not at all. A text that a spreadsheet would run as a formula gets an apostrophe
+        before it.
+
+        Args:
+            path: The file to write.
+
+        Raises:
+            OSError: If the file cannot be written. It is then as it was.
+        """
+        columns = self._readable()
+        fields = [_fields(column) for column in columns.values()]
+        with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*fields, strict=True))
 
 
 @record(frozen=True, eq=False, repr=False)
-class TrackEvents(Columns):
+class TrackEvents(ReadableColumns):
     """What happened to each object, and to each detection without an object: a row each.
 
     Rows are in the order of classes, sequences and frames; in a frame, objects come first. The pairs are those of
@@ -103,7 +155,6 @@ class TrackEvents(Columns):
         return f"TrackEvents({pluralize(len(self), 'row')}: {found})"
 
     def _readable(self) -> dict[str, Any]:
-        """The columns with names in the place of positions in lists of names."""
         return {
             "event": np.array(EVENT_KINDS)[self.kind],
             "sequence": np.array(self.sequence_names, np.str_)[self.sequence],
@@ -118,46 +169,6 @@ class TrackEvents(Columns):
             "object": self.object,
             "detection": self.detection,
         }
-
-    def to_pandas(self) -> Any:
-        """A data frame with a row per event, with the names of events, sequences and classes, and the ids of images.
-
-        Raises:
-            ModuleNotFoundError: If pandas is not installed.
-        """
-        pandas = import_extra("pandas", extra="pandas", needed_by="to_pandas")
-        return pandas.DataFrame({name: np.array(column) for name, column in self._readable().items()})
-
-    def to_arrow(self) -> Any:
-        """The same as a table of PyArrow; what is missing is null.
-
-        Raises:
-            ModuleNotFoundError: If PyArrow is not installed.
-        """
-        arrow = import_extra("pyarrow", extra="tables", needed_by="to_arrow")
-        columns = self._readable().items()
-        return arrow.table({name: arrow.array(column, mask=_is_missing(column)) for name, column in columns})
-
-    def write_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows as CSV, with the names of events, sequences and classes, and the ids of images.
-
-        What is missing is an empty field.
-
-        The file appears complete or not at all. A text that a spreadsheet would run as a formula gets an apostrophe
-        before it.
-
-        Args:
-            path: The file to write.
-
-        Raises:
-            OSError: If the file cannot be written. It is then as it was.
-        """
-        columns = self._readable()
-        fields = [_fields(column) for column in columns.values()]
-        with whole_file(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*fields, strict=True))
 
 
 def _is_missing(column: npt.NDArray[Any]) -> Flags:
@@ -182,7 +193,7 @@ def _fields(column: npt.NDArray[Any]) -> list[Any]:
 def events_of(trace: Trace, sequence_names: tuple[str, ...], class_names: tuple[str, ...]) -> TrackEvents:
     """The events of all classes and sequences."""
     frames, matches = trace.frames, trace.matches
-    of_objects, of_found = (_frames_of(side) for side in (trace.objects, trace.found))
+    of_objects, of_found = (places_of(side) for side in (trace.objects, trace.found))
     pair = np.full(len(of_objects), -1)
     pair[matches["match_object"]] = np.arange(len(matches["match_object"]))
     is_false = np.ones(len(of_found), np.bool_)
@@ -218,15 +229,15 @@ def events_of(trace: Trace, sequence_names: tuple[str, ...], class_names: tuple[
         category=category,
         object=object_row,
         detection=detection,
-        object_track=_tracks(trace.object_tracks, object_row),
-        track=_tracks(trace.found_tracks, detection),
+        object_track=track_ids(trace.object_tracks, object_row),
+        track=track_ids(trace.found_tracks, detection),
         overlap=overlap,
         fragment=fragment,
         transfer=transfer,
     )
 
 
-def _frames_of(side: Side) -> Positions:
+def places_of(side: Side) -> Positions:
     """(N,) the frame of each sorted row, of all classes one behind the other."""
     starts = side.columns.starts
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -245,7 +256,7 @@ def _transfers(trace: Trace, frame_of_found: Positions) -> Flags:
     return found
 
 
-def _tracks(ids: npt.NDArray[Any], rows: Rows) -> npt.NDArray[Any]:
+def track_ids(ids: npt.NDArray[Any], rows: Rows) -> npt.NDArray[Any]:
     """The ids at these rows: whole numbers with -1 for none, or texts with an empty one for none."""
     if ids.dtype.kind == "U":
         return np.append(ids, np.array([""], ids.dtype))[rows]
@@ -253,3 +264,26 @@ def _tracks(ids: npt.NDArray[Any], rows: Rows) -> npt.NDArray[Any]:
     found = np.full(len(rows), -1, np.int64)
     found[known] = ids[rows[known]].astype(np.int64)
     return found
+
+
+def named_tracks(events: TrackEvents, ids: npt.NDArray[Any]) -> tuple[Positions, list[str]]:
+    """(N,) the track of each row by its number, and what the tracks are called: class and id.
+
+    Args:
+        events: The rows. Tracks of several sequences have one number if they have one id.
+        ids: (N,) the ids of the objects, or those of the detections.
+    """
+    tracks, track = np.unique(ids, return_inverse=True)
+    unique, number = np.unique(events.category * len(tracks) + track, return_inverse=True)
+    pairs = zip(*(part.tolist() for part in divmod(unique, max(len(tracks), 1))), strict=True)
+    return number, [f"{events.class_names[category]} {tracks[at]}" for category, at in pairs]
+
+
+def runs_of(rows: Positions, frames: Positions) -> tuple[Positions, Positions, Positions]:
+    """Frames in a row of each line: the line, the first frame and the last one."""
+    order = np.lexsort((frames, rows))
+    rows, frames = rows[order], frames[order]
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = (np.diff(rows) != 0) | (np.diff(frames) != 1)
+    ends = np.append(begins[1:], True)[: len(rows)]
+    return rows[begins], frames[begins], frames[ends]

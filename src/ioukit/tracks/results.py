@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -17,10 +18,13 @@ from ioukit._output import aligned
 from ioukit._plain_values import plain_value
 from ioukit.evaluation.class_results import ClassResults
 from ioukit.evaluation.summary import Summary
+from ioukit.tracks.costs import TrackCosts, costs_of
 from ioukit.tracks.events import Trace, TrackEvents, events_of
 from ioukit.tracks.measures import CURVES, KEYS, Values, averaged, together
 
 if TYPE_CHECKING:
+    import os
+
     from ioukit._array_types import Floats
     from ioukit.datasets import Categories
 
@@ -127,6 +131,13 @@ class TrackEvaluation(Frozen):
         return events_of(self.trace, self.sequence_names, tuple(self.categories.names))
 
     @cached_property
+    def costs(self) -> TrackCosts:
+        """How much HOTA each object and each track of the result costs, the costliest first."""
+        events = self.events
+        assert self.trace is not None  # without it, there are no events
+        return costs_of(self.trace, events)
+
+    @cached_property
     def class_average(self) -> TrackNumbers:
         """The mean over classes of each ratio, and the sum of each count: TrackEval's ``cls_comb_cls_av``."""
         return TrackNumbers(averaged(self._of_classes))
@@ -196,6 +207,15 @@ class TrackEvaluation(Frozen):
 
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
+    def report(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write the page, one HTML file, see :func:`ioukit.report.write_tracks`, which names the options.
+
+        Args:
+            path: The file to write.
+            **options: As for the function.
+        """
+        importlib.import_module("ioukit.report").write_tracks(self, path, **options)
+
     def notebook_rows(self) -> tuple[list[Any], int]:
         """A row per sequence, and one for all."""
         rows = {**self.sequences, "all": self.summary}
@@ -218,10 +238,11 @@ def number_table(
     """Numbers by the names of their rows as text."""
     named = rows.items() if isinstance(rows, Mapping) else rows
     lines = [(title, *keys)]
-    lines += [(name, *(_cell(numbers, key) for key in keys)) for name, numbers in named]
+    lines += [(name, *(cell_text(numbers, key) for key in keys)) for name, numbers in named]
     return aligned(lines, width=width, drop=range(len(keys), 1, -1)) if width else aligned(lines)
 
 
-def _cell(numbers: TrackNumbers, key: str) -> str:
+def cell_text(numbers: TrackNumbers, key: str, digits: int = 3) -> str:
+    """A ratio in percent, or a count."""
     value = numbers[key]
-    return f"{value:,}" if key in AS_COUNTS or isinstance(value, int) else f"{100 * value:.3f}"
+    return f"{value:,}" if key in AS_COUNTS or isinstance(value, int) else f"{100 * value:.{digits}f}"

@@ -16,6 +16,10 @@ pub struct Hota {
     pub overlap_sums: Vec<f64>,
     /// The sum over pairs of the Jaccard index of their tracks, of recall and of precision.
     pub association_sums: Vec<[f64; 3]>,
+    /// An object's track and one of the result that are a pair somewhere, at the first threshold.
+    pub shared_tracks: Vec<[i64; 2]>,
+    /// In how many frames these two are a pair: an item per threshold, for one two after the other.
+    pub shared_counts: Vec<i64>,
 }
 
 impl Hota {
@@ -24,6 +28,8 @@ impl Hota {
             matches: zeros(thresholds),
             overlap_sums: zeros(thresholds),
             association_sums: filled([0.0; 3], thresholds),
+            shared_tracks: Vec::new(),
+            shared_counts: Vec::new(),
         }
     }
 }
@@ -130,6 +136,7 @@ impl Pairs<'_> {
         let (objects, found) = (&self.tracks.object_lengths, &self.tracks.found_lengths);
         let (count, columns) = (self.tracks.together.values.len(), found.len());
         let mut matches = zeros::<f64>(count);
+        let mut shared = Vec::new(); // all that are a pair at any threshold: the first one is the lowest
         for (number, threshold) in self.thresholds.iter().enumerate() {
             ask_after(1 + count / 64);
             matches.iter_mut().for_each(|matches| *matches = 0.0);
@@ -137,6 +144,15 @@ impl Pairs<'_> {
                 if overlap >= threshold - EPSILON {
                     matches[cell] += 1.0;
                 }
+            }
+            if number == 0 {
+                shared.extend((0..count).filter(|at| matches[*at] != 0.0));
+                let tracks = shared.iter().map(|at| [at / columns, at % columns].map(|track| track as i64));
+                self.hota.shared_tracks.extend(tracks);
+                self.hota.shared_counts = zeros(shared.len() * self.thresholds.len());
+            }
+            for (row, &at) in shared.iter().enumerate() {
+                self.hota.shared_counts[row * self.thresholds.len() + number] = matches[at] as i64;
             }
             let sum = |whole: &dyn Fn(f64, f64, f64) -> f64| {
                 pairwise(0, count, &|at| match matches[at] {

@@ -77,7 +77,7 @@ pub struct Sequence<'a> {
 /// From which overlap on two regions can be a pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Thresholds<'a> {
-    /// Those of HOTA.
+    /// Those of HOTA, in ascending order.
     pub hota: &'a [f64],
     /// That of CLEAR.
     pub clear: f64,
@@ -238,6 +238,8 @@ mod tests {
         let others = [[0., 0., 10., 8.], [20., 0., 30., 10.], [0., 0., 10., 10.], [0., 0., 10., 10.]];
         let counted = count(objects, found, &boxes, &others);
         assert_eq!(counted.hota.matches[..], [3, 3]);
+        assert_eq!(counted.hota.shared_tracks[..], [[0, 0], [0, 2]]);
+        assert_eq!(counted.hota.shared_counts[..], [1, 1, 2, 2]);
         assert_eq!(counted.clear.matches.len(), 3);
         assert_eq!((counted.clear.switches, counted.clear.fragments), (1, 1));
         assert_eq!((counted.clear.mostly, counted.clear.partly, counted.clear.lost), (0, 1, 0));
