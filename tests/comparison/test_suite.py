@@ -189,5 +189,10 @@ def test_what_is_no_suite() -> None:
     nothing = ioukit.evaluate(drawn(3).truth[:0], drawn(3).a)
     with pytest.raises(ValueError, match="AP is undefined on all data sets"):
         evaluate_suite({"x": {"A": nothing}}, **QUICK)
+    one = ioukit.GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]])
+    alone = {"x": {"A": a}, "y": {"A": ioukit.evaluate(one, drawn(3).a[:0])}}
+    with pytest.raises(ValueError, match="the data set 'y' has fewer than two images, which intervals and tests need"):
+        evaluate_suite(alone, **QUICK)
+    assert evaluate_suite(alone, replicates=0).values[1, 0] == 0
     with pytest.raises(ValueError, match="level must be above 0"):
         suite(1, level=1.5)

@@ -242,6 +242,11 @@ def evaluate_suite(
     check_count(permutations=permutations)
     if replicates:
         check_count(replicates=replicates)
+        if few := [name for name, models in sets.items() if _images([*models.values()]) < 2]:
+            raise ValueError(
+                f"the data set {few[0]!r} has fewer than two images, which intervals and tests need; replicates of 0 "
+                "make none"
+            )
     evaluations = tuple(tuple(models[name] for name in names) for models in sets.values())
     values = np.array([[one.summary[key] for one in models] for models in evaluations])
     counted = [models for models, row in zip(evaluations, values, strict=True) if not np.isnan(row).any()]
