@@ -40,6 +40,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Decide": {
         "compare": ("compare:compare_files", "Is B better than A, and what changed?"),
+        "suite": ("suite:evaluate_sets", "One number of each model over many data sets"),
         "gate": ("gate:check_gate", "May a model replace another one? For CI jobs"),
         "operate": ("operate:operate", "Find the score threshold that gives a wanted precision, ..."),
         "runs": ("runs:list_runs", "List the evaluations that `eval --log FILE` has kept"),

@@ -1,4 +1,4 @@
-"""Is model B better than model A, and what changed? Objects won and lost, and the parts of a difference."""
+"""Is model B better than model A, and what changed? The parts of a difference, and one number over many data sets."""
 
 from ioukit.comparison.model_comparison import ModelComparison, compare_models
 from ioukit.comparison.model_pair import ModelPair
@@ -13,6 +13,7 @@ from ioukit.comparison.object_changes import (
 from ioukit.comparison.ranking_models import Ranking
 from ioukit.comparison.sides import CHANGE_KINDS
 from ioukit.comparison.splitting import Parts, parts
+from ioukit.comparison.suite import Suite, evaluate_suite
 from ioukit.comparison.track_changes import TrackChanges
 from ioukit.comparison.track_comparison import TrackComparison, compare_tracks
 from ioukit.comparison.track_differences import TrackDifference
@@ -29,6 +30,7 @@ __all__ = [
     "ObjectChanges",
     "Parts",
     "Ranking",
+    "Suite",
     "TrackChanges",
     "TrackComparison",
     "TrackDifference",
@@ -36,5 +38,6 @@ __all__ = [
     "changes",
     "compare_models",
     "compare_tracks",
+    "evaluate_suite",
     "parts",
 ]

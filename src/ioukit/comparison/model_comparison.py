@@ -254,7 +254,8 @@ def _ranking(
             numbers[name] = intervals(one, [main], **options)[main]
     correction = "holm" if tests["correction"] == "westfall-young" else tests["correction"]
     chosen = {name: tests[name] for name in ("level", "permutations")}
-    return ranking_of(models, numbers, differences, correction=correction, **chosen)
+    lower = models[next(iter(models))].protocol.main_measure.lower_is_better
+    return ranking_of(numbers, differences, lower_is_better=lower, correction=correction, **chosen)
 
 
 def _parts_of_work(models: int) -> int:

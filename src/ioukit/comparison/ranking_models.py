@@ -13,7 +13,6 @@ import numpy.typing as npt
 from ioukit._columns import Frozen, record
 from ioukit._plain_values import plain_value
 from ioukit.comparison.words import ranking_note, ranking_sentence
-from ioukit.evaluation import Evaluation
 from ioukit.statistics import Difference, Interval, adjust_p_values
 from ioukit.statistics.detectable import alarm
 
@@ -73,10 +72,10 @@ class Ranking(Frozen):
 
 
 def ranking_of(
-    models: Mapping[str, Evaluation],
     intervals: Mapping[str, Interval],
     differences: Mapping[tuple[str, str], Difference],
     *,
+    lower_is_better: bool,
     level: float,
     correction: Any,
     permutations: int,
@@ -84,18 +83,17 @@ def ranking_of(
     """The models in the order of the number of the intervals.
 
     Args:
-        models: Evaluations by the names of the models.
-        intervals: The number of each model.
-        differences: The difference of each pair of models, in the order of ``models``.
+        intervals: The number of each model, by its name.
+        differences: The difference of each pair of models, in the order of ``intervals``.
+        lower_is_better: Whether a lower number is better, as a miss rate is.
         level: 1 minus the probability of a false alarm.
         correction: How p-values are corrected for the number of pairs.
         permutations: How many permutations each p-value comes from.
     """
-    measure = next(iter(models.values())).protocol.main_measure
-    sign = 1 if measure.lower_is_better else -1
-    values = [intervals[name].value for name in models]
+    sign = 1 if lower_is_better else -1
+    values = [one.value for one in intervals.values()]
     order = sorted(range(len(values)), key=lambda at: (np.isnan(values[at]), sign * values[at]))
-    names = [list(models)[at] for at in order]
+    names = [list(intervals)[at] for at in order]
     pairs = list(itertools.combinations(range(len(names)), 2))
     given = [_of_pair(differences, names[first], names[second]).p_value for first, second in pairs]
     adjusted = adjust_p_values(given, correction)
@@ -104,7 +102,7 @@ def ranking_of(
         p_values[first, second] = p_values[second, first] = value
     apart = [pair for pair in pairs if p_values[pair] <= alarm(level)]
     return Ranking(
-        measure.key,
+        intervals[names[0]].key,
         tuple(names),
         tuple(intervals[name] for name in names),
         _letters(len(names), groups_not_apart(len(names), apart)),

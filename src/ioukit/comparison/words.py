@@ -140,14 +140,27 @@ def ranking_note(intervals: Sequence[Interval], level: float, correction: str, p
         f"{tests}."
     )
     models = len(intervals)
-    if any(one.bias for one in intervals):
-        note = f"Intervals are for endlessly many images: {intervals[0].key} of this many is too high. {note}"
+    if bias := bias_sentence(intervals):
+        note = f"{bias} {note}"
     smallest = models * (models - 1) // 2 if corrected else 1  # times 1 / (1 + permutations)
     enough = math.ceil(round(smallest / (1 - level), 6)) - 1
     if permutations < enough:
         note += f" {pluralize(permutations, 'permutation')} cannot show any difference; at least {enough:,} are needed."
+    doubtful = interval_doubts(intervals, level)
+    return f"{note} {doubtful}" if doubtful else note
+
+
+def bias_sentence(intervals: Sequence[Interval]) -> str:
+    """Why numbers do not lie in the middle of their intervals; empty if they do."""
+    if not any(one.bias for one in intervals):
+        return ""
+    return f"Intervals are for endlessly many images: {intervals[0].key} of this many is too high."
+
+
+def interval_doubts(intervals: Sequence[Interval | Difference], level: float) -> str:
+    """Why intervals may be wrong more often than they say; it may be empty."""
     doubtful = sorted({reason for one in intervals for reason in one.warnings})
-    return f"{note} {_doubt(level)}: {'; '.join(doubtful)}." if doubtful else note
+    return f"{_doubt(level)}: {'; '.join(doubtful)}." if doubtful else ""
 
 
 def point_of_view(changes: Changes, names: tuple[str, str]) -> str:

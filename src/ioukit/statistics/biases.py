@@ -13,6 +13,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,17 +49,29 @@ class Bias:
 
 
 NO_BIAS = Bias(0.0, 0.0, 0)
+
+
+class Rises(NamedTuple):
+    """What tells of the bias of one measure."""
+
+    rises: Floats
+    """(K,) how far AP of each class rises from the whole to its parts, added up; 0 where the parts tell nothing."""
+    shapes: Floats
+    """(K,) the same of :func:`bias_shape`."""
+
+
+NO_RISES = Rises(np.zeros(0), np.zeros(0))
 """Of measures without a highest precision: recall and all counts."""
 
 
-def find_biases(
+def find_rises(
     table: MatchTable,
     measures: Sequence[Measure],
     on: Mapping[str, ClassClusters],
     parts: tuple[Weights, npt.NDArray[np.intp]],
     threads: int | None,
-) -> list[Bias]:
-    """The bias of each measure.
+) -> list[Rises]:
+    """How AP of each class rises from the whole to its parts, for each measure.
 
     Args:
         table: The matches.
@@ -71,7 +84,7 @@ def find_biases(
     plain = [dataclasses.replace(measure, group=None) for measure in measures if measure.quantity == "AP"]
     weights, cuts = parts
     if not plain or not len(cuts):
-        return [NO_BIAS] * len(measures)
+        return [NO_RISES] * len(measures)
     whole = np.ones((1, len(table.image_ids)), np.uint16)
     values = _of_classes(table, whole, plain, threads)[0]
     areas = [table.protocol.area_of(measure) for measure in plain]
@@ -89,12 +102,13 @@ def find_biases(
         count = np.maximum(totals[0], 1)
         rises[used] += (totals[1] / count - values)[used]
         shapes[used] += (totals[2] / count - bias_shape(clusters))[used]
-    found_biases = iter([_bias(rise, shape) for rise, shape in zip(rises.T, shapes.T, strict=True)])
-    return [next(found_biases) if measure.quantity == "AP" else NO_BIAS for measure in measures]
+    found_rises = map(Rises, rises.T, shapes.T)
+    return [next(found_rises) if measure.quantity == "AP" else NO_RISES for measure in measures]
 
 
-def _bias(rises: Floats, shapes: Floats) -> Bias:
-    """The bias whose curve rises as AP does from the whole to its parts, over all classes."""
+def bias_of(found: Sequence[Rises]) -> Bias:
+    """The bias whose curve rises as AP does from the whole to its parts, over all classes of one or more data sets."""
+    rises, shapes = (np.concatenate(column) for column in zip(*found, strict=True))
     total, classes = float(shapes.sum()), int((shapes > 0).sum())
     if total <= 0:
         return NO_BIAS

@@ -94,16 +94,18 @@ def compare(
     numbers = named_numbers(a, every)
     further = 2 * operator.index(permutations)
     evidence = Evidence(numbers, (a, b), groups, replicates, check_seed(seed), threads, further)
-    tests = _tests(evidence, permutations)
+    tests = permutation_tests(evidence, permutations)
     of_a, of_b = (observed.tolist() for observed in evidence.observed)
     parts = zip(of_a, of_b, evidence.differences, tests.p_values, evidence.undefined.tolist(), strict=True)
     rows = [
-        _Row(of_a, of_b, one.value, *one.limits(level), level, one.error, p_value, "t", undefined, one.warnings)
+        ComparedNumber(
+            of_a, of_b, one.value, *one.limits(level), level, one.error, p_value, "t", undefined, one.warnings
+        )
         for of_a, of_b, one, p_value, undefined in parts
     ]
     images = len(a.matches.image_ids)
     differences = [
-        _difference(key, row, vanished, error, groups.num_clusters, power, images)
+        difference_of(key, row, vanished, error, groups.num_clusters, power, images)
         for key, row, vanished, error in zip(listed, rows, evidence.vanished, tests.errors.tolist(), strict=False)
     ]
     classes = {}
@@ -123,7 +125,7 @@ def compare(
     )
 
 
-class _Row(NamedTuple):
+class ComparedNumber(NamedTuple):
     """What `Difference` and `ClassDifference` both say of a number."""
 
     a: float
@@ -140,7 +142,7 @@ class _Row(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Tests:
+class PermutationTests:
     """The differences, and what becomes of them if the detections of clusters are swapped at random."""
 
     observed: Floats
@@ -171,7 +173,7 @@ class _Tests:
         return [float(one) for one in stepped_down(self.observed[part], drawn, np.sqrt(np.nan_to_num(spread)))]
 
 
-def _tests(evidence: Evidence, permutations: int) -> _Tests:
+def permutation_tests(evidence: Evidence, permutations: int) -> PermutationTests:
     """Swaps the detections of clusters."""
     numbers, groups = evidence.numbers, evidence.groups
     both = interleave(*(one.matches for one in evidence.evaluations))
@@ -193,12 +195,13 @@ def _tests(evidence: Evidence, permutations: int) -> _Tests:
     permuted, count = np.ascontiguousarray(np.concatenate(drawn)), groups.num_clusters  # sums depend on the layout
     # A difference d of n clusters spreads its own permutations: their variance is larger by d ** 2 / n.
     spread = np.maximum(np.nan_to_num(permuted**2).mean(axis=0) - observed**2 / count, 0)
-    return _Tests(observed, reached, np.sqrt(spread * count / (count - 1)), permuted, clusters)
+    return PermutationTests(observed, reached, np.sqrt(spread * count / (count - 1)), permuted, clusters)
 
 
-def _difference(
-    key: str, row: _Row, vanished: Mapping[str, float], error: float, clusters: int, power: float, images: int
+def difference_of(
+    key: str, row: ComparedNumber, vanished: Mapping[str, float], error: float, clusters: int, power: float, images: int
 ) -> Difference:
+    """The record of a difference, with what could be detected by ``error``, the standard error as the test sees it."""
     level, df = row.level, clusters - 1
     return Difference(
         key=key,
@@ -213,7 +216,7 @@ def _difference(
 
 
 def _of_classes(
-    key: str, table: MatchTable, rows: Sequence[_Row], adjusted: Sequence[float]
+    key: str, table: MatchTable, rows: Sequence[ComparedNumber], adjusted: Sequence[float]
 ) -> tuple[ClassDifference, ...]:
     """The differences of one number for every category."""
     protocol = table.protocol

@@ -17,7 +17,7 @@ from ioukit._notebook import Shown
 from ioukit._plain_values import plain_values
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.statistics.evidence import Evidence
+from ioukit.statistics.evidence import Estimate, Evidence
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
 from ioukit.statistics.spread import jackknifed
@@ -153,21 +153,28 @@ def intervals(
 
 
 def _interval(evidence: Evidence, at: int, level: float) -> Interval:
-    estimate = evidence.estimates[at]
-    low, high = estimate.limits(level)
-    again = estimate.limits_of_another_set(level)
+    undefined, vanished = float(evidence.undefined[at]), evidence.vanished[at]
+    return interval_of(
+        evidence.numbers.keys[at], evidence.estimates[at], level, evidence.replicates, undefined, vanished
+    )
+
+
+def interval_of(
+    key: str, estimate: Estimate, level: float, replicates: int, undefined: float, vanished: Mapping[str, float]
+) -> Interval:
+    """The interval of an estimate of a number that is from 0 to 1."""
     return Interval(
-        evidence.numbers.keys[at],
+        key,
         estimate.value,
-        *_within(low, high),
+        *_within(*estimate.limits(level)),
         level,
         estimate.error,
         "t",
-        evidence.replicates,
-        float(evidence.undefined[at]),
-        evidence.vanished[at],
+        replicates,
+        undefined,
+        vanished,
         estimate.bias,
-        _within(*again),
+        _within(*estimate.limits_of_another_set(level)),
         estimate.warnings,
     )
 

@@ -17,7 +17,7 @@ from ioukit._progress import Progress
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
 from ioukit.evaluation.summary import in_group
-from ioukit.statistics.biases import Bias, bias_shape, find_biases
+from ioukit.statistics.biases import Bias, Rises, bias_of, bias_shape, find_rises
 from ioukit.statistics.class_clusters import ClassClusters
 from ioukit.statistics.named_numbers import NamedNumbers, labels_of
 from ioukit.statistics.replicates import replicate
@@ -80,6 +80,8 @@ class Evidence:
     """How many threads; all cores if ``None``."""
     further: int = 0
     """How many data sets the caller makes besides, and adds to :attr:`progress`."""
+    known_biases: Sequence[Bias] | None = None
+    """(M,) that of each measure, where more images than these tell of it."""
 
     def __post_init__(self) -> None:
         """Check the counts."""
@@ -124,11 +126,16 @@ class Evidence:
         return found
 
     @cached_property
-    def biases(self) -> list[Bias]:
+    def biases(self) -> Sequence[Bias]:
         """(M,) that of each measure in the first evaluation."""
+        return [bias_of([one]) for one in self.rises] if self.known_biases is None else self.known_biases
+
+    @cached_property
+    def rises(self) -> list[Rises]:
+        """(M,) what the first evaluation tells of the bias of each measure."""
         # As many parts as replicates, about.
         parts = self.groups.parts(self.seed, min(MOST_CUTS, -(-self.replicates // 20)))
-        return find_biases(self._table, self.numbers.measures, self._on, parts, self.threads)
+        return find_rises(self._table, self.numbers.measures, self._on, parts, self.threads)
 
     def clusters_of(self, column: int) -> npt.NDArray[np.intp]:
         """(K,) on how many clusters each class has objects that count for a measure."""

@@ -13,9 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ioukit._checks import check_choice, check_count
-from ioukit._near_names import suggest
-from ioukit._special_files import read_all
-from ioukit._toml import toml_fields
+from ioukit._toml import check_fields, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -228,13 +226,9 @@ def read_rules(path: str | os.PathLike[str]) -> Rules:
         AP may not fall by more than 0.005
     """
     source = os.fspath(path)
-    content = read_all(path)
+    given = read_toml(path)
     try:
-        given = toml_fields(content.decode())
-    except ValueError as error:  # an encoding or TOML that is invalid
-        raise ValueError(f"{source}: expected TOML, found something else: {error}") from None
-    try:
-        _check_names(given, _RULES, "")
+        check_fields(given, _RULES)
         listed = given.pop("rules", [])
         if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
             raise ValueError("rules: expected tables [[rules]]")
@@ -247,7 +241,7 @@ def read_rules(path: str | os.PathLike[str]) -> Rules:
 
 
 def _rule(given: Mapping[str, Any], where: str) -> Rule:
-    _check_names(given, _RULE, f"{where}.")
+    check_fields(given, _RULE, f"{where}.")
     for name, value in given.items():
         if name in _TEXTS and not isinstance(value, str):
             raise ValueError(f"{where}.{name}: expected text, found {json.dumps(value, default=str)}")
@@ -259,11 +253,3 @@ def _rule(given: Mapping[str, Any], where: str) -> Rule:
         return Rule(**given)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-
-
-def _check_names(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
-    """Refuses unknown fields."""
-    for name in given:
-        if name not in known:
-            every = f"choose from {', '.join(known)}"
-            raise ValueError(f"{prefix}{name}: there is no such field{suggest(name, known, every, 1)}")
