@@ -159,12 +159,12 @@ def test_what_is_refused() -> None:
     options: Any = {"iou_type": "bbox"}
     with pytest.raises(ValueError, match="at least one annotator, got an empty list"):
         evaluate_concepts([], dt, **options)
-    with pytest.raises(DatasetError, match="expected those of ground truth, only one has 2"):
+    with pytest.raises(DatasetError, match="expected those of ground truth, only one has image 2"):
         evaluate_concepts([gt, truth_of({1: [A]})], dt, **options)
     with pytest.raises(DatasetError, match="found none of 2 images"):
         evaluate_concepts(truth_of({1: [A], 2: []}, image_attributes={"is_instance_exhaustive": [0, 0]}), dt, **options)
     names = GroundTruth.from_arrays(image_ids=["a"], category_ids=[1], boxes=[A])
-    with pytest.raises(DatasetError, match="expected those of ground truth, only one has '1'"):
+    with pytest.raises(DatasetError, match="expected those of ground truth, only one has image '1'"):
         evaluate_concepts([gt, names], dt, **options)
     with pytest.raises(DatasetError, match="expected the id of an image"):
         evaluate_concepts(gt, found_of({7: [A]}), **options)

@@ -197,8 +197,9 @@ def evaluate_concepts(
 
     Args:
         ground_truth: The objects, as for :func:`ioukit.evaluate`, or a list with those of several annotators, for the
-            same images. Images whose ``is_instance_exhaustive`` (a member in COCO's files, an attribute of ``images``
-            in memory) is 0 for an annotator are left out. Without it, all images count.
+            same images. Images whose ``is_instance_exhaustive`` is 0 for an annotator are left out; without it, all
+            count. It is a member of the images of COCO's files: give the path or the mapping, because
+            :class:`~ioukit.GroundTruth` that was read before lacks it. In memory, it is an attribute of ``images``.
         detections: The detections, as for :func:`ioukit.evaluate`.
         iou_type: The kind of region that is compared, as for :func:`ioukit.evaluate`.
         score_threshold: The score from which detections count.
@@ -232,9 +233,8 @@ def evaluate_concepts(
     first = annotators[0]
     for gt in annotators:
         if len(other := np.setxor1d(gt.images.labels, first.images.labels)):
-            raise DatasetError(
-                f"{gt.source}: images: expected those of {first.source}, only one has {other[0].item()!r}"
-            )
+            label = other[0].item()
+            raise DatasetError(f"{gt.source}: images: expected those of {first.source}, only one has image {label!r}")
     listed = [_listed(one, gt) for one, gt in zip(given, annotators, strict=True)]
     counts = np.all([marked for _, marked in listed], axis=0)
     if not counts.any():
