@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "slices": ("slices:slices", "Where the detector is bad: in rain, on small objects, ..."),
         "protocols": ("protocols:compare_rules", "The number of each protocol, and why two of them differ"),
         "tracks": ("tracks:tracks", "Does a tracker keep its objects? HOTA, MOTA, IDF1"),
+        "grounding": ("grounding:grounding", "Regions that words name: RefCOCO's accuracy, SAM 3's cgF1"),
         "panoptic": ("panoptic:panoptic", "Panoptic quality of COCO panoptic files"),
     },
     "Decide": {

@@ -19,6 +19,8 @@ from ioukit.evaluation.disagreement.tools import TOOLS, Tool, find_tool
 from ioukit.evaluation.disagreement.walk import ProtocolDifference, RuleStep, explain_difference
 from ioukit.evaluation.evaluating import evaluate
 from ioukit.evaluation.evaluator.evaluator import Evaluator
+from ioukit.evaluation.grounding.concepts import ConceptEvaluation, evaluate_concepts
+from ioukit.evaluation.grounding.expressions import ExpressionEvaluation, evaluate_expressions
 from ioukit.evaluation.kinds import (
     REGION_KINDS,
     BoxColumns,
@@ -67,12 +69,14 @@ __all__ = [
     "ClassResult",
     "ClassResults",
     "Comparison",
+    "ConceptEvaluation",
     "ConfusionMatrix",
     "Curves",
     "DetectionRows",
     "ErrorKinds",
     "Evaluation",
     "Evaluator",
+    "ExpressionEvaluation",
     "IgnoreRule",
     "ImageMove",
     "ImageResults",
@@ -121,6 +125,8 @@ __all__ = [
     "confusion_matrix",
     "error_kinds",
     "evaluate",
+    "evaluate_concepts",
+    "evaluate_expressions",
     "explain_difference",
     "find_tool",
     "jaccard_indices",

@@ -1,0 +1,77 @@
+"""`ioukit grounding`: are the regions found that words name?"""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ioukit._output import printable
+from ioukit.cli._arguments import RULES, ThreadsOption
+from ioukit.cli._data_files import GroundTruthPath, input_files
+from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._output import AnswerOptions
+from ioukit.cli._rules import KindOption, kind_of
+
+
+def grounding(
+    ground_truth: GroundTruthPath,
+    results: Annotated[
+        Path,
+        typer.Argument(metavar="RESULTS", help="What a model found; - is stdin. Boxes of expressions need no scores."),
+    ],
+    *,
+    concepts: Annotated[
+        bool, typer.Option("--concepts", help="All regions of a phrase per image, as SAM 3 is evaluated: cgF1.")
+    ] = False,
+    annotators: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--annotators",
+            metavar="FILE",
+            help="With --concepts: ground truth of a further annotator; the best counts per image. Can be repeated.",
+        ),
+    ] = None,
+    iou_type: KindOption = "segm",
+    score_threshold: Annotated[
+        float, typer.Option(rich_help_panel=RULES, help="With --concepts: the score from which detections count.")
+    ] = 0.5,
+    threads: ThreadsOption = None,
+    answer: AnswerOptions,
+) -> None:
+    """Evaluate regions that words name: one per expression, as in RefCOCO, or all of a concept, as in SA-Co.
+
+    Of expressions: Acc@0.5, Acc@0.5:0.95, mean IoU, and how often the centre of the answer lies in the box. An image
+    has one object, or the class of an object is its expression.
+
+    Of concepts (--concepts): the numbers of SAM 3's program to the last bit. An image stands for a picture and a
+    phrase.
+
+    The table is in percent. In JSON, numbers are between 0 and 1, and null where undefined.
+
+    Examples:
+      ioukit grounding refcoco.csv answers.csv
+      ioukit grounding gold_a.json found.json --concepts --annotators gold_b.json --annotators gold_c.json
+      ioukit grounding gold_a.json found.json --concepts --iou-type bbox --json | jq .summary.cgF1
+    """
+    start, talk = time.perf_counter(), answer.talk()
+    gt_path, dt_path, *further = input_files(ground_truth, results, *(annotators or ()))
+    with bad_use():
+        if annotators and not concepts:
+            raise typer.BadParameter("needs --concepts", param_hint="--annotators")
+        answer.check([gt_path, dt_path, *further])
+        kind = kind_of(iou_type)
+    with bad_input(), talk.busy("comparing regions"):
+        from ioukit import evaluation  # noqa: PLC0415 - `ioukit --help` waits for no evaluation
+
+        found = (
+            evaluation.evaluate_concepts(
+                [gt_path, *further], dt_path, iou_type=kind.name, score_threshold=score_threshold, threads=threads
+            )
+            if concepts
+            else evaluation.evaluate_expressions(gt_path, dt_path, threads=threads)
+        )
+    for note in found.notes:
+        talk.say(f"note {printable(note)}")
+    counts = "  ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in found.counts.items())
+    answer.give(found.table, found.to_json, talk, done=f"done {counts}  {time.perf_counter() - start:.2f} s")
