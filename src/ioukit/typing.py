@@ -47,6 +47,7 @@ ProtocolName: TypeAlias = (
         "open-images-challenge",
         "ultralytics",
         "ultralytics-8-3",
+        "unranked",
     ]
     | str
 )

@@ -228,8 +228,8 @@ def test_a_finger_brushes(visits: Visits) -> None:
     for kind, share in (("touchStart", 0.2), ("touchMove", 0.3), ("touchMove", 0.5)):
         points = [{"x": box["x"] + box["width"] * share, "y": y}]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    # The finger rests before it lifts: what lifts while it moves is a fling for Chromium, and the tap that stops a fling
-    # is no click.
+    # The finger rests before it lifts: what lifts while it moves is a fling for Chromium, and the tap that stops a
+    # fling is no click.
     page.wait_for_timeout(200)
     session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": points[0]["x"] + 1, "y": y}]})
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})

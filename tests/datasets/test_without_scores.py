@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from ioukit import COCO, Detections, GroundTruth, evaluate
+from ioukit import COCO, Detections, GroundTruth, evaluate, scale
+from ioukit.datasets import from_predictions, read_detections, write
 from ioukit.errors import DatasetError
+from support.command import run_here
 
 TRUTH = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=[[0, 0, 10, 10], [5, 5, 20, 20]])
 
@@ -38,3 +45,156 @@ def test_parts_with_and_without_scores_do_not_join() -> None:
 def test_a_protocol_that_ranks_refuses_them() -> None:
     with pytest.raises(DatasetError, match="have no scores, and COCO ranks by scores; the protocol 'unranked' counts"):
         evaluate(TRUTH, unscored(), COCO)
+
+
+RECORDS: list[dict[str, Any]] = [
+    {"image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 9]},
+    {"image_id": 2, "category_id": 1, "bbox": [5, 5, 20, 18]},
+]
+
+
+def written(folder: Path, records: list[dict[str, Any]], name: str = "dt.json") -> Path:
+    path = folder / name
+    lines = name.endswith(".jsonl")
+    path.write_text("\n".join(map(json.dumps, records)) if lines else json.dumps(records))
+    return path
+
+
+@pytest.mark.parametrize("name", ["dt.json", "dt.jsonl"])
+@pytest.mark.parametrize("null", [False, True])
+def test_files_and_records_of_coco_may_lack_scores(name: str, *, null: bool, tmp_path: Path) -> None:
+    records = [{**record, "score": None} if null else record for record in RECORDS]
+    for found in (read_detections(written(tmp_path, records, name)), Detections.from_coco(records)):
+        assert not found.scored
+        assert found.scores.tolist() == [1, 1]
+        assert found.boxes.tolist() == unscored().boxes.tolist()
+
+
+def test_some_scores_are_an_error_with_their_counts(tmp_path: Path) -> None:
+    mixed = [{**RECORDS[0], "score": 0.5}, *RECORDS]
+    path = written(tmp_path, mixed)
+    with pytest.raises(DatasetError, match=r"dt\.json: detections\[1\]\.score: .* no score, as in 2 of 3 detections$"):
+        read_detections(path)
+    kept = read_detections(path, on_invalid="drop")
+    assert (len(kept), kept.dropped, kept.scored) == (1, 2, True)
+    with pytest.raises(DatasetError, match=r"detections\[1\]\.score: expected a number, found no such key"):
+        Detections.from_coco(mixed)
+    with pytest.raises(DatasetError, match=r"detections\[0\]\.score: expected a number, found no such key"):
+        Detections.from_coco(mixed[::-1])
+    assert len(Detections.from_coco(mixed[::-1], on_invalid="drop")) == 1
+
+
+def test_records_of_many_threads_count_as_one_file(tmp_path: Path) -> None:
+    many = [{**RECORDS[k % 2], "note": "x" * 100} for k in range(20_000)]
+    assert not read_detections(written(tmp_path, many), threads=2).scored
+    many[12_345]["score"] = 0.5
+    with pytest.raises(DatasetError, match=r"detections\[0\]\.score: .* as in 19999 of 20000 detections"):
+        read_detections(written(tmp_path, many), threads=2)
+
+
+@pytest.mark.parametrize("name", ["confidence", "scores", "conf"])
+def test_a_score_by_another_name_is_not_overlooked(name: str, tmp_path: Path) -> None:
+    renamed = [{**record, name: 0.5} for record in RECORDS]
+    for source in (written(tmp_path, renamed), renamed):
+        with pytest.raises(DatasetError, match=f"detections\\[0\\]\\.score: .*; rename '{name}'"):
+            Detections.from_coco(source)
+
+
+def test_tables_may_lack_scores(tmp_path: Path) -> None:
+    table = tmp_path / "dt.csv"
+    table.write_text("image_id,category_id,x,y,width,height\n1,1,0,0,10,9\n2,1,5,5,20,18\n")
+    found = read_detections(table, ground_truth=TRUTH)
+    assert not found.scored
+    table.write_text("image_id,category_id,x,y,width,height,det_score\n1,1,0,0,10,9,0.5\n")
+    with pytest.raises(DatasetError, match="expected a column of scores, such as score or confidence, found the col"):
+        read_detections(table, ground_truth=TRUTH)
+
+
+def test_lines_of_yolo_may_lack_scores(tmp_path: Path) -> None:
+    truth = GroundTruth.from_arrays(
+        image_ids=[1, 2],
+        category_ids=[0, 0],
+        boxes=[[0, 0, 10, 10], [5, 5, 20, 20]],
+        images=[1, 2],
+        sizes=np.full((2, 2), 100.0),
+        names=["1.jpg", "2.jpg"],
+    )
+    labels = tmp_path / "labels"
+    labels.mkdir()
+    (labels / "1.txt").write_text("0 0.05 0.05 0.1 0.1\n")
+    (labels / "2.txt").write_text("0 0.1 0.1 0.1 0.1\n0 0.3 0.3 0.1 0.1\n")
+    found = read_detections(labels, "yolo", ground_truth=truth)
+    assert not found.scored
+    assert np.allclose(found.boxes[0], [0, 0, 10, 10])
+    (labels / "2.txt").write_text("0 0.1 0.1 0.1 0.1 0.9\n0 0.3 0.3 0.1 0.1\n")
+    with pytest.raises(DatasetError, match=r"class cx cy w h score .*, as 1 of 3 lines have, got '0 0\.05"):
+        read_detections(labels, "yolo", ground_truth=truth)
+
+
+def test_predictions_may_lack_scores() -> None:
+    def answer(confidence: Any) -> Any:
+        boxes = np.array([[0.0, 0, 10, 9]])
+        fields = {"xyxy": boxes, "confidence": confidence, "class_id": np.array([1]), "mask": None, "tracker_id": None}
+        return SimpleNamespace(**fields, data={})
+
+    assert not from_predictions([answer(None), answer(None)], image_ids=[1, 2]).scored
+    with pytest.raises(DatasetError, match="expected scores of all detections or of none, found those of 1 of 2"):
+        from_predictions([answer(None), answer(np.array([0.5]))], image_ids=[1, 2])
+
+
+@pytest.mark.parametrize("name", ["dt.json", "dt.csv", "dt.parquet", "dt.arrow"])
+def test_what_is_written_is_read_without_scores(name: str, tmp_path: Path) -> None:
+    if name in ("dt.parquet", "dt.arrow"):
+        pytest.importorskip("pyarrow")
+    formats = {"dt.json": "coco"}
+    assert not write(unscored(), tmp_path / name, formats.get(name, name.split(".")[1]), ground_truth=TRUTH)
+    again = read_detections(tmp_path / name, ground_truth=TRUTH)
+    assert not again.scored
+    assert again.boxes.tolist() == unscored().boxes.tolist()
+
+
+def test_formats_that_need_scores_do_not_make_them_up(tmp_path: Path) -> None:
+    able = "the detections have no scores, which the format yolo must have; choose from coco, csv, parquet, arrow"
+    with pytest.raises(DatasetError, match=able):
+        write(unscored(), tmp_path / "labels", "yolo", ground_truth=TRUTH)
+    assert not (tmp_path / "labels").exists()
+
+
+def test_commands_say_what_needs_scores(tmp_path: Path) -> None:
+    truth, found = tmp_path / "gt.json", written(tmp_path, RECORDS)
+    write(TRUTH, truth, "coco")
+    sentences = {
+        ("eval", "--protocol", "voc2012"): "have no scores, and VOC2012 ranks by scores",
+        ("operate",): "thresholds and calibration of scores need scores, and the protocol Unranked does not read them",
+        ("labels",): "suspicions about labels need scores, and the protocol Unranked does not read them",
+    }
+    for (command, *options), sentence in sentences.items():
+        done = run_here(command, truth, found, *options)
+        assert done.code == 2, command
+        assert sentence in " ".join(done.err.split()), command
+    done = run_here("nms", found, "-o", tmp_path / "kept.json")
+    assert done.code == 2
+    assert "have no scores, and scores decide which of them are kept" in " ".join(done.err.split())
+    assert not (tmp_path / "kept.json").exists()
+
+
+@pytest.mark.parametrize("command", ["eval --errors --intervals", "check", "compare", "slices"])
+def test_commands_that_count_work(command: str, tmp_path: Path) -> None:
+    truth, found = tmp_path / "gt.json", written(tmp_path, RECORDS)
+    write(TRUTH, truth, "coco")
+    name, *options = command.split()
+    more = [written(tmp_path, RECORDS[:1], "b.json")] if name == "compare" else []
+    done = run_here(name, truth, found, *more, *options)
+    assert done.code in (None, 0), done.err
+    assert "the detections have no scores, so they are counted and not ranked" in " ".join(done.err.split())
+    assert "score of" not in done.out
+    assert "at score" not in done.out
+
+
+def test_parts_know_that_there_are_no_scores(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    found = written(tmp_path, RECORDS)
+    with pytest.raises(DatasetError, match="have no scores, and COCO ranks by scores"):
+        scale.evaluate(TRUTH, found)
+    whole = evaluate(TRUTH, found)
+    assert dict(scale.evaluate(TRUTH, found, "unranked").summary) == pytest.approx(dict(whole.summary), nan_ok=True)

@@ -179,6 +179,7 @@ pub fn read_coco_detections<'py>(
     dict.set_item("category_ids", column(py, columns.category_ids)?)?;
     dict.set_item("boxes", table(py, columns.boxes)?)?;
     dict.set_item("scores", column(py, columns.scores)?)?;
+    dict.set_item("scored", columns.without_score == 0)?;
     dict.set_item("segmentations", table(py, columns.segmentations.0)?)?;
     dict.set_item("keypoints", table(py, columns.keypoints.0)?)?;
     dict.set_item("further", further(py, coco::FURTHER_OF_REGIONS, columns.further)?)?;

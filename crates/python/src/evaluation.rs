@@ -76,6 +76,7 @@ impl RuleColumns<'_> {
             choice: match self.choice.as_str() {
                 "best_of_all" => Choice::BestOfAll,
                 "best_of_all_then_groups" => Choice::BestOfAllThenGroups,
+                "together" => Choice::Together,
                 _ => Choice::BestFree,
             },
             last_of_equal: self.last_of_equal,

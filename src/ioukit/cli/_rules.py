@@ -14,6 +14,7 @@ from ioukit._near_names import suggest
 from ioukit.cli._arguments import RULES, complete_kind, complete_protocol
 from ioukit.cli._errors import bad_value
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
+from ioukit.evaluation.matching import default_protocol
 from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
 
 if TYPE_CHECKING:
@@ -72,11 +73,11 @@ class NamedRules(NamedTuple):
             OSError: If the file of the protocol cannot be read.
         """
         kind = kind_of(self.iou_type or "bbox")
-        return kind, _named_protocol(self.protocol, kind)
+        return kind, _named_protocol(self.protocol, kind, None)
 
     def of_data(self, gt: "GroundTruth", dt: "Detections", talk: "Talk") -> "tuple[Kind, Protocol]":
         """The same, with the kind of region found in the data if it is not given."""
-        return _of_data(self.iou_type, lambda kind: _named_protocol(self.protocol, kind), gt, dt, talk)
+        return _of_data(self.iou_type, lambda kind: _named_protocol(self.protocol, kind, dt), gt, dt, talk)
 
 
 class RuleOptions(NamedTuple):
@@ -112,14 +113,16 @@ class RuleOptions(NamedTuple):
         """The kind of region that ``--iou-type`` names; boxes if it is not given."""
         return kind_of(self.iou_type or "bbox")
 
-    def protocol_of(self, kind: "Kind", tool: "Tool | None" = None) -> "Protocol":
-        """The protocol for a kind of region: the named one, that of a tool, or the default of the kind, then changed.
+    def protocol_of(self, kind: "Kind", tool: "Tool | None" = None, dt: "Detections | None" = None) -> "Protocol":
+        """The protocol for a kind of region: the named one, that of a tool, or the default, then changed.
+
+        The default is that of the kind of region, and the one that does not rank if the detections have no scores.
 
         Raises:
             typer.BadParameter: If there is no such protocol, or the value of an option is wrong. It names the option.
             OSError: If the file of the protocol cannot be read.
         """
-        protocol = _named_protocol(self.protocol, kind)
+        protocol = _named_protocol(self.protocol, kind, dt)
         if tool is not None:
             with bad_value("--like"):
                 protocol = tool.protocol(kind.name)
@@ -143,7 +146,7 @@ class RuleOptions(NamedTuple):
 
         A line says why another kind than boxes was chosen.
         """
-        return _of_data(self.iou_type, lambda kind: self.protocol_of(kind, tool), gt, dt, talk)
+        return _of_data(self.iou_type, lambda kind: self.protocol_of(kind, tool, dt), gt, dt, talk)
 
 
 def _of_data(
@@ -174,9 +177,11 @@ def kind_of(name: str) -> "Kind":
         return find_kind(name)
 
 
-def _named_protocol(name: str | None, kind: "Kind") -> "Protocol":
+def _named_protocol(name: str | None, kind: "Kind", dt: "Detections | None") -> "Protocol":
     with bad_value("--protocol"):
-        return kind.protocol if name is None else _find_protocol(name, kind)
+        if name is not None:
+            return _find_protocol(name, kind)
+        return kind.protocol if dt is None else default_protocol(kind, dt)
 
 
 def _find_protocol(name: str, kind: "Kind") -> "Protocol":

@@ -123,7 +123,13 @@ def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
         iou_threshold=iou, area_range=area, background_threshold=min(BACKGROUND_THRESHOLD, iou), threads=threads
     )
     curves = evaluation.score_curves(iou_threshold=iou, area_range=area)
-    classes = zip(curves.categories.ids.tolist(), curves.categories.names, curves.per_class, strict=True)
+    best: dict[str, Any] = {}
+    if evaluation.protocol.ranks:
+        best["best_f1"] = _point(curves.overall.best)
+        classes = zip(curves.categories.ids.tolist(), curves.categories.names, curves.per_class, strict=True)
+        best["best_f1_per_class"] = [
+            {"id": number, "name": name, **_point(curve.best)} for number, name, curve in classes
+        ]
     return {
         "iou_threshold": iou,
         "area": area,
@@ -133,13 +139,12 @@ def analyse(evaluation: Evaluation, *, threads: int | None) -> dict[str, Any]:
             kind: {"count": errors.counts.get(kind), "delta_ap": plain_value(delta)}
             for kind, delta in errors.delta_ap.items()
         },
-        "best_f1": _point(curves.overall.best),
-        "best_f1_per_class": [{"id": number, "name": name, **_point(curve.best)} for number, name, curve in classes],
+        **best,
     }
 
 
 def analysis_table(analysis: dict[str, Any]) -> str:
-    """A line for each kind of error, the costliest first, and one for the best F1."""
+    """A line for each kind of error, the costliest first, and one for the best F1 if the protocol ranks."""
     kinds = sorted(analysis["errors"].items(), key=lambda item: -(item[1]["delta_ap"] or 0))
     single = [(kind, found) for kind, found in kinds if found["count"] is not None]
     whole = [(kind, found) for kind, found in kinds if found["count"] is None]
@@ -147,6 +152,8 @@ def analysis_table(analysis: dict[str, Any]) -> str:
     for kind, found in [*single, *whole]:
         count = "" if found["count"] is None else f"{found['count']:,}"
         rows.append((KIND_NAMES[kind], count, _number(found["delta_ap"])))
+    if "best_f1" not in analysis:
+        return f"at IoU {analysis['iou_threshold']:.2f}\n{aligned([row[:2] for row in rows if row[1]])}"
     best = {name: _number(value) for name, value in analysis["best_f1"].items()}
     return (
         f"at IoU {analysis['iou_threshold']:.2f}, AP {_number(analysis['ap'])}\n{aligned(rows)}\n"

@@ -17,6 +17,7 @@ from ioukit.cli._errors import bad_input, bad_output, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions, QuietOption, SummaryOption, check_files
 from ioukit.cli._streams import Talk
 from ioukit.cli._survivors import Suppressing, fused_records, surviving_records, surviving_rows
+from ioukit.errors import DatasetError
 from ioukit.postprocess._options import SymmetricMetric
 from ioukit.postprocess.fusion import Confidence
 from ioukit.postprocess.operating_points import OperatingPoints
@@ -159,6 +160,8 @@ def _read(path: Path, talk: Talk, width: int, threads: int | None) -> ioukit.Det
     began = time.perf_counter()
     with bad_input(), talk.busy(f"reading {printable(str(path))}"):
         detections = ioukit.Detections.from_coco(path, threads=threads)
+        if not detections.scored:
+            raise DatasetError(f"{path}: the detections have no scores, and scores decide which of them are kept")
     talk.say(
         f"read {printable(str(path)):{width}}  {len(detections):,} detections  {time.perf_counter() - began:.2f} s"
     )

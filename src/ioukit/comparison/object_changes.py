@@ -265,6 +265,8 @@ def changes(
 def _score_thresholds(
     a: Evaluation, b: Evaluation, iou: float, area: str, given: float | tuple[float, float] | None
 ) -> tuple[float, float]:
+    if given is None and not a.protocol.ranks:
+        return -np.inf, -np.inf
     if given is None:
         best = [score_curves(one.matches, iou_threshold=iou, area_range=area).overall.best.score for one in (a, b)]
         low, high = (-np.inf if np.isnan(score) else score for score in best)

@@ -55,7 +55,7 @@ def evaluate(
             :class:`~ioukit.Detections`, the path of a file, a table in memory, or a list of COCO's records.
         protocol: The rules, or their name in :data:`ioukit.evaluation.protocols.PROTOCOLS`, such as ``"voc2012"``;
             ``COCO.replace(...)`` changes some of them. If ``None``, those of the kind of region: :data:`COCO_KEYPOINTS`
-            for keypoints, else :data:`COCO`.
+            for keypoints, else :data:`COCO`; and :data:`UNRANKED` for detections without scores.
         iou_type: The kind of region that is compared, ``"bbox"`` or ``"segm"`` for example, see
             :func:`ioukit.evaluation.match`.
         categories: Ids or names of the categories to evaluate; all if ``None``.

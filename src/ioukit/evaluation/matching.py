@@ -36,10 +36,10 @@ from ioukit.evaluation.counting import (
     special_bits,
     verified_columns,
 )
-from ioukit.evaluation.kinds import Comparison, find_kind
+from ioukit.evaluation.kinds import Comparison, Kind, find_kind
 from ioukit.evaluation.protocols import IgnoreRule, Measure, Protocol
 from ioukit.evaluation.protocols.parts import MatchRules
-from ioukit.evaluation.protocols.registry import protocol_of
+from ioukit.evaluation.protocols.registry import find_protocol, protocol_of
 from ioukit.evaluation.table import (
     COVERED,
     IGNORED,
@@ -79,7 +79,7 @@ def match(
         ground_truth: The objects.
         detections: The detections, on images and categories that the ground truth lists.
         protocol: The rules, or their name; if ``None``, those of the kind: :data:`COCO_KEYPOINTS` for keypoints, else
-            :data:`COCO`.
+            :data:`COCO`; and :data:`UNRANKED` for detections without scores.
         iou_type: The kind of region that is compared, a key of :data:`ioukit.evaluation.REGION_KINDS`: ``"bbox"``,
             ``"segm"``, ``"boundary"``, ``"keypoints"``, ``"rotated"``, ``"polygon"``, ``"box3d"``, ``"bev"``, or one
             that was added with :func:`ioukit.evaluation.register_kind`.
@@ -97,7 +97,7 @@ def match(
             unknown, or ``near`` is not within (0, 1].
     """
     kind = find_kind(iou_type)
-    protocol = kind.protocol if protocol is None else protocol_of(protocol, iou_type)
+    protocol = default_protocol(kind, detections) if protocol is None else protocol_of(protocol, iou_type)
     near = checked_near(protocol, near)
     check_scores(detections, protocol)
     detections = detections.meeting(ground_truth)
@@ -152,6 +152,11 @@ def match(
     from ioukit.evaluation.object_choice import with_ranges  # noqa: PLC0415 - COCO does not need it
 
     return with_ranges(table, everything.boxes[:, 3], protocol.objects_choose)
+
+
+def default_protocol(kind: Kind, detections: Detections) -> Protocol:
+    """The rules for a kind of region where the user names none; detections without scores cannot be ranked."""
+    return kind.protocol if detections.scored else find_protocol("unranked")
 
 
 def check_scores(detections: Detections, protocol: Protocol) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -64,7 +65,10 @@ def summarise(curves: Curves) -> dict[str, float]:
 def value_of(curves: Curves, measure: Measure) -> float:
     """The number of one measure; NaN where it is undefined. It may be a measure that the protocol does not list."""
     protocol, part = curves.protocol, _part(curves, measure)
-    if protocol.counts_undefined:  # in the order of memory, unlike chosen values
+    if measure.pooled and part is not None:
+        values = curves.at(*part)[..., :1]  # the same for every category
+        values = values[~np.isnan(values)]
+    elif protocol.counts_undefined:  # in the order of memory, unlike chosen values
         values = averaged(select(curves, measure), protocol)
     elif part is None or protocol.objects_choose is not None:
         values = select(curves, measure)
@@ -82,7 +86,7 @@ def summarise_classes(curves: Curves) -> list[dict[str, float]]:
 
 def values_of_classes(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
     """(K,) the number of one measure for each category alone; NaN if it has no objects to find."""
-    part = _part(curves, measure)
+    part = _part(curves, dataclasses.replace(measure, pooled=False))
     if part is None:
         return np.full(len(curves.categories), np.nan)
     if curves.protocol.objects_choose is None:
@@ -127,14 +131,17 @@ def _part(curves: Curves, measure: Measure) -> tuple[str, int, int, slice] | Non
     """The quantity, area range, cap and IoU thresholds of a measure; ``None`` if the protocol lacks one of them."""
     protocol = curves.protocol
     quantity = {"AR": "recall", "AP": "precision" if protocol.integral == "recalls" else "ap"}.get(measure.quantity)
-    if not protocol.defines(measure) or (quantity is None and curves.beside(measure.quantity) is None):
+    beside = f"pooled {measure.quantity}" if measure.pooled else measure.quantity
+    if measure.pooled:
+        quantity = None
+    if not protocol.defines(measure) or (quantity is None and curves.beside(beside) is None):
         return None
     thresholds = slice(None)
     if measure.iou_threshold is not None:
         place = protocol.position_of_iou(measure.iou_threshold)
         thresholds = slice(place, place + 1)
     return (
-        quantity or measure.quantity,
+        quantity or beside,
         protocol.position_of_area(protocol.area_of(measure)),
         protocol.position_of_max_dets(protocol.cap_of(measure)),
         thresholds,

@@ -263,6 +263,19 @@ class MatchTable(Frozen):
             np.add.at(each, category, right & ~ignored & within)
         return counts[0], counts[1]
 
+    def sum_ious(self) -> npt.NDArray[np.float64]:
+        """(K, A, M, T) the sum of the IoU of the true positives, with each cap."""
+        protocol, pairs, thresholds = self.protocol, self.pairs, len(self.protocol.iou_thresholds)
+        matched, ignored = (
+            np.unpackbits(sets, axis=2, count=thresholds, bitorder="little").astype(np.bool_)[:, :, None, :]
+            for sets in (pairs.matched, self.detections.ignored[pairs.detection])
+        )
+        within = (self.ranks()[pairs.detection, None] < np.array(protocol.max_dets))[:, None, :, None]
+        sums = np.zeros((*self.num_objects.shape, len(protocol.max_dets), thresholds))
+        category = self.evaluated_category(self.detections.category[pairs.detection])
+        np.add.at(sums, category, np.where(matched & ~ignored & within, pairs.iou[:, None, None, None], 0.0))
+        return sums
+
     def is_not_exhaustive(self) -> Flags:
         """(N,) whether some objects of the category of each detection may not be annotated on its image."""
         special = self.detections.special

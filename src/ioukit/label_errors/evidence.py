@@ -84,8 +84,9 @@ def gather(evaluation: Evaluation, *, threads: int | None) -> Evidence:
     """Collect the evidence.
 
     Raises:
-        ValueError: If the evaluation has neither near pairs nor its data.
+        ValueError: If the protocol does not rank, or the evaluation has neither near pairs nor its data.
     """
+    evaluation.protocol.check_ranks("suspicions about labels")
     table = evaluation.near_matches(LEAST, threads=threads)
     pairs = near_pairs(table, LEAST)
     detections, objects = table.detections, table.objects

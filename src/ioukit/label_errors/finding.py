@@ -52,7 +52,7 @@ def find_label_errors(evaluation: Evaluation, *, threads: int | None = None) -> 
 
     Raises:
         TypeError: If ``evaluation`` is not an :class:`~ioukit.Evaluation`.
-        ValueError: If the evaluation has neither its data nor near pairs.
+        ValueError: If the protocol does not rank, or the evaluation has neither its data nor near pairs.
 
     Examples:
         >>> import numpy as np

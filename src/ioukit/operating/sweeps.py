@@ -120,11 +120,12 @@ def table_of(evaluated: Evaluation | MatchTable) -> MatchTable:
 
     Raises:
         TypeError: If it is neither.
-        ValueError: If its protocol has no matches that hold for all score thresholds.
+        ValueError: If its protocol does not rank, or has no matches that hold for all score thresholds.
     """
     table = evaluated.matches if isinstance(evaluated, Evaluation) else evaluated
     if not isinstance(table, MatchTable):
         raise TypeError(f"expected an Evaluation or a MatchTable, got {type(evaluated).__name__}")
+    table.protocol.check_ranks("thresholds and calibration of scores")
     if why := table.protocol.why_matches_vary:
         raise ValueError(
             f"the matches of the protocol {table.protocol.name} do not say what a score threshold keeps: {why}; "

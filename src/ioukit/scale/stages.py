@@ -23,6 +23,7 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, match
 from ioukit.evaluation.curves import drawing_of
+from ioukit.evaluation.matching import check_scores
 from ioukit.evaluation.protocols import Protocol
 from ioukit.scale.merging import merged
 from ioukit.scale.parts import Job
@@ -41,10 +42,12 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
         narrow: Whether columns take half the space if that changes no number.
 
     Raises:
-        DatasetError: If a detection has an image or category that the ground truth does not list.
+        DatasetError: If a detection has an image or category that the ground truth does not list, or detections have no
+            scores and the protocol ranks.
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     dt = detections
+    check_scores(dt, job.protocol)
     ids, listed = dt.image_ids_in(job.images), job.images.ids
     known = np.isin(dt.category_ids, job.known_categories)
     starts = np.flatnonzero(np.append(len(ids) > 0, ids[1:] != ids[:-1]))  # rows of one image often follow one another

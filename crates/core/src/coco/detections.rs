@@ -25,8 +25,10 @@ pub struct Detections {
     pub category_ids: Vec<i64>,
     /// `[x, y, width, height]` as the file has it; NaN where a record has a mask or keypoints instead.
     pub boxes: Vec<[f64; 4]>,
-    /// The confidence of each.
+    /// The confidence of each; NaN for all if the records have none.
     pub scores: Vec<f64>,
+    /// Rows without a score; all or none of them.
+    pub without_score: usize,
     /// Where `segmentation` is.
     pub segmentations: Spans,
     /// Where `keypoints` is.
@@ -50,6 +52,7 @@ impl Detections {
         self.category_ids.append(&mut other.category_ids);
         self.boxes.append(&mut other.boxes);
         self.scores.append(&mut other.scores);
+        self.without_score += std::mem::take(&mut other.without_score);
         self.dropped += std::mem::take(&mut other.dropped);
     }
 }
@@ -60,14 +63,27 @@ impl Detections {
         let mut keep = vec![true; self.scores.len()];
         let rows = std::mem::take(&mut self.without_box);
         rows.iter().for_each(|&row| keep[row] = false);
-        self.dropped += rows.len();
-        retain(&mut self.image_ids, &keep);
-        retain(&mut self.category_ids, &keep);
-        retain(&mut self.boxes, &keep);
-        retain(&mut self.scores, &keep);
-        retain(&mut self.segmentations.0, &keep);
-        retain(&mut self.keypoints.0, &keep);
-        self.further.0.iter_mut().flatten().for_each(|spans| retain(&mut spans.0, &keep));
+        self.keep(&keep);
+    }
+
+    /// Leaves out the rows without a score.
+    fn drop_without_score(&mut self) {
+        let keep: Vec<bool> = self.scores.iter().map(|score| !score.is_nan()).collect();
+        let kept_before = |row: usize| keep[..row].iter().filter(|&&keep| keep).count();
+        self.without_box = self.without_box.iter().filter(|&&row| keep[row]).map(|&row| kept_before(row)).collect();
+        self.keep(&keep);
+    }
+
+    fn keep(&mut self, keep: &[bool]) {
+        self.dropped += keep.iter().filter(|&&keep| !keep).count();
+        retain(&mut self.image_ids, keep);
+        retain(&mut self.category_ids, keep);
+        retain(&mut self.boxes, keep);
+        retain(&mut self.scores, keep);
+        self.without_score = self.scores.iter().filter(|score| score.is_nan()).count();
+        retain(&mut self.segmentations.0, keep);
+        retain(&mut self.keypoints.0, keep);
+        self.further.0.iter_mut().flatten().for_each(|spans| retain(&mut spans.0, keep));
     }
 }
 
@@ -84,11 +100,20 @@ struct Piece {
     problem: Option<Problem>,
     /// The first record that has a mask or keypoints instead of a box.
     first_without_box: Option<usize>,
+    /// The first record without a score.
+    first_without_score: Option<usize>,
 }
 
 impl Piece {
     fn new(on_invalid: OnInvalid) -> Self {
-        Self { on_invalid, columns: Detections::default(), records: 0, problem: None, first_without_box: None }
+        Self {
+            on_invalid,
+            columns: Detections::default(),
+            records: 0,
+            problem: None,
+            first_without_box: None,
+            first_without_score: None,
+        }
     }
 }
 
@@ -143,7 +168,11 @@ impl Records for Piece {
                 image_id.get().map_err(|found| ("image_id", "an integer", found))?,
                 category_id.get().map_err(|found| ("category_id", "an integer", found))?,
                 values,
-                score.get().map_err(|found| ("score", "a number", found))?,
+                match score {
+                    Slot::Missing => f64::NAN,
+                    Slot::Wrong(found) if found == "null" => f64::NAN,
+                    score => score.get().map_err(|found| ("score", "a number", found))?,
+                },
             ))
         };
         match row() {
@@ -152,6 +181,10 @@ impl Records for Piece {
                 if without_box {
                     columns.without_box.push(columns.image_ids.len());
                     self.first_without_box.get_or_insert(record);
+                }
+                if score.is_nan() {
+                    columns.without_score += 1;
+                    self.first_without_score.get_or_insert(record);
                 }
                 columns.segmentations.push(columns.image_ids.len(), segmentation);
                 columns.keypoints.push(columns.image_ids.len(), keypoints);
@@ -176,6 +209,9 @@ impl Records for Piece {
         }
         if let Some(record) = other.first_without_box.take() {
             self.first_without_box.get_or_insert(self.records + record);
+        }
+        if let Some(record) = other.first_without_score.take() {
+            self.first_without_score.get_or_insert(self.records + record);
         }
         self.records += std::mem::take(&mut other.records);
         self.columns.append(&mut other.columns);
@@ -337,7 +373,7 @@ fn walk<R: Records>(
 /// The columns of records, the first of which is record `first` of the file, or the error about the first that is
 /// invalid.
 fn settle(piece: Piece, on_invalid: OnInvalid, first: usize, without_boxes: bool) -> Result<Detections, ReadError> {
-    let Piece { mut columns, mut problem, first_without_box, .. } = piece;
+    let Piece { mut columns, mut problem, first_without_box, first_without_score, .. } = piece;
     // As pycocotools has it, the first record decides whether the file holds boxes, or masks or keypoints alone.
     if let Some(record) = first_without_box.filter(|&record| first + record > 0 && !without_boxes) {
         let lacking = Problem { array: ARRAY, record, field: BOX.0, expected: BOX.1, found: "no such key".into() };
@@ -346,6 +382,15 @@ fn settle(piece: Piece, on_invalid: OnInvalid, first: usize, without_boxes: bool
             _ => Some(lacking),
         };
         columns.drop_without_box();
+    }
+    // Detections have scores, or none has.
+    let rows = columns.scores.len();
+    if let Some(record) = first_without_score.filter(|_| columns.without_score < rows) {
+        let found = format!("no score, as in {} of {rows} detections", columns.without_score);
+        if problem.as_ref().is_none_or(|earlier| record < earlier.record) {
+            problem = Some(Problem { array: ARRAY, record, field: "score", expected: "a number", found });
+        }
+        columns.drop_without_score();
     }
     match problem {
         Some(problem) if on_invalid != OnInvalid::Drop => {

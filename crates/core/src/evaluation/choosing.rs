@@ -3,7 +3,7 @@
 //! Owns: the order in which candidates are tried, ties of overlap, and that an object that counts is preferred to an
 //! ignored one. Does not own: overlaps (`regions`), caps and rows (`matching`), what a match counts for (`scene::flag`).
 //! Cut here because leaving rows out (`influence`) matches a group again by the same rules, and the rules are the same
-//! for all kinds of regions.
+//! for all kinds of regions. What all detections of a group choose together is in `together`.
 
 use super::rules::Choice;
 use crate::memory::Vec;
@@ -32,7 +32,7 @@ pub(super) struct Chooser<'a> {
 impl Chooser<'_> {
     /// Appends the pairs of one detection in the order in which they are tried.
     pub fn order(&self, pairs: std::ops::Range<usize>, out: &mut Vec<usize>) {
-        if self.choice != Choice::BestFree {
+        if self.choice.takes_best_or_none() {
             return out.extend(pairs);
         }
         // Objects that count come first, each kind in the order of the file (cocoeval 252).
@@ -55,7 +55,8 @@ impl Chooser<'_> {
         by_tier: &mut Vec<usize>,
     ) -> Option<usize> {
         match self.choice {
-            Choice::BestFree => self.best_free(pairs, level, taken),
+            // Of `Together`, what is left once the pairs of all are made: ignored objects.
+            Choice::BestFree | Choice::Together => self.best_free(pairs, level, taken),
             Choice::BestOfAll => self.best_of_all(pairs, level, taken),
             Choice::BestOfAllThenGroups => {
                 let is_group = |&pair: &usize| is_group(self.candidates[pair].object);

@@ -19,6 +19,7 @@ use super::regions::{Measurer, Overlap, Regions};
 use super::rules::{CapScope, Choice, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
+use super::together::pairs_together;
 use super::verified::{special, special_by};
 use crate::ending::ask_after;
 use crate::memory::Vec;
@@ -285,7 +286,7 @@ impl<'a> Matcher<'a> {
             let exceed = self.scene.objects.has(group.objects[object], flag::MORE_THAN);
             let level = if exceed { self.rules.level_above(overlap) } else { self.rules.level(overlap) };
             // The best object of all may be one that needs more than a threshold, which no object exceeds.
-            let is_in_the_way = || exceed && self.rules.choice != Choice::BestFree && self.rules.level(overlap) > 0;
+            let is_in_the_way = || exceed && self.rules.choice.takes_best_or_none() && self.rules.level(overlap) > 0;
             if (level > 0 || is_in_the_way()) && !left_out(detection) {
                 starts.resize(detection + 1, candidates.len());
                 candidates.push(Candidate { object, overlap, level });
@@ -314,8 +315,20 @@ impl<'a> Matcher<'a> {
     /// Matches the candidates of a group at every threshold and for every range of areas (cocoeval 268 to 298).
     fn assign(&self, group: Group<'_>, scratch: &mut Scratch<'_>, matches: &mut Matches) {
         let (ranges, bytes, range_bytes) = (self.rules.areas.len(), self.rules.bytes(), self.rules.range_bytes());
-        let Scratch { candidates, starts, pairs, ignored, taken, found_once, ordered, by_tier, levels, set, .. } =
-            scratch;
+        let Scratch {
+            candidates,
+            starts,
+            pairs,
+            ignored,
+            taken,
+            found_once,
+            together,
+            ordered,
+            by_tier,
+            levels,
+            set,
+            ..
+        } = scratch;
         // Thresholds that the same candidates reach have the same matches: one of each such run is enough.
         levels.clear();
         levels.extend(candidates.iter().map(|candidate| candidate.level).filter(|&level| level > 0));
@@ -349,10 +362,19 @@ impl<'a> Matcher<'a> {
                 taken.clear();
                 taken.resize(count, false);
                 found_once.clear();
-                for (row, window) in (group.first_detection..).zip(starts.windows(2)) {
+                together.clear();
+                if self.rules.choice == Choice::Together {
+                    together.append(&mut pairs_together(starts, candidates, level, ignored));
+                    together.iter().flatten().for_each(|&pair| taken[candidates[pair].object] = true);
+                }
+                for (detection, window) in starts.windows(2).enumerate() {
+                    let row = group.first_detection + detection;
                     let pairs_of_row = &ordered[window[0]..window[1]];
                     let is_group = |object: usize| self.scene.objects.has(group.objects[object], flag::OVER_DETECTION);
-                    let chosen = chooser.chosen(pairs_of_row, level, taken, is_group, by_tier);
+                    let chosen = match together.get(detection) {
+                        Some(&Some(pair)) => Some(pair),
+                        _ => chooser.chosen(pairs_of_row, level, taken, is_group, by_tier),
+                    };
                     let Some(pair) = chosen else { continue };
                     let object = candidates[pair].object;
                     let object_row = group.objects[object];
@@ -421,6 +443,8 @@ struct Scratch<'a> {
     taken: Vec<bool>,
     /// Objects that count once and have been found.
     found_once: Vec<usize>,
+    /// The pairs that all detections choose together; none unless the rules say so.
+    together: Vec<Option<usize>>,
     /// The candidates of each detection in the order in which they are tried.
     ordered: Vec<usize>,
     /// Those of one detection: pairs with objects, then those with groups.
@@ -445,6 +469,7 @@ impl<'a> Scratch<'a> {
             ignored: Vec::new(),
             taken: Vec::new(),
             found_once: Vec::new(),
+            together: Vec::new(),
             ordered: Vec::new(),
             by_tier: Vec::new(),
             levels: Vec::new(),

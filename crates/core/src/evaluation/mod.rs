@@ -22,6 +22,7 @@ mod score;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod together;
 mod trapezoid;
 mod verified;
 

@@ -1,6 +1,6 @@
 //! The rules of matching, as data.
 
-/// Which object a detection takes. Detections always choose in the order of their scores.
+/// Which object a detection takes. But for [`Choice::Together`], detections choose in the order of their scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The best free object; an object that counts is preferred to an ignored one (COCO).
@@ -10,6 +10,16 @@ pub enum Choice {
     /// The best object of all that are compared by IoU. A detection that finds none of them takes the best object of
     /// those that are compared by the intersection over the area of the detection (groups of Open Images).
     BestOfAllThenGroups,
+    /// What gives all detections together the most objects that count, and among such choices the highest sum of
+    /// overlaps. A detection without one takes the best free object that is ignored.
+    Together,
+}
+
+impl Choice {
+    /// Whether a detection takes its best object or none, even if that object is taken.
+    pub fn takes_best_or_none(self) -> bool {
+        matches!(self, Self::BestOfAll | Self::BestOfAllThenGroups)
+    }
 }
 
 /// What a cap on detections counts.

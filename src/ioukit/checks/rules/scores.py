@@ -39,7 +39,7 @@ LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out w
 def scores(case: Case) -> Iterator[Suspicion]:
     """Scores that say little: one value for all or many, costs instead of confidences, percent, logits."""
     dt = case.detections
-    if len(dt) < FEWEST:
+    if len(dt) < FEWEST or not dt.scored:
         return
     yield from _equal(case)
     yield from _by_class(case)

@@ -190,6 +190,9 @@ def detection_columns(
         lines = path.lower().endswith(LINES) if lines is None else lines
         with _naming_near_keys(lambda: _first_record(path)):
             raw = _core.read_coco_detections(path, on_invalid, lines, check_threads(threads), between)
+            if not raw["scored"]:
+                _check_no_other_name(_first_record(path), path)
+                raw["scores"] = np.ones(len(raw["scores"]))
         raw["regions"] = _in_file(path, {name: raw.pop(name) for name in (SEGMENTATIONS, KEYPOINTS)})
         dropped, without_box, spans = (raw.pop(name) for name in ("dropped", "without_box", "further"))
         if attributes and spans:
@@ -208,6 +211,17 @@ def detection_columns(
         )
     with _naming_near_keys(lambda: source[0]):
         return _detection_records(source, on_invalid, attributes=attributes)
+
+
+def _check_no_other_name(first: Any, source: str) -> None:
+    """Refuses detections without scores whose first record has a number by a name that may mean the score.
+
+    Raises:
+        DatasetError: If there is one.
+    """
+    for key, value in first.items() if isinstance(first, Mapping) else ():
+        if key not in _KEYS and isinstance(key, str) and NUMBER.good(value) and near_names(key, ["score"]):
+            raise DatasetError(f"{source}: detections[0].score: expected a number, found no such key")
 
 
 @contextmanager
@@ -289,13 +303,21 @@ def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvali
     no_boxes = isinstance(first, Mapping) and not has_box(first) and any(first.get(key) is not None for key in others)
     fields = {"image_id": INTEGER, "category_id": INTEGER, "score": NUMBER}
     fields["bbox"] = BOX_OR_OTHER if no_boxes else FOUR
+    without_score = [isinstance(record, Mapping) and record.get("score") is None for record in source[:1]]
+    if any(without_score):
+        without_score = [isinstance(record, Mapping) and record.get("score") is None for record in source]
+    scored = not len(source) or not all(without_score)
+    if not scored:
+        _check_no_other_name(first, "detections")
+        del fields["score"]
     raw, kept = columns(source, fields, source="detections", array="detections", on_invalid=on_invalid)
     records = source if kept is None else [source[row] for row in kept]
     rows: dict[str, Any] = {
         "image_ids": raw["image_id"].astype(np.int64),
         "category_ids": raw["category_id"].astype(np.int64),
         "boxes": np.ascontiguousarray(raw["bbox"], np.float64),
-        "scores": np.ascontiguousarray(raw["score"], np.float64),
+        "scores": np.ascontiguousarray(raw["score"], np.float64) if scored else np.ones(len(records)),
+        "scored": scored,
         "regions": _regions(records),
     }
     if attributes:

@@ -99,6 +99,7 @@ def _table_rows() -> tuple[Format, ...]:
             write_detections=Later(f"{_HERE}.tables:write_{name}"),
             suffix=suffix,
             detections_suffix=suffix,
+            scores_optional=True,
         )
         for name, title, suffix in kinds
     )
@@ -115,6 +116,7 @@ BUILTIN = (
         write_detections=Later(f"{_HERE}.coco_writing:write_coco_detections"),
         suffix=".json",
         detections_suffix=".json",
+        scores_optional=True,
         by_name=True,
     ),
     _row(

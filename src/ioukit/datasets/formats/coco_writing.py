@@ -123,7 +123,7 @@ def write_coco_detections(
         ("image_id", map(str, images.tolist())),
         ("category_id", map(str, dt.category_ids.tolist())),
         ("bbox", None if from_masks else _box_texts(dt.boxes)),
-        ("score", map(repr, dt.scores.tolist())),
+        ("score", map(repr, dt.scores.tolist()) if dt.scored else None),
         ("segmentation", _segmentation_texts(dt)),
         ("keypoints", _keypoint_texts(dt)),
         *_further_members(dt.attributes, {}, len(dt), OF_REGIONS),

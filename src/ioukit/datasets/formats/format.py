@@ -42,5 +42,7 @@ class Format:
     """The same for detections."""
     fractions: bool = False
     """Whether the files hold boxes in fractions of the image, and writers take such boxes. Others get pixels."""
+    scores_optional: bool = False
+    """Whether files of detections may lack scores, and writers leave out those of detections that have none."""
     by_name: bool = False
     """Whether the writers take ``name=``, the name that the file will have: its end may say that it is packed."""

@@ -271,6 +271,12 @@ def write(
         what = "ground truth" if is_truth else "detections"
         able = [name for name, known in FORMATS.items() if (known.write if is_truth else known.write_detections)]
         raise ValueError(f"the format {found.name} writes no {what}; choose from {', '.join(able)}")
+    if isinstance(data, Detections) and not (data.scored or found.scores_optional):
+        able = [name for name, known in FORMATS.items() if known.write_detections and known.scores_optional]
+        raise DatasetError(
+            f"{data.source}: the detections have no scores, which the format {found.name} must have; choose from "
+            f"{', '.join(able)}"
+        )
     if isinstance(data, Detections) and ground_truth is not None:
         data = data.meeting(ground_truth)
     if data.normalized and not found.fractions:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ioukit._columns import positions_in
+from ioukit._near_names import near_names
 from ioukit.datasets.columns.detections import Detections, note_on_classes, note_on_names
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.compact_columns import CodedColumn
@@ -46,12 +47,13 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
     """The detections of a table, one per row with a box.
 
     Raises:
-        DatasetError: If there is no column of scores, or names of images or classes need the ground truth and there is
-            none.
+        DatasetError: If a column may be one of scores by its name, or names of images or classes need the ground truth
+            and there is none.
     """
     rows = ChosenRows(table, reading)
     roles = rows.chosen.roles
-    if "score" not in roles:
+    scored = "score" in roles
+    if not scored and any(near_names(name, ["score", "confidence"]) for name in table.names):
         refuse(table.source, "a column of scores, such as score or confidence", _listed(table.names))
     known = KnownNames(ground_truth) if isinstance(ground_truth, GroundTruth) else ground_truth
     key, keys = rows.keys()
@@ -65,7 +67,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
         if named is not None and isinstance(ground_truth, GroundTruth):  # each batch would have another example
             notes.append(note_on_names(table.source, ground_truth, *named))
     boxes, present = rows.boxes(sizes)
-    scores = rows.numbers(roles["score"], needed=present)
+    scores = rows.numbers(roles["score"], needed=present) if scored else None
     ids, by_number = _detected_classes(rows, present, known)
     if by_number and known is not None and len(known.classes) > 1 and known.ground_truth.categories.made_up_ids:
         notes.append(note_on_classes(table.source, known.ground_truth))
@@ -77,7 +79,7 @@ def detections_of_rows(table: Table, reading: Reading, ground_truth: GroundTruth
         image_ids=image_ids,
         category_ids=_of(ids, kept),
         boxes=_of(boxes, kept),
-        scores=_of(scores, kept),
+        scores=None if scores is None else _of(scores, kept),
         areas=None if areas is None else _of(areas, kept),
         attributes={**flags, **attributes},
         source=table.source,

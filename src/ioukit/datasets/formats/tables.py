@@ -305,7 +305,7 @@ def _rows(
     written.columns |= dict(zip(_BOX_NAMES[boxes], _box_columns(data, boxes), strict=True))
     if isinstance(data, GroundTruth):
         written.columns["id"] = data.ids.tolist()
-    else:
+    elif data.scored:
         written.columns["score"] = data.scores.tolist()
     if data.areas is not None:
         written.columns["area"] = data.areas.tolist()

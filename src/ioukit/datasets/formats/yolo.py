@@ -196,7 +196,6 @@ def read_yolo_detections(
     )
     images = positions[rows.files]
     sizes = ground_truth.images.sizes[images]
-    assert rows.scores is not None
     dt = Detections.from_arrays(
         image_ids=ground_truth.images.labels[images],
         category_ids=_with_further(ids, rows.classes),

@@ -148,12 +148,15 @@ def read_rows(
     raw = _core.read_number_lines(list(paths), False, check_threads(threads))
     starts = np.concatenate([np.zeros(1, np.int64), raw["ends"][:-1]]) if len(raw["ends"]) else raw["ends"]
     lines = _Lines(paths, raw["files"], raw["lines"], raw["numbers"], starts, raw["ends"] - starts)
-    counts = lines.counts - int(scores)  # the score is the last number
+    lacking = _without_score(lines, task) if scores else 0
+    scored = scores and not 0 < lacking == len(lines.counts)
+    counts = lines.counts - int(scored)  # the score is the last number
     found, notes = _task(counts, task, likely, keypoints, paths, scores=scores)
     shape = _keypoint_shape(counts, keypoints) if found == "pose" else (0, 0)
     expected = _TEXT[found].format(points=shape[0], numbers=shape[1]) + (" and score" if scores else "")
     if scores and found == "detect":
-        expected = "class cx cy w h score (Ultralytics writes scores with save_conf=True)"
+        some = f", as {len(counts) - lacking:,} of {len(counts):,} lines have" if lacking else ""
+        expected = f"class cx cy w h score (Ultralytics writes scores with save_conf=True){some}"
     good = _good_counts(found, counts, shape)
     checks: list[tuple[str, Flags, Any]] = [
         ("bad line", ~good, lambda row: _bad_line(lines.text(row), expected, scores=scores))
@@ -200,11 +203,16 @@ def read_rows(
         labels[rows].astype(np.int64),
         corners[rows],
         sides[rows],
-        lines.numbers[lines.starts[rows] + lines.counts[rows] - 1] if scores else None,
+        lines.numbers[lines.starts[rows] + lines.counts[rows] - 1] if scored else None,
         *_points(lines, rows, with_points, counts),
         _keypoints(lines, rows, shape) if found == "pose" else None,
         notes,
     )
+
+
+def _without_score(lines: _Lines, task: Task | None) -> int:
+    """How many lines of detections have a box, and no score behind it: ``class cx cy w h``."""
+    return int((lines.counts == 5).sum()) if task in (None, "detect") else 0
 
 
 def _task(

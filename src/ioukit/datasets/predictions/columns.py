@@ -36,8 +36,9 @@ class PredictedColumns:
 
     def add(self, prediction: Prediction, image: int | str, size: tuple[float, float] | None, where: str) -> None:
         """Add the valid detections of an image; the size is that of the image if boxes are fractions."""
-        scores = prediction.scores
         corners = _corners(prediction, size)
+        scores = prediction.scores
+        count = len(corners) if scores is None else len(scores)
         good = self._good(corners, scores, where)
         kept, categories = self._classes(prediction, good, where)
         self.images += [image] * len(kept)
@@ -56,8 +57,8 @@ class PredictedColumns:
         for name, column in given.items():
             if column is None:
                 continue
-            if len(column) != len(scores):
-                refuse(f"{where}: {name}", f"{len(scores):,} rows, one per box", f"{len(column):,}")
+            if len(column) != count:
+                refuse(f"{where}: {name}", f"{count:,} rows, one per box", f"{len(column):,}")
             rows = [column[row] for row in kept] if isinstance(column, list) else column[kept]
             self._parts.setdefault(name, []).append((len(self.images) - len(kept), rows))
 
@@ -77,7 +78,7 @@ class PredictedColumns:
             image_ids=np.array(self.images, np.int64) if numbers else self.images,
             category_ids=np.array(self.categories, np.int64),
             boxes=columns.get("boxes", np.zeros((0, 4))),
-            scores=columns.get("scores", np.zeros(0)),
+            scores=columns.get("scores", None if self.images else np.zeros(0)),
             areas=Masks.from_rle(masks).area if areas == "masks" and masks else None,
             segmentations=masks,
             keypoints=columns.get("keypoints"),
@@ -88,8 +89,11 @@ class PredictedColumns:
 
     def _joined(self, name: str, parts: Sequence[tuple[int, Any]]) -> Any:
         count = len(self.images)
-        if sum(len(rows) for _, rows in parts) < count and not name.startswith("attribute "):
-            raise DatasetError(f"{self.source}: expected {name} of all detections or of none, found those of some")
+        found = sum(len(rows) for _, rows in parts)
+        if found < count and not name.startswith("attribute "):
+            raise DatasetError(
+                f"{self.source}: expected {name} of all detections or of none, found those of {found:,} of {count:,}"
+            )
         if name == "masks":
             return [one for _, rows in parts for one in rows]
         shapes = {rows.shape[1:] for _, rows in parts if len(rows)}
@@ -102,13 +106,15 @@ class PredictedColumns:
                 column[start : start + len(rows)] = rows
         return column
 
-    def _good(self, corners: Floats, scores: Floats, where: str) -> Rows:
+    def _good(self, corners: Floats, scores: Floats | None, where: str) -> Rows:
         """The rows with a valid box and score."""
         finite: Flags = np.all(np.isfinite(corners), axis=1)
         valid: Flags = finite & np.all(corners[:, :2] <= corners[:, 2:], axis=1)
         for row in np.flatnonzero(~valid).tolist():
             expected = "x1 <= x2 and y1 <= y2" if finite[row] else "finite numbers"
             self.problems.meet("invalid box", f"{where}: box {row}: expected {expected}, found {corners[row].tolist()}")
+        if scores is None:
+            return np.flatnonzero(valid)
         for row in np.flatnonzero(valid & ~np.isfinite(scores)).tolist():
             self.problems.meet("invalid score", f"{where}: score {row}: expected a finite number, found {scores[row]}")
         return np.flatnonzero(valid & np.isfinite(scores))

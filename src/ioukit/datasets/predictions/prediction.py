@@ -19,8 +19,8 @@ from ioukit.regions.masks import Masks
 class Prediction:
     """What was found on one image, N objects."""
 
-    scores: Floats
-    """(N,) confidences."""
+    scores: Floats | None
+    """(N,) confidences, if the tool gives any."""
     labels: Floats | None
     """(N,) whole numbers: positions in the list of the tool's classes, or ids."""
     names: Sequence[str] | None = None

@@ -143,9 +143,7 @@ def read_supervision(value: Any, where: str) -> Prediction:
     """
     boxes = numbers_of(value.xyxy, f"{where}.xyxy", 4)
     count = len(boxes)
-    if value.confidence is None and count:
-        refuse(f"{where}.confidence", "a score per box", "nothing")
-    scores = np.zeros(0) if value.confidence is None else column_of(value.confidence, f"{where}.confidence", count)
+    scores = None if value.confidence is None else column_of(value.confidence, f"{where}.confidence", count)
     data = value.data or {}
     names = text_of(data.get(_CLASS_NAMES), f"{where}.data[{_CLASS_NAMES!r}]", count)
     labels = None

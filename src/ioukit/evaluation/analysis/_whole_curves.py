@@ -24,7 +24,7 @@ def whole_curves(table: MatchTable) -> dict[str, Floats]:
     names = [*sorted(wanted), *(["area"] if protocol.integral in ("trapezoid_from_first", "score_steps") else [])]
     shape = len(table.evaluated), len(protocol.area_ranges), len(protocol.max_dets), len(protocol.iou_thresholds)
     arrays: dict[str, Floats] = {name: np.full(shape, np.nan) for name in names}
-    if quantities & {"precision", "F1"}:
+    if quantities & {"precision", "F1", "IoU", "LRP"} or any(measure.pooled for measure in protocol.measures):
         arrays |= _of_counts(table)
     if not names:
         return arrays
@@ -49,12 +49,28 @@ def whole_curves(table: MatchTable) -> dict[str, Floats]:
 
 
 def _of_counts(table: MatchTable) -> dict[str, Floats]:
-    """Precision and F1 of all detections that count: quantities that need no rank."""
+    """Quantities of all detections that count, which need no rank; those that pool the categories are alike in all."""
     right, wrong = table.count_positives(np.arange(len(table)))
-    objects = table.num_objects[:, :, None, None]
+    objects = np.broadcast_to(table.num_objects[:, :, None, None], right.shape)
+    counts = [count.astype(np.float64) for count in (right, wrong, objects, table.sum_ious())]
+    of_each = {name: np.where(objects > 0, values, np.nan) for name, values in _quotients(table, *counts).items()}
+    together = _quotients(table, *(count.sum(axis=0, keepdims=True) for count in counts))
+    return of_each | {f"pooled {name}": np.broadcast_to(one, right.shape) for name, one in together.items()}
+
+
+def _quotients(table: MatchTable, right: Floats, wrong: Floats, objects: Floats, ious: Floats) -> dict[str, Floats]:
+    """What follows from true positives, false positives, objects and the sum of IoU over the true positives."""
+    most = 1 - np.array(table.protocol.iou_thresholds)
     with np.errstate(invalid="ignore", divide="ignore"):
-        precision, f1 = right / (right + wrong), 2 * right / (right + wrong + objects)
-    return {name: np.where(objects > 0, values, np.nan) for name, values in (("precision", precision), ("F1", f1))}
+        localisation = np.where((right > 0) & (most > 0), (right - ious) / most, 0.0)
+        return {
+            "precision": right / (right + wrong),
+            "AR": right / objects,
+            "F1": 2 * right / (right + wrong + objects),
+            "IoU": ious / right,
+            # TP + FP + FN: each object is found or missed.
+            "LRP": (localisation + wrong + objects - right) / (wrong + objects),
+        }
 
 
 def _found(curve: MissRateCurve) -> npt.NDArray[np.int64]:

@@ -30,7 +30,14 @@ def _kitti_measures(protocol: Protocol) -> tuple[Measure, ...]:
     return kitti_measures(protocol)
 
 
+def _unranked_measures(protocol: Protocol) -> tuple[Measure, ...]:
+    from ioukit.evaluation.protocols.unranked import unranked_measures  # noqa: PLC0415 - as above
+
+    return unranked_measures(protocol)
+
+
 register_measure_rule("lvis", _lvis_measures)
 register_measure_rule("kitti", _kitti_measures)
+register_measure_rule("unranked", _unranked_measures)
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -13,7 +13,7 @@ from ioukit._checks import check_choice
 
 _FPPI = tuple(10.0 ** (place / 4 - 2) for place in range(9))
 
-Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "precision", "F1"]
+Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "precision", "F1", "IoU", "LRP"]
 Reading: TypeAlias = Literal["last_at_most", "first_at_least"]
 
 
@@ -26,8 +26,9 @@ class Measure:
     quantity: Quantity = "AP"
     """``"AP"``, the mean of precisions; ``"AR"``, the mean of the recalls after the last detection; ``"MR"``, the
     log-average miss rate, see :class:`MissRateRule`; ``"JI"``, the Jaccard index of CrowdDet, see
-    :func:`ioukit.evaluation.jaccard_indices`; ``"precision"`` and ``"F1"`` of all detections within the cap. All but
-    ``"AP"``, ``"MR"`` and ``"JI"`` are numbers of counts, which protocols that do not rank have, too."""
+    :func:`ioukit.evaluation.jaccard_indices`; ``"precision"``, ``"F1"`` and ``"LRP"`` of all detections within the cap,
+    see :class:`ioukit.evaluation.LRPPoint`, and ``"IoU"``, the mean IoU of their matches. All but ``"AP"``, ``"MR"``
+    and ``"JI"`` are numbers of counts, which protocols that do not rank have, too."""
     iou_threshold: float | None = None
     """The IoU threshold; ``None`` for the mean over all."""
     area_range: str | None = None
@@ -36,6 +37,9 @@ class Measure:
     """Cap on the detections; ``None`` for the protocol's main one."""
     group: str | None = None
     """The categories with this value in :attr:`Protocol.category_groups`; ``None`` for all."""
+    pooled: bool = False
+    """Whether it counts the regions of all categories together (a micro average), instead of being the mean of the
+    numbers of the categories (macro). Of one category, both are the same. For numbers of counts alone."""
     line: str = ""
     """Its line in the table, with ``{value}`` for the number, or ``{value:.4f}`` for another number of digits; the key
     and the number if empty."""
@@ -50,11 +54,13 @@ class Measure:
             raise ValueError("a measure must have a key")
         if self.quantity not in get_args(Quantity):
             raise ValueError(f"unknown quantity {self.quantity!r}; choose from {', '.join(get_args(Quantity))}")
+        if self.pooled and (self.quantity in ("AP", "MR", "JI") or self.group is not None):
+            raise ValueError(f"only a number of counts over all categories can be pooled, got {self.key}")
 
     @property
     def lower_is_better(self) -> bool:
         """Whether a lower number is better, as a miss rate is."""
-        return self.quantity == "MR"
+        return self.quantity in ("MR", "LRP")
 
     def text(self, value: float) -> str:
         """The line of the table; an undefined number is -1, as COCO's tools print it."""

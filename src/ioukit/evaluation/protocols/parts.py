@@ -30,7 +30,7 @@ NO_CAP = 2**31 - 1
 # Some of COCO's thresholds differ in the last bit from the numbers that people write.
 _SAME_THRESHOLD = 1e-9
 
-Choice: TypeAlias = Literal["best_free", "best_of_all", "best_of_all_then_groups"]
+Choice: TypeAlias = Literal["best_free", "best_of_all", "best_of_all_then_groups", "together"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
@@ -132,7 +132,9 @@ class MatchRules:
     that no better detection has taken; an object that counts is preferred to an ignored one. ``"best_of_all"``: the
     best object; if a better detection has taken it, the detection has no match. ``"best_of_all_then_groups"``: the same
     among the objects that are compared by IoU; a detection without a match takes the best of the others, which are
-    compared by :attr:`IgnoreRule.over_detection`."""
+    compared by :attr:`IgnoreRule.over_detection`. ``"together"``: no order and no score decides. At each threshold, the
+    detections of an image and category get the most objects that count, and among such choices the highest sum of IoU;
+    those without one then take the best free object that is ignored, in the order of the data."""
     threshold: Threshold = "at_least"
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
@@ -149,7 +151,7 @@ class MatchRules:
     @property
     def takes_best_or_none(self) -> bool:
         """Whether a detection takes its best object or none, even if that object is taken."""
-        return self.choice != "best_free"
+        return self.choice in ("best_of_all", "best_of_all_then_groups")
 
     @property
     def main_iou(self) -> float:

@@ -134,6 +134,8 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
         """Why a measure is no sum over the true positives along its curves, in words; empty if it is one."""
         if measure.quantity not in ("AP", "AR"):
             return "is no AP and no AR"
+        if measure.pooled or self.choice == "together":
+            return "is not made from detections one by one"
         if self.objects_choose is not None:
             return "depends on score thresholds of the whole data set"
         if measure.quantity == "AP" and self.integral in _OF_ALL_POINTS:
@@ -152,12 +154,23 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
     @property
     def needs_whole_curves(self) -> bool:
         """Whether a number needs all rows of a table, instead of precision at the recall thresholds."""
-        return self.integral in _OF_ALL_POINTS or any(measure.quantity not in ("AP", "AR") for measure in self.measures)
+        return self.integral in _OF_ALL_POINTS or any(
+            measure.quantity not in ("AP", "AR") or measure.pooled for measure in self.measures
+        )
 
     @property
     def main_measure(self) -> Measure:
         """The main number of the summary: the first one."""
         return self.measures[0]
+
+    def check_ranks(self, what: str) -> None:
+        """Refuse the protocol for something that needs scores, in words such as ``"thresholds of the score"``.
+
+        Raises:
+            ValueError: If the protocol does not rank.
+        """
+        if not self.ranks:
+            raise ValueError(f"{what} need scores, and the protocol {self.name} does not read them")
 
     def replace(self, **changes: Any) -> Protocol:
         """A copy with some fields changed and checked.

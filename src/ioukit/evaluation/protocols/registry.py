@@ -27,6 +27,7 @@ for _name, _home in {
     "open-images-challenge": "open_images:OPEN_IMAGES_CHALLENGE",
     "ultralytics": "ultralytics:ULTRALYTICS",
     "ultralytics-8-3": "ultralytics:ULTRALYTICS_8_3",
+    "unranked": "unranked:UNRANKED",
 }.items():
     PROTOCOLS.add(_name, f"ioukit.evaluation.protocols.{_home}")
 

@@ -105,7 +105,10 @@ _SUMMARY = (
     ResultColumn("measure", "text", "Key of the measure, such as `AP50`."),
     ResultColumn("value", "number", "The number. Missing if it is undefined.", optional=True),
     ResultColumn(
-        "quantity", "text", "`AP`, `AR`, `MR` (log-average miss rate), `JI` (Jaccard index), `precision` or `F1`."
+        "quantity",
+        "text",
+        "`AP`, `AR`, `MR` (log-average miss rate), `JI` (Jaccard index), `precision`, `F1`, `IoU` (of the matches) or "
+        "`LRP`.",
     ),
     ResultColumn("iou_threshold", "number", "Its IoU threshold. Missing for a mean over all.", "IoU", optional=True),
     ResultColumn("area_range", "text", "Label of its area range."),

@@ -1,7 +1,7 @@
 //! The detections and objects of one category on one image, matched again when one of them is left out.
 
 use super::super::choosing::{Candidate, Chooser};
-use super::super::rules::{Choice, Rules};
+use super::super::rules::Rules;
 use super::super::scene::flag;
 use super::super::verified::special;
 use super::curve::State;
@@ -102,7 +102,7 @@ impl<'a> Group<'a> {
             let overlap = table.near_overlap[pair];
             let exceed = table.object_flags[object] & flag::MORE_THAN != 0;
             let level = if exceed { rules.level_above(overlap) } else { rules.level(overlap) };
-            let is_in_the_way = || exceed && rules.choice != Choice::BestFree && rules.level(overlap) > 0;
+            let is_in_the_way = || exceed && rules.choice.takes_best_or_none() && rules.level(overlap) > 0;
             if level > 0 || is_in_the_way() {
                 self.candidates.push(Candidate { object: object - self.span.objects.start, overlap, level });
             }

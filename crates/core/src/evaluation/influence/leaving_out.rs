@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::super::rules::{CapScope, Choice, Rules};
+use super::super::rules::{CapScope, Rules};
 use super::curve::{Curve, Edit, State};
 use super::data::{Category, Data};
 use super::group::{Change, Group};
@@ -386,7 +386,7 @@ impl<'a> Worker<'a> {
             let unverified = data.table.unverified.get(object).is_some_and(|&is| is);
             let category = unverified.then(|| data.table.object_category[object]);
             let position = object - span.objects.start;
-            let is_tried = data.rules.choice != Choice::BestFree && self.group.is_candidate(object);
+            let is_tried = data.rules.choice.takes_best_or_none() && self.group.is_candidate(object);
             self.clear_edits();
             for (at, &threshold) in data.thresholds.iter().enumerate() {
                 if !unverified && !is_tried && !self.objects[at].contains(&Some(position)) {
