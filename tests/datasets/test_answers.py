@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ioukit import DatasetError, Detections, GroundTruth
 from ioukit.datasets import find_format, from_answers, read_detections, write
-from ioukit.datasets.formats.answers_layouts import LAYOUTS, PROFILES, SCALES
+from ioukit.datasets.formats.answers_layouts import LAYOUTS, PROFILES, SCALES, says_nothing_found
 from support.command import run_here
 
 CLASSES = {1: "cat", 2: "Traffic Light", 3: "person"}
@@ -477,6 +479,61 @@ def test_commands_read_answers_with_the_options_of_the_reader(tmp_path: Path) ->
 )  # fmt: skip
 def test_long_nonsense_is_read_in_a_moment(name: str, text: str) -> None:
     assert all(0 <= one.at < len(text) for one in LAYOUTS[name](text))
+
+
+PIECES = [
+    '{"bbox_2d": ',
+    '"box_2d"',
+    "[1, 2, 3, 4]",
+    '"label": "cat"',
+    "}",
+    "{",
+    "[",
+    "]",
+    ",",
+    '"',
+    "\\",
+    "<box>",
+    "</box>",
+]
+PIECES += [
+    "<ref>",
+    "</ref>",
+    "cat",
+    "(1,2),(3,4)",
+    "<loc0001>",
+    "<loc_1>",
+    "<seg001>",
+    "<|det|>",
+    "<|/det|>",
+    "<|ref|>",
+]
+PIECES += [
+    "<point ",
+    'x="1"',
+    "y='2'",
+    ">",
+    "<",
+    " ",
+    "\n",
+    "1",
+    "-",
+    ".",
+    "é",
+    "\0",
+    "\ud800",
+    "<|box_start|>",
+    '"score": 1',
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.sampled_from(sorted(PROFILES)))
+def test_any_text_is_read_or_listed(text: str, model: str) -> None:
+    dt = from_answers([text], image_ids=[1], ground_truth=GT, model=model, input_sizes=[(100, 100)])
+    assert len(dt) or dt.notes or says_nothing_found(text)
+    assert np.isfinite(dt.boxes).all()
+    assert (dt.boxes[:, 2:] >= 0).all()
+    assert all(note.isprintable() for note in dt.notes)
 
 
 def test_every_profile_is_of_a_layout_and_a_scale_that_there_are() -> None:
