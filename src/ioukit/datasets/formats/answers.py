@@ -361,7 +361,7 @@ def _named(source: str, model: str | None, layout: str | None, scale: str | None
         raise DatasetError(
             f"{source}: how boxes are written is not guessed: name the model, model=NAME with one of "
             f"{', '.join(PROFILES)}; or layout=NAME ({', '.join(LAYOUTS)}) and scale=NAME ({', '.join(SCALES)}); in "
-            "a command: --dt-option model=NAME"
+            "a command: --dt-option (or --option) model=NAME"
         )
     return layout, scale
 

@@ -93,19 +93,19 @@ def _of_json(text: str, key: str, names: Sequence[str]) -> Found:
     """Objects of JSON with a key, also where words or fences stand around them, and before the end of a cut answer."""
     plain = _LAST_COMMA.sub(lambda found: " " if found[0] == "," else found[0], text)
     decoder, at = json.JSONDecoder(), plain.find("{")
+    spans: list[tuple[int, int]] = []
     while at >= 0:
         after = at + 1
-        inner = plain.find("{", after)
         try:
             value, after = decoder.raw_decode(plain, at)
         except (ValueError, RecursionError):
-            # Of an outer object that is cut, the inner ones are read by themselves.
-            if f'"{key}"' in plain[at : inner if inner >= 0 else None]:
-                yield Damage(at, f"expected a whole object of JSON, found {abbreviate(text[at : at + 99])}")
+            pass  # of an outer object that is cut, the inner ones are read by themselves
         else:
+            spans.append((at, after))
             for record in _with_key(value, key):
                 yield _of_record(at, record, key, names)
         at = plain.find("{", after)
+    yield from _unread(text, f'"{key}"', spans)
 
 
 def _with_key(value: Any, key: str) -> Iterator[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _with_key(value: Any, key: str) -> Iterator[dict[str, Any]]:
         one = left.pop()
         if isinstance(one, dict) and key in one:
             yield one
-        elif isinstance(one, dict | list):
+        if isinstance(one, dict | list):
             left += reversed(list(one.values()) if isinstance(one, dict) else one)
 
 
