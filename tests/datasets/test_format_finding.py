@@ -67,6 +67,10 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
         ("packed.ndjson.gz", gzip.compress(b'{"image_id": 1}\n', mtime=0)),
         ("no_lines.jsonl", ""),
     ],
+    "answers": [
+        ("a.jsonl", '{"image": "a.jpg", "answer": "[]"}\n'),
+        ("b.ndjson", '\ufeff{"answer" : "{\\"image_id\\": 1}", "image": "a.jpg"}\n'),
+    ],
     "createml": [
         ("a.json", '[{"image": "a", "annotations": []}]'),
         ("b.json", '\ufeff[ { "imagefilename": "a", "annotation": []}]'),

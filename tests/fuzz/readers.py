@@ -132,7 +132,8 @@ def given_sample(format_: Format, sample: Path, ground_truth: Path | None, work:
 
 def further(format_: Format, gt: GroundTruth | None) -> dict[str, Any]:
     """The arguments of a reader of detections beside the path."""
-    return {"ground_truth": gt} if format_.needs_ground_truth else {}
+    model = {"model": "qwen3-vl"} if format_.name == "answers" else {}
+    return {"ground_truth": gt, **model} if format_.needs_ground_truth else {}
 
 
 def own_ground_truth(format_: Format, place: Path) -> GroundTruth | None:

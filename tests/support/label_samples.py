@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ class Sample:
     """Files of one format."""
 
     ground_truth: Path
-    """The path to read."""
+    """The path to read; there is nothing if the format holds none."""
     detections: Path | None
     """The path of detections of the same images, if the format holds them."""
     reference: GroundTruth
@@ -81,6 +82,8 @@ def write_sample(name: str, folder: Path) -> Sample:
     """Write a small data set of a format into an empty folder."""
     known = FORMATS[name]
     gt, dt = small_data_set(CLASSES.get(name, ("cat", "dog")), IMAGES.get(name, ("a", "b", "c")))
+    if name == "answers":
+        return Sample(folder / "none", _answers(folder / "dt.jsonl", dt), gt)
     if known.write is None:
         return Sample(_plain_sample(name, folder / "gt"), None, gt)
     path = folder / f"gt{known.suffix}"
@@ -90,6 +93,16 @@ def write_sample(name: str, folder: Path) -> Sample:
     detections = folder / f"dt{known.detections_suffix}"
     datasets.write(dt, detections, name, ground_truth=gt)
     return Sample(path, detections, gt)
+
+
+def _answers(path: Path, dt: Detections) -> Path:
+    """The corners of the boxes as an answer each, as Qwen3-VL writes them."""
+    lines = []
+    for image, (x, y, width, height) in zip(dt.image_labels().tolist(), dt.boxes.tolist(), strict=True):
+        answer = json.dumps([{"bbox_2d": [x, y, x + width, y + height], "label": "cat"}])
+        lines.append(json.dumps({"image": image, "answer": answer}))
+    path.write_text("\n".join(lines))
+    return path
 
 
 def _plain_sample(name: str, place: Path) -> Path:

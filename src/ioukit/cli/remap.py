@@ -18,7 +18,7 @@ def remap(
         Path,
         typer.Option(
             metavar="FILE",
-            help="A text file with lines `old: new`, a CSV file with lines `old,new`, or a YAML mapping.",
+            help="A text file with lines `old: new`, a CSV file with lines `old,new`, or a YAML or JSON mapping.",
         ),
     ],
     unmapped: Annotated[

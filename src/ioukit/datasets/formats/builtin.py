@@ -166,6 +166,12 @@ BUILTIN = (
         detections_suffix=".json",
     ),
     _row(
+        "answers",
+        "a JSON line per answer of a language model that sees images, with the boxes in its text",
+        "read_detections",
+        suffixes=(".jsonl", ".ndjson"),
+    ),
+    _row(
         "cvat",
         "CVAT's XML for images or videos: a file, or a folder with annotations.xml",
         *("read", "write"),

@@ -27,6 +27,7 @@ _ARCHIVES = (
 )
 
 OTHER_JSON: dict[str, re.Pattern[bytes]] = {
+    "answers": re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{[^\n]*"answer"\s*:'),
     "coco-panoptic": re.compile(rb'"segments_info"\s*:'),
     "createml": re.compile(rb'"(?:coordinates|imagefilename)"\s*:|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"image"\s*:'),
     "labelme": re.compile(rb'"(?:imagePath|imageData|shape_type|shapes)"\s*:'),

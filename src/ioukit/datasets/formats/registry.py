@@ -206,6 +206,8 @@ def read_detections(
     - ``kitti``: a folder of results in KITTI's format, see :func:`read_kitti_detections`. It needs ``ground_truth``.
     - ``dota``, ``mot``, ``wider-face``: results as the evaluation servers take them, see :func:`read_dota_detections`,
       :func:`read_mot_detections` and :func:`read_wider_face_detections`. They need ``ground_truth``.
+    - ``answers``: a line per answer of a language model, see :func:`read_answers_detections`. They need
+      ``ground_truth``.
     - ``csv``, ``parquet``, ``arrow``: tables with a row per detection, see :func:`read_table_detections`.
 
     Args:

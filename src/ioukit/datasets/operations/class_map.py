@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ioukit._optional import import_extra
-from ioukit.datasets.formats.text_files import abbreviate, read_lines, read_text, refuse
+from ioukit.datasets.formats.text_files import abbreviate, member, parse_json, read_lines, read_text, refuse
 
 _HEADER = ("old", "new")
 
@@ -19,6 +20,7 @@ def read_class_map(path: str | os.PathLike[str]) -> dict[str, str | None]:
     A class without a new name gets ``None``.
 
     - ``.csv``: two columns, old and new name; a first line ``old,new`` is a header.
+    - ``.json``: an object; ``null`` is an empty name.
     - ``.yaml``, ``.yml``: a mapping; ``null`` is an empty name. This needs ``pip install 'ioukit[yolo]'``.
     - other names: a line ``old: new`` per class. Empty lines and lines that begin with ``#`` are passed over.
 
@@ -31,7 +33,7 @@ def read_class_map(path: str | os.PathLike[str]) -> dict[str, str | None]:
         OSError: If the file cannot be read.
     """
     suffix = Path(path).suffix.lower()
-    pairs = {".csv": _of_table, ".yaml": _of_yaml, ".yml": _of_yaml}.get(suffix, _of_lines)
+    pairs = {".csv": _of_table, ".json": _of_json, ".yaml": _of_yaml, ".yml": _of_yaml}.get(suffix, _of_lines)
     mapping: dict[str, str | None] = {}
     for where, old, new in pairs(path):
         if not old:
@@ -67,6 +69,15 @@ def _of_table(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, str]]:
             yield where, cells[0].strip(), cells[1].strip()
     except csv.Error as error:
         refuse(f"{os.fspath(path)}: line {rows.line_num}", "CSV", f"something else: {error}")
+
+
+def _of_json(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, str]]:
+    where, text = os.fspath(path), read_text(path)
+    found = parse_json(text, where)
+    if not isinstance(found, dict):
+        refuse(where, "an object of old and new names", abbreviate(found))
+    for old, new in json.loads(text, object_pairs_hook=tuple):  # pairs, to see a class that comes twice
+        yield where, old, "" if new is None else member({old: new}, old, str, where)
 
 
 def _of_yaml(path: str | os.PathLike[str]) -> Iterator[tuple[str, str, str]]:
