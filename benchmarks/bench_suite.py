@@ -81,7 +81,9 @@ def main() -> None:
     if not (options.folder / "suite.toml").exists():
         make = [sys.executable, "-c", MAKE, str(options.folder.resolve()), count, str(options.images)]
         subprocess.run(make, check=True, cwd=Path(__file__).parent)
-    runs = run_in_turns({name: PROGRAMS[name] for name in ("ioukit", *options.engines)}, options.runs, str(options.folder), count)
+    runs = run_in_turns(
+        {name: PROGRAMS[name] for name in ("ioukit", *options.engines)}, options.runs, str(options.folder), count
+    )
     command = [sys.executable, "-m", "ioukit", "suite", str(options.folder / "suite.toml"), "--quiet"]
     runs["ioukit suite --replicates 0"] = [run_command([*command, "--replicates", "0"]) for _ in range(options.runs)]
     runs["ioukit suite"] = [run_command(command)]

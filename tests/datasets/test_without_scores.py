@@ -27,7 +27,7 @@ def test_arrays_without_scores_are_said_to_have_none() -> None:
     found = unscored()
     assert not found.scored
     assert found.scores.tolist() == [1, 1]
-    assert found.notes == ("detections: the detections have no scores, so they are counted and not ranked",)
+    assert found.notes == ("detections: the detections have no scores, so nothing ranks them",)
     assert not found[:1].scored
     assert "score" not in next(iter(found.notebook_rows()[0]))
     none = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])
@@ -186,7 +186,7 @@ def test_commands_that_count_work(command: str, tmp_path: Path) -> None:
     more = [written(tmp_path, RECORDS[:1], "b.json")] if name == "compare" else []
     done = run_here(name, truth, found, *more, *options)
     assert done.code in (None, 0), done.err
-    assert "the detections have no scores, so they are counted and not ranked" in " ".join(done.err.split())
+    assert "the detections have no scores, so nothing ranks them" in " ".join(done.err.split())
     assert "score of" not in done.out
     assert "at score" not in done.out
 

@@ -272,8 +272,9 @@ class MatchTable(Frozen):
         ranks = self.ranks()[rows]
         sums = []
         for cap in self.protocol.max_dets:
-            within = ranks < cap
-            columns = (category, sets, values) if within.all() else (category[within], sets[within], values[within])
+            within: Any = ranks < cap
+            within = slice(None) if within.all() else within  # then nothing is copied
+            columns = category[within], sets[within], values[within]
             sums.append(_core.sums_by_category(*columns, len(self.evaluated), thresholds))
         return np.stack(sums, axis=2)
 

@@ -41,8 +41,8 @@ impl Together {
         self.parts.clear();
         self.parts.extend(0..detections + ignored.len());
         for (detection, window) in starts.windows(2).enumerate() {
-            for pair in window[0]..window[1] {
-                let Candidate { object, level: reached, .. } = candidates[pair];
+            for (pair, candidate) in (window[0]..).zip(&candidates[window[0]..window[1]]) {
+                let &Candidate { object, level: reached, .. } = candidate;
                 if reached >= level && !ignored[object] {
                     self.competing.push(Competing { part: 0, detection, pair });
                     let one = root(&mut self.parts, detection);

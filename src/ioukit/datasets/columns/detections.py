@@ -496,7 +496,7 @@ def _settled(dt: Detections, on_invalid: OnInvalid, *, check: bool) -> Detection
     if len(dt) == 0:
         notes.append(f"{source}: no detections: AP and AR are 0 wherever there is something to find")
     elif not dt.scored:
-        notes.append(f"{source}: the detections have no scores, so they are counted and not ranked")
+        notes.append(f"{source}: the detections have no scores, so nothing ranks them")
     return dataclasses.replace(dt, dropped=dropped, notes=tuple(notes))
 
 

@@ -155,8 +155,7 @@ def read_rows(
     shape = _keypoint_shape(counts, keypoints) if found == "pose" else (0, 0)
     expected = _TEXT[found].format(points=shape[0], numbers=shape[1]) + (" and score" if scores else "")
     if scores and found == "detect":
-        some = f", as {len(counts) - lacking:,} of {len(counts):,} lines have" if lacking else ""
-        expected = f"class cx cy w h score (Ultralytics writes scores with save_conf=True){some}"
+        expected = _box_and_score(lacking, len(counts))
     good = _good_counts(found, counts, shape)
     checks: list[tuple[str, Flags, Any]] = [
         ("bad line", ~good, lambda row: _bad_line(lines.text(row), expected, scores=scores))
@@ -213,6 +212,12 @@ def read_rows(
 def _without_score(lines: _Lines, task: Task | None) -> int:
     """How many lines of detections have a box, and no score behind it: ``class cx cy w h``."""
     return int((lines.counts == 5).sum()) if task in (None, "detect") else 0
+
+
+def _box_and_score(lacking: int, count: int) -> str:
+    """What a line of a box was expected to hold, if some lines have no score."""
+    some = f", as {count - lacking:,} of {count:,} lines have" if lacking else ""
+    return f"class cx cy w h score (Ultralytics writes scores with save_conf=True){some}"
 
 
 def _task(

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,24 +19,18 @@ from ioukit import _core
 from ioukit._checks import check_number, pluralize
 from ioukit._columns import Frozen, positions_in, record
 from ioukit._keywords import answers_keywords
-from ioukit._near_names import suggest
 from ioukit._output import aligned
 from ioukit._plain_values import plain_value
-from ioukit.datasets.columns.detections import Detections
-from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.formats.registry import read
 from ioukit.errors import DatasetError
 from ioukit.evaluation.evaluating import detections_of, ground_truth_of
-from ioukit.evaluation.grounding.concepts import read_again
 from ioukit.evaluation.protocols import COCO
 from ioukit.evaluation.summary import Summary
 from ioukit.overlap.elementwise import elementwise_iou
 
 if TYPE_CHECKING:
     from ioukit._array_types import Flags, Floats, Ids
+    from ioukit.datasets.columns.ground_truth import GroundTruth
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
-
-ResultsLike: TypeAlias = "DetectionsLike | GroundTruth"
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -105,7 +97,7 @@ class ExpressionEvaluation(Frozen):
 
 @answers_keywords
 def evaluate_expressions(
-    ground_truth: GroundTruthLike, results: ResultsLike, *, threads: int | None = None
+    ground_truth: GroundTruthLike, results: DetectionsLike, *, threads: int | None = None
 ) -> ExpressionEvaluation:
     """Evaluate referring expressions, such as RefCOCO's: Acc@0.5, Acc@0.5:0.95, mean IoU, and point in box.
 
@@ -119,7 +111,7 @@ def evaluate_expressions(
         ground_truth: The objects, as for :func:`ioukit.evaluate`. Each is the answer to an expression.
         results: The boxes that a model answers, as for :func:`ioukit.evaluate`. They need no scores. Of several results
             for an expression, the one with the highest score counts, the first of equal ones; without scores, several
-            are an error. Boxes without scores are also accepted as :class:`~ioukit.GroundTruth`.
+            are an error.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
@@ -146,7 +138,7 @@ def evaluate_expressions(
     if not len(gt):
         raise DatasetError(f"{gt.source}: expected at least one object with its expression, found none")
     by_class = len(np.unique(gt.image_ids)) < len(gt)
-    dt, has_scores = _results(results, gt, threads, by_class=by_class)
+    dt = detections_of(results, gt, threads).meeting(gt)
     dt = dt.known_to(gt) if by_class else dt
     objects, found = (
         _keys(gt, image_ids, category_ids if by_class else np.zeros_like(category_ids))
@@ -169,7 +161,7 @@ def evaluate_expressions(
         )
     best = np.argsort(-dt.scores, kind="stable")
     answered, firsts = np.unique(places[best], return_index=True)
-    if not has_scores and len(answered) < len(dt):
+    if not dt.scored and len(answered) < len(dt):
         where = f"image {dt.image_labels()[np.setdiff1d(best, best[firsts])[0]].item()!r}"
         raise DatasetError(f"{dt.source}: without scores, expected one result per expression, found several of {where}")
     rows = order[answered]
@@ -193,60 +185,3 @@ def _keys(gt: GroundTruth, image_ids: Ids, category_ids: Ids) -> Ids:
     images = positions_in(gt.images.ids, image_ids)
     classes = gt.categories.ids.searchsorted(category_ids)
     return np.where(images < 0, -1, images * (len(gt.categories) + 1) + classes)
-
-
-def _results(given: ResultsLike, gt: GroundTruth, threads: int | None, *, by_class: bool) -> tuple[Detections, bool]:
-    """The results, with the ids of images of the ground truth, and whether they have scores."""
-    if not isinstance(given, GroundTruth):
-        try:
-            return detections_of(given, gt, threads), True
-        except DatasetError as error:
-            found = _without_scores(given, str(error), threads)
-            if found is None:
-                raise
-            given = found
-    if isinstance(given, Detections):
-        return given.meeting(gt), False
-    ids = (
-        _known_ids(given, gt)[given.categories.ids.searchsorted(given.category_ids)] if by_class else given.category_ids
-    )
-    dt = Detections.from_arrays(
-        image_ids=given.image_labels(),
-        category_ids=ids,
-        boxes=given.boxes,
-        scores=np.ones(len(given)),
-        normalized=given.normalized,
-        source=given.source,
-    )
-    return dt.meeting(gt), False
-
-
-def _known_ids(given: GroundTruth, gt: GroundTruth) -> Ids:
-    """(K,) the id that the ground truth gives each class: readers number the names of classes file by file."""
-    known = dict(zip(gt.categories.names, gt.categories.ids.tolist(), strict=True))
-    ids = []
-    for number, name in zip(given.categories.ids.tolist(), given.categories.names, strict=True):
-        # A class without a name has the digits of its id.
-        found = known.get(name, number if name == str(number) else None)
-        if found is None:
-            hint = suggest(name, known, f"it has {pluralize(len(known), 'class')}")
-            raise DatasetError(f"{given.source}: categories: expected a class of {gt.source}, found {name!r}{hint}")
-        ids.append(found)
-    return np.array(ids, np.int64)
-
-
-def _without_scores(given: Any, refused: str, threads: int | None) -> GroundTruth | Detections | None:
-    """What was refused, read as boxes without scores; ``None`` if it was refused for another reason.
-
-    A table without a column of scores is one of objects, and records get a score that is not used.
-    """
-    if "expected a column of scores" in refused:
-        return read(given, threads=threads)
-    if ".score: expected a number, found no such key" not in refused:
-        return None
-    records = given
-    if isinstance(given, str | os.PathLike):
-        records = read_again(os.fspath(given), "results without scores")
-    if not isinstance(records, Sequence) or not all(isinstance(one, Mapping) and "score" not in one for one in records):
-        return None
-    return Detections.from_coco([{"score": 1.0, **record} for record in records], threads=threads)
