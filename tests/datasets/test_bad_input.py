@@ -144,8 +144,12 @@ MISSING_KEY = {
     },
     **{
         f"detection without {key}": bad_dt(dt_with(1, **{key: ...}), f"detections[1].{key}: ...no such key")
-        for key in ["image_id", "category_id", "bbox", "score"]
+        for key in ["image_id", "category_id", "bbox"]
     },
+    # Where no detection has a score, they are counted instead.
+    "one detection without score": bad_dt(
+        dt_with(1, score=...), "detections[1].score: expected a number, found no score, as in 1 of 2 detections"
+    ),
 }
 BAD_VALUE = {
     "string as score": bad_dt(

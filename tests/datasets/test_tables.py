@@ -238,7 +238,7 @@ def test_detections_find_images_and_classes(tmp_path: Path) -> None:
     dt = read_detections(by_id, boxes="xywh")
     assert (dt.image_ids.tolist(), dt.category_ids.tolist()) == ([3], [8])
     for text, expected in (
-        ("image_id,category_id,x,y,w,h\n", "expected a column of scores"),
+        ("image_id,category_id,det_score,x,y,w,h\n", "expected a column of scores"),
         (
             "image_id,category_id,score,x,y,w,h\n3,9,0.5,0,0,5,5\n",
             "line 2, category_id: expected the id of one of the 2",

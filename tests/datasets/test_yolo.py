@@ -361,7 +361,10 @@ def test_detections_of_a_data_set_with_ids_of_its_own(folder: Path, found: Path)
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("0 0.5 0.5 0.1 0.1", r"expected class cx cy w h score \(.* save_conf=True\), got '0 0.5 0.5 0.1 0.1'"),
+        (
+            "0 0.5 0.5 0.1 0.1",
+            r"expected class cx cy w h score \(.* save_conf=True\), as 2 of 3 lines have, got '0 0.5",
+        ),
         ("-1 0.5 0.5 0.1 0.1 0.5", "class -1 is not one of 0, 1, 2, ..."),
         ("1 0.5 0.5 -1 0.1 0.5", r"expected a width and a height of at least 0, got \['-1', '0.1'\]"),
         ("1 0.5 0.5 0.1 0.1 inf", 'number 6: expected a finite number, found "inf"'),

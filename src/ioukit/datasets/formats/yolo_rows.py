@@ -153,9 +153,7 @@ def read_rows(
     counts = lines.counts - int(scored)  # the score is the last number
     found, notes = _task(counts, task, likely, keypoints, paths, scores=scores)
     shape = _keypoint_shape(counts, keypoints) if found == "pose" else (0, 0)
-    expected = _TEXT[found].format(points=shape[0], numbers=shape[1]) + (" and score" if scores else "")
-    if scores and found == "detect":
-        expected = _box_and_score(lacking, len(counts))
+    expected = _expected(found, shape, len(counts), lacking, scores=scores)
     good = _good_counts(found, counts, shape)
     checks: list[tuple[str, Flags, Any]] = [
         ("bad line", ~good, lambda row: _bad_line(lines.text(row), expected, scores=scores))
@@ -214,8 +212,10 @@ def _without_score(lines: _Lines, task: Task | None) -> int:
     return int((lines.counts == 5).sum()) if task in (None, "detect") else 0
 
 
-def _box_and_score(lacking: int, count: int) -> str:
-    """What a line of a box was expected to hold, if some lines have no score."""
+def _expected(task: Task, shape: tuple[int, int], count: int, lacking: int, *, scores: bool) -> str:
+    """What a line was expected to hold. Some lines of boxes with scores may lack theirs."""
+    if not scores or task != "detect":
+        return _TEXT[task].format(points=shape[0], numbers=shape[1]) + (" and score" if scores else "")
     some = f", as {count - lacking:,} of {count:,} lines have" if lacking else ""
     return f"class cx cy w h score (Ultralytics writes scores with save_conf=True){some}"
 
