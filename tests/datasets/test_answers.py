@@ -538,6 +538,12 @@ def test_any_text_is_read_or_listed(text: str, model: str) -> None:
     assert all(note.isprintable() for note in dt.notes)
 
 
+def test_no_model_answers_more_than_a_bound() -> None:
+    found = from_answers({1: "{" * 200_001, 2: bbox_2d()}, ground_truth=GT, model="qwen3-vl")
+    assert (len(found), found.dropped) == (1, 1)
+    assert "answers: left out 1 x what cannot be read: [0]: more than 200,000 characters" in found.notes
+
+
 def test_every_profile_is_of_a_layout_and_a_scale_that_there_are() -> None:
     assert {profile.layout for profile in PROFILES.values()} <= {*LAYOUTS}
     assert {profile.scale for profile in PROFILES.values()} <= {*SCALES}

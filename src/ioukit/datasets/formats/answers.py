@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 _IMAGE = ("image", "file_name", "image_id")
 _TEXT = ("answer", "text", "response")
 _MOST_PLACES = 20
+_MOST_CHARACTERS = 200_000  # no model answers more, and the time for damaged JSON grows with the square
 
 
 class _Answer(NamedTuple):
@@ -252,6 +253,9 @@ class _Reading:
         where = f"{self.source}: {answer.where}"
         at = self.finder.position(str(answer.image), where, is_id=isinstance(answer.image, int))
         lengths = self._lengths(answer, at)
+        if len(answer.text) > _MOST_CHARACTERS:
+            self.unread.append(f"{answer.where}: more than {_MOST_CHARACTERS:,} characters")
+            return
         found = list(self.layout(answer.text))
         for one in found:
             place = f"{answer.where}, character {one.at + 1}"
