@@ -172,6 +172,9 @@ def test_faults_of_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.table({name: column for name, column in rows.items() if name != "score"}), cut)
     with pytest.raises(DatasetError, match=r"cut\.parquet: expected a column score of numbers.*no such column"):
         open_detections(tmp_path, gt)
+    assert not any(batch.scored for batch in open_detections(cut, gt).batches())
+    named = {"det_score" if name == "score" else name: column for name, column in rows.items()}
+    pq.write_table(pa.table(named), cut)
     with pytest.raises(DatasetError, match=r"expected a column of scores, .*, found the columns image_id, "):
         open_detections(cut, gt)
     rows["score"][23] = np.nan

@@ -29,7 +29,7 @@ def columns_to_read(names: Sequence[str], source: str, reading: Reading, known: 
     """
     chosen = choose_columns(names, source, columns=reading.columns, boxes=reading.boxes)
     empty: dict[str, Sequence[Any]] = {name: CodedColumn((), np.zeros(0, np.int64)) for name in names}
-    detections_of_rows(Table(source, empty, str), reading, known)  # refuses a table without scores
+    detections_of_rows(Table(source, empty, str), reading, known)  # refuses one whose scores have another name
     roles = dict(chosen.roles)
     given = reading.columns or {}
     key = next((role for role in IMAGE_ROLES if role in roles), "frame")
