@@ -46,6 +46,7 @@ COMMANDS: dict[str, list[str]] = {
     "inspect": ["{gt}"],
     "labels": ["{gt}", "{dt}"],
     "panoptic": ["{gt}", "{dt}"],
+    "agree": ["{gt}", "{gt}"],
     "grounding": ["{gt}", "{dt}"],
     "tracks": ["{gt}", "{dt}"],
     "protocols": ["{gt}", "{dt}"],

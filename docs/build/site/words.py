@@ -1,8 +1,9 @@
 """Lets the search find pages by the words that people type, which are on the page searched.md and nowhere else.
 
 The words of a line there become tags of the page, or of the section, that the line links to; so does the title of a
-page in the navigation. Benchmarks and changes rank below all others: they name everything, and answer little. Public
-names that are plain words, such as `Evaluation`, rank above pages that use the word.
+page in the navigation. Benchmarks and changes rank below all others: they name everything, and answer little. So does
+the page whose title has "data sets", words of many questions. Public names that are plain words, such as `Evaluation`,
+rank above pages that use the word.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[2] / "searched.md"
 RANKS = {
     re.compile("project/(benchmarks|changelog)"): 0.3,
+    re.compile(r"suite\.html"): 0.5,
     re.compile(r"reference/\w+\.html#ioukit(\.[a-z_]+)*\.([A-Z][a-z]+|[A-Z]+)$"): 3,
 }
 _LINE = re.compile(r"^- ([^`]+?): \[[^]]+\]\((\S+?)\.md(#\S+)?\)", re.MULTILINE)

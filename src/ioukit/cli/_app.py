@@ -41,6 +41,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Decide": {
         "compare": ("compare:compare_files", "Is B better than A, and what changed?"),
+        "agree": ("agree:agree", "Do annotators of the same images agree?"),
         "suite": ("suite:evaluate_sets", "One number of each model over many data sets"),
         "gate": ("gate:check_gate", "May a model replace another one? For CI jobs"),
         "operate": ("operate:operate", "Find the score threshold that gives a wanted precision, ..."),

@@ -24,6 +24,7 @@ _COMMANDS = {
     "export": "convert", "rename": "remap", "list": "runs", "log": "runs", "detect": "predict", "infer": "predict",
     "env": "doctor", "version": "--version", "pq": "panoptic", "hota": "tracks", "mota": "tracks",
     "tracking": "tracks", "trackeval": "tracks", "shapes": "make-shapes", "completions": "completion",
+    "kappa": "agree", "annotators": "agree", "agreement": "agree",
     "refcoco": "grounding", "cgf1": "grounding --concepts", "sam3": "grounding --concepts",
 }  # fmt: skip
 

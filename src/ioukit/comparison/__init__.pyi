@@ -1,5 +1,6 @@
 """Is model B better than model A, and what changed? The parts of a difference, and one number over many data sets."""
 
+from ioukit.comparison.agreement import Agreement, PairAgreement, agree
 from ioukit.comparison.model_comparison import ModelComparison, compare_models
 from ioukit.comparison.model_pair import ModelPair
 from ioukit.comparison.object_changes import (
@@ -21,6 +22,7 @@ from ioukit.comparison.track_pair import TrackPair
 
 __all__ = [
     "CHANGE_KINDS",
+    "Agreement",
     "Changes",
     "DetectionChange",
     "DetectionChanges",
@@ -28,6 +30,7 @@ __all__ = [
     "ModelPair",
     "ObjectChange",
     "ObjectChanges",
+    "PairAgreement",
     "Parts",
     "Ranking",
     "Suite",
@@ -35,6 +38,7 @@ __all__ = [
     "TrackComparison",
     "TrackDifference",
     "TrackPair",
+    "agree",
     "changes",
     "compare_models",
     "compare_tracks",

@@ -1,0 +1,224 @@
+"""Agreement of annotators beside plain Python: pairs by trying all, kappa and alpha by their definitions."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from evaluation.plain_unranked import best_pairs, iou
+from ioukit import GroundTruth
+from ioukit.comparison import Agreement, agree
+from ioukit.datasets import read, write
+from ioukit.statistics.estimating import interval_of_left_out
+from support.command import run_here
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLASSES = {3: "cat", 5: "dog", 9: "owl"}
+IMAGES = 5
+Region = tuple[int, int, tuple[float, float, float, float]]
+"""Image, class, box."""
+
+
+def drawn(rng: np.random.Generator, annotators: int) -> list[list[Region]]:
+    """Objects as several annotators draw them: moved, of another class, overlooked, made up."""
+    sets: list[list[Region]] = [[] for _ in range(annotators)]
+    for image in range(1, IMAGES + 1):
+        for _ in range(int(rng.integers(0, 4))):
+            box, kind = rng.uniform((0, 0, 20, 20), (60, 60, 60, 60)), int(rng.choice([3, 5, 9]))
+            for own in sets:
+                if rng.random() < 0.85:
+                    moved = box + rng.normal(0, 4, 4)
+                    given = kind if rng.random() < 0.7 else int(rng.choice([3, 5, 9]))
+                    own.append((image, given, (moved[0], moved[1], abs(moved[2]), abs(moved[3]))))
+    return sets
+
+
+def data_of(regions: list[Region], **options: Any) -> GroundTruth:
+    return GroundTruth.from_arrays(
+        image_ids=np.array([one[0] for one in regions], np.int64),
+        category_ids=np.array([one[1] for one in regions], np.int64),
+        boxes=np.array([one[2] for one in regions], np.float64).reshape(-1, 4),
+        images=list(range(1, IMAGES + 1)),
+        categories=CLASSES,
+        **options,
+    )
+
+
+def plain_pairs(a: list[Region], b: list[Region], threshold: float, *, same: bool) -> list[tuple[int, int]]:
+    """The rows that are pairs, by trying all choices."""
+    pairs = []
+    groups = itertools.product(range(1, IMAGES + 1), CLASSES if same else (None,))
+    for image, kind in groups:
+        rows, columns = (
+            [at for at, one in enumerate(own) if one[0] == image and kind in (None, one[1])] for own in (a, b)
+        )
+        table = [[iou(a[row][2], b[column][2]) for column in columns] for row in rows]
+        chosen = best_pairs(table, threshold)[2]
+        pairs += [(row, columns[at]) for row, at in zip(rows, chosen, strict=True) if at >= 0]
+    return pairs
+
+
+def plain_numbers(a: list[Region], b: list[Region]) -> dict[str, float]:
+    def f1(threshold: float, *, same: bool) -> float:
+        regions = len(a) + len(b)
+        return 2 * len(plain_pairs(a, b, threshold, same=same)) / regions if regions else math.nan
+
+    pairs = plain_pairs(a, b, 0.5, same=False)
+    ious = [iou(a[row][2], b[column][2]) for row, column in pairs]
+    labels = [(a[row][1], b[column][1]) for row, column in pairs]
+    return {
+        "F1": f1(0.5, same=True),
+        "F1_mean": sum(f1(0.5 + 0.05 * k, same=True) for k in range(10)) / 10,
+        "F1_any_class": f1(0.5, same=False),
+        "IoU": sum(ious) / len(ious) if ious else math.nan,
+        "kappa": plain_kappa(labels),
+    }
+
+
+def plain_kappa(labels: list[tuple[int, int]]) -> float:
+    if not labels:
+        return math.nan
+    first, second = (Counter(one[side] for one in labels) for side in (0, 1))
+    agreed = sum(a == b for a, b in labels) / len(labels)
+    chance = sum(first[kind] * second[kind] for kind in CLASSES) / len(labels) ** 2
+    return (agreed - chance) / (1 - chance) if chance < 1 else math.nan
+
+
+def plain_alpha(units: list[list[int]]) -> float:
+    """Krippendorff's alpha of nominal data, by its table of coincidences."""
+    coincidences: Counter[tuple[int, int]] = Counter()
+    for unit in units:
+        for a, b in itertools.permutations(range(len(unit)), 2):
+            coincidences[unit[a], unit[b]] += 1 / (len(unit) - 1)  # type: ignore[assignment]
+    total = sum(coincidences.values())
+    of_class = {kind: sum(value for (a, _), value in coincidences.items() if a == kind) for kind in CLASSES}
+    observed = sum(value for (a, b), value in coincidences.items() if a != b)
+    expected = sum(of_class[a] * of_class[b] for a, b in itertools.permutations(CLASSES, 2))
+    return 1 - (total - 1) * observed / expected if expected else math.nan
+
+
+def labels_of(found: Agreement) -> list[list[int]]:
+    """The classes that each object of two annotators or more was given."""
+    kinds = found.annotations.category_ids
+    units = [kinds[one[one >= 0]].tolist() for one in found.objects]
+    return [unit for unit in units if len(unit) > 1]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_numbers_of_two_annotators_are_those_of_plain_python(seed: int) -> None:
+    rng = np.random.default_rng([3, seed])
+    a, b = drawn(rng, 2)
+    found = agree({"ann": data_of(a), "bob": data_of(b)})
+    (pair,) = found.pairs
+    expected = plain_numbers(a, b)
+    for key, value in expected.items():
+        assert pair.numbers[key].value == pytest.approx(value, abs=1e-12, nan_ok=True), key
+    assert found.alpha.value == pytest.approx(plain_alpha(labels_of(found)), abs=1e-12, nan_ok=True)
+    turned = agree({"bob": data_of(b), "ann": data_of(a)})
+    for key in expected:
+        assert turned.pairs[0].numbers[key].value == pytest.approx(expected[key], abs=1e-12, nan_ok=True), key
+    np.testing.assert_array_equal(turned.pairs[0].confusion, pair.confusion.T)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_limits_are_those_of_the_numbers_without_each_image(seed: int) -> None:
+    rng = np.random.default_rng([4, seed])
+    sets = drawn(rng, 2)
+    found = agree({"ann": data_of(sets[0]), "bob": data_of(sets[1])}, level=0.9)
+    without = []
+    for image in range(1, IMAGES + 1):
+        left = [[one for one in own if one[0] != image] for own in sets]
+        again = agree({"ann": data_of(left[0]), "bob": data_of(left[1])})
+        without.append({**{key: one.value for key, one in again.pairs[0].numbers.items()}, "alpha": again.alpha.value})
+    for key, interval in {**found.pairs[0].numbers, "alpha": found.alpha}.items():
+        left_out = np.array([one[key] for one in without])
+        lowest = -1.0 if key in ("kappa", "alpha") else 0.0
+        expected = interval_of_left_out(
+            interval.value, left_out, np.zeros(IMAGES, np.intp), IMAGES, key=key, level=0.9, lowest=lowest
+        )
+        assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-9, nan_ok=True), key
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_objects_of_three_have_one_region_of_each_and_every_region_once(seed: int) -> None:
+    sets = drawn(np.random.default_rng([5, seed]), 3)
+    found = agree(dict(zip("abc", map(data_of, sets), strict=True)))
+    rows = found.objects[found.objects >= 0]
+    assert sorted(rows.tolist()) == list(range(len(found.annotations)))
+    for at in range(3):
+        own = found.objects[:, at]
+        assert (found.annotator[own[own >= 0]] == at).all()
+    assert [pair.names for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert found.alpha.value == pytest.approx(plain_alpha(labels_of(found)), abs=1e-12, nan_ok=True)
+    has = (found.objects >= 0).sum(axis=1)
+    sizes = {"union": len(has), "majority": (has > 1).sum(), "intersection": (has == 3).sum()}
+    for kind, size in sizes.items():
+        assert len(found.consensus(kind)) == size  # type: ignore[arg-type]
+
+
+def test_a_consensus_has_the_region_and_the_class_of_most() -> None:
+    same: Region = (1, 3, (0.0, 0.0, 20.0, 20.0))
+    wide: Region = (1, 5, (0.0, 0.0, 26.0, 20.0))
+    alone: Region = (2, 9, (0.0, 0.0, 20.0, 20.0))
+    sets = {"ann": data_of([wide]), "bob": data_of([same, alone]), "eve": data_of([same])}
+    found = agree(sets)
+    assert found.consensus().boxes.tolist() == [[0, 0, 20, 20]]
+    assert found.consensus().category_ids.tolist() == [3]
+    assert found.consensus("union").category_ids.tolist() == [3, 9]
+    assert found.consensus("intersection").ids.tolist() == [1]
+    assert found.by_class.tolist()[:2] == pytest.approx([1.0 / 3, 0.0])
+    with pytest.raises(ValueError, match="unknown kind 'all'; choose from union, intersection, majority"):
+        found.consensus("all")  # type: ignore[arg-type]
+
+
+def test_images_meet_by_name_and_what_is_left_out_is_said() -> None:
+    region: Region = (1, 3, (0.0, 0.0, 20.0, 20.0))
+    names = [f"{number}.jpg" for number in range(1, IMAGES + 1)]
+    ann = data_of([region], names=names, flags={"crowd": [False]})
+    crowd: Region = (1, 3, (50.0, 50.0, 20.0, 20.0))
+    bob = data_of([(5, *region[1:]), (5, *crowd[1:])], names=names[::-1], flags={"crowd": [False, True]})
+    found = agree({"ann": ann, "bob": bob})
+    assert found.pairs[0].numbers["F1"].value == 1
+    assert found.notes == ("ground truth: 1 crowd left out",)
+    fewer = dataclasses.replace(bob, images=bob.images.take(np.array([1, 2, 3])))
+    fewer = fewer.take(np.zeros(len(fewer), np.bool_))
+    found = agree({"ann": ann, "bob": fewer})
+    assert "2 images left out, which not all annotators have" in found.notes
+    assert math.isnan(found.pairs[0].numbers["F1"].value)
+    other = data_of([region], names=[f"x{number}.jpg" for number in range(IMAGES)])
+    with pytest.raises(ValueError, match="no image is in the annotations of all: ann, bob"):
+        agree({"ann": ann, "bob": other})
+    with pytest.raises(ValueError, match="expected the annotations of at least two annotators, got 1"):
+        agree({"ann": ann})
+    with pytest.raises(ValueError, match="iou_threshold must be above 0 and at most 1, got 0"):
+        agree({"ann": ann, "bob": bob}, iou_threshold=0)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    sets = drawn(np.random.default_rng(8), 3)
+    files = [tmp_path / f"{name}.json" for name in ("ann", "bob", "eve")]
+    for file, regions in zip(files, sets, strict=True):
+        write(data_of(regions), file, "coco")
+    expected = agree({file.stem: read(file) for file in files})
+    done = run_here("agree", *files, "--output", tmp_path / "all.json", "--json", tmp_path / "found.json")
+    assert done.code in (None, 0), done.err
+    assert expected.table().splitlines()[0].split()[:2] == ["annotators", "paired"]
+    assert "ann and bob" in done.out
+    assert "Krippendorff's alpha of the classes" in done.out
+    assert json.loads((tmp_path / "found.json").read_text()) == expected.to_dict()
+    again = read(tmp_path / "all.json")
+    assert again.boxes.tolist() == expected.consensus().boxes.tolist()
+    assert run_here("agree", files[0]).code == 2
+    assert "a name that ends with .json" in run_here("agree", *files, "-o", tmp_path / "all.csv").err
+    before = files[0].read_bytes()
+    assert run_here("agree", *files, "-o", files[0]).code == 2
+    assert files[0].read_bytes() == before
