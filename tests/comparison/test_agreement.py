@@ -16,6 +16,7 @@ from evaluation.plain_unranked import best_pairs, iou
 from ioukit import GroundTruth
 from ioukit.comparison import Agreement, agree
 from ioukit.datasets import read, write
+from ioukit.statistics import Interval
 from ioukit.statistics.estimating import interval_of_left_out
 from support.command import run_here
 
@@ -203,6 +204,10 @@ def test_images_meet_by_name_and_what_is_left_out_is_said() -> None:
         agree({"ann": ann, "bob": bob}, iou_threshold=0)
 
 
+def _limits(interval: Interval) -> list[str]:
+    return f"{interval.low:.3f} to {interval.high:.3f}".split()
+
+
 def test_the_command(tmp_path: Path) -> None:
     sets = drawn(np.random.default_rng(8), 3)
     files = [tmp_path / f"{name}.json" for name in ("ann", "bob", "eve")]
@@ -211,9 +216,13 @@ def test_the_command(tmp_path: Path) -> None:
     expected = agree({file.stem: read(file) for file in files})
     done = run_here("agree", *files, "--output", tmp_path / "all.json", "--json", tmp_path / "found.json")
     assert done.code in (None, 0), done.err
-    assert expected.table().splitlines()[0].split()[:2] == ["annotators", "paired"]
-    assert "ann and bob" in done.out
-    assert "Krippendorff's alpha of the classes" in done.out
+    rows = [line.split() for line in done.out.splitlines()]
+    assert rows[0] == ["annotators", "number", "value", "limits"]
+    shown = expected.pairs[0].numbers
+    assert rows[2] == ["F1", "at", "IoU", "0.5", f"{shown['F1'].value:.3f}", *_limits(shown["F1"])]
+    assert rows[6] == ["Cohen's", "kappa", "of", "classes", f"{shown['kappa'].value:.3f}", *_limits(shown["kappa"])]
+    alpha = ["all", "Krippendorff's", "alpha", "of", "classes", f"{expected.alpha.value:.3f}"]
+    assert [*alpha, *_limits(expected.alpha)] in rows
     assert json.loads((tmp_path / "found.json").read_text()) == expected.to_dict()
     again = read(tmp_path / "all.json")
     assert again.boxes.tolist() == expected.consensus().boxes.tolist()
