@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from ioukit import Evaluation
 
-__all__ = ["ATTACKS", "CASES", "attacked", "coco", "drawn", "photographed"]
+__all__ = ["ATTACKS", "CASES", "attacked", "coco", "drawn", "photographed", "unscored"]
 
 EXAMPLE = ROOT / "examples" / "coco_val2017_100"
 
@@ -134,6 +135,15 @@ def _all_wrong() -> Evaluation:
     return evaluate(gt, dt)
 
 
+def unscored() -> Evaluation:
+    """What nothing ranks."""
+    found = drawn(120, ["car", "cat", "owl"], images=30)
+    assert found.ground_truth is not None
+    assert found.detections is not None
+    ones = np.ones(len(found.detections))
+    return evaluate(found.ground_truth, dataclasses.replace(found.detections, scores=ones, scored=False))
+
+
 CASES = {
     "three classes": lambda: drawn(200, ["cat", "dog", "bird"]),
     "80 classes": coco,
@@ -148,5 +158,6 @@ CASES = {
     "nothing at all": _nothing,
     "perfect": _perfect,
     "all wrong": _all_wrong,
+    "without scores": unscored,
 }
 """Functions that make evaluations, by their special property."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ioukit.report._texts import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, ScoreCurves
+    from ioukit.evaluation import AreaRange, ErrorKinds, Evaluation, OperatingPoint, Protocol, ScoreCurves
     from ioukit.report._limits import Limits
 
 
@@ -86,11 +86,13 @@ def lead(
         return f"There are no detections: none of the {pluralize(objects, 'object')} was found."
     if best is None or math.isnan(best.score):
         return f"None of the {pluralize(found, 'detection')} finds any of the {pluralize(objects, 'object')}."
-    return (
-        f"{_main_sentence(title, evaluation, errors, limits)} At the score threshold with the highest F1, "
-        f"{score_text(best.score)}, it finds {percent(best.recall, 1)} of the objects, and "
-        f"{percent(best.precision, 1)} of its detections are right."
+    what = (
+        f"finds {percent(best.recall, 1)} of the objects, and {percent(best.precision, 1)} of its detections are right."
     )
+    sentence = _main_sentence(title, evaluation, errors, limits)
+    if not protocol.ranks:
+        return f"{sentence} At IoU {iou_text(protocol.main_iou)}, it {what}"
+    return f"{sentence} At the score threshold with the highest F1, {score_text(best.score)}, it {what}"
 
 
 def _main_sentence(title: str, evaluation: Evaluation, errors: ErrorKinds | None, limits: Mapping[str, Limits]) -> str:
@@ -117,6 +119,8 @@ def headline(evaluation: Evaluation, curves: ScoreCurves, best: OperatingPoint) 
         for measure in protocol.measures
         if measure.headline and protocol.defines(measure)
     ]
+    if not protocol.ranks:
+        return tiles
     words = "The highest F1 over all score thresholds"
     if not math.isnan(best.score):
         iou, score = iou_text(curves.iou_threshold), score_text(best.score)
@@ -136,6 +140,24 @@ def _words(evaluation: Evaluation, measure: Measure) -> str:
     if len(thresholds) == 1:
         over = f"IoU {iou_text(thresholds[0])}"
     return measure.words.replace("{classes}", classes).replace("{thresholds}", over)
+
+
+_QUANTITIES = {
+    "AP": "average precision",
+    "AR": "average recall",
+    "MR": "miss rate",
+    "JI": "Jaccard index",
+    "precision": "precision",
+    "F1": "F1",
+    "IoU": "mean IoU of matches",
+    "LRP": "LRP error",
+}
+
+
+def quantity_words(measure: Measure, protocol: Protocol) -> str:
+    """What a measure is, in words."""
+    title = "recall" if measure.quantity == "AR" and not protocol.ranks else _QUANTITIES[measure.quantity]
+    return f"{title} of all classes together" if measure.pooled else title
 
 
 def measure_rows(evaluation: Evaluation) -> list[tuple[Measure, str, str, str, str]]:
@@ -175,21 +197,26 @@ def class_table(
             cells.append(replace(cell, bar=True, limits=limit) if key == main else cell)
             if key == main and limited:
                 cells += map(_cell, ends)
-        score = Cell(UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
-        cells += [_cell(best.f1), score]
+        if protocol.ranks:
+            score = Cell(UNDEFINED, None) if math.isnan(best.score) else Cell(score_text(best.score), best.score)
+            cells += [_cell(best.f1), score]
         cells += [Cell(f"{number:,}", number) for number in (result.num_ground_truth, result.num_detections)]
         rows.append((class_name(result.name, result.id), cells))
     columns = [column for key in keys for column in (key, *(limited if key == main else []))]
-    return [*columns, "best F1", "at score", "objects", "detections"], rows
+    return [*columns, *(["best F1", "at score"] if protocol.ranks else []), "objects", "detections"], rows
 
 
 def size_rows(evaluation: Evaluation, *, iou_threshold: float, score_threshold: float) -> list[Bar]:
-    """AP and AR of every area range, its objects, and the missed objects and false positives at an operating point."""
+    """AP and AR of every area range, its objects, and the missed objects and false positives at an operating point.
+
+    A protocol that does not rank has F1 in the place of AP.
+    """
     protocol, table = evaluation.protocol, evaluation.matches
     counts_here = table.detections.score >= score_threshold
     rows = []
     for k, area in enumerate(protocol.area_ranges):
-        ap, ar = (value_of(evaluation.curves, Measure(name, name, area_range=area.label)) for name in ("AP", "AR"))
+        names: tuple[Literal["AP", "F1", "AR"], ...] = (main_quantity(protocol), "AR")
+        ap, ar = (value_of(evaluation.curves, Measure(name, name, area_range=area.label)) for name in names)
         objects = int(table.num_objects[:, k].sum())
         counted = counts_here & ~table.is_ignored(iou_threshold, area.label)
         right = int((counted & table.is_true_positive(iou_threshold, area.label)).sum())
@@ -199,8 +226,12 @@ def size_rows(evaluation: Evaluation, *, iou_threshold: float, score_threshold: 
     return rows
 
 
-def error_rows(errors: ErrorKinds) -> list[Bar]:
-    """The kinds of error, the costliest first."""
+def error_rows(errors: ErrorKinds, *, ranks: bool) -> list[Bar]:
+    """The kinds of error, the costliest first; without a ranking, no error costs AP, and the most frequent is first."""
+    if not ranks:
+        largest = max(1, *(errors.counts[kind] for kind in ERROR_WORDS))
+        frequent = sorted(ERROR_WORDS, key=lambda kind: -errors.counts[kind])
+        return [Bar(*ERROR_WORDS[kind], (), errors.counts[kind] / largest) for kind in frequent]
     losses = {kind: errors.delta_ap[kind] for kind in ERROR_WORDS}
     most = max((loss for loss in losses.values() if not math.isnan(loss)), default=0.0)
     order = sorted(losses, key=lambda kind: (math.isnan(losses[kind]), -losses[kind]))
@@ -212,9 +243,15 @@ def error_rows(errors: ErrorKinds) -> list[Bar]:
     return rows
 
 
-class ApByIou(TypedDict):
-    """AP at each IoU threshold, ``None`` where undefined."""
+def main_quantity(protocol: Protocol) -> Literal["AP", "F1"]:
+    """What the page shows by size and by IoU."""
+    return "AP" if protocol.ranks else "F1"
 
+
+class ApByIou(TypedDict):
+    """AP at each IoU threshold, ``None`` where undefined; F1 if the protocol does not rank."""
+
+    quantity: str
     thresholds: list[float]
     mean: list[float | None]
     """(T,) over the classes."""
@@ -223,14 +260,15 @@ class ApByIou(TypedDict):
 
 
 def by_iou(evaluation: Evaluation) -> ApByIou:
-    """AP at each IoU threshold, of each class and of their mean, ``None`` where undefined."""
+    """AP at each IoU threshold, of each class and of their mean, ``None`` where undefined; or F1, see `ApByIou`."""
     protocol = evaluation.protocol
+    quantity = main_quantity(protocol)
     curves, thresholds = evaluation.curves, protocol.iou_thresholds
     area, cap = protocol.position_of_area(protocol.main_area), protocol.position_of_max_dets(protocol.main_max_dets)
-    ap = curves.at("ap", area, cap)  # (T, K)
-    mean = np.array([value_of(curves, Measure("AP", "AP", threshold)) for threshold in thresholds])
+    ap = curves.at("ap" if protocol.ranks else quantity, area, cap)  # (T, K)
+    mean = np.array([value_of(curves, Measure(quantity, quantity, threshold)) for threshold in thresholds])
     of_classes = [rounded(column) for column in ap.T]
-    return {"thresholds": list(thresholds), "mean": rounded(mean), "classes": of_classes}
+    return {"quantity": quantity, "thresholds": list(thresholds), "mean": rounded(mean), "classes": of_classes}
 
 
 def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -243,7 +281,7 @@ def settings(evaluation: Evaluation) -> list[tuple[str, str]]:
         ("Protocol", abbreviate(protocol.name)),
         ("Regions", abbreviate(title)),
         ("IoU thresholds", ", ".join(f"{threshold:.4g}" for threshold in protocol.iou_thresholds)),
-        ("Recalls", f"{len(protocol.recall_thresholds)}"),
+        *([("Recalls", f"{len(protocol.recall_thresholds)}")] if protocol.ranks else []),
         (cap_title(protocol), ", ".join("all" if cap == NO_CAP else str(cap) for cap in protocol.max_dets)),
         ("Areas", areas),
     ]

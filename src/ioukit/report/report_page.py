@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _NO_NEAR_PAIRS = "The evaluation holds neither its data nor near pairs, so this cannot be shown."
 _MOST_TOLD = 3  # confusions on the first screen; the script has the same number
+_NOT_RANKED = "The protocol does not read scores, so nothing depends on them."
 _NO_OBJECTS = "There are no objects: precision and recall are undefined."
 
 
@@ -128,8 +129,14 @@ class ReportPage(Page):
     """How good the detector is, which errors cost most, and what it does at its best score threshold."""
     headline: tuple[_numbers.Tile, ...]
     protocol: str
+    ranks: bool
+    """Whether detections are ranked: if not, no part is about scores."""
+    quantity: str
+    """What is shown by size and by IoU: AP, or F1 if nothing is ranked."""
     measures: tuple[tuple[Measure, str, str, str, str], ...]
     """Measure, IoU, area range, cap, value."""
+    quantities: dict[str, str]
+    """What each measure is, in words, by its key."""
     limits: dict[str, Limits]
     """The intervals that are known, by the keys of their numbers."""
     doubts: tuple[str, ...]
@@ -244,7 +251,8 @@ def report_data(
     columns, rows = _numbers.class_table(evaluation, curves, limits)
     files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
     score = f"with a score of at least {score_text(score_threshold)}" if len(table) else "of any score"
-    at_first = f"IoU {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”; at first, detections {score}"
+    at_first = f"IoU {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”"
+    at_first += f"; at first, detections {score}" if protocol.ranks else ""
     counts = evaluation.counts
     heading = abbreviate(title if title is not None else name_of(files, "Detections", "Evaluation"))
     return ReportPage(
@@ -261,13 +269,16 @@ def report_data(
         lead=_numbers.lead(heading, evaluation, best, errors, limits),
         headline=tuple(_numbers.headline(evaluation, curves, best)),
         protocol=abbreviate(protocol.name),
+        ranks=protocol.ranks,
+        quantity=_numbers.main_quantity(protocol),
         measures=tuple(_numbers.measure_rows(evaluation)),
+        quantities={one.key: _numbers.quantity_words(one, protocol) for one in protocol.measures},
         limits=limits,
         doubts=doubts(known, evaluation.protocol.headline_keys),
         class_columns=tuple(columns),
         class_rows=tuple(rows),
         sizes=tuple(_numbers.size_rows(evaluation, iou_threshold=iou, score_threshold=score_threshold)),
-        errors=() if errors is None else tuple(_numbers.error_rows(errors)),
+        errors=() if errors is None else tuple(_numbers.error_rows(errors, ranks=protocol.ranks)),
         error_ap="" if errors is None else value_text(errors.ap),
         iou=iou_text(iou),
         score=score,
@@ -275,7 +286,7 @@ def report_data(
         notes=(*map(printable, evaluation.notes), *scripted.notes, *unlimited),
         settings=(
             *_numbers.settings(evaluation),
-            ("Curves, matrix, images", at_first),
+            ("Curves, matrix, images" if protocol.ranks else "Matrix, images", at_first),
             *interval_settings(known),
             *made_with(),
         ),
@@ -350,14 +361,18 @@ def _scripted(
         }
     )
     drawn = made.drawn
+    if not evaluation.protocol.ranks:
+        drawn["curves"], drawn["scoreBins"] = None, None
+        made.missing["curves"] = _NOT_RANKED
     if not curves.overall.num_ground_truth:
         drawn["curves"] = None
         made.missing |= {"curves": _NO_OBJECTS, "iou": _NO_OBJECTS}
     elif drawn["curves"] is None:
-        made.missing["curves"] = "No detection counts, so there are no curves."
+        made.missing.setdefault("curves", "No detection counts, so there are no curves.")
     else:
         drawn["curves"]["start"] = start
-    reliable = _by_score.reliability(evaluation.matches, iou=iou, area=area)
+    ranks = evaluation.protocol.ranks
+    reliable = _by_score.reliability(evaluation.matches, iou=iou, area=area) if ranks else _NOT_RANKED
     if isinstance(reliable, str):
         made.missing["reliability"] = reliable
     else:

@@ -67,7 +67,7 @@ def _count(
         pooled=pooled,
         line=_line(title, span, area, "pooled" if pooled else "mean"),
         headline=area == protocol.main_area and not pooled,
-        words=f"{title}: {meaning}, at {{thresholds}}, {over}. 1 is perfect.",
+        words=f"{title}: {meaning}, at {'{thresholds}' if iou is None else f'IoU {iou:0.2f}'}, {over}. 1 is perfect.",
     )
 
 
