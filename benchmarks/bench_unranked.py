@@ -21,7 +21,7 @@ from _machine import described
 PROGRAM = """
 import sys, ioukit
 folder, size = sys.argv[1:]
-evaluation = ioukit.evaluate(f"{{folder}}/gt_{{size}}.json", f"{{folder}}/dt_{{size}}{suffix}.json")
+evaluation = ioukit.evaluate(f"{{folder}}/gt.json", f"{{folder}}/dt_{{size}}{suffix}.json")
 numbers = [f"{{key}}={{evaluation.summary[key]:.4f}}" for key in evaluation.protocol.headline_keys]
 print(evaluation.protocol.name, *numbers)
 """

@@ -95,8 +95,9 @@ def test_a_ledger_keeps_each_evaluation(folder: Path) -> None:
         ("[sets]", "[set]", "set: there is no such field; did you mean 'sets'?"),
         ("[sets]", "sets = 3\n[models.x]", "sets: expected a table [sets] with a line such as "),
         ("[models]", "[models", "expected TOML, found something else: "),
-        ("two =", "one =", "expected TOML, found something else: Cannot overwrite a value (at line 4, column "),
-        ("sure =", "all =", "expected TOML, found something else: Cannot overwrite a value"),
+        # The rest is worded by the reader of TOML, and not alike in all versions.
+        ("two =", "one =", "expected TOML, found something else: Can"),
+        ("sure =", "all =", "expected TOML, found something else: Can"),
         ("[models]", "[models]\nx = 3\n", "models.x: expected a path as text, found 3"),
         ("[sets]", "measure = 3\n[sets]", 'measure: expected a text, such as "AP", found 3'),
         ("data/two", "data/three", "sets.two: there is no file "),
