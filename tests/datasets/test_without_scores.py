@@ -77,10 +77,13 @@ def test_some_scores_are_an_error_with_their_counts(tmp_path: Path) -> None:
         read_detections(path)
     kept = read_detections(path, on_invalid="drop")
     assert (len(kept), kept.dropped, kept.scored) == (1, 2, True)
-    with pytest.raises(DatasetError, match=r"detections\[1\]\.score: expected a number, found no such key"):
+    counted = "expected a number, found no such key, as in 2 of 3 detections$"
+    with pytest.raises(DatasetError, match=rf"detections\[1\]\.score: {counted}"):
         Detections.from_coco(mixed)
-    with pytest.raises(DatasetError, match=r"detections\[0\]\.score: expected a number, found no such key"):
+    with pytest.raises(DatasetError, match=rf"detections\[0\]\.score: {counted}"):
         Detections.from_coco(mixed[::-1])
+    with pytest.raises(DatasetError, match=r"detections\[1\]\.score: .*None.*, as in 1 of 2 detections$"):
+        Detections.from_coco([mixed[0], {**RECORDS[1], "score": None}])
     assert len(Detections.from_coco(mixed[::-1], on_invalid="drop")) == 1
 
 

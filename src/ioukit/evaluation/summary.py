@@ -130,10 +130,9 @@ def _selected(curves: Curves, measure: Measure) -> npt.NDArray[np.float64]:
 def _part(curves: Curves, measure: Measure) -> tuple[str, int, int, slice] | None:
     """The quantity, area range, cap and IoU thresholds of a measure; ``None`` if the protocol lacks one of them."""
     protocol = curves.protocol
-    quantity = {"AR": "recall", "AP": "precision" if protocol.integral == "recalls" else "ap"}.get(measure.quantity)
+    of_curves = {"AR": "recall", "AP": "precision" if protocol.integral == "recalls" else "ap"}
+    quantity = None if measure.pooled else of_curves.get(measure.quantity)
     beside = f"pooled {measure.quantity}" if measure.pooled else measure.quantity
-    if measure.pooled:
-        quantity = None
     if not protocol.defines(measure) or (quantity is None and curves.beside(beside) is None):
         return None
     thresholds = slice(None)

@@ -303,14 +303,19 @@ def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvali
     no_boxes = isinstance(first, Mapping) and not has_box(first) and any(first.get(key) is not None for key in others)
     fields = {"image_id": INTEGER, "category_id": INTEGER, "score": NUMBER}
     fields["bbox"] = BOX_OR_OTHER if no_boxes else FOUR
-    without_score = [isinstance(record, Mapping) and record.get("score") is None for record in source[:1]]
-    if any(without_score):
-        without_score = [isinstance(record, Mapping) and record.get("score") is None for record in source]
-    scored = not len(source) or not all(without_score)
+    scored = not len(source) or not all(map(_lacks_score, source))
     if not scored:
         _check_no_other_name(first, "detections")
         del fields["score"]
-    raw, kept = columns(source, fields, source="detections", array="detections", on_invalid=on_invalid)
+    try:
+        raw, kept = columns(source, fields, source="detections", array="detections", on_invalid=on_invalid)
+    except DatasetError as error:
+        if not str(error).endswith(
+            (".score: expected a number, found no such key", ".score: expected a number, found None")
+        ):
+            raise
+        without = sum(map(_lacks_score, source))
+        raise DatasetError(f"{error}, as in {without} of {len(source)} detections") from None
     records = source if kept is None else [source[row] for row in kept]
     rows: dict[str, Any] = {
         "image_ids": raw["image_id"].astype(np.int64),
@@ -326,6 +331,10 @@ def _detection_records(source: Sequence[Mapping[str, Any]], on_invalid: OnInvali
         rows["attributes"] = _all_columns(members_of(records, OF_REGIONS), "detections")
     lacking = [row for row, record in enumerate(records) if no_boxes and not has_box(record)]
     return Raw("detections", rows, len(source) - len(records), unchecked=True, without_box=np.array(lacking, np.int64))
+
+
+def _lacks_score(record: Any) -> bool:
+    return isinstance(record, Mapping) and record.get("score") is None
 
 
 def _regions(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
