@@ -355,6 +355,23 @@ pub fn table<T: Item, const K: usize>(py: Python<'_>, rows: Vec<[T; K]>) -> PyRe
     array(py, rows.into_flattened(), shape)
 }
 
+/// A NumPy array of this shape, with items of any value.
+pub fn empty<'py, T: Item, const N: usize>(py: Python<'py>, shape: [usize; N]) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = Numpy::get(py)?;
+    let (strides, memory, unused) = (std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: without memory of ours, NumPy takes its own, row after row.
+    unsafe {
+        let array =
+            (numpy.new_array)(numpy.array_type, N as c_int, shape.as_ptr(), T::NUMBER, strides, memory, 0, 0, unused);
+        Bound::from_owned_ptr_or_err(py, array)
+    }
+}
+
+/// Whether this is an array of NumPy's own class, and not of one that inherits from it.
+pub fn is_plain(object: &Bound<'_, PyAny>) -> bool {
+    Numpy::get(object.py()).is_ok_and(|numpy| object.get_type_ptr() == numpy.array_type)
+}
+
 /// A copy as Python's bytes.
 pub fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     // `PyBytes::new` panics where memory ends.

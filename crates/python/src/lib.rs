@@ -16,6 +16,7 @@ mod join;
 mod losses;
 mod nms;
 mod overlap;
+mod plain;
 mod records;
 mod regions;
 mod replicates;
@@ -63,6 +64,8 @@ mod _core {
     use super::nms::{best_candidates, nms_first_suppressors, nms_of_pairs, nms_survivors};
     #[pymodule_export]
     use super::overlap::{elementwise, first_invalid, pairwise, simd_levels, thread_count};
+    #[pymodule_export]
+    use super::plain::{plain_matches, plain_nms, plain_pairwise};
     #[pymodule_export]
     use super::records::{complete_boxes, record_columns};
     #[pymodule_export]

@@ -81,6 +81,12 @@ def match_boxes(
     """
     if boxes2 is None:
         raise TypeError("boxes2 must be boxes, got None: a set is not matched with itself")
+    labelled = labels1 is not None or labels2 is not None
+    usual = metric == "iou" and of is None and format is None and check and threads is None
+    if type(boxes1) is np.ndarray and usual and not labelled:
+        matches = _core.plain_matches(boxes1, boxes2, min_iou)
+        if matches is not None:
+            return BoxMatches(*matches)
     pairs = overlap_join(
         boxes1, boxes2, min_iou=min_iou, metric=metric, of=of, labels1=labels1, labels2=labels2, format=format,
         check=check, threads=threads,

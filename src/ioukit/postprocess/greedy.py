@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from ioukit import _core
 from ioukit._array_types import Ids
 from ioukit._arrays import any_traced
 from ioukit._checks import check_threads
@@ -165,6 +166,13 @@ def nms(  # noqa: D417 - `unknown` is refused
     """
     if unknown or iou_threshold is REQUIRED:
         raise wrong_call(nms, unknown, "nms(boxes, scores, 0.5): a score per box, then the IoU threshold")
+    grouped = labels is not None or batch is not None
+    limited = score_threshold is not None or max_keep is not None
+    usual = metric == "iou" and of is None and suppress == "above" and format is None and check and threads is None
+    if type(boxes) is np.ndarray and usual and not (grouped or limited or explain):
+        keep = _core.plain_nms(boxes, scores, iou_threshold)
+        if keep is not None:
+            return keep
     rule, limits = rule_of(metric, of, iou_threshold, suppress), limits_of(score_threshold, max_keep)
     if type(boxes) is not np.ndarray and not explain and any_traced(boxes, scores, labels, batch):
         from ioukit.postprocess._operators import recorded  # noqa: PLC0415 - it needs PyTorch
