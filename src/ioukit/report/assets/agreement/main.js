@@ -8,7 +8,7 @@ function confusionTable(holder) {
   const ranks = places(DATA.names), two = pairs.length === 1;
   const whose = places(pairs.map((names) => names.join(" ")));
   const kind = (place, title) => ({ title, value: (row) => ranks[row[place]], cell: (row) => named(DATA.names[row[place]]) });
-  pagedTable(holder, { label: "Classes that are named differently", rows: DATA.confusion, start: [two ? 2 : 3, "descending"], columns: [
+  pagedTable(holder, { label: "List of classes that are named differently", rows: DATA.confusion, start: [two ? 2 : 3, "descending"], columns: [
     ...(two ? [] : [{ title: "annotators", value: (row) => whose[row[0]], cell: (row) => named(pairs[row[0]].join(", ")) }]),
     kind(1, two ? `class of ${pairs[0][0]}` : "class of the first"),
     kind(2, two ? `class of ${pairs[0][1]}` : "of the second"),
@@ -19,7 +19,7 @@ function confusionTable(holder) {
 function aloneTable(holder) {
   if (!holder) return;
   const ranks = places(DATA.names), images = places(DATA.images.map(({ name }) => name)), whose = places(DATA.annotators);
-  pagedTable(holder, { label: "Regions without a partner", rows: DATA.alone, start: [0, "ascending"], columns: [
+  pagedTable(holder, { label: "List of regions without a partner", rows: DATA.alone, start: [0, "ascending"], columns: [
     { title: "image", value: (row) => (row[0] < DATA.drawn ? row[0] : DATA.drawn + images[row[0]]), cell: (row) => imageButton(row[0], gallery) },
     { title: "annotator", value: (row) => whose[row[1]], cell: (row) => named(DATA.annotators[row[1]]) },
     { title: "class", value: (row) => ranks[row[2]], cell: (row) => named(DATA.names[row[2]]) },
