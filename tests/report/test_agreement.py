@@ -163,11 +163,12 @@ def test_numbers_classes_and_lists_are_those_of_the_result(case: str) -> None:
 def test_long_lists_say_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     found = two()
     every = page_data(found)
-    assert every.alone_words == ""
+    assert (every.alone_words, every.confusion_words) == ("", "")
     monkeypatch.setattr(agreement_page, "MOST_ROWS", 3)
     monkeypatch.setattr(agreement_page, "MOST_REGIONS", 2)
     data = page_data(found)
-    assert data.alone_words == f"The list has the first 3 of {len(every.drawn['alone'])} regions."
+    assert data.alone_words == f"The list has the first 3 of {len(every.drawn['alone'])} rows."
+    assert data.confusion_words == f"The list has the first 3 of {len(every.drawn['confusion'])} rows."
     assert data.drawn["alone"] == every.drawn["alone"][:3]
     assert data.drawn["confusion"] == every.drawn["confusion"][:3]
     for picture, whole in zip(data.drawn["images"], every.drawn["images"][: data.drawn["drawn"]], strict=False):

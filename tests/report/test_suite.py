@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
 import re
@@ -15,7 +16,7 @@ from ioukit.comparison import evaluate_suite
 from ioukit.report import write_suite
 from ioukit.report.suite_page import suite_data
 from support.paths import DEMO
-from support.suite_cases import CASES
+from support.suite_cases import CASES, models_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,9 +49,9 @@ def test_sentences_and_models_are_those_of_the_command(suite: Suite) -> None:
         assert " ".join(words_of(sentence)) in " ".join(told)
     for row in data.models:
         assert " ".join([row.name, *row.texts]) in " ".join(told)
-    for line, row in zip(suite.values.tolist(), data.sets, strict=True):
+    for line, of_set in zip(suite.values.tolist(), data.sets, strict=True):
         shown = ["-" if math.isnan(value) else f"{value:.4f}" for value in line]
-        assert " ".join([row.name, row.images.text, *shown]) in " ".join(told)
+        assert " ".join([of_set.name, of_set.images.text, *shown]) in " ".join(told)
 
 
 def test_bars_whiskers_and_bold_numbers_are_those_of_the_result(suite: Suite) -> None:
@@ -62,10 +63,10 @@ def test_bars_whiskers_and_bold_numbers_are_those_of_the_result(suite: Suite) ->
         else:
             assert (row.whisker.low, row.whisker.high) == (interval.low, interval.high)
     assert all(row.whisker is None for row in data.models) or suite.intervals
-    for line, row in zip(suite.values.tolist(), data.sets, strict=True):
-        assert [cell.value for cell, _ in row.cells] == [None if math.isnan(value) else value for value in line]
+    for line, of_set in zip(suite.values.tolist(), data.sets, strict=True):
+        assert [cell.value for cell, _ in of_set.cells] == [None if math.isnan(value) else value for value in line]
         best = [len(line) > 1 and value == max(line) for value in line]
-        assert [bold for _, bold in row.cells] == best
+        assert [bold for _, bold in of_set.cells] == best
 
 
 def test_tests_are_those_of_the_result(suite: Suite) -> None:
@@ -93,6 +94,16 @@ def test_the_file(suite: Suite, tmp_path: Path) -> None:
     assert "A title" in text
     assert not re.search(r'(src|href)="(?!#|data:)', text)
     assert ("Permutations" in text) == bool(suite.differences)
+
+
+def test_notes_name_their_data_sets() -> None:
+    noted = {}
+    for at in range(5):
+        notes = ("of all", *(["of one"] if at == 2 else []))
+        models = models_on(at, ("base", "fewer"))
+        noted[f"set {at}"] = {name: dataclasses.replace(one, notes_on_reading=notes) for name, one in models.items()}
+    suite = evaluate_suite(noted, replicates=0)
+    assert page_data(suite).notes == ("5 data sets: of all", "set 2: of one")
 
 
 def test_files_are_named_and_not_overwritten(tmp_path: Path) -> None:

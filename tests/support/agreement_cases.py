@@ -15,6 +15,7 @@ from support.paths import DEMO, EXAMPLES
 from support.report_cases import ATTACKS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import numpy.typing as npt
@@ -130,7 +131,7 @@ def attacked_files(folder: Path) -> dict[str, Path]:
     return dict(zip(ATTACKS[:2], files, strict=True))
 
 
-CASES = {
+CASES: dict[str, Callable[[], Agreement]] = {
     "two": two,
     "four": four,
     "eight": eight,

@@ -12,7 +12,7 @@ from support.evaluated_scenes import HARD_NAMES
 from support.report_cases import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ioukit import Evaluation
 
@@ -60,7 +60,7 @@ def _undefined() -> Suite:
     return evaluate_suite({"road": models_on(0, names), "empty": dict.fromkeys(names, empty)}, **FEW)
 
 
-CASES = {
+CASES: dict[str, Callable[[], Suite]] = {
     "two": two,
     "four": four,
     "hard names": _hard_names,

@@ -92,8 +92,11 @@ class AgreementPage(Page):
     tables: tuple[PairNumbers, ...]
     class_rows: tuple[tuple[str, list[Cell]], ...]
     """The classes, those that agree least first."""
+    confusion_words: str
+    """How many rows the list of classes has; empty if it has all."""
     images_words: str
     alone_words: str
+    """The same of the list of regions without a partner."""
 
 
 def write_agreement(
@@ -156,7 +159,7 @@ def agreement_data(
     pictures, style, picture_words = _pictures(agreement, became, images, most_examples)
     drawn = len(pictures)
     alone, left_out = _alone(agreement, became, pictures)
-    listed = len(alone) + left_out
+    confusion = _confusion(agreement)
     notes = [*agreement.notes, *picture_words]
     if len(names) > MOST_DRAWN and drawn:
         notes.append(f"The pictures show the regions of the first {MOST_DRAWN} of {len(names):,} annotators.")
@@ -177,7 +180,8 @@ def agreement_data(
         tables=tuple(_tables(agreement, names)),
         class_rows=tuple(_class_rows(agreement, became)),
         images_words=_images_words(became, drawn),
-        alone_words=f"The list has the first {len(alone):,} of {listed:,} regions." if left_out else "",
+        confusion_words=_listed_words(len(confusion)),
+        alone_words=_listed_words(len(alone) + left_out),
         notes=tuple(map(printable, notes)),
         settings=(
             ("Pairs", f"IoU of at least {iou_text(agreement.iou_threshold)}, kind of region: {agreement.iou_type}"),
@@ -194,7 +198,7 @@ def agreement_data(
             "images": pictures,
             "drawn": drawn,
             "alone": alone,
-            "confusion": _confusion(agreement),
+            "confusion": confusion[:MOST_ROWS],
             "drawing": style,
         },
     )
@@ -305,7 +309,11 @@ def _confusion(agreement: Agreement) -> list[list[int]]:
         for first, second in np.argwhere(pair.confusion).tolist()
         if first != second
     ]
-    return sorted(found, key=lambda row: -row[3])[:MOST_ROWS]
+    return sorted(found, key=lambda row: -row[3])
+
+
+def _listed_words(rows: int) -> str:
+    return f"The list has the first {MOST_ROWS:,} of {rows:,} rows." if rows > MOST_ROWS else ""
 
 
 def _images_words(became: _Became, drawn: int) -> str:

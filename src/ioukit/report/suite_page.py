@@ -119,9 +119,7 @@ def suite_data(suite: Suite, *, title: str | None, created: datetime.datetime | 
         tests=tuple(_tests(suite)),
         names=tuple(abbreviate(name, "unnamed") for name in suite.names),
         sets=tuple(_sets(suite)),
-        notes=tuple(
-            dict.fromkeys(printable(note) for models in suite.evaluations for one in models for note in one.notes)
-        ),
+        notes=tuple(_notes(suite)),
         settings=(
             ("Protocol", abbreviate(suite.evaluations[0][0].protocol.name)),
             *interval_settings({one.key: one for one in suite.intervals}),
@@ -131,6 +129,18 @@ def suite_data(suite: Suite, *, title: str | None, created: datetime.datetime | 
         files=tuple(input_file(role, path) for role, path in _sources(suite)),
         drawn={},
     )
+
+
+def _notes(suite: Suite) -> list[str]:
+    """The notes of all evaluations, each once, with the data sets that have it."""
+    found: dict[str, dict[str, None]] = {}
+    for name, models in zip(suite.sets, suite.evaluations, strict=True):
+        for note in (note for one in models for note in one.notes):
+            found.setdefault(note, {})[name] = None
+    return [
+        printable(f"{', '.join(sets) if len(sets) <= 3 else pluralize(len(sets), 'data set')}: {note}")
+        for note, sets in found.items()
+    ]
 
 
 def _sources(suite: Suite) -> list[tuple[str, Path]]:
