@@ -117,6 +117,13 @@ def test_pictures_show_the_regions_of_both(open_page: OpenPage, pages: Pages) ->
         for at in (0, 1)
     ]
     assert colours[0] != colours[1]
+    widths = [
+        page.locator(f'#gallery .picture > [class$="-{became}"] .box').first.evaluate(
+            "box => parseFloat(getComputedStyle(box).strokeWidth)"
+        )
+        for became in ("agreed", "classes", "lacking")
+    ]
+    assert widths == [1.2, 3, 3]  # the thick lines are what they do not agree on
     labels = page.locator("#overlays label").all_inner_texts()
     assert labels == ["ann", "bob", "agreed (thin)", "different classes (thick)", "one lacks it (thick)", "labels"]
     page.locator("#overlays input").nth(1).uncheck()

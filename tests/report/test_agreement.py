@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from evaluation.plain_unranked import iou
 from ioukit.comparison import agree
 from ioukit.datasets import write
 from ioukit.report import agreement_page, write_agreement
@@ -19,6 +20,7 @@ from ioukit.report.agreement_page import agreement_data
 from support.agreement_cases import CASES, annotators, eight, four, two
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ioukit.comparison import Agreement
@@ -101,8 +103,8 @@ def test_images_are_those_with_the_lowest_f1(case: str) -> None:
 
 
 @pytest.mark.parametrize("make", [two, four, eight])
-def test_marks_are_the_regions_of_the_image(make: object) -> None:
-    found = make()  # type: ignore[operator]
+def test_marks_are_the_regions_of_the_image(make: Callable[[], Agreement]) -> None:
+    found = make()
     data, gt = page_data(found), found.annotations
     became = {row: state for one, (_, state) in zip(found.objects.tolist(), states(found), strict=True) for row in one}
     order = ("agreed", "classes", "lacking")
@@ -158,6 +160,30 @@ def test_numbers_classes_and_lists_are_those_of_the_result(case: str) -> None:
     assert Counter(listed) == lone
     places = [row[0] for row in data.drawn["alone"]]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("make", [two, four, eight])
+def test_what_overlaps_a_lone_region_is_paired_with_another_one(make: Callable[[], Agreement]) -> None:
+    found = make()
+    gt, lone = found.annotations, lone_rows(found)
+    assert lone or make is not two
+    for row in lone:
+        others = np.flatnonzero((gt.image_ids == gt.image_ids[row]) & (found.annotator != found.annotator[row]))
+        near = [other for other in others.tolist() if iou(gt.boxes[row], gt.boxes[other]) >= found.iou_threshold]
+        assert not set(near) & set(lone)
+
+
+def test_sentences_follow_the_threshold_and_the_level(tmp_path: Path) -> None:
+    given = dict(zip(("ann", "bob"), annotators(2, 1), strict=True))
+    found = agree(given, iou_threshold=0.625, level=0.9)
+    found.report(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Two regions are a pair if their IoU is at least 0.625:" in text
+    assert "Limits are the 90 % interval for endlessly many images" in text
+    assert "F1 is at IoU 0.625. The columns" in text
+    assert "a region there with an IoU of at least 0.625 that" in text
+    assert "IoU of at least 0.625, kind of region: bbox" in text
+    assert "F1 at IoU 0.625, any class" in text
 
 
 def test_long_lists_say_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
