@@ -82,7 +82,7 @@ HOMES = {
 DOORS = {
     ("evaluation/results.py", f"ioukit.{room}")
     for room in ("checks", "comparison", "experiment_logs", "plots", "report", "statistics")
-} | {("tracks/results.py", "ioukit.report")}
+} | {(file, "ioukit.report") for file in ("comparison/agreement.py", "comparison/suite.py", "tracks/results.py")}
 # What every installation has; the rest is imported inside the function that needs it, by `_optional`.
 ALWAYS = {
     re.split(r"[^\w.-]", requirement)[0].replace("-", "_")

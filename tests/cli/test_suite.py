@@ -123,6 +123,32 @@ def test_one_model_on_one_set_needs_no_place_of_its_name(folder: Path) -> None:
     assert (done.code, done.out.split()[:3]) == (0, ["model", "mean", "AP"])
 
 
+def test_a_page(folder: Path) -> None:
+    pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
+    done = run_here("suite", folder / "suite.toml", *FEW, "--report", folder / "page")
+    assert (done.code, f"wrote {folder / 'page.html'}" in done.err) == (0, True)
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    assert '<h1 class="name">AP on 2 data sets</h1>' in text
+    assert "Detections of sure on two" in text
+
+
+def test_wrong_pages_are_refused_before_the_work(folder: Path) -> None:
+    pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
+    before = sorted(folder.rglob("*"))
+    page = folder / "page.html"
+    for options, message in (
+        (("--report", folder), "is a folder, expected a file to write"),
+        (("--report", folder / "sure/one.json"), "is an input and would be overwritten"),
+        (("--report", folder / "suite.toml"), "is an input and would be overwritten"),
+        (("--report", folder / "no/page.html"), "there is no folder"),
+        (("--report", page, f"--json={page}"), "is the file of --json, too"),
+    ):
+        done = run_here("suite", folder / "suite.toml", *options)
+        assert (done.code, done.out) == (2, "")
+        assert message in " ".join(done.err.split()), done.err
+    assert sorted(folder.rglob("*")) == before
+
+
 def test_files_that_are_read_are_not_written(folder: Path) -> None:
     done = run_here("suite", folder / "suite.toml", "--csv", folder / "all/two.json")
     assert (done.code, "is an input and would be overwritten" in done.err) == (2, True)

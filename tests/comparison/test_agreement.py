@@ -208,6 +208,38 @@ def _limits(interval: Interval) -> list[str]:
     return f"{interval.low:.3f} to {interval.high:.3f}".split()
 
 
+def test_the_command_writes_a_page(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2", reason="needs Jinja2: pip install 'ioukit[report]'")
+    files = [tmp_path / f"{name}.json" for name in ("ann", "bob")]
+    for file, regions in zip(files, drawn(np.random.default_rng(8), 2), strict=True):
+        write(data_of(regions), file, "coco")
+    page = tmp_path / "page.html"
+    for options, message in (
+        (("--images", tmp_path), "--images needs --report"),
+        (("--report", tmp_path), "is a folder, expected a file to write"),
+        (("--report", files[0]), "is an input and would be overwritten"),
+        (("--report", tmp_path / "no/page.html"), "there is no folder"),
+        (("--report", page, "--images", tmp_path / "no"), "expected a folder"),
+        (("--report", page, f"--json={page}"), "is the file of --json, too"),
+    ):
+        refused = run_here("agree", *files, *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in " ".join(refused.err.split()), refused.err
+        assert not page.exists()
+    folder = tmp_path / "labels"
+    write(data_of(drawn(np.random.default_rng(9), 1)[0], names=[f"{k}.jpg" for k in range(IMAGES)]), folder, "voc")
+    label = next(folder.rglob("*.xml"))
+    before = label.read_bytes()
+    refused = run_here("agree", folder, folder, "--report", label)
+    assert (refused.code, label.read_bytes()) == (2, before)
+    assert "is in the input" in " ".join(refused.err.split())
+    done = run_here("agree", *files, "--report", page)
+    assert (done.code, f"wrote {page}" in done.err) == (0, True)
+    text = page.read_text(encoding="utf-8")
+    assert '<h1 class="name">ann, bob</h1>' in text
+    assert "Annotations of bob" in text
+
+
 def test_the_command(tmp_path: Path) -> None:
     sets = drawn(np.random.default_rng(8), 3)
     files = [tmp_path / f"{name}.json" for name in ("ann", "bob", "eve")]

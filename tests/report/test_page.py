@@ -18,6 +18,7 @@ import pytest
 from ioukit._output import printable
 from ioukit.report import write_report
 from ioukit.report.report_page import ReportPage, report_data
+from ioukit.report.writer import check_report
 from support.command import run_here
 from support.paths import DEMO
 from support.report_cases import ATTACKS, CASES, EXAMPLE, attacked, coco, drawn
@@ -162,6 +163,16 @@ def test_an_input_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(ValueError, match="is in the folder of the images and would be overwritten"):
         write_report(evaluation, photograph, tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == {**before, photograph: b"pixels"}
+
+
+def test_a_file_of_an_input_folder_is_not_overwritten(tmp_path: Path) -> None:
+    label, page = tmp_path / "1.xml", tmp_path / "page.html"
+    for path in (label, page):
+        path.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"1\.xml is in the input .* and would be overwritten"):
+        check_report(label, [tmp_path], None)
+    check_report(page, [tmp_path], None)  # a page is written again
+    check_report(tmp_path / "2.xml", [tmp_path], None)
 
 
 def test_without_jinja2_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from ioukit.cli._compared_models import model_names
 from ioukit.cli._data_files import Reader, Source, input_files
 from ioukit.cli._errors import bad_input, bad_output, bad_use
 from ioukit.cli._output import AnswerOptions
+from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import KindOption, kind_of
 
 
@@ -39,6 +40,7 @@ def agree(
         Literal["union", "intersection", "majority"],
         typer.Option(help="With --output: the objects of any, of all, or of more than half of the annotators."),
     ] = "majority",
+    page: ReportOptions,
     threads: ThreadsOption = None,
     answer: AnswerOptions,
 ) -> None:
@@ -51,13 +53,15 @@ def agree(
       ioukit agree ann.json bob.json
       ioukit agree ann.json bob.json eve.json --output majority.json
       ioukit agree ann/ bob/ --iou-type segm --json | jq .alpha.value
+      ioukit agree ann.json bob.json --report agreement.html --images photos/
     """
     start, talk = time.perf_counter(), answer.talk()
     sources = input_files(*files)
     with bad_use():
         if len(files) < 2:
             raise typer.BadParameter(f"expected the annotations of at least two annotators, got {len(files)}")
-        answer.check(sources, {"--output": output})
+        page.check(sources)
+        answer.check(sources, {"--output": output, "--report": page.report})
         if output is not None and output.suffix != ".json":
             raise typer.BadParameter(f"expected a name that ends with .json, got {output.name}", param_hint="--output")
         kind = kind_of(iou_type)
@@ -78,5 +82,6 @@ def agree(
         with bad_output():
             datasets.write(found.consensus(consensus), output, "coco")
         talk.say(f"wrote {printable(str(output))}")
+    page.write("write_agreement", found, found.annotations, talk)
     done = f"done {len(found.objects):,} objects of {len(known)} annotators  {time.perf_counter() - start:.2f} s"
     answer.give(found.table, found.to_json, talk, done=done)

@@ -27,6 +27,7 @@ from ioukit.cli._arguments import (
 from ioukit.cli._data_files import ReadingOptions
 from ioukit.cli._errors import bad_input, bad_output, bad_use, end_command
 from ioukit.cli._output import AnswerOptions, write_text
+from ioukit.cli._report import ReportOption, ReportOptions
 from ioukit.cli._rules import NamedRules
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def evaluate_sets(
     permutations: PermutationsOption = 1000,
     seed: SeedOption = 0,
     csv: CsvOption = None,
+    report: ReportOption = None,
     named: NamedRules,
     reading: ReadingOptions,
     threads: ThreadsOption = None,
@@ -70,13 +72,16 @@ def evaluate_sets(
       ioukit suite suite.toml --json | jq '.models[].mean'
       ioukit suite suite.toml --csv sets.csv --replicates 0
       ioukit suite suite.toml --log runs.db
+      ioukit suite suite.toml --report page.html
     """
     start = time.perf_counter()
     talk = answer.talk()
     with bad_use():
         asked = read_suite(suite)
         read = [suite, *asked.sets.values(), *(file for files in asked.models.values() for file in files.values())]
-        answer.check(read, {"--csv": csv, "--log": log})
+        page = ReportOptions(report)
+        page.check(read)
+        answer.check(read, {"--csv": csv, "--log": log, "--report": report})
         if not 0 < level < 1:
             raise typer.BadParameter(f"must be between 0 and 1, got {level}", param_hint="--level")
         named.found()
@@ -106,6 +111,7 @@ def evaluate_sets(
                 for model, one in models.items():
                     ledger.add(one, name=model, tags={"suite": suite.stem, "set": name}, threads=threads)
         talk.say(f"logged {pluralize(len(sets) * len(asked.models), 'run')} in {printable(str(log))}")
+    page.write("write_suite", found, None, talk)
     answer.give(
         lambda: "\n".join(map(printable, found.text(width=terminal_width()).splitlines())),
         found.to_json,

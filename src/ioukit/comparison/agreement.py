@@ -11,6 +11,7 @@ from the numbers without each image.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import itertools
 import json
 import math
@@ -33,13 +34,27 @@ from ioukit.statistics import Interval
 from ioukit.statistics.estimating import check_level, interval_of_left_out
 
 if TYPE_CHECKING:
+    import os
+
     from ioukit._array_types import Counts, Floats, Positions
     from ioukit.evaluation.evaluating import GroundTruthLike
     from ioukit.typing import IouType
 
 Consensus: TypeAlias = Literal["union", "intersection", "majority"]
 _MOST_ROWS = 10
-_NUMBERS = ("F1", "F1_mean", "F1_any_class", "IoU", "kappa")
+
+
+def number_titles(iou_threshold: float) -> dict[str, str]:
+    """What the numbers of a pair of annotators are called, by their keys."""
+    at = f"F1 at IoU {iou_threshold:g}"
+    return {
+        "F1": at,
+        "F1_mean": "F1 at IoU 0.50:0.95",
+        "F1_any_class": f"{at}, any class",
+        "IoU": "mean IoU of pairs",
+        "kappa": "Cohen's kappa of classes",
+        "alpha": "Krippendorff's alpha of classes",
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +85,8 @@ class Agreement(Frozen):
     """(N,) the names of the annotators."""
     iou_threshold: float
     """The least IoU of regions that are one object."""
+    iou_type: IouType
+    """The kind of region that is compared."""
     annotations: GroundTruth
     """The images that all annotators have, with the regions of all of them; no crowds."""
     annotator: Positions
@@ -88,6 +105,8 @@ class Agreement(Frozen):
     """(K,) F1 of each class, likewise."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
+    sources: tuple[str, ...] = ()
+    """(N,) where each came from, as their ``source`` says."""
 
     def consensus(self, kind: Consensus = "majority") -> GroundTruth:
         """One data set of all annotators.
@@ -121,20 +140,19 @@ class Agreement(Frozen):
 
     def table(self) -> str:
         """The numbers of all pairs with their limits, the alpha, and the classes and images that agree least."""
-        at = f"F1 at IoU {self.iou_threshold:g}"
-        titles = (at, "F1 at IoU 0.50:0.95", f"{at}, any class", "mean IoU of pairs", "Cohen's kappa of classes")
+        titles = number_titles(self.iou_threshold)
         rows = [["annotators", "number", "value", "limits"]]
         for pair in self.pairs:
             rows.append([" and ".join(pair.names), "pairs of any class", f"{pair.paired:,}", ""])
-            rows += [["", title, *_shown(pair.numbers[key])] for title, key in zip(titles, _NUMBERS, strict=True)]
-        rows.append(["all", "Krippendorff's alpha of classes", *_shown(self.alpha)])
+            rows += [["", titles[key], *shown(one)] for key, one in pair.numbers.items()]
+        rows.append(["all", titles["alpha"], *shown(self.alpha)])
         gt = self.annotations
         classes = np.searchsorted(gt.categories.ids, gt.category_ids)
         images = np.searchsorted(gt.images.ids, gt.image_ids)
         blocks = [
             aligned(rows),
-            _least("class", at, gt.categories.names, self.by_class, classes),
-            _least("image", at, gt.images.names, self.by_image, images),
+            _least("class", titles["F1"], gt.categories.names, self.by_class, classes),
+            _least("image", titles["F1"], gt.images.names, self.by_image, images),
         ]
         return "\n\n".join(filter(None, blocks))
 
@@ -168,6 +186,15 @@ class Agreement(Frozen):
     def to_json(self, *, indent: int | None = None) -> str:
         """:meth:`to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write the page, one HTML file, see :func:`ioukit.report.write_agreement`, which names the options.
+
+        Args:
+            path: The file to write.
+            **options: As for the function.
+        """
+        importlib.import_module("ioukit.report").write_agreement(self, path, **options)
 
     def __repr__(self) -> str:
         return f"Agreement({', '.join(self.names)}, {pluralize(len(self.objects), 'object')})"
@@ -238,6 +265,7 @@ def agree(
     return Agreement(
         names=names,
         iou_threshold=float(iou_threshold),
+        iou_type=iou_type,
         annotations=gt,
         annotator=annotator,
         objects=objects,
@@ -250,6 +278,7 @@ def agree(
         by_image=_mean(images),
         by_class=_mean(classes),
         notes=notes,
+        sources=tuple(one.source for one in given.values()),
     )
 
 
@@ -259,8 +288,8 @@ def _most_given(classes: Positions) -> int:
     return int(min(zip(-counts, firsts, found, strict=True))[2])
 
 
-def _shown(interval: Interval) -> tuple[str, str]:
-    """The value and the limits."""
+def shown(interval: Interval) -> tuple[str, str]:
+    """The value and the limits, as people read them; no limits if they are undefined."""
     if math.isnan(interval.value):
         return "undefined", ""
     limits = "" if math.isnan(interval.low) else f"{interval.low:.3f} to {interval.high:.3f}"

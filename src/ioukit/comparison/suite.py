@@ -7,13 +7,14 @@ verdict (`words.py`): they are those of the comparison of models on one data set
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import math
 import operator
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,9 @@ from ioukit.statistics import Difference, Interval
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.over_sets import mean_difference, mean_interval, mean_key, mean_of
 from ioukit.statistics.resampling import check_seed
+
+if TYPE_CHECKING:
+    import os
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -83,9 +87,14 @@ class Suite(Frozen):
         return np.asarray(self.ranks[self.counted].mean(axis=0))
 
     @property
+    def images(self) -> tuple[int, ...]:
+        """(S,) how many images each data set has."""
+        return tuple(map(_images, self.evaluations))
+
+    @property
     def num_images(self) -> int:
         """How many images the data sets have that count."""
-        return sum(_images(models) for models, counts in zip(self.evaluations, self.counted, strict=True) if counts)
+        return sum(images for images, counts in zip(self.images, self.counted, strict=True) if counts)
 
     @property
     def _measure(self) -> Measure:
@@ -123,10 +132,11 @@ class Suite(Frozen):
             width: How long the lines of sentences may be.
         """
         blocks = ["\n".join(textwrap.fill(one, width) for one in self.verdicts())]
-        blocks += [aligned(self._model_rows()), aligned(self._set_rows())]
+        blocks += [aligned(self.model_rows()), aligned(self._set_rows())]
         return "\n\n".join([*filter(None, blocks), textwrap.fill(" ".join(self.notes()), width)])
 
-    def _model_rows(self) -> list[list[str]]:
+    def model_rows(self) -> list[list[str]]:
+        """The table of the models as text: its titles, then a row per model."""
         rows = [["model", mean_key(self.key), "mean rank", "best on"]]
         best = (self.ranks == np.nanmin(self.ranks, axis=1, initial=math.inf, keepdims=True)).sum(axis=0)
         for at, name in enumerate(self.names):
@@ -142,9 +152,9 @@ class Suite(Frozen):
 
     def _set_rows(self) -> list[list[str]]:
         rows = [["data set", "images", *self.names]]
-        for name, models, values in zip(self.sets, self.evaluations, self.values.tolist(), strict=True):
+        for name, images, values in zip(self.sets, self.images, self.values.tolist(), strict=True):
             numbers = ["-" if math.isnan(value) else f"{value:.4f}" for value in values]
-            rows.append([name, f"{_images(models):,}", *numbers])
+            rows.append([name, f"{images:,}", *numbers])
         return rows
 
     def notebook_caption(self) -> str:
@@ -160,8 +170,8 @@ class Suite(Frozen):
         """One row per data set and model: both names, how many images there are, the number and the rank."""
         ranks = self.ranks.tolist()
         return [
-            {"set": name, "model": model, "images": _images(models), "value": value, "rank": rank}
-            for name, models, *columns in zip(self.sets, self.evaluations, self.values.tolist(), ranks, strict=True)
+            {"set": name, "model": model, "images": images, "value": value, "rank": rank}
+            for name, images, *columns in zip(self.sets, self.images, self.values.tolist(), ranks, strict=True)
             for model, value, rank in zip(self.names, *columns, strict=True)
         ]
 
@@ -187,6 +197,15 @@ class Suite(Frozen):
     def to_csv(self) -> str:
         """:meth:`rows` as CSV, every number to its last bit; an undefined number is empty."""
         return csv_text(self.rows())
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write the page, one HTML file, see :func:`ioukit.report.write_suite`, which names the options.
+
+        Args:
+            path: The file to write.
+            **options: As for the function.
+        """
+        importlib.import_module("ioukit.report").write_suite(self, path, **options)
 
     def __repr__(self) -> str:
         numbers = zip(self.names, self.means.tolist(), strict=True)

@@ -95,18 +95,28 @@ def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> Non
 
     Raises:
         ValueError: If ``path`` is an input, a folder, in a folder that does not exist, or a file among the photographs
-            that is not a page; if ``images`` is not a folder; or if a PDF is wanted and no browser prints it.
+            or in a folder of inputs that is not a page; if ``images`` is not a folder; or if a PDF is wanted and no
+            browser prints it.
     """
+    inputs = list(inputs)
     check_output(path, inputs)
     if _is_pdf(path):
         find_browser()
+    for folder in (source for source in inputs if source.is_dir()):
+        if _is_other_file(path, folder):
+            raise ValueError(f"{path} is in the input {folder} and would be overwritten")
     if images is None:
         return
     if not images.is_dir():
         raise ValueError(f"images must be a folder, got {str(images)!r}")
-    inside = path.exists() and path.resolve().is_relative_to(images.resolve())
-    if inside and path.suffix.lower() not in (".html", ".htm"):
+    if _is_other_file(path, images):
         raise ValueError(f"{path} is in the folder of the images and would be overwritten")
+
+
+def _is_other_file(path: Path, folder: Path) -> bool:
+    """Whether a file of a folder is there that is no page."""
+    inside = path.exists() and path.resolve().is_relative_to(folder.resolve())
+    return inside and path.suffix.lower() not in (".html", ".htm", ".pdf")
 
 
 def _is_pdf(path: Path) -> bool:

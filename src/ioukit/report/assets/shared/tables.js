@@ -1,8 +1,10 @@
 // The table of the classes: sorted by any column, filtered by name. data-v of a cell holds its number, or is empty.
 // The column with data-first is sorted at first. Rows with data-bare, of classes without objects, are hidden until they are asked for, unless there are no others.
 // chooseClass: called with the position of a class whose name is chosen; null if names cannot be chosen.
+// words: for one row and for several.
 
-function startClassTable(chooseClass) {
+function startClassTable(chooseClass, ...words) {
+  if (!words.length) words = ["class", "classes"];
   const table = byId("class-table");
   if (!table) return;
   const body = table.tBodies[0];
@@ -50,7 +52,7 @@ function startClassTable(chooseClass) {
       shown += hit;
     }
     const head = heads.find((other) => other.getAttribute("aria-sort") !== "none");
-    said.textContent = `${shown < rows.length ? `${whole(shown)} of ` : ""}${plural(rows.length, "class", "classes")}`
+    said.textContent = `${shown < rows.length ? `${whole(shown)} of ` : ""}${plural(rows.length, ...words)}`
       + (head ? `, by ${head.textContent.trim()}` : "");
   }
   say();
