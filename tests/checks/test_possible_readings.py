@@ -25,7 +25,7 @@ INPUT = (644, 364)
 NAMES = {1: "cat", 2: "dog"}
 LENGTHS: dict[str, tuple[float, float]] = {
     "1": (1, 1), "100": (100, 100), "999": (999, 999), "1000": (1000, 1000), "1000-bins": (1000, 1000),
-    "1024": (1024, 1024), "pixels": SIZE, "input-pixels": INPUT,
+    "1023": (1023, 1023), "1024": (1024, 1024), "pixels": SIZE, "input-pixels": INPUT,
 }  # fmt: skip
 DECIMALS = {"1": 4, "100": 2}
 

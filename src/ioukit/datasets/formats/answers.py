@@ -204,9 +204,9 @@ def from_answers(
         layout: In the place of that of the model: ``"bbox_2d"``, ``"bbox"`` (JSON, ``[x1, y1, x2, y2]``), ``"box_2d"``
             (JSON, ``[y1, x1, y2, x2]``), ``"loc-yxyx"`` (PaliGemma), ``"loc-xyxy"`` (Florence-2), ``"box"``,
             ``"box_start"``, ``"det"`` (tags of this name), or ``"point"``.
-        scale: In the place of that of the model: ``"1"``, ``"100"``, ``"999"``, ``"1000"`` or ``"1024"`` for the right
-            and the lower edge of the image, ``"1000-bins"``, ``"pixels"`` of the image, or ``"input-pixels"`` of the
-            picture that the model saw.
+        scale: In the place of that of the model: ``"1"``, ``"100"``, ``"999"``, ``"1000"``, ``"1023"`` or ``"1024"``
+            for the right and the lower edge of the image, ``"1000-bins"``, ``"pixels"`` of the image, or
+            ``"input-pixels"`` of the picture that the model saw.
         input_sizes: ``(width, height)`` of the picture that the model saw for each text. ``"input-pixels"`` needs it.
         synonyms: Names of classes for other names, or a file with them, see :func:`read_class_map`.
         source: The name of the data in messages.
