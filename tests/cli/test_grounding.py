@@ -45,3 +45,46 @@ def test_concepts_of_several_annotators(tmp_path: Path) -> None:
     refused = run_here("grounding", *files, *more)
     assert (refused.code, refused.out) == (2, "")
     assert "--annotators: needs --concepts" in refused.err
+
+
+def test_expressions_by_columns(tmp_path: Path) -> None:
+    head = HEAD.replace("\n", ",platform,kind\n")
+    rows = ["a.jpg,left,0,0,10,10,web,text", "a.jpg,right,20,0,30,10,web,icon", "b.jpg,left,0,0,10,10,mobile,text"]
+    (tmp_path / "gt.csv").write_text(head + "\n".join(rows))
+    (tmp_path / "found.csv").write_text(f"{HEAD}a.jpg,right,20,0,30,8\nb.jpg,left,5,5,5,5\n")
+    files = tmp_path / "gt.csv", tmp_path / "found.csv"
+    command = run_here("grounding", *files, "--by", "platform,kind")
+    assert [line.split() for line in command.out.splitlines()] == [
+        ["platform", "kind", "Acc@0.5", "Acc@0.5:0.95", "mIoU", "point", "expressions"],
+        ["web", "text", "0.0", "0.0", "0.0", "0.0", "1"],
+        ["web", "icon", "100.0", "70.0", "80.0", "100.0", "1"],
+        ["mobile", "text", "0.0", "0.0", "0.0", "100.0", "1"],
+        ["mean", "33.3", "23.3", "26.7", "66.7"],
+        ["all", "33.3", "23.3", "26.7", "66.7", "3"],
+    ]
+    in_json = json.loads(run_here("grounding", *files, "--by", "platform", "--json", "--quiet").out)
+    assert [part["summary"]["point"] for part in in_json["parts"]] == [0.5, 1]
+    assert in_json["mean"]["point"] == 0.75
+    wrong = run_here("grounding", *files, "--by", "plaform")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "Invalid value for --by: the ground truth has no column 'plaform'" in wrong.err
+    concepts = run_here("grounding", *files, "--by", "platform", "--concepts")
+    assert concepts.code == 2
+    assert "--by: is for expressions, without --concepts" in concepts.err
+
+
+def test_columns_of_a_coco_file(tmp_path: Path) -> None:
+    truth = {
+        "images": [{"id": 1}, {"id": 2}],
+        "categories": [{"id": 1, "name": "any"}],
+        "annotations": [
+            {"id": k, "image_id": k, "category_id": 1, "bbox": [0, 0, 9, 9], "attributes": {"kind": kind}}
+            for k, kind in ((1, "text"), (2, "icon"))
+        ],
+    }
+    (tmp_path / "gt.json").write_text(json.dumps(truth))
+    (tmp_path / "found.json").write_text(json.dumps([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9]}]))
+    command = run_here("grounding", tmp_path / "gt.json", tmp_path / "found.json", "--by", "kind")
+    assert [line.split()[:2] for line in command.out.splitlines()] == [
+        ["kind", "Acc@0.5"], ["text", "100.0"], ["icon", "0.0"], ["mean", "50.0"], ["all", "50.0"],
+    ]  # fmt: skip

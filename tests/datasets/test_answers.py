@@ -1,7 +1,7 @@
 """Answers of language models: what each layout and scale means, and what is said about damaged ones.
 
 The samples are written for these tests, as the documentation of the models describes their answers. The boxes expected
-are computed by hand: the images have sizes with which parts of 1000, 1024 and 999 become whole pixels.
+are computed by hand: the images have sizes with which parts of 1000, 1023 and 999 become whole pixels.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from support.command import run_here
 
 CLASSES = {1: "cat", 2: "Traffic Light", 3: "person"}
 CAT, LIGHT, PERSON = CLASSES
-SIZES = {"k.jpg": (2000, 1000), "b.jpg": (2048, 1024), "n.jpg": (1998, 999), "c.jpg": (200, 100)}
-IMAGES = {"100": "c.jpg", "999": "n.jpg", "1024": "b.jpg"}
+SIZES = {"k.jpg": (2000, 1000), "b.jpg": (2046, 1023), "n.jpg": (1998, 999), "c.jpg": (200, 100)}
+IMAGES = {"100": "c.jpg", "999": "n.jpg", "1023": "b.jpg"}
 """The image of a sample, by the scale of the model; else k.jpg."""
 
 GT = GroundTruth.from_arrays(
@@ -340,6 +340,7 @@ def test_pixels_of_the_picture_that_the_model_saw_need_its_size(tmp_path: Path) 
         ("999", [0, 0, 999, 999], (0, 0, 2000, 1000)),
         ("1000", [250, 500, 750, 1000], (500, 500, 1000, 500)),
         ("1000-bins", [0, 0, 999, 999], (1, 0.5, 1998, 999)),
+        ("1023", [0, 0, 1023, 1023], (0, 0, 2000, 1000)),
         (1024, [256, 512, 768, 1024], (500, 500, 1000, 500)),
         ("pixels", [25, 50, 75, 100], (25, 50, 50, 50)),
         ("input-pixels", [5, 10, 50, 100], (100, 100, 900, 900)),
@@ -412,7 +413,7 @@ def test_the_class_of_the_question_names_boxes_without_a_name(tmp_path: Path) ->
     records = [{**LINE, "label": "person"}, {"image_id": 2, "text": '{"bbox_2d": [0, 0, 10, 10]}', "label": "cat"}]
     file = written(tmp_path, *records, "")
     dt = read_detections(file, "answers", ground_truth=GT, model="qwen3-vl")
-    assert_rows(dt, [FIRST, (CAT, 0, 0, 20.48, 10.24)])
+    assert_rows(dt, [FIRST, (CAT, 0, 0, 20.46, 10.23)])
     assert dt.image_ids.tolist() == [1, 2]
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import support.strategies  # noqa: F401 - it sets the number of examples
 from ioukit import DatasetError, Detections, GroundTruth
+from ioukit.datasets import read
 from ioukit.evaluation import evaluate_expressions
 from support.paths import DATA, load
 
@@ -134,3 +135,79 @@ def test_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "found").mkdir()
     with pytest.raises(DatasetError, match="not a format that can be read"):
         evaluate_expressions(two, tmp_path / "found")
+
+
+PLATFORMS, KINDS = ("mobile", "desktop", "web"), ("text", "icon")
+
+
+@given(st.lists(st.tuples(BOXES, RESULTS, st.sampled_from(PLATFORMS), st.sampled_from(KINDS)), min_size=1, max_size=16))
+def test_the_numbers_of_parts_against_plain_python(rows: list[Any]) -> None:
+    count = len(rows)
+    gt = truth_of(
+        [row[0] for row in rows],
+        images=np.arange(count),
+        image_attributes={"platform": np.array([row[2] for row in rows])},
+        attributes={"data_type": np.array([row[3] for row in rows])},
+    )
+    answered = [at for at, row in enumerate(rows) if row[1] is not None]
+    dt = Detections.from_arrays(
+        image_ids=np.array(answered, np.int64),
+        category_ids=[1] * len(answered),
+        boxes=np.array([rows[at][1] for at in answered], np.float64).reshape(-1, 4),
+        scores=None,
+    )
+    found = evaluate_expressions(gt, dt).by("platform", "data_type")
+    hits: dict[tuple[str, ...], list[bool]] = {}
+    for (x, y, w, h), result, platform, kind in rows:
+        a, b, c, d = result or (0, 0, 0, 0)
+        hit = result is not None and 2 * x <= 2 * a + c <= 2 * (x + w) and 2 * y <= 2 * b + d <= 2 * (y + h)
+        hits.setdefault((platform, kind), []).append(hit)
+    assert found.parts.keys() == hits.keys()
+    for key, part in found.parts.items():
+        assert part.summary["point"] == sum(hits[key]) / len(hits[key])
+        assert part.counts["expressions"] == len(hits[key])
+        alone = evaluated(
+            [row[0] for row in rows if row[2:] == key], [row[1] for row in rows if row[2:] == key]
+        )  # fmt: skip
+        assert dict(part.summary) == dict(alone.summary)
+    assert found.mean["point"] == pytest.approx(
+        sum(sum(one) / len(one) for one in hits.values()) / len(hits), abs=1e-15
+    )
+    assert found.whole.summary["point"] == sum(map(sum, hits.values())) / count
+    values = [[list(dict.fromkeys(row[at] for row in rows)).index(key[at - 2]) for at in (2, 3)] for key in found.parts]
+    assert values == sorted(values), "in the order in which the values appear"
+
+
+def test_parts_of_a_coco_file(tmp_path: Path) -> None:
+    path = tmp_path / "gt.json"
+    boxes = [[0, 0, 10, 10], [0, 0, 10, 10], [0, 0, 10, 10]]
+    record = {
+        "images": [{"id": k, "platform": name} for k, name in ((1, "web"), (2, "mobile"), (3, "web"))],
+        "categories": [{"id": 1, "name": "any"}],
+        "annotations": [
+            {"id": k, "image_id": k, "category_id": 1, "bbox": box, "attributes": {"data_type": kind} if kind else {}}
+            for k, box, kind in zip((1, 2, 3), boxes, ("text", "icon", None), strict=True)
+        ],
+    }
+    path.write_text(json.dumps(record))
+    answers = [{"image_id": 1, "category_id": 1, "bbox": [5, 5, 0, 0]}]
+    found = evaluate_expressions(read(path, attributes=True), answers)
+    by_kind = found.by("data_type")
+    assert {key: part.summary["point"] for key, part in by_kind.parts.items()} == {
+        ("text",): 1,
+        ("icon",): 0,
+        ("-",): 0,
+    }
+    assert by_kind.table().splitlines()[-1].split() == ["all", "0.0", "0.0", "0.0", "33.3", "3"]
+    assert by_kind.table().splitlines()[-2].split() == ["mean", "0.0", "0.0", "0.0", "33.3"]
+    in_json = json.loads(by_kind.to_json())
+    assert in_json["summary"]["point"] == 1 / 3
+    assert in_json["parts"][0]["data_type"] == "text"
+    assert in_json["parts"][0]["counts"] == {"expressions": 1, "results": 1}
+    assert repr(by_kind) == "ExpressionsBy(data_type: 3 parts)"
+    with pytest.raises(ValueError, match=r"no column 'data_typ'; there are .*did you mean 'data_type'"):
+        found.by("data_typ")
+    with pytest.raises(ValueError, match="expected the name of a column, one of "):
+        found.by()
+    with pytest.raises(ValueError, match="no column 'data_type'; there are crowd"):
+        evaluate_expressions(path, answers).by("data_type")

@@ -9,6 +9,7 @@ from ioukit.checks.diagnosis.findings import Diagnosis, Finding
 from ioukit.checks.diagnosis.masks import diagnose_masks
 from ioukit.checks.diagnosis.polygons import diagnose_polygons
 from ioukit.checks.diagnosis.turned import diagnose_boxes3d, diagnose_rotated
+from ioukit.checks.possible_readings import ComparedReading, ComparedReadings, compare_readings
 from ioukit.checks.repairs.repair import REPAIRS, Data, Repair, RepairKind, register_repair, repaired
 from ioukit.checks.rules.registry import RULES, Rule, register_rule
 from ioukit.checks.suspicion import Suspicion
@@ -19,6 +20,8 @@ __all__ = [
     "RULES",
     "Case",
     "Checked",
+    "ComparedReading",
+    "ComparedReadings",
     "Data",
     "Diagnosis",
     "Finding",
@@ -28,6 +31,7 @@ __all__ = [
     "Suspicion",
     "VerifiedSuspicion",
     "check",
+    "compare_readings",
     "diagnose",
     "diagnose_boxes",
     "diagnose_boxes3d",

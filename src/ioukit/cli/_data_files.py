@@ -25,6 +25,7 @@ from ioukit.errors import DatasetError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ioukit.checks import ComparedReadings
     from ioukit.cli._streams import Talk
     from ioukit.datasets import Detections, Format, GroundTruth
 
@@ -289,6 +290,18 @@ class Reader(NamedTuple):
             self.talk.say(f"note {printable(note)}")
         return data
 
+    def readings(self, source: Source, ground_truth: "GroundTruth") -> "ComparedReadings | None":
+        """The number that each reading of detections gives, if the file and the options do not say which is meant.
+
+        Raises:
+            typer.Exit: As for :meth:`side`.
+        """
+        opened = open_source(source, detections=True)
+        if opened.format.readings is None:
+            return None
+        with bad_input(), self.talk.busy(f"reading {printable(str(source.path))}"):
+            return opened.readings(self, ground_truth)
+
 
 class Opened(NamedTuple):
     """A path whose format is known."""
@@ -325,6 +338,13 @@ class Opened(NamedTuple):
             return datasets.read_detections(
                 self.source.path, self.format.name, ground_truth=gt, **self._options(reader)
             )
+
+    def readings(self, reader: Reader, gt: "GroundTruth") -> "ComparedReadings | None":
+        """What each reading of the detections gives, in the same way."""
+        from ioukit.checks import compare_readings  # noqa: PLC0415 - as above
+
+        with self._arguments_checked():
+            return compare_readings(self.source.path, gt, self.format.name, **self._options(reader))
 
     def _options(self, reader: Reader) -> dict[str, Any]:
         return {"on_invalid": reader.on_invalid, "threads": reader.threads, **self.arguments}

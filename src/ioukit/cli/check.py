@@ -72,6 +72,8 @@ def check_files(
 ) -> None:
     """Look for likely mistakes in the files, and compute what the numbers are with each mistake repaired.
 
+    Of answers of language models whose layout and scale are not named, all readings are listed with their numbers.
+
     The files are not changed. Exit codes: 0 nothing was found, or only notes; 1 something may change the numbers; 2 a
     file cannot be read, or an option is wrong.
 
@@ -97,6 +99,17 @@ def check_files(
     reader = reading.reader(threads, talk)
     of_pair = reading.sources(sources)
     gt: Any = reader.side(of_pair[0], None, alone=detections is None)
+    readings = None if detections is None else reader.readings(of_pair[1], gt)
+    if readings is not None:
+        answer.give(
+            lambda: "\n".join(map(printable, str(readings).splitlines())),
+            lambda: json.dumps(readings.to_dict(), indent=2),
+            talk,
+            done=f"done {time.perf_counter() - start:.2f} s in all",
+            fit=False,
+            verdict=True,
+        )
+        raise typer.Exit(1)
     dt: Any = None if detections is None else reader.side(of_pair[1], gt)
     of_train: Any = None
     if train is not None:

@@ -2,16 +2,20 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ioukit._output import printable
 from ioukit.cli._arguments import RULES, ThreadsOption
-from ioukit.cli._data_files import GroundTruthPath, input_files
-from ioukit.cli._errors import bad_input, bad_use
+from ioukit.cli._data_files import GroundTruthPath, Reader, Source, input_files, open_source, with_attributes
+from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
-from ioukit.cli._rules import KindOption, kind_of
+from ioukit.cli._rules import KindOption, kind_of, parse_list
+from ioukit.cli._streams import Talk
+
+if TYPE_CHECKING:
+    from ioukit.datasets import GroundTruth
 
 
 def grounding(
@@ -32,6 +36,13 @@ def grounding(
             help="With --concepts: ground truth of a further annotator; the best counts per image. Can be repeated.",
         ),
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIST",
+            help="Of expressions: numbers per value of a column of GT, or per combination: platform,data_type.",
+        ),
+    ] = None,
     iou_type: KindOption = "segm",
     score_threshold: Annotated[
         float, typer.Option(rich_help_panel=RULES, help="With --concepts: the score from which detections count.")
@@ -42,7 +53,7 @@ def grounding(
     """Evaluate regions that words name: one per expression, as in RefCOCO, or all of a concept, as in SA-Co.
 
     Of expressions: Acc@0.5, Acc@0.5:0.95, mean IoU, and how often the centre of the answer lies in the box. An image
-    has one object, or the class of an object is its expression.
+    has one object, or the class of an object is its expression. With --by, a line per part, their mean, and all.
 
     Of concepts (--concepts): the numbers of SAM 3's program to the last bit. An image stands for a picture and a
     phrase.
@@ -51,6 +62,7 @@ def grounding(
 
     Examples:
       ioukit grounding refcoco.csv answers.csv
+      ioukit grounding screenspot.csv clicks.csv --by platform,data_type
       ioukit grounding gold_a.json found.json --concepts --annotators gold_b.json --annotators gold_c.json
       ioukit grounding gold_a.json found.json --concepts --iou-type bbox --json | jq .summary.cgF1
     """
@@ -59,19 +71,30 @@ def grounding(
     with bad_use():
         if annotators and not concepts:
             raise typer.BadParameter("needs --concepts", param_hint="--annotators")
+        if by and concepts:
+            raise typer.BadParameter("is for expressions, without --concepts", param_hint="--by")
         answer.check([gt_path, dt_path, *further])
         kind = kind_of(iou_type)
     with bad_input(), talk.busy("comparing regions"):
         from ioukit import evaluation  # noqa: PLC0415 - `ioukit --help` waits for no evaluation
 
-        found = (
-            evaluation.evaluate_concepts(
+        found: Any
+        if concepts:
+            found = evaluation.evaluate_concepts(
                 [gt_path, *further], dt_path, iou_type=kind.name, score_threshold=score_threshold, threads=threads
             )
-            if concepts
-            else evaluation.evaluate_expressions(gt_path, dt_path, threads=threads)
-        )
+        else:
+            found = evaluation.evaluate_expressions(_truth(gt_path, by, threads, talk), dt_path, threads=threads)
+        with bad_value("--by"):
+            shown = found.by(*parse_list(by)) if by else found
     for note in found.notes:
         talk.say(f"note {printable(note)}")
     counts = "  ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in found.counts.items())
-    answer.give(found.table, found.to_json, talk, done=f"done {counts}  {time.perf_counter() - start:.2f} s")
+    answer.give(shown.table, shown.to_json, talk, done=f"done {counts}  {time.perf_counter() - start:.2f} s")
+
+
+def _truth(path: Path, by: list[str] | None, threads: int | None, talk: Talk) -> "Path | GroundTruth":
+    """The file, or what is in it with all columns if numbers by columns are asked for."""
+    if not by:
+        return path
+    return open_source(with_attributes(Source(path))).read(Reader("error", threads, talk))

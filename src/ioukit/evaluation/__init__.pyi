@@ -20,7 +20,7 @@ from ioukit.evaluation.disagreement.walk import ProtocolDifference, RuleStep, ex
 from ioukit.evaluation.evaluating import evaluate
 from ioukit.evaluation.evaluator.evaluator import Evaluator
 from ioukit.evaluation.grounding.concepts import ConceptEvaluation, evaluate_concepts
-from ioukit.evaluation.grounding.expressions import ExpressionEvaluation, evaluate_expressions
+from ioukit.evaluation.grounding.expressions import ExpressionEvaluation, ExpressionsBy, evaluate_expressions
 from ioukit.evaluation.kinds import (
     REGION_KINDS,
     BoxColumns,
@@ -77,6 +77,7 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "ExpressionEvaluation",
+    "ExpressionsBy",
     "IgnoreRule",
     "ImageMove",
     "ImageResults",

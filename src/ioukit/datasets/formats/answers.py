@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ioukit._checks import pluralize
 from ioukit._near_names import suggest
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.image_names import ImageFinder
@@ -25,9 +26,9 @@ from ioukit.datasets.formats.answers_layouts import (
     SCALES,
     AnsweredBox,
     Damage,
-    Layout,
     says_nothing_found,
 )
+from ioukit.datasets.formats.format import PossibleReading
 from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes
@@ -101,13 +102,75 @@ def read_answers_detections(
         OSError: If the file cannot be read.
     """
     source = os.fspath(path)
-    reading = _Reading(source, required(ground_truth, path), model, layout, scale, synonyms)
+    names = _named(source, model, layout, scale, f"; ioukit check GT {source} lists the number that each reading gives")
+    reading = _Reading(source, required(ground_truth, path), *names, synonyms)
     problems = Problems.of(on_invalid)
-    for number, line in enumerate(read_lines(path), start=1):
-        if line.strip():
-            with problems.record("invalid line"):
-                reading.take(_of_line(line, f"line {number}", source))
+    for answer in _answers_in(path, problems):
+        with problems.record("invalid line"):
+            reading.take(answer, _found_in(answer.text, reading.layout))
     return reading.detections(problems)
+
+
+def list_readings(
+    path: str | os.PathLike[str],
+    *,
+    ground_truth: GroundTruth | None = None,
+    model: str | None = None,
+    layout: str | None = None,
+    scale: str | int | None = None,
+    synonyms: str | os.PathLike[str] | Mapping[str, str] | None = None,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,  # noqa: ARG001 - as above
+) -> Sequence[PossibleReading]:
+    """The layouts and scales that a file of answers may have, see :func:`read_answers_detections`.
+
+    Returns:
+        A reading per layout in which the file has a whole box, and scale; none if the arguments name both. What is
+        named is not varied.
+
+    Raises:
+        DatasetError: If the file is invalid, or has no whole box in any layout.
+        OSError: If the file cannot be read.
+    """
+    source = os.fspath(path)
+    named_layout, named_scale = _names(model, layout, scale)
+    if named_layout is not None and named_scale is not None:
+        return ()
+    gt, invalid = required(ground_truth, path), Problems.of(on_invalid)
+    answers = list(_answers_in(path, invalid))
+    layouts = [*LAYOUTS] if named_layout is None else [named_layout]
+    scales = [*SCALES] if named_scale is None else [named_scale]
+    readings = []
+    for name in layouts:
+        places = [_found_in(answer.text, name) for answer in answers]
+        if any(isinstance(one, AnsweredBox) for found in places for one in found):
+            readings += [
+                _possible(_Reading(source, gt, name, of_scale, synonyms), answers, places, Problems.of(on_invalid))
+                for of_scale in scales
+            ]
+    if not readings:
+        raise DatasetError(
+            f"{source}: no reading fits: expected a whole box in one of the layouts ({', '.join(layouts)}), found none "
+            f"in {pluralize(len(answers), 'answer')}"
+        )
+    return readings
+
+
+def _possible(
+    reading: _Reading, answers: Sequence[_Answer], places: Sequence[Sequence[AnsweredBox | Damage]], problems: Problems
+) -> PossibleReading:
+    models = tuple(name for name, one in PROFILES.items() if (one.layout, one.scale) == (reading.layout, reading.scale))
+    options = {"layout": reading.layout, "scale": reading.scale}
+    try:
+        for answer, found in zip(answers, places, strict=True):
+            with problems.record("invalid line"):
+                reading.take(answer, found)
+        dt = reading.detections(problems)
+    except DatasetError as error:
+        return PossibleReading(options, models, None, str(error))
+    return PossibleReading(
+        options, models, dt, records=reading.answered, num_records=len(answers), beyond=len(reading.beyond)
+    )
 
 
 def from_answers(
@@ -141,9 +204,9 @@ def from_answers(
         layout: In the place of that of the model: ``"bbox_2d"``, ``"bbox"`` (JSON, ``[x1, y1, x2, y2]``), ``"box_2d"``
             (JSON, ``[y1, x1, y2, x2]``), ``"loc-yxyx"`` (PaliGemma), ``"loc-xyxy"`` (Florence-2), ``"box"``,
             ``"box_start"``, ``"det"`` (tags of this name), or ``"point"``.
-        scale: In the place of that of the model: ``"1"``, ``"100"``, ``"999"``, ``"1000"`` or ``"1024"`` for the right
-            and the lower edge of the image, ``"1000-bins"``, ``"pixels"`` of the image, or ``"input-pixels"`` of the
-            picture that the model saw.
+        scale: In the place of that of the model: ``"1"``, ``"100"``, ``"999"``, ``"1000"``, ``"1023"`` or ``"1024"``
+            for the right and the lower edge of the image, ``"1000-bins"``, ``"pixels"`` of the image, or
+            ``"input-pixels"`` of the picture that the model saw.
         input_sizes: ``(width, height)`` of the picture that the model saw for each text. ``"input-pixels"`` needs it.
         synonyms: Names of classes for other names, or a file with them, see :func:`read_class_map`.
         source: The name of the data in messages.
@@ -164,7 +227,7 @@ def from_answers(
         >>> from_answers({1: answer}, ground_truth=gt, model="gemini").boxes
         array([[320., 120., 320., 240.]])
     """
-    reading = _Reading(source, ground_truth, model, layout, scale, synonyms)
+    reading = _Reading(source, ground_truth, *_named(source, model, layout, scale), synonyms)
     if isinstance(answers, str):
         raise TypeError(f"{source}: expected a list of texts, or a mapping, found one text")
     if isinstance(answers, Mapping):
@@ -184,8 +247,18 @@ def from_answers(
     for at, (image, text, size) in enumerate(zip(images, texts, sizes, strict=True)):
         if not isinstance(text, str):
             raise TypeError(f"{source}[{at}]: expected text, found {type(text).__name__}")
-        reading.take(_Answer(f"[{at}]", image, text, _checked_size(size, f"{source}: [{at}].input_sizes")))
+        answer = _Answer(f"[{at}]", image, text, _checked_size(size, f"{source}: [{at}].input_sizes"))
+        reading.take(answer, _found_in(text, reading.layout))
     return reading.detections(Problems(stop=True))
+
+
+def _answers_in(path: str | os.PathLike[str], problems: Problems) -> Iterator[_Answer]:
+    """The answers of a file. One that is invalid is a problem."""
+    source = os.fspath(path)
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip():
+            with problems.record("invalid line"):
+                yield _of_line(line, f"line {number}", source)
 
 
 def _of_line(line: str, where: str, source: str) -> _Answer:
@@ -230,17 +303,16 @@ class _Reading:
         self,
         source: str,
         ground_truth: GroundTruth,
-        model: str | None,
-        layout: str | None,
-        scale: str | int | None,
+        layout: str,
+        scale: str,
         synonyms: str | os.PathLike[str] | Mapping[str, str] | None,
     ) -> None:
         self.source, self.ground_truth = source, ground_truth
-        layout, self.scale = _named(source, model, layout, None if scale is None else str(scale))
-        self.layout: Layout = LAYOUTS[layout]
+        self.layout, self.scale = layout, scale
         self.finder = ImageFinder(ground_truth)
         self.classes = _classes(source, ground_truth, synonyms)
         self.rows: list[_Row] = []
+        self.answered = 0
         self.unread: list[str] = []
         self.without_box: list[str] = []
         self.without_name: list[str] = []
@@ -248,15 +320,15 @@ class _Reading:
         self.unscored: list[str] = []
         self.unknown: dict[str, list[str]] = {}
 
-    def take(self, answer: _Answer) -> None:
-        """Read an answer."""
+    def take(self, answer: _Answer, found: Sequence[AnsweredBox | Damage]) -> None:
+        """Read an answer, in whose text the layout found boxes and damaged places."""
         where = f"{self.source}: {answer.where}"
         at = self.finder.position(str(answer.image), where, is_id=isinstance(answer.image, int))
         lengths = self._lengths(answer, at)
         if len(answer.text) > _MOST_CHARACTERS:
             self.unread.append(f"{answer.where}: more than {_MOST_CHARACTERS:,} characters")
             return
-        found = list(self.layout(answer.text))
+        self.answered += any(isinstance(one, AnsweredBox) for one in found)
         for one in found:
             place = f"{answer.where}, character {one.at + 1}"
             if isinstance(one, Damage):
@@ -345,7 +417,7 @@ class _Reading:
                 yield f"{kind.format(f'{len(places):,}')}: {_listed(places)}"
         if len(corners) and self.scale != "1" and corners.max() <= 1:
             yield f"no coordinate is above 1: are they {scale.title}?"
-        if self.layout is LAYOUTS["point"] and len(corners):
+        if self.layout == "point" and len(corners):
             yield f"{len(corners):,} x a point, which is a box without extent: it overlaps nothing"
 
 
@@ -354,20 +426,34 @@ def _listed(places: Sequence[str]) -> str:
     return f"{'; '.join(places[:_MOST_PLACES])}{more}"
 
 
-def _named(source: str, model: str | None, layout: str | None, scale: str | None) -> tuple[str, str]:
-    """The names of the layout and of the scale."""
+def _names(model: str | None, layout: str | None, scale: str | int | None) -> tuple[str | None, str | None]:
+    """The names of the layout and of the scale, as far as they are given."""
+    scale = None if scale is None else str(scale)
     for what, name, known in (("model", model, PROFILES), ("layout", layout, LAYOUTS), ("scale", scale, SCALES)):
         if name is not None and name not in known:
             raise ValueError(f"unknown {what} {name!r}; choose from {', '.join(known)}{suggest(name, known, most=1)}")
     if model is not None:
         layout, scale = layout or PROFILES[model].layout, scale or PROFILES[model].scale
+    return layout, scale
+
+
+def _named(
+    source: str, model: str | None, layout: str | None, scale: str | int | None, hint: str = ""
+) -> tuple[str, str]:
+    """The names of the layout and of the scale. The error about those that lack ends with the hint."""
+    layout, scale = _names(model, layout, scale)
     if layout is None or scale is None:
         raise DatasetError(
             f"{source}: how boxes are written is not guessed: name the model, model=NAME with one of "
             f"{', '.join(PROFILES)}; or layout=NAME ({', '.join(LAYOUTS)}) and scale=NAME ({', '.join(SCALES)}); in "
-            "a command: --dt-option (or --option) model=NAME"
+            f"a command: --dt-option (or --option) model=NAME{hint}"
         )
     return layout, scale
+
+
+def _found_in(text: str, layout: str) -> Sequence[AnsweredBox | Damage]:
+    """The boxes and the damaged places of a text; none of one that is not looked at because of its length."""
+    return [] if len(text) > _MOST_CHARACTERS else list(LAYOUTS[layout](text))
 
 
 def _spelled(name: str) -> str:

@@ -239,6 +239,7 @@ SCALES = {
     "999": Scale("0 to 999", 999),
     "1000": Scale("0 to 1000", 1000),
     "1000-bins": Scale("the numbers of 1000 bins, whose middles are meant", 1000, 0.5),
+    "1023": Scale("0 to 1023", 1023),
     "1024": Scale("0 to 1024", 1024),
     "input-pixels": Scale("pixels of the picture that the model saw, whose size goes with each answer"),
     "pixels": Scale("pixels of the image"),
@@ -246,23 +247,38 @@ SCALES = {
 """The scales by name."""
 
 PROFILES = {
-    "qwen-vl": Profile("box", "1000", "QwenLM/Qwen-VL, README.md: normalized to [0, 1000)"),
-    "qwen2-vl": Profile("box_start", "1000", "Qwen2-VL, arXiv:2409.12191: normalized within [0, 1000)"),
+    # The README says [0, 1000), and the authors' evaluation divides by 999.
+    "qwen-vl": Profile("box", "999", "QwenLM/Qwen-VL, README.md; eval_mm/evaluate_grounding.py: / 999"),
+    # The tags are those of the paper, arXiv:2409.12191: no file of the repository has them.
+    "qwen2-vl": Profile(
+        "box_start", "1000", "QwenLM/Qwen3-VL, qwen-vl-finetune/tools/process_bbox.ipynb: round(x / width * 1000)"
+    ),
     "qwen2.5-vl": Profile(
         "bbox_2d",
         "input-pixels",
-        "QwenLM/Qwen2.5-VL, cookbooks/spatial_understanding.ipynb: absolute, after the resize",
+        "QwenLM/Qwen3-VL, evaluation/ODinW-13/run_odinw.py: / resized_w; process_bbox.ipynb: for the resized image",
     ),
-    "qwen3-vl": Profile("bbox_2d", "1000", "QwenLM/Qwen3-VL, cookbooks/2d_grounding.ipynb: relative, 0 to 1000"),
-    "gemini": Profile("box_2d", "1000", "ai.google.dev/gemini-api/docs/image-understanding: [ymin, xmin, ymax, xmax]"),
+    "qwen3-vl": Profile(
+        "bbox_2d", "1000", "QwenLM/Qwen3-VL, evaluation/ODinW-13/run_odinw.py, is_rel: / 1000; omni_recognition.ipynb"
+    ),
+    "gemini": Profile(
+        "box_2d", "1000", "google-gemini/cookbook, quickstarts/Spatial_understanding.ipynb: [y1 x1 y2 x2], / 1000"
+    ),
+    # 1024 tokens, but the last one, <loc1023>, is the edge: they are written with round(1023 * y) and read with / 1023.
     "paligemma": Profile(
-        "loc-yxyx", "1024", "google-research/big_vision, configs/proj/paligemma: <loc0000> to <loc1023>"
+        "loc-yxyx",
+        "1023",
+        "google-research/big_vision, pp and evaluators/proj/paligemma/transfers/segmentation.py: * 1023, / 1023",
     ),
     "florence-2": Profile(
         "loc-xyxy", "1000-bins", "transformers, models/florence2/processing_florence2.py: dequantize"
     ),
-    "internvl": Profile("box", "1000", "OpenGVLab/InternVL, chat data format, grounding: normalized to [0, 1000]"),
-    "deepseek-vl2": Profile("det", "999", "deepseek-ai/DeepSeek-VL2, serve/app_modules/utils.py: parse_ref_bbox"),
+    "internvl": Profile(
+        "box", "1000", "OpenGVLab/InternVL, streamlit_demo/app.py: find_bounding_boxes, / 1000; eval/refcoco: / 1000"
+    ),
+    "deepseek-vl2": Profile(
+        "det", "999", "deepseek-ai/DeepSeek-VL2, serve/app_modules/utils.py: parse_ref_bbox, / 999"
+    ),
     "molmo": Profile("point", "100", "Molmo and PixMo, arXiv:2409.17146: points between 0 and 100"),
 }
 """The models by name."""

@@ -170,6 +170,7 @@ BUILTIN = (
         "a JSON line per answer of a language model that sees images, with the boxes in its text",
         "read_detections",
         suffixes=(".jsonl", ".ndjson"),
+        readings=Later(f"{_HERE}.answers:list_readings"),
     ),
     _row(
         "cvat",

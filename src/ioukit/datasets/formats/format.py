@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
+
+
+@dataclass(frozen=True)
+class PossibleReading:
+    """A way to read a file whose numbers do not say how they are meant."""
+
+    options: Mapping[str, str]
+    """The arguments of the reader that name it."""
+    models: tuple[str, ...]
+    """The models that write so: the argument ``model`` with one of them names it, too."""
+    detections: Detections | None
+    """What it reads; ``None`` if it does not fit the data."""
+    why_not: str = ""
+    """Why it does not."""
+    records: int = 0
+    """How many records of the file have a region in this reading."""
+    num_records: int = 0
+    """The records of the file."""
+    beyond: int = 0
+    """How many regions reach beyond their image."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +49,9 @@ class Format:
     """Reads detections in the same way; ``None`` if the format holds none."""
     needs_ground_truth: bool = False
     """Whether ``read_detections`` takes ``ground_truth=``, because the files lack something: the sizes of images."""
+    readings: Callable[..., Sequence[PossibleReading]] | None = None
+    """If ``read_detections`` refuses files until the user says how their numbers are meant: what may be said. It takes
+    the same arguments, and returns nothing if they say enough."""
     write: Callable[..., Sequence[str]] | None = None
     """Writes ground truth: ``write(ground_truth, path)``; ``None`` if nothing can be written. It returns a note about
     everything that the files do not hold. The path is new: a file to write, or an empty folder if :attr:`suffix` is

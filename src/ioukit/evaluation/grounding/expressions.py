@@ -1,6 +1,7 @@
 """One region per expression, as in RefCOCO: how often is it the right one, and is a point in the right box?
 
-Owns: which result belongs to which expression, and the shares. Does not own: reading, and the formula of the IoU.
+Owns: which result belongs to which expression, the shares, and those of parts, such as ScreenSpot's platforms. Does not
+own: reading, and the formula of the IoU.
 
 Cut here because there is nothing to match: an expression names its object, and a model answers with a box or none.
 """
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,7 @@ from ioukit import _core
 from ioukit._checks import check_number, pluralize
 from ioukit._columns import Frozen, positions_in, record
 from ioukit._keywords import answers_keywords
+from ioukit._near_names import suggest
 from ioukit._output import aligned
 from ioukit._plain_values import plain_value
 from ioukit.errors import DatasetError
@@ -49,6 +53,47 @@ class ExpressionEvaluation(Frozen):
     """(N,) whether the centre of the result lies in the box of the object or on its border."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
+    attributes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """(N,) further columns of the objects and of their images, by name: :meth:`by` takes their names."""
+
+    def by(self, *names: str) -> ExpressionsBy:
+        """The numbers of parts: one part for each value of a column, or for each combination of values of several.
+
+        So ScreenSpot reports its platforms and kinds of elements: ``found.by("platform", "data_type")``.
+
+        Args:
+            *names: Names of :attr:`attributes`: columns of the ground truth beside class and box. Of a COCO file, they
+                are read by ``read(path, attributes=True)``.
+
+        Raises:
+            ValueError: If no name is given, or there is no column of a name.
+        """
+        if not names:
+            raise ValueError(f"expected the name of a column, one of {', '.join(self.attributes) or 'none'}")
+        for name in names:
+            if name not in self.attributes:
+                known = f"there are {', '.join(self.attributes)}" if self.attributes else "there are none"
+                raise ValueError(
+                    f"the ground truth has no column {name!r}; {known}{suggest(name, self.attributes, most=1)}"
+                )
+        columns = [list(map(_in_words, self.attributes[name].tolist())) for name in names]
+        ranks = [{value: at for at, value in enumerate(dict.fromkeys(column))} for column in columns]
+        rows: dict[tuple[str, ...], list[int]] = {}
+        for row, key in enumerate(zip(*columns, strict=True)):
+            rows.setdefault(key, []).append(row)
+        # In the order in which the values of the first column appear, then of the second.
+        keys = sorted(rows, key=lambda key: [rank[value] for rank, value in zip(ranks, key, strict=True)])
+        return ExpressionsBy(self, names, {key: self._take(np.array(rows[key])) for key in keys})
+
+    def _take(self, rows: npt.NDArray[np.intp]) -> ExpressionEvaluation:
+        return ExpressionEvaluation(
+            ids=self.ids[rows],
+            image_ids=self.image_ids[rows],
+            has_result=self.has_result[rows],
+            iou=self.iou[rows],
+            has_point=self.has_point[rows],
+            attributes={name: column[rows] for name, column in self.attributes.items()},
+        )
 
     def accuracy(self, iou_threshold: float = 0.5) -> float:
         """The share of expressions whose IoU is at least the threshold, such as Acc@0.5."""
@@ -93,6 +138,52 @@ class ExpressionEvaluation(Frozen):
     def __repr__(self) -> str:
         numbers = ", ".join(f"{key}={value:.4f}" for key, value in self.summary.items())
         return f"ExpressionEvaluation({numbers}, {pluralize(len(self.iou), 'expression')})"
+
+
+@record(frozen=True, eq=False, repr=False)
+class ExpressionsBy(Frozen):
+    """The numbers of the parts of an :class:`ExpressionEvaluation`, see :meth:`ExpressionEvaluation.by`."""
+
+    whole: ExpressionEvaluation
+    """The evaluation of all expressions."""
+    names: tuple[str, ...]
+    """The columns whose values make the parts."""
+    parts: Mapping[tuple[str, ...], ExpressionEvaluation]
+    """The evaluation of each part, by its values, a value per column; ``"-"`` stands for a missing value."""
+
+    @cached_property
+    def mean(self) -> Summary:
+        """The mean of each number over the parts, each of the same weight, as ScreenSpot's average."""
+        keys = list(self.whole.summary)
+        return Summary(
+            {key: math.fsum(part.summary[key] for part in self.parts.values()) / len(self.parts) for key in keys}
+        )
+
+    def table(self) -> str:
+        """The numbers in percent: a line per part, then their mean, then those of all expressions together."""
+        empty = [""] * (len(self.names) - 1)
+        lines = [
+            *((key, part.summary, f"{len(part.iou):,}") for key, part in self.parts.items()),
+            (("mean", *empty), self.mean, ""),
+            (("all", *empty), self.whole.summary, f"{len(self.whole.iou):,}"),
+        ]
+        rows = [[*key, *(f"{100 * value:.1f}" for value in numbers.values()), count] for key, numbers, count in lines]
+        return aligned([[*self.names, *self.whole.summary, "expressions"], *rows], left=range(len(self.names)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers and counts in plain Python values: those of all expressions, and of the parts."""
+        parts = [
+            {**dict(zip(self.names, key, strict=True)), "summary": plain_value(part.summary), "counts": part.counts}
+            for key, part in self.parts.items()
+        ]
+        return {**self.whole.to_dict(), "by": list(self.names), "parts": parts, "mean": plain_value(self.mean)}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """:meth:`to_dict` as JSON, every number to its last bit."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def __repr__(self) -> str:
+        return f"ExpressionsBy({', '.join(self.names)}: {pluralize(len(self.parts), 'part')})"
 
 
 @answers_keywords
@@ -172,7 +263,23 @@ def evaluate_expressions(
     has_point[rows] = ((truth[:, :2] <= centre) & (centre <= truth[:, 2:])).all(axis=1)
     has_result[rows] = True
     notes = tuple(dict.fromkeys([*gt.notes, *dt.notes]))
-    return ExpressionEvaluation(gt.ids, gt.image_labels(), has_result, iou, has_point, notes)
+    return ExpressionEvaluation(gt.ids, gt.image_labels(), has_result, iou, has_point, notes, _attributes(gt))
+
+
+def _attributes(gt: GroundTruth) -> dict[str, npt.NDArray[Any]]:
+    """(N,) columns of the objects, and of their images if no column of objects has the name."""
+    places = positions_in(gt.images.ids, gt.image_ids)
+    of_images = {
+        name: column[places] for name, column in gt.images.attributes.items() if isinstance(column, np.ndarray)
+    }
+    columns = {**of_images, **gt.flags, **gt.attributes}
+    return {name: column for name, column in columns.items() if column.ndim == 1}
+
+
+def _in_words(value: object) -> str:
+    """A value as the name of a part."""
+    missing = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+    return "-" if missing else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _corners(boxes: Floats) -> Floats:
