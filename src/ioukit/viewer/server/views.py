@@ -36,7 +36,7 @@ Pairs = list[tuple[str, str]]
 _STATIC_SIDE = 640  # pixels of a photograph of a cut-out
 _STYLES = (
     *("shared/document.css", "shared/outcomes.css", "shared/zoom.css", "viewer/viewer.css", "viewer/large.css"),
-    *("viewer/notes.css", "viewer/numbers.css"),
+    *("viewer/notes.css", "viewer/numbers.css", "viewer/frames.css"),
 )
 _SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
@@ -45,7 +45,7 @@ _SCRIPTS = (
     "viewer/keys.js",
     *("shared/charts.js", "viewer/numbers.js"),
     *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/wipe.js"),
-    *("viewer/large.js", "viewer/main.js"),
+    *("viewer/frames.js", "viewer/large.js", "viewer/main.js"),
 )
 _STATIC_SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/colours.js", "viewer/cards.js"),
