@@ -57,7 +57,7 @@ def trails(collection: Collection, at: int, all_marks: Sequence[Marks]) -> list[
     images = collection.positions[frames.images[first : last + 1]].tolist()
     first += 1 - start
     table = collection.table
-    rows = [np.arange(len(table.objects))[collection.objects_of(one)] for one in images]
+    rows = [np.arange(here.start, here.stop) for here in map(collection.objects_of, images)]
     found = _of_side(0, collection.ground_truth, table.objects, rows, first)
     for side, marks in enumerate(all_marks, 1):
         listed = marks.model.table.detections
