@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._output import printable
-from ioukit.errors import DatasetError
 from ioukit.evaluation import ERROR_KINDS
 from ioukit.evaluation.analysis.outcomes_by_score import FALSE, MISSED
-from ioukit.tracks.identities import tracks_of
 from ioukit.viewer.answers.sizes import areas_of
 from ioukit.viewer.answers.values import finite_or_none
 from ioukit.viewer.images.drawing import Drawings, Surroundings, with_folder
 from ioukit.viewer.images.neighbours import Neighbours
 from ioukit.viewer.images.reasons import Explainer
-from ioukit.viewer.images.trails import track_names, trails
 from ioukit.viewer.marking.noted_marks import Place
 
 if TYPE_CHECKING:
@@ -52,7 +49,9 @@ def explained(collection: Collection, chosen: Filter, at: int, around: Surroundi
     columns = [value for value in collection.values.values() if value.of == "image"]
     page["columns"] = [[printable(value.name), _value(value.values[at], value.texts)] for value in columns]
     if collection.has_tracks:
-        page |= _of_sequence(collection, at, made.marks, page)
+        from ioukit.viewer.images.trails import add_tracks  # noqa: PLC0415 - the viewer starts without it
+
+        add_tracks(collection, at, made.marks, page)
     noting = around.noting
     if noting is not None:
         own = noting.entry(Place(at))
@@ -64,19 +63,6 @@ def explained(collection: Collection, chosen: Filter, at: int, around: Surroundi
     return page
 
 
-def _of_sequence(collection: Collection, at: int, all_marks: list[Marks], page: dict[str, Any]) -> dict[str, Any]:
-    """The trails of a frame, and a size that all frames of the sequence have, if that of the image is not known."""
-    try:
-        found: dict[str, Any] = {"trails": trails(collection, at, all_marks)}
-    except DatasetError:  # the page says why where it asks for the sequences
-        return {"trails": []}
-    image = collection.image_rows[at]
-    if np.isnan(collection.ground_truth.images.sizes[image]).any() and not page["photo"] and "grid" not in page:
-        width, height = collection.extents[collection.frames.sequence[image]].tolist()
-        found |= {"w": width, "h": height}
-    return found
-
-
 def _entries(
     collection: Collection, all_marks: list[Marks], chosen: Filter, at: int, drawn: Drawn
 ) -> list[dict[str, Any]]:
@@ -86,7 +72,6 @@ def _entries(
     explainers = [_explainer(collection, one, at) for one in all_marks] if collection.models else []
     truth, table = collection.ground_truth, collection.table
     areas = [lambda rows: truth.areas[rows], *(areas_of(one.detections) for one in collection.models)]
-    tracks = [tracks_of(truth), *(tracks_of(one.detections) for one in collection.models)]
     found = []
     for side, row in place:
         number = model if side == 0 else side - 1
@@ -104,8 +89,6 @@ def _entries(
             "area": finite_or_none(areas[side](np.array([data_row]))[0]),
             "flags": [],
         }
-        if collection.has_tracks:
-            entry["track"] = track_names(tracks[side], np.array([data_row]))[0]
         if collection.models:
             reason = explainers[number].object(row) if side == 0 else explainers[number].detection(row)
             other = number + 1 if side == 0 else 0

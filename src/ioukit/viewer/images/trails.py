@@ -1,4 +1,4 @@
-"""Trails: where the objects and the tracks of an image were in the frames before it."""
+"""Track ids of the marks of a large image, and trails: where objects and tracks were in the frames before it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ioukit._output import printable
+from ioukit.errors import DatasetError
 from ioukit.report._pictures import tenths
 from ioukit.tracks.events import track_ids
 from ioukit.tracks.identities import tracks_of
@@ -25,7 +26,32 @@ LENGTH = 30
 """How many frames a trail goes back."""
 
 
-def track_names(ids: npt.NDArray[Any] | None, rows: Rows) -> list[str | None]:
+def add_tracks(collection: Collection, at: int, all_marks: Sequence[Marks], page: dict[str, Any]) -> None:
+    """Add to a large image the ``track`` id of each mark, and the ``trails``.
+
+    If its size is not known, it gets one that all frames of its sequence have.
+
+    Args:
+        collection: What is shown; its objects and detections have track ids.
+        at: The position of the image.
+        all_marks: The marks of all models.
+        page: The image as :func:`ioukit.viewer.images.large_image.explained` returns it.
+    """
+    truth = collection.ground_truth
+    columns = [tracks_of(truth), *(tracks_of(one.detections) for one in collection.models)]
+    for entry, side, row in zip(page["marks"], page["boxes"][7::9], page["boxes"][8::9], strict=True):
+        entry["track"] = _track_names(columns[side], np.array([row]))[0]
+    page["trails"] = []
+    try:
+        page["trails"] = trails(collection, at, all_marks)
+        image = collection.image_rows[at]
+        if np.isnan(truth.images.sizes[image]).any() and not page["photo"] and "grid" not in page:
+            page["w"], page["h"] = collection.extents[collection.frames.sequence[image]].tolist()
+    except DatasetError:  # the frames are not known: the page says why where it asks for the sequences
+        return
+
+
+def _track_names(ids: npt.NDArray[Any] | None, rows: Rows) -> list[str | None]:
     """The track id of each of some rows of a data set; ``None`` for none.
 
     Args:
@@ -87,7 +113,7 @@ def _of_side(
     points = np.column_stack([frame, tenths(boxes[:, :2] + boxes[:, 2:] / 2)]).tolist()
     lines: dict[tuple[int, str], list[int]] = {}
     for category, track, point in zip(
-        listed.category[every].tolist(), track_names(tracks_of(data), in_data), points, strict=True
+        listed.category[every].tolist(), _track_names(tracks_of(data), in_data), points, strict=True
     ):
         if track is not None:
             lines.setdefault((category, track), []).extend(point)
