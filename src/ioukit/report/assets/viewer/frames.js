@@ -41,11 +41,12 @@ function makeFrames(holder, stage, { go, pick }) {
     if (on) step(1);
   }
 
-  // The image with the nearest event of the chosen kind, of any model that is seen.
+  // The image with the nearest event of the chosen kind, of any model that is seen. The answers may still be those of the
+  // frame before.
   function target(after) {
-    const found = answers.map(({ jumps }) => jumps[kinds.value][after]).filter((one) => one !== null);
-    found.sort((a, b) => (after ? 1 : -1) * (places.get(a)[2] - places.get(b)[2]));
-    return found[0];
+    const ahead = (image) => (after ? 1 : -1) * (places.get(image)[2] - places.get(at)[2]);
+    const found = answers.map(({ jumps }) => jumps[kinds.value][after]).filter((one) => one !== null && ahead(one) > 0);
+    return found.sort((a, b) => ahead(a) - ahead(b))[0];
   }
   function jump(after) {
     const next = target(after);
