@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -57,3 +58,39 @@ def _rows(sequences: int, frames: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _boxes(tracks: np.ndarray) -> np.ndarray:
     return np.stack([30.0 * tracks, 0 * tracks, 10 + 0 * tracks, 10 + 0 * tracks], axis=1)
+
+
+def walking() -> tuple[GroundTruth, Detections, Detections]:
+    """Three persons who walk for twelve frames, in a picture of known size, and two trackers.
+
+    The first one confuses the persons 1 and 2 from frame 7 on, loses person 3 in frames 4 to 6 and gives it another id
+    then, and sees somebody in frames 9 and 10. The second one misses person 2 in frame 5.
+    """
+    walks = {1: (20, 15, 90, 0), 2: (230, -15, 150, 0), 3: (140, 0, 0, 5)}  # x and y at frame 0, and per frame
+    rows = [
+        (frame, person, x + right * frame, y + down * frame)
+        for frame in range(1, 13)
+        for person, (x, right, y, down) in walks.items()
+    ]
+    confused = {1: 2, 2: 1, 3: 4}
+    first = [(frame, person if frame < 7 else confused[person], x + 2, y) for frame, person, x, y in rows]
+    first = [row for row in first if row[:2] not in ((4, 3), (5, 3), (6, 3))] + [(9, 9, 270, 20), (10, 9, 272, 20)]
+    second = [(frame, person + 10, x, y + 3) for frame, person, x, y in rows if (frame, person) != (5, 2)]
+
+    def columns(side: list[tuple[int, int, int, int]]) -> dict[str, Any]:
+        frame, track, x, y = np.array(side).T
+        return {
+            "image_ids": [f"street/{one}" for one in frame],
+            "category_ids": np.ones(len(side), np.int64),
+            "boxes": np.stack([x, y, 0 * x + 40, 0 * x + 80], axis=1).astype(np.float64),
+            "attributes": {"track_id": track},
+        }
+
+    truth = GroundTruth.from_arrays(
+        **columns(rows),
+        images=[f"street/{frame}" for frame in range(1, 13)],
+        sizes=np.full((12, 2), (320.0, 240.0)),
+        categories={1: "person"},
+    )
+    a, b = (Detections.from_arrays(**columns(side), scores=np.full(len(side), 0.9)) for side in (first, second))
+    return truth, a, b

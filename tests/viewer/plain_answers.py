@@ -14,6 +14,7 @@ import numpy as np
 from ioukit import evaluate
 from ioukit.evaluation import ERROR_KINDS, Outcome, confusion_matrix, error_kinds, outcomes
 from ioukit.evaluation.table import OVER_DETECTION
+from ioukit.tracks.sequences import frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ Mark = dict[str, Any]
 _OF_OBJECT = {Outcome.TRUE_POSITIVE: "detected", Outcome.FALSE_NEGATIVE: "fn", Outcome.IGNORED: "ignored"}
 _OF_DETECTION = {Outcome.TRUE_POSITIVE: "tp", Outcome.FALSE_POSITIVE: "fp", Outcome.IGNORED: "ignored"}
 _BLAMED = ("classification", "localisation")  # an object with such an error is not missed
-_ASCENDING = ("name", "position")
+_ASCENDING = ("name", "position", "frame")
 
 
 # Long: every key of a mark stands beside the function of the library that it comes from.
@@ -282,8 +283,12 @@ class PlainAnswer:
 
     def _sort_value(self, sort: str, at: int) -> Any:
         names = self.collection.image_names
-        if sort == "position":
-            return at
+        if sort in ("frame", "position"):
+            return (
+                at
+                if sort == "position"
+                else int(frames_of(self.collection.ground_truth).place[self.collection.image_rows[at]])
+            )
         if sort == "name":
             return sorted(range(len(names)), key=lambda one: (names[one], one)).index(at)
         if sort.startswith("column."):

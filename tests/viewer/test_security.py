@@ -28,6 +28,8 @@ ADDRESSES: tuple[str, ...] = (
     "/api/numbers",
     "/api/drawings?at=0",
     "/api/image?at=0",
+    "/api/sequences",
+    "/api/events?at=0",
     "/api/notes",
     "/thumb?at=0&side=320",
 )

@@ -18,6 +18,8 @@ from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation import evaluate
 from ioukit.evaluation._same_scene import check_same_ground_truth
 from ioukit.evaluation.analysis.outcomes_by_score import OutcomesByScore, Overlaps
+from ioukit.tracks.identities import has_tracks
+from ioukit.tracks.sequences import frames_of
 from ioukit.viewer.answers.bins import IOU_EDGES, bins_of, even_edges, largest_of, size_edges
 from ioukit.viewer.answers.issues import Issues
 from ioukit.viewer.answers.sizes import Sizes, areas_of
@@ -26,6 +28,7 @@ from ioukit.viewer.answers.values import LeftOutError, Value, some_of
 if TYPE_CHECKING:
     from ioukit.datasets import Categories
     from ioukit.evaluation import Curves, Evaluation, MatchTable, Protocol
+    from ioukit.tracks.sequences import Frames
 
 
 MOST_MODELS = 3
@@ -240,6 +243,41 @@ class Collection:
     def image_rows(self) -> npt.NDArray[np.intp]:
         """(I,) the position of each image in the ground truth's list."""
         return self.ground_truth.images.positions(self.table.image_ids)
+
+    @cached_property
+    def positions(self) -> npt.NDArray[np.intp]:
+        """(I,) the position of each image of the ground truth's list."""
+        return np.argsort(self.image_rows)
+
+    @cached_property
+    def has_tracks(self) -> bool:
+        """Whether the objects and the detections of all models have track ids."""
+        return bool(self.models) and all(has_tracks(self.ground_truth, one.detections) for one in self.models)
+
+    @cached_property
+    def frames(self) -> Frames:
+        """The sequences of the ground truth's images, and their order.
+
+        Raises:
+            DatasetError: If an image has no sequence or no frame, and others have one.
+        """
+        return frames_of(self.ground_truth)
+
+    @cached_property
+    def extents(self) -> npt.NDArray[np.float64]:
+        """(S, 2) how far the boxes of each sequence reach to the right and down; at least 1.
+
+        Raises:
+            DatasetError: As :attr:`frames`.
+        """
+        found = np.ones((len(self.frames.names), 2))
+        ids = self.ground_truth.images.ids
+        sides = [(self.ground_truth.image_ids, self.ground_truth.boxes)]
+        sides += [(one.detections.image_ids_in(self.ground_truth.images), one.detections.boxes) for one in self.models]
+        for image_ids, boxes in sides:
+            sequence = self.frames.sequence[np.searchsorted(ids, image_ids)]
+            np.maximum.at(found, sequence, np.nan_to_num(boxes[:, :2] + boxes[:, 2:]))
+        return found
 
     @cached_property
     def image_names(self) -> list[str]:

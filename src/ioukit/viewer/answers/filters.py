@@ -16,7 +16,7 @@ CHANGES = ("won", "lost", "both", "neither")
 """What became of an object from one model to the other: only the other finds it, only the one, both, or neither."""
 SORT_KEYS = (
     *("errors", "fp", "fn", "tp", "f1", "precision", "recall"),
-    *("objects", "detections", "score", "name", "position"),
+    *("objects", "detections", "score", "name", "position", "frame"),
 )
 """By what images are sorted, besides ``column.NAME``."""
 BACKGROUND = "background"

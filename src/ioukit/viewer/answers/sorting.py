@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,10 @@ from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.answers.ratios import ratio
 from ioukit.viewer.answers.selecting import Failures, Selection, per_image
 
-_ASCENDING = ("name", "position")  # unless the filter says otherwise
+if TYPE_CHECKING:
+    from ioukit.viewer.answers.collection import Collection
+
+_ASCENDING = ("name", "position", "frame")  # unless the filter says otherwise
 _RATIOS = ("precision", "recall", "f1")
 _KINDS: dict[str, tuple[int, ...]] = {
     "errors": (FALSE, MISSED),
@@ -44,6 +47,7 @@ def sorted_images(selection: Selection, chosen: Filter) -> npt.NDArray[np.int64]
 
     Raises:
         ValueError: If the filter names a column that is not there.
+        DatasetError: If the order is that of frames, and an image has no sequence or no frame.
     """
     sort = chosen.sort or ("errors" if selection.collection.models else "position")
     rows = np.flatnonzero(selection.images)
@@ -57,7 +61,7 @@ def _values(selection: Selection, sort: str) -> npt.NDArray[Any]:
     collection = selection.collection
     count = len(collection.table.image_ids)
     if sort in _ASCENDING:
-        return np.arange(count) if sort == "position" else collection.places_by_name
+        return _places(collection, sort)
     if sort.startswith("column."):
         column = column_called(collection, sort.removeprefix("column."))
         values = column.values if column.texts is None else np.where(column.values < 0, np.nan, column.values)
@@ -75,6 +79,13 @@ def _values(selection: Selection, sort: str) -> npt.NDArray[Any]:
     if sort == "tp" and "fp" in selection.undefined:
         sort = "found"  # as the counts of an answer have it
     return _counted(sort, sides, count)
+
+
+def _places(collection: Collection, sort: str) -> npt.NDArray[Any]:
+    """(I,) the place of each image in the order of names, of frames or of the data."""
+    if sort == "frame":
+        return collection.frames.place[collection.image_rows]
+    return np.arange(len(collection.table.image_ids)) if sort == "position" else collection.places_by_name
 
 
 def _counted(sort: str, sides: Sequence[Failures], count: int) -> npt.NDArray[Any]:

@@ -31,7 +31,7 @@ def explained(collection: Collection, chosen: Filter, at: int, around: Surroundi
     sentences), ``partner`` and ``about`` (positions in this list of the mark that it matches, and of the one that the
     sentences are about, or ``None``), ``id`` of an object, ``area`` in square pixels, ``flags`` of an object, and
     ``tags`` and ``note`` if there are notes. ``columns`` lists names and values of the columns of the image; ``note``
-    and ``image_tags`` are those of the image itself.
+    and ``image_tags`` are those of the image itself. Data with track ids have ``track`` in each entry, and ``trails``.
 
     Args:
         collection: What is shown.
@@ -48,6 +48,10 @@ def explained(collection: Collection, chosen: Filter, at: int, around: Surroundi
     page = drawn.page | {"style": made.style(), "marks": _entries(collection, made.marks, chosen, at, drawn)}
     columns = [value for value in collection.values.values() if value.of == "image"]
     page["columns"] = [[printable(value.name), _value(value.values[at], value.texts)] for value in columns]
+    if collection.has_tracks:
+        from ioukit.viewer.images.trails import add_tracks  # noqa: PLC0415 - the viewer starts without it
+
+        add_tracks(collection, at, made.marks, page)
     noting = around.noting
     if noting is not None:
         own = noting.entry(Place(at))

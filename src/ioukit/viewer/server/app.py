@@ -48,6 +48,10 @@ class App(Application):
             "/api/answer": lambda pairs: json_reply(views.answer(pairs)),
             "/api/numbers": lambda pairs: json_reply(views.numbers(pairs)),
             "/api/drawings": self._drawings,
+            "/api/sequences": lambda _: json_reply(views.sequences()),
+            "/api/events": lambda pairs: json_reply(
+                views.events(self._position(_one(pairs, "at")), _without(pairs, "at"))
+            ),
             "/api/column": lambda pairs: json_reply(views.column(_one(pairs, "name"))),
         }
 

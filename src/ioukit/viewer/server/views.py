@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit.viewer.answers.collection import Collection
+    from ioukit.viewer.answers.tracking import Happened
     from ioukit.viewer.answers.values import Value
     from ioukit.viewer.images.photographs import Photographs
     from ioukit.viewer.marking.noted_marks import Noting
@@ -35,7 +36,7 @@ Pairs = list[tuple[str, str]]
 _STATIC_SIDE = 640  # pixels of a photograph of a cut-out
 _STYLES = (
     *("shared/document.css", "shared/outcomes.css", "shared/zoom.css", "viewer/viewer.css", "viewer/large.css"),
-    *("viewer/notes.css", "viewer/numbers.css"),
+    *("viewer/notes.css", "viewer/numbers.css", "viewer/frames.css"),
 )
 _SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
@@ -44,7 +45,7 @@ _SCRIPTS = (
     "viewer/keys.js",
     *("shared/charts.js", "viewer/numbers.js"),
     *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/wipe.js"),
-    *("viewer/large.js", "viewer/main.js"),
+    *("viewer/frames.js", "viewer/large.js", "viewer/main.js"),
 )
 _STATIC_SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/colours.js", "viewer/cards.js"),
@@ -67,6 +68,7 @@ class Views:
         self._collection, self._photographs, self._noting = collection, photographs, noting
         self._around = Surroundings(noting, photographs.has, photographs.size)
         self._data: dict[str, Any] | None = None
+        self._happened: dict[int, Happened] = {}
 
     def page(self) -> tuple[str, str]:
         """The page and its policy."""
@@ -106,6 +108,28 @@ class Views:
     def image(self, at: int, pairs: Pairs) -> dict[str, Any]:
         """One image and why each of its marks is what it is."""
         return explained(self._collection, Filter.parse(pairs), at, self._around)
+
+    def sequences(self) -> Any:
+        """The images of each sequence, in the order of their frames."""
+        from ioukit.viewer.answers.tracking import sequences  # noqa: PLC0415 - the viewer starts without it
+
+        return {"sequences": sequences(self._collection)}
+
+    def events(self, at: int, pairs: Pairs) -> Any:
+        """What happened to the tracks of a filter's model in a frame. They are evaluated at the first question.
+
+        Raises:
+            ValueError: If the data have no track ids.
+            DatasetError: If the tracks cannot be evaluated.
+        """
+        from ioukit.viewer.answers.tracking import Happened  # noqa: PLC0415 - the viewer starts without it
+
+        if not self._collection.has_tracks:
+            raise ValueError("events need track ids: the objects, or the detections of a model, have none")
+        model = self._collection.model_at(Filter.parse(pairs).model)
+        if model not in self._happened:
+            self._happened[model] = Happened(self._collection, model)
+        return self._happened[model].to_json(at)
 
     def cut_out(self, pairs: Pairs, most: int = 24) -> dict[str, Any]:
         """The first images of a filter, their drawings and photographs, and what is counted.
@@ -199,6 +223,7 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
         "issues": None if collection.issues is None else list(collection.issues.kinds),
         "photographs": collection.folder is not None,
         "notes": noting.notes.name,
+        **({"tracks": True} if collection.has_tracks else {}),
     }
 
 

@@ -5,7 +5,7 @@ function* marksOf(image) {
   for (let k = 0; k * 9 < image.boxes.length; k += 1) {
     const [kind, label, score, x, y, w, h, side, row] = image.boxes.slice(k * 9, k * 9 + 9);
     yield { k, kind: KINDS[kind], label, score: LOOK.scored.includes(kind) ? score / 1000 : null, x, y, w, h, side, row,
-      outline: image.shapes ? image.shapes[k] : null, chosen: !image.chosen || image.chosen[k] === 1 };
+      outline: image.shapes ? image.shapes[k] : null, track: image.marks?.[k].track, chosen: !image.chosen || image.chosen[k] === 1 };
   }
 }
 
@@ -85,7 +85,7 @@ const labelOf = (mark, text, spot, size, stretched = text.length > 3 ? (spot.w -
   shape("rect", { class: "label-back", x: spot.x, y: spot.y, width: spot.w, height: spot.h }),
   shape("rect", { class: "label-mark", x: spot.x, y: spot.y, width: size * 0.22, height: spot.h }),
   shape("text", { class: "label", x: spot.x + size * 0.45, y: spot.y + size * 0.95, "font-size": size,
-    textLength: stretched, lengthAdjust: stretched && "spacingAndGlyphs" }, text)), mark.label);
+    textLength: stretched, lengthAdjust: stretched && "spacingAndGlyphs" }, text)), placeOf(mark));
 
 // The classes and scores of the marks, as many as have room.
 function cardLabels(image, marks, across) {

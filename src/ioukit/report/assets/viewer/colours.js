@@ -12,6 +12,16 @@ function inClassColour(target, position) {
   return target;
 }
 
+// The place of a track in the row of colours: that of its id, whatever else is shown.
+function trackPlace(id) {
+  if (/^[0-9]{1,15}$/.test(id)) return Number(id) % 99991;
+  let place = 0;
+  for (const sign of id) place = (place * 31 + sign.codePointAt(0)) % 99991;
+  return place;
+}
+// The place of a mark in it, by its class or its track.
+const placeOf = ({ label, track }) => (track && colourNow() === "track" ? trackPlace(track) : label);
+
 const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 const OUTCOMES = [
   ...["tp", "fp", "fn"].map((kind) => ({ value: kind, kind, text: `${capitalized(WORDS.outcomes[kind])}s`, short: kind.toUpperCase() })),
@@ -22,7 +32,7 @@ const OUTCOMES = [
 const outcomesHere = () => (DATA.models.length ? OUTCOMES : [{ ...OUTCOMES[3], text: "Objects" }, OUTCOMES[4]]);
 // The measure of overlap: keypoints have OKS.
 const OVERLAP = () => (DATA.kind === "keypoints" ? "OKS" : "IoU");
-// What colours say: the outcome, or the class.
+// What colours say: the outcome, the class, or the track of a large image.
 const usualColour = () => (DATA.models.length ? "outcome" : "class");
 const colourNow = () => VIEW.one("colour", usualColour());
 const chooseColour = (colour) => VIEW.set({ colour: colour === usualColour() ? null : colour });

@@ -10,7 +10,7 @@ const modelOf = (side) => (side > 0 ? DATA.models[side - 1] : null);
 
 function markWords(mark) {
   const points = mark.score === null || mark.side === 0 ? "" : ` ${score(mark.score)}`;
-  return `${mark.class}${points}, ${KIND_NAMES[mark.kind].toLowerCase()}${mark.error && mark.error !== "missed" ? `, ${WORDS.errors[mark.error].plain}` : ""}`;
+  return `${mark.class}${mark.track ? ` #${mark.track}` : ""}${points}, ${KIND_NAMES[mark.kind].toLowerCase()}${mark.error && mark.error !== "missed" ? `, ${WORDS.errors[mark.error].plain}` : ""}`;
 }
 
 // How many regions of which kinds are not shown.
@@ -84,7 +84,8 @@ function makeMarkList(holder, { picked, pointed, opened }) {
         : `${whole(sorted.length)} of ${plural(all.length, "region")}; switched off: ${leftWords(all.filter((one) => !sorted.includes(one)))}`;
       rows = sorted.map((one) => {
         const row = element("div", { class: `option k-${KINDS[one.kind]}${one.chosen ? "" : " unchosen"}`, role: "option", id: `mark-${one.k}`, "aria-selected": "false", "aria-label": markWords(one) },
-          outcomeKey(KINDS[one.kind]), classKey(one.label), element("span", { class: "line-text" }, named(one.class)),
+          outcomeKey(KINDS[one.kind]), classKey(placeOf(one)), element("span", { class: "line-text" }, named(one.class)),
+          one.track ? element("span", { class: "small soft" }, named(`#${one.track}`)) : null,
           one.kind === 3 ? element("span", { class: "small soft" }, "missed") : one.error ? element("span", { class: "small soft" }, WORDS.errors[one.error].plain) : null,
           one.side > 0 && one.side !== model + 1 ? element("span", { class: "small soft model-of" }, modelOf(one.side)) : null,
           element("span", { class: "facet" }, one.side > 0 ? score(one.score) : "object"));
@@ -117,12 +118,13 @@ function showDetails(holder, image, marks, k, { go, closer }) {
       DATA.drawing.ground ? null : ["Size", `${whole(Math.round(mark.w))} × ${whole(Math.round(mark.h))}`],
       mark.area === null ? null : ["Area", DATA.drawing.ground ? `${fixed(mark.area, 1)} square metres` : `${whole(Math.round(mark.area))} square pixels`],
       mark.id === null ? null : ["Id", String(mark.id)],
+      mark.track ? ["Track", mark.track] : null,
       mark.flags.length ? ["Flags", mark.flags.join(", ")] : null,
       DATA.models.length > 1 && !object ? ["Model", modelOf(mark.side)] : null,
     ].filter(Boolean);
     const outcome = DATA.models.length ? `${KIND_NAMES[mark.kind]}${mark.error && mark.error !== "missed" ? `: ${WORDS.errors[mark.error].plain}` : ""}` : mark.kind === 4 ? "Ignored object" : "Object";
     put(holder,
-      element("h3", { class: "mark-title" }, classKey(mark.label), named(mark.class)),
+      element("h3", { class: "mark-title" }, classKey(placeOf(mark)), named(mark.class)),
       element("p", { class: `mark-outcome k-${KINDS[mark.kind]}` }, outcomeKey(KINDS[mark.kind]), outcome),
       mark.why ? element("p", { class: "why", id: "large-why" }, mark.why) : null,
       element("div", { class: "controls" },

@@ -4,17 +4,19 @@ const KEYS_OF_IMAGE = [["\u2190, \u2192 or k, j", "image before, after"], ["\u21
   ["+, \u2212, 0", "zooms in, zooms out, shows the whole image"], ["Shift with arrows", "moves the image"], ["t, n", "writes a tag, a note"],
   ["l, c", "labels on and off; colours of classes or outcomes"], ["f", "flips between two models"],
   ["\u2190, \u2192 on the divider", "moves it, between two models"], ["Escape", "back to all images"]];
-const KEYS = [
+const KEYS_OF_FRAMES = [[", .", "frame before, after"], ["p", "plays the frames, and pauses"], ["w, e", "event before, after"]];
+const keysOfImage = () => [...KEYS_OF_IMAGE, ...(DATA.tracks ? KEYS_OF_FRAMES : [])];
+const keysOfAll = () => [
   ["All images", [["arrows, Page Up, Page Down, Home, End", "other image"], ["Enter", "shows the image large"],
     ["p", "opens and closes the numbers of what is filtered"], ["Escape", "closes them"]]],
-  ["One image", KEYS_OF_IMAGE],
+  ["One image", keysOfImage()],
   ["Everywhere", [["?", "this list"]]],
 ];
 
 function startKeys() {
   const close = element("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Close");
   const dialog = element("dialog", { id: "keys", "aria-labelledby": "keys-title" }, element("h2", { id: "keys-title" }, "Keys"),
-    KEYS.map(([title, lines]) => [element("h3", {}, title), element("dl", { class: "keys" },
+    keysOfAll().map(([title, lines]) => [element("h3", {}, title), element("dl", { class: "keys" },
       lines.map(([keys, words]) => element("div", {}, element("dt", {}, keys), element("dd", {}, words))))]).flat(), close);
   document.body.append(dialog);
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });

@@ -33,29 +33,32 @@ function makeImages() {
 function largeDialog() {
   const button = (id, words, sign) => element("button", { type: "button", class: "button", id, "aria-label": words, title: words }, sign);
   return element("dialog", { id: "large", "aria-labelledby": "large-title" },
-    element("div", { class: "large" },
+    element("div", { class: DATA.tracks ? "large tracked" : "large" },
       element("div", { class: "large-head" },
         element("div", { class: "large-name" }, element("h2", { id: "large-title", tabindex: -1 }), element("p", { class: "small soft", id: "large-words", role: "status" })),
         element("div", { class: "controls" }, button("large-before", "Image before (key ←)", "←"), button("large-next", "Next image (key →)", "→"),
           button("large-close", "Back to the images (key Escape)", "Close"))),
       element("div", { class: "large-tools controls", id: "large-tools" }),
+      DATA.tracks ? element("div", { class: "large-frames", id: "large-frames", role: "group", "aria-label": "Frames and events" }) : null,
       element("p", { class: "problem", id: "large-problem", role: "alert", hidden: true }),
       element("div", { class: "large-picture", id: "large-picture" }, element("div", { class: "large-stage", id: "large-stage" })),
       element("div", { class: "large-side", id: "large-side" },
         element("div", { class: "large-details", id: "large-details", role: "region", "aria-label": "Details", tabindex: 0 }),
         element("div", { class: "large-list", id: "large-list" }),
         element("details", { class: "large-keys" }, element("summary", {}, "Keys"),
-          element("dl", { class: "known" }, KEYS_OF_IMAGE.flatMap(([key, words]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, words)]))))));
+          element("dl", { class: "known" }, keysOfImage().flatMap(([key, words]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, words)]))))));
 }
 
 function startLarge(grid) {
   const dialog = document.body.appendChild(largeDialog()), images = makeImages();
   const holder = byId("large-stage"), details = byId("large-details"), wipe = makeWipe(byId("large-picture"));
+  const colours = [["outcome", "Outcome"], ["class", "Class"], ...(DATA.tracks ? [["track", "Track"]] : [])];
   const state = { at: null, image: null, marks: [], model: 0, chosen: null, hot: null, pane: 0, turn: 0 };
   const stage = makeStage(holder, dialog, {
     hovered: (k, pane) => point(k, pane),
     picked: (k, pane) => pick(k, pane, true),
   });
+  const frames = DATA.tracks ? makeFrames(byId("large-frames"), stage, { go: (at) => VIEW.set({ image: at }, { soft: true }), pick: (pane, k) => pick(k, pane) }) : null;
   const list = makeMarkList(byId("large-list"), { picked: (k) => pick(k, stage.panes()[state.pane]), pointed: (k) => { state.hot = k; spotlight(false); }, opened: () => closer() });
 
   const order = () => grid.order();
@@ -132,23 +135,28 @@ function startLarge(grid) {
       const answers = await Promise.all(wanted.map(([, query]) => images(at, query)));
       if (turn !== state.turn) return;
       const same = state.image && state.image.at === at && stage.panes().length === answers.length;
-      const before = same && state.chosen !== null ? stage.panes()[state.pane]?.details[state.chosen] : null;
+      // Within a sequence, the zoomed part and the chosen track stay.
+      const near = same || Boolean(state.image && frames?.together(state.image.at, at) && stage.panes().length === answers.length
+        && state.image.w === answers[0].w && state.image.h === answers[0].h);
+      const before = near && state.chosen !== null ? stage.panes()[state.pane]?.details[state.chosen] : null;
       Object.assign(DATA.drawing, answers[0].style);
       state.image = answers[0];
-      state.pane = wiped ? wipe.seen() : Math.min(same ? state.pane : 0, answers.length - 1);
+      state.pane = wiped ? wipe.seen() : Math.min(near ? state.pane : 0, answers.length - 1);
       wipe.show(wiped ? pairNow() : null);
-      stage.show(answers.map((image, k) => ({ image, model: wanted[k][0], title: answers.length > 1 ? DATA.models[wanted[k][0]] : null })), same);
+      stage.show(answers.map((image, k) => ({ image, model: wanted[k][0], title: answers.length > 1 ? DATA.models[wanted[k][0]] : null })), near);
       stage.panes().forEach((pane, k) => Object.assign(pane, { answer: answers[k], details: detailedMarks(answers[k]) }));
       byId("large-problem").hidden = true;
       head();
-      const again = before && stage.panes()[state.pane].details.find(({ side, row }) => side === before.side && row === before.row);
+      const again = before && stage.panes()[state.pane].details.find(({ side, row, label, track }) => side === before.side
+        && (same ? row === before.row : track && track === before.track && label === before.label));
       state.chosen = again ? again.k : null;
       state.hot = null;
       listMarks();
       list.mark(state.chosen);
       spotlight();
+      frames?.show(at, wanted.map(([model]) => model));
       // The next images are ready when they are asked for.
-      for (const next of [order()[place() + 1], order()[place() - 1]]) {
+      for (const next of [order()[place() + 1], order()[place() - 1], frames?.after(at)]) {
         if (next === undefined) continue;
         for (const [, query] of wanted) images(next, query).then((image) => { if (image.photo) new Image().src = `photo?at=${next}`; }, () => {});
       }
@@ -189,7 +197,7 @@ function startLarge(grid) {
     closeLarge();
   });
   const acts = { ArrowLeft: () => move(-1), ArrowRight: () => move(1), k: () => move(-1), j: () => move(1), ArrowDown: () => list.step(1), ArrowUp: () => list.step(-1),
-    f: flip, l: () => switchLabels(), c: () => chooseColour(colourNow() === "class" ? "outcome" : "class") };
+    f: flip, l: () => switchLabels(), c: () => chooseColour(nextColour()), ...frames?.acts };
   dialog.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     if (event.target.matches("input:not([type=checkbox]), textarea, select")) return;
@@ -202,6 +210,7 @@ function startLarge(grid) {
     event.preventDefault();
   });
 
+  const nextColour = () => colours[(colours.findIndex(([value]) => value === colourNow()) + 1) % colours.length][0];
   // Another model in the place of the one that is seen.
   function flip() {
     if (DATA.models.length < 2) return;
@@ -216,12 +225,13 @@ function startLarge(grid) {
     }
   }
   const switchLabels = () => VIEW.set({ names: VIEW.one("names") === "off" ? null : "off" });
-  const followTools = startLargeTools(byId("large-tools"), stage, { switchLabels });
+  const followTools = startLargeTools(byId("large-tools"), stage, { switchLabels, colours });
   function look(changed) {
     followTools();
-    holder.classList.toggle("by-class", colourNow() === "class");
+    holder.classList.toggle("by-class", colourNow() !== "outcome");
+    dialog.classList.toggle("class-colours", colourNow() === "track");
     if (!state.image || !dialog.open) return;
-    if (!changed || changed.some((key) => ["hide", "others", "layers", "photos"].includes(key))) show();
+    if (!changed || changed.some((key) => ["hide", "others", "layers", "photos", "trails", ...(DATA.tracks ? ["colour"] : [])].includes(key))) show();
     if (!changed || changed.includes("names")) stage.labels(VIEW.one("names") !== "off");
   }
 
@@ -230,6 +240,7 @@ function startLarge(grid) {
     const text = VIEW.one("image"), at = Number(text);
     if (text === null || text === "" || !Number.isInteger(at) || at < 0 || at >= DATA.images) {
       if (dialog.open) {
+        frames?.stop();
         dialog.close();
         if (state.at !== null) grid.focusImage(state.at);
       }
@@ -258,7 +269,7 @@ function startLarge(grid) {
 }
 
 // The switches above a large image. They are those of the grid, in the same address.
-function startLargeTools(holder, stage, { switchLabels }) {
+function startLargeTools(holder, stage, { switchLabels, colours }) {
   const box = (text, change, ...keys) => {
     const input = element("input", { type: "checkbox", onchange: change });
     holder.append(element("label", { class: "check" }, input, ...keys, text));
@@ -278,7 +289,7 @@ function startLargeTools(holder, stage, { switchLabels }) {
   const others = box("not selected", () => VIEW.set({ others: others.checked ? null : "off" }));
   others.setAttribute("aria-label", "Regions that the filters leave out");
   const labels = box("labels", switchLabels);
-  const colour = group("Colour", [["outcome", "Outcome"], ["class", "Class"]], chooseColour);
+  const colour = group("Colour", colours, chooseColour);
   let models = () => {}, layers = () => {};
   if (DATA.models.length > 1) {
     models = group("Model", DATA.models.map((name) => [name, name]), (value) => STATE.set({ model: value === DATA.models[0] ? null : value }));

@@ -39,6 +39,7 @@ function makeStage(holder, keys, { hovered, picked }) {
     const inside = shape("g", { transform: "scale(.1)" });
     pane.grid = image.grid ? shape("g", {}) : null;
     if (pane.grid) drawing.append(pane.grid);
+    if (image.trails && !image.grid && VIEW.one("trails") !== "off") drawing.append(trailElements(image, model));
     inside.append(...markElements(pane.marks));
     pane.spots = shape("g", { transform: "scale(.1)" });
     pane.labels = shape("g", { class: "labels" });
@@ -104,7 +105,7 @@ function makeStage(holder, keys, { hovered, picked }) {
     taken.push(spot);
     target.append(labelOf(mark, text, { ...spot, x: spot.x + ox, y: spot.y + oy }, size, null));
   }
-  const nameOf = (mark) => labelText({ ...mark, label: DATA.names[mark.label] }, 28);
+  const nameOf = (mark) => labelText({ ...mark, label: `${mark.track ? `#${mark.track} ` : ""}${DATA.names[mark.label]}` }, 28);
 
   // The marks that are looked at, on top of all others and with a wider line. spots: [[place of the mark, class], ...].
   function placeSpots(pane) {
@@ -116,7 +117,7 @@ function makeStage(holder, keys, { hovered, picked }) {
       const kind = mark.kind === "gt" ? "gt" : mark.kind;
       made.push(inClassColour(shape("g", { class: `spot ${look} k-${kind}` }, area && DATA.drawing.filled ? shape("path", { class: "area", d: area }) : null,
         edge ? shape("path", { class: "around", d: edge }) : null, edge ? shape("path", { class: "box", d: edge }) : null,
-        points ? shape("path", { class: "dots", d: points }) : null), mark.label));
+        points ? shape("path", { class: "dots", d: points }) : null), placeOf(mark)));
       names.push(mark);
     }
     pane.spots.replaceChildren(...made);
@@ -224,7 +225,7 @@ function makeStage(holder, keys, { hovered, picked }) {
 function markElements(marks) {
   const groups = new Map(), halos = marks.length <= MANY;
   for (const mark of marks) {
-    const key = [mark.kind, mark.label, mark.chosen, mark.other ? mark.side : 0].join();
+    const key = [mark.kind, mark.label, mark.chosen, mark.other ? mark.side : 0, placeOf(mark)].join();
     if (!groups.has(key)) groups.set(key, { ...mark, parts: [] });
     const { parts } = groups.get(key), { edge, area, points, hollow } = mark.lines;
     const line = (name) => (mark.outline ? shape("path", { class: name, d: edge }) : shape("rect", { class: name, x: mark.x, y: mark.y, width: mark.w, height: mark.h }));
@@ -238,7 +239,7 @@ function markElements(marks) {
   return [...groups.values()].sort((a, b) => order(a) - order(b)).map((group) => {
     const names = [`k-${group.kind}`, group.chosen ? null : "other-mark", group.other && `layer layer-${group.side}`];
     const made = shape("g", { class: names.filter(Boolean).join(" ") }, group.parts);
-    return group.other ? made : inClassColour(made, group.label);
+    return group.other ? made : inClassColour(made, placeOf(group));
   });
 }
 

@@ -2,13 +2,13 @@
 
 const SORTS = [["errors", "Most errors"], ["fp", "False positives"], ["fn", "Missed objects"], ["tp", "True positives"], ["f1", "F1"],
   ["precision", "Precision"], ["recall", "Recall"], ["objects", "Objects"], ["detections", "Detections"], ["score", "Highest score"],
-  ["name", "File name"], ["position", "Position in the file"]];
-const UPWARDS = ["name", "position"];
+  ["name", "File name"], ["position", "Position in the file"], ["frame", "Sequence and frame"]];
+const UPWARDS = ["name", "position", "frame"];
 const WITHOUT_MODELS = ["objects", "name", "position"];
 
 function startSort() {
   const select = byId("sort"), way = byId("order"), usual = DATA.models.length ? "errors" : "position";
-  const known = SORTS.filter(([value]) => DATA.models.length || WITHOUT_MODELS.includes(value));
+  const known = SORTS.filter(([value]) => (DATA.models.length || WITHOUT_MODELS.includes(value)) && (DATA.tracks || value !== "frame"));
   const columns = DATA.columns.filter(({ numeric, name }) => numeric && name !== "objects").map(({ name }) => [`column.${name}`, columnTitle(name)]);
   select.append(...[...known, ...columns].map(([value, text]) => element("option", { value }, text)));
   const key = () => STATE.one("sort", usual);
@@ -64,6 +64,8 @@ function startLook(grid) {
   for (const [id, [key, value, usual]] of Object.entries(switches)) byId(id).addEventListener("change", (event) => VIEW.set({ [key]: event.target.checked === usual ? null : value }));
   byId("look-photos-line").hidden = !DATA.photographs;
   byId("look-layers-line").hidden = DATA.models.length < 2;
+  // The cards have no track ids: their colours are then those of outcomes.
+  const chosen = (key, usual) => (VIEW.one(key) === "track" ? usual : VIEW.one(key, usual));
   function follow() {
     const gone = hiddenKinds();
     for (const box of boxes) {
@@ -71,7 +73,7 @@ function startLook(grid) {
       holder.classList.toggle(`hide-${box.value}`, !box.checked);
     }
     for (const [key, usual] of Object.entries(choices)) {
-      for (const button of byId(`look-${key}`).querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === VIEW.one(key, usual)));
+      for (const button of byId(`look-${key}`).querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === chosen(key, usual)));
     }
     for (const [id, [key, value, usual]] of Object.entries(switches)) byId(id).checked = (VIEW.one(key) === value) !== usual;
     holder.classList.toggle("by-class", colourNow() === "class");
