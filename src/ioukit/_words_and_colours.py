@@ -68,9 +68,7 @@ ERROR_WORDS = {
         "Localisation", "wrong place", "The class is right, but the box overlaps its object too little."
     ),
     "both": ErrorWords("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
-    "duplicate": ErrorWords(
-        "Duplicate", "found twice", "The box fits an object that a detection with a higher score matches."
-    ),
+    "duplicate": ErrorWords("Duplicate", "found twice", "The box fits an object that another detection matches."),
     "background": ErrorWords("Background", "no object there", "The box overlaps no object."),
     "missed": ErrorWords(
         "Missed",

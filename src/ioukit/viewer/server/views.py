@@ -119,6 +119,7 @@ class Views:
         return {
             "title": data["title"],
             "models": data["models"],
+            "ranks": data["ranks"],
             "model": self._collection.model_at(Filter.parse(pairs).model),
             "names": [one["name"] for one in data["classes"]],
             "drawing": drawn["style"],
@@ -186,9 +187,10 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
         "classes": [{"name": name, "objects": count} for name, count in classes],
         "images": len(table.image_ids),
         "iou_thresholds": list(map(float, protocol.iou_thresholds)),
+        "ranks": protocol.ranks,
         "default": {
-            "at_score": first.best_score if first is not None else None,
-            "at_scores": [model.best_score for model in collection.models],
+            "at_score": first.best_score if first is not None and protocol.ranks else None,
+            "at_scores": [model.best_score for model in collection.models] if protocol.ranks else None,
             "at_iou": float(protocol.main_iou),
         },
         "score_range": list(collection.score_range),

@@ -87,7 +87,7 @@ function makeMarkList(holder, { picked, pointed, opened }) {
           outcomeKey(KINDS[one.kind]), classKey(one.label), element("span", { class: "line-text" }, named(one.class)),
           one.kind === 3 ? element("span", { class: "small soft" }, "missed") : one.error ? element("span", { class: "small soft" }, WORDS.errors[one.error].plain) : null,
           one.side > 0 && one.side !== model + 1 ? element("span", { class: "small soft model-of" }, modelOf(one.side)) : null,
-          element("span", { class: "facet" }, one.side > 0 ? score(one.score) : "object"));
+          element("span", { class: "facet" }, one.side === 0 ? "object" : one.score === null ? "detection" : score(one.score)));
         row.dataset.k = one.k;
         return row;
       });
@@ -112,7 +112,7 @@ function showDetails(holder, image, marks, k, { go, closer }) {
   } else {
     const mark = marks[k], other = mark.partner ?? mark.about, object = mark.side === 0;
     const facts = [
-      object ? null : ["Score", score(mark.score)],
+      mark.score === null || object ? null : ["Score", score(mark.score)],
       mark.iou === null || (!DATA.models.length) ? null : [mark.partner === null ? "Highest overlap" : "Overlap", mark.iou ? fixed(mark.iou) : "none"],
       DATA.drawing.ground ? null : ["Size", `${whole(Math.round(mark.w))} × ${whole(Math.round(mark.h))}`],
       mark.area === null ? null : ["Area", DATA.drawing.ground ? `${fixed(mark.area, 1)} square metres` : `${whole(Math.round(mark.area))} square pixels`],

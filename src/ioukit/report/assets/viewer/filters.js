@@ -128,7 +128,7 @@ function startFilters(panel) {
   if (DATA.models.length > 1) addFold(panel, "Change", ["change", "models"], [changeFields()], { open: true });
   addFold(panel, "Class", ["class"], [classList(DATA.classes)], { open: true });
   if (hasModels) {
-    addFold(panel, "Score", ["score"], [histogram("score", "Score")], { open: true });
+    if (DATA.ranks) addFold(panel, "Score", ["score"], [histogram("score", "Score")], { open: true });
     addFold(panel, "Kind of error", ["error"], [checks("error", DATA.errors.map((value) => {
       const { plain, meaning } = WORDS.errors[value];
       return { value, text: capitalized(plain), title: meaning };
@@ -145,7 +145,7 @@ function startFilters(panel) {
     addFold(panel, "Label issues", ["issue"], [checks("issue", DATA.issues.map((issue) => (typeof issue === "string"
       ? { value: issue, text: columnTitle(issue) } : { value: issue.name, text: issue.words || columnTitle(issue.name) })), "Label issues")]);
   }
-  if (hasModels && !DATA.issues) {
+  if (hasModels && !DATA.issues && DATA.ranks) {
     addFold(panel, "Label issues", [], [{ holder: element("p", { class: "small soft" }, "Start with ", element("code", {}, "--issues"),
       " (in Python: ", element("code", {}, "issues=True"), ") to look for labels that are likely wrong. It takes seconds to minutes.") }]);
   }

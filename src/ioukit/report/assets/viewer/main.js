@@ -66,6 +66,7 @@ async function start() {
   DATA.drawing = DATA.style || {};
   DATA.columns ||= [];
   DATA.flags ||= [];
+  if (!DATA.ranks) LOOK.scored = [];
   byId("title").replaceChildren(named(DATA.title));
   document.title = `${DATA.title} – ioukit view`;
   const open = (at, place) => { if (typeof openLarge === "function") openLarge(at, place); };

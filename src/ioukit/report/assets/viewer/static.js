@@ -1,5 +1,11 @@
 // A cut-out of the viewer: the first images of a filter, on a page that asks nobody for anything.
 
+if (!DATA.ranks) {
+  LOOK.scored = [];
+  byId("labels").setAttribute("aria-label", "Class on the images");
+  byId("labels").querySelector("[value=on]").textContent = "With class";
+}
+
 const CUT = { model: DATA.model, labels: false, wide: null };
 
 function cutCounts() {

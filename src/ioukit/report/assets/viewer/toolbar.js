@@ -8,7 +8,7 @@ const WITHOUT_MODELS = ["objects", "name", "position"];
 
 function startSort() {
   const select = byId("sort"), way = byId("order"), usual = DATA.models.length ? "errors" : "position";
-  const known = SORTS.filter(([value]) => DATA.models.length || WITHOUT_MODELS.includes(value));
+  const known = SORTS.filter(([value]) => (DATA.models.length ? DATA.ranks || value !== "score" : WITHOUT_MODELS.includes(value)));
   const columns = DATA.columns.filter(({ numeric, name }) => numeric && name !== "objects").map(({ name }) => [`column.${name}`, columnTitle(name)]);
   select.append(...[...known, ...columns].map(([value, text]) => element("option", { value }, text)));
   const key = () => STATE.one("sort", usual);
@@ -62,6 +62,7 @@ function startLook(grid) {
   // id of the checkbox: [key of the address, its value when the box is not as usual, whether the box is usually checked]
   const switches = { "look-labels": ["labels", "on", false], "look-photos": ["photos", "off", true], "look-others": ["others", "off", true], "look-layers": ["layers", "all", false] };
   for (const [id, [key, value, usual]] of Object.entries(switches)) byId(id).addEventListener("change", (event) => VIEW.set({ [key]: event.target.checked === usual ? null : value }));
+  if (!DATA.ranks) byId("look-labels").nextElementSibling.textContent = "Class on the image";
   byId("look-photos-line").hidden = !DATA.photographs;
   byId("look-layers-line").hidden = DATA.models.length < 2;
   function follow() {
