@@ -51,6 +51,7 @@ def agree(
       ioukit agree ann.json bob.json
       ioukit agree ann.json bob.json eve.json --output majority.json
       ioukit agree ann/ bob/ --iou-type segm --json | jq .alpha.value
+      ioukit view ann.json bob.json --annotators
     """
     start, talk = time.perf_counter(), answer.talk()
     sources = input_files(*files)

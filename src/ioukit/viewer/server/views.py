@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._words_and_colours import annotator_words
 from ioukit.evaluation import ERROR_KINDS
 from ioukit.report import _html
 from ioukit.viewer.answers.answering import answer
@@ -41,7 +42,7 @@ _SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
     *("viewer/cards.js", "viewer/drawings.js", "viewer/grid.js", "viewer/checklists.js", "viewer/histograms.js"),
     *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/notes.js", "viewer/exporting.js"),
-    "viewer/keys.js",
+    *("viewer/keys.js", "viewer/annotators.js"),
     *("shared/charts.js", "viewer/numbers.js"),
     *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/wipe.js"),
     *("viewer/large.js", "viewer/main.js"),
@@ -180,8 +181,11 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
     classes = zip(collection.class_keys, objects, strict=True)
     first = collection.models[0] if collection.models else None
     truth, models = Path(collection.ground_truth.source).name or "Ground truth", [one.name for one in collection.models]
+    title = f"{', '.join(models)} on {truth}" if models else truth
     return {
-        "title": f"{', '.join(models)} on {truth}" if models else truth,
+        "title": title if collection.annotators is None else " and ".join(collection.annotators),
+        "annotators": collection.annotators,
+        "words": None if collection.annotators is None else _words(*collection.annotators),
         "kind": table.iou_type,
         "models": models,
         "classes": [{"name": name, "objects": count} for name, count in classes],
@@ -202,6 +206,12 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
         "photographs": collection.folder is not None,
         "notes": noting.notes.name,
     }
+
+
+def _words(first: str, second: str) -> dict[str, Any]:
+    """How the page calls outcomes and kinds of errors of two annotators."""
+    outcomes, errors = annotator_words(first, second)
+    return {"outcomes": outcomes, "errors": {kind: words._asdict() for kind, words in errors.items()}}
 
 
 def _column(value: Value) -> dict[str, Any]:

@@ -9,11 +9,11 @@ const ONLY_OBJECTS = "the filter chooses objects only";
 // What the numbers leave out under the filters that are on, in sentences.
 const onlyObjects = () => ["change", "flag"].filter((key) => STATE.has(key));
 function countSentences({ found, fn }, model) {
-  const titles = (keys) => keys.map((key) => ({ outcome: "Outcome", error: "Kind of error", change: "Change", flag: "Flags" })[key]);
+  const titles = (keys) => keys.map((key) => FILTER_TITLES[key]);
   const listed = (keys) => titles(keys).map((title) => `“${title}”`).join(" and ");
   const unused = ["outcome", "error"].filter((key) => STATE.has(key)), objects = onlyObjects();
   return [
-    unused.length ? `These numbers do not follow the filter ${listed(unused)}: they count all outcomes.` : "",
+    unused.length ? `These numbers do not follow the filter ${listed(unused)}: they count all ${DATA.annotators ? "regions" : "outcomes"}.` : "",
     objects.length ? `The filter ${listed(objects)} chooses objects only, so detections are not counted. ${model} finds ${whole(found)} of these ${plural(found + (fn ?? 0), "object")}.` : "",
     STATE.has("score") ? "Missed objects have no score. So with the filter “Score”, FN, recall and F1 are not defined." : "",
   ].filter(Boolean).join(" ");
@@ -62,7 +62,8 @@ function startThresholds() {
   if (DATA.ranks) startScoreThreshold();
   else {
     byId("at-score").parentElement.replaceWith(element("p", { class: "small soft without-scores" },
-      "The protocol does not read scores: all detections count, and those of an image choose their objects together."));
+      DATA.annotators ? "Regions of one class are paired one to one: the most pairs, and of these the closest."
+        : "The protocol does not read scores: all detections count, and those of an image choose their objects together."));
   }
   startIouThreshold();
 }

@@ -85,9 +85,9 @@ function makeMarkList(holder, { picked, pointed, opened }) {
       rows = sorted.map((one) => {
         const row = element("div", { class: `option k-${KINDS[one.kind]}${one.chosen ? "" : " unchosen"}`, role: "option", id: `mark-${one.k}`, "aria-selected": "false", "aria-label": markWords(one) },
           outcomeKey(KINDS[one.kind]), classKey(one.label), element("span", { class: "line-text" }, named(one.class)),
-          one.kind === 3 ? element("span", { class: "small soft" }, "missed") : one.error ? element("span", { class: "small soft" }, WORDS.errors[one.error].plain) : null,
+          one.kind === 3 ? element("span", { class: "small soft" }, DATA.annotators ? "no pair" : "missed") : one.error ? element("span", { class: "small soft" }, WORDS.errors[one.error].plain) : null,
           one.side > 0 && one.side !== model + 1 ? element("span", { class: "small soft model-of" }, modelOf(one.side)) : null,
-          element("span", { class: "facet" }, one.side === 0 ? "object" : one.score === null ? "detection" : score(one.score)));
+          element("span", { class: "facet" }, DATA.annotators ? named(DATA.annotators[one.side]) : one.side === 0 ? "object" : one.score === null ? "detection" : score(one.score)));
         row.dataset.k = one.k;
         return row;
       });
@@ -128,7 +128,7 @@ function showDetails(holder, image, marks, k, { go, closer }) {
       element("div", { class: "controls" },
         element("button", { type: "button", class: "button", onclick: closer }, "Show it larger"),
         other === null ? null : element("button", { type: "button", class: "button", onclick: () => go(other) },
-          mark.partner === null ? (marks[other].side === 0 ? "Go to that object" : "Go to that detection") : object ? "Go to its detection" : "Go to its object")),
+          DATA.annotators ? (mark.partner === null ? "Go to a region that it overlaps" : "Go to its pair") : mark.partner === null ? (marks[other].side === 0 ? "Go to that object" : "Go to that detection") : object ? "Go to its detection" : "Go to its object")),
       notice,
       factList(facts),
       more);

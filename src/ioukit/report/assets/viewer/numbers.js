@@ -18,7 +18,7 @@ function pickPart(values) {
 
 function startNumbers() {
   const button = byId("open-numbers"), panel = byId("figures"), isOpen = () => VIEW.one("numbers") === "on";
-  if (!DATA.models.length) {
+  if (!DATA.models.length || DATA.annotators) { // its words are of a detector and the truth
     button.hidden = true;
     return;
   }

@@ -25,7 +25,7 @@ function cutCard(image) {
   sheet.append(overlay(image, { model: CUT.model, layers: false, labels: CUT.labels, across }));
   const counts = countsOn(image, CUT.model), said = [["fp", "FP"], ["fn", "FN"], ["tp", "TP"]];
   const button = element("button", { type: "button", class: "cut-open", "aria-expanded": String(wide),
-    "aria-label": `${image.name}: ${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}`,
+    "aria-label": `${image.name}: ${countsSaid(counts)}`,
     onclick: () => {
       CUT.wide = wide ? null : image.at;
       cutDraw();

@@ -21,7 +21,7 @@ function startSort() {
   parts.push(() => {
     const up = STATE.one("order", natural()) === "asc";
     const most = select.querySelector("[value=errors]");
-    if (most) most.textContent = ["outcome", "error", "true", "predicted"].some(STATE.has) ? "Most selected regions" : "Most errors";
+    if (most) most.textContent = ["outcome", "error", "true", "predicted"].some(STATE.has) ? "Most selected regions" : SORTS[0][1];
     select.value = key() === "column.objects" ? "objects" : key();
     way.textContent = up ? "↑" : "↓";
     way.setAttribute("aria-label", up ? "Lowest first. Turn the order round" : "Highest first. Turn the order round");
@@ -45,7 +45,7 @@ function menu(holder) {
 // The kinds of regions that are switched off. Detected objects are, if there are detections: those say where they are. A
 // filter that chooses objects shows them.
 const aboutObjects = () => ["change", "flag", "issue"].some(STATE.has) || STATE.all("outcome").includes("detected");
-const usuallyHidden = () => (DATA.models.length && !aboutObjects() ? "gt" : "");
+const usuallyHidden = () => (DATA.models.length && !DATA.annotators && !aboutObjects() ? "gt" : "");
 const hiddenKinds = () => VIEW.one("hide", usuallyHidden()).split(",").filter(Boolean);
 const hideKinds = (kinds) => VIEW.set({ hide: kinds.join() === usuallyHidden() ? null : kinds.join() });
 
