@@ -68,9 +68,7 @@ ERROR_WORDS = {
         "Localisation", "wrong place", "The class is right, but the box overlaps its object too little."
     ),
     "both": ErrorWords("Both", "wrong class and place", "The box overlaps an object of another class, and too little."),
-    "duplicate": ErrorWords(
-        "Duplicate", "found twice", "The box fits an object that a detection with a higher score matches."
-    ),
+    "duplicate": ErrorWords("Duplicate", "found twice", "The box fits an object that another detection matches."),
     "background": ErrorWords("Background", "no object there", "The box overlaps no object."),
     "missed": ErrorWords(
         "Missed",
@@ -79,6 +77,25 @@ ERROR_WORDS = {
     ),
 }
 """Each of `ioukit.evaluation.ERROR_KINDS`."""
+
+
+def annotator_words(first: str, second: str) -> tuple[dict[str, str], dict[str, ErrorWords]]:
+    """The outcomes and the kinds of errors of the regions of a second annotator beside those of a first one.
+
+    No annotator is the truth, so nothing is right or missed: regions are paired, or of one of them alone.
+    """
+    outcomes = {"tp": f"{second}, paired", "fp": f"only {second}", "fn": f"only {first}", "object": f"{first}, paired"}
+    of = f"A region of {second} that"
+    errors = {
+        "classification": ("other class", f"{of} fits one of {first} with another class."),
+        "localisation": ("other place", f"{of} overlaps one of {first} with its class too little."),
+        "both": ("other class and place", f"{of} overlaps one of {first} with another class, and too little."),
+        "duplicate": ("drawn twice", f"{of} fits one of {first} which has another pair."),
+        "background": (f"nothing of {first} near", f"{of} overlaps none of {first}, or hardly."),
+        "missed": (f"nothing of {second} near", f"A region of {first} that none of {second} fits or nearly fits."),
+    }
+    return outcomes, {kind: ErrorWords(ERROR_WORDS[kind].name, *words) for kind, words in errors.items()}
+
 
 KIND_NAMES = {
     **{kind: f"{kind}: {words.plain}" for kind, words in ERROR_WORDS.items()},

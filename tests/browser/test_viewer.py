@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from ioukit import Evaluation
+
+
+NAMES = ("car", "cat", "owl")
 
 
 def expected(evaluation: Evaluation, *, score: float | None = None, iou: float = 0.5, category: int = 0) -> list[str]:
@@ -436,3 +440,45 @@ def test_the_order_follows_the_filter(visits: Visits) -> None:
     ready(page)
     assert page.locator("#sort option:checked").inner_text() == "Most errors"
     assert names(page) != shown
+
+
+def test_without_scores_nothing_on_the_page_is_about_them(visits: Visits) -> None:
+    evaluation = CASES["without scores"]()
+    server = visits.serve(evaluation)
+    page = visits.open(server, "#numbers=on&labels=on")
+    assert counts(page) == expected(evaluation, score=0.0)
+    until(page, "() => document.querySelector('#figures .measures td') !== null")
+    page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
+    shown = page.locator("body").inner_text()
+    said = (
+        "The protocol does not read scores: all detections count, and those of an image choose their objects together."
+    )
+    assert said in shown
+    assert re.findall(r".*(?:[Ss]core|AP|Precision over recall|--issues).*", shown.replace(said, "")) == []
+    assert page.locator("#at-score").count() == 0
+    assert "score" not in page.locator("#sort option").evaluate_all("(all) => all.map((one) => one.value)")
+    assert set(page.locator(".cell .label").all_text_contents()) <= {*(f"missed {name}" for name in NAMES), *NAMES}
+    # The IoU threshold still moves.
+    page.evaluate("() => { for (const sheet of document.querySelectorAll('details.menu')) sheet.open = false; }")
+    page.locator("#at-iou").focus()
+    press(page, "ArrowRight")
+    ready(page)
+    assert counts(page) == expected(evaluation, score=0.0, iou=0.55)
+    page.locator(".cell").first.click()
+    page.locator("#large-list .option").first.click()
+    until(page, "() => document.querySelector('#large-why') !== null")
+    assert "score" not in page.locator("#large").inner_text().lower()
+
+
+def test_a_saved_link_with_a_score_says_why_it_cannot_be_shown(visits: Visits) -> None:
+    server = visits.serve(CASES["without scores"]())
+    visits.expected = ("400",)
+    page = visits.open(server, "outcome=fp")
+    page.goto(server.address("score=0.5..&at_score=0.3"))
+    until(page, "() => document.querySelector('#problem-words').textContent !== ''")
+    words = "score cannot be used: the protocol 'Unranked' does not read scores"
+    assert page.locator("#problem-words").inner_text() == words
+    page.get_by_role("button", name="Reset all").click()
+    ready(page)
+    assert page.locator("#said").inner_text() == "30 images"
+    assert page.locator("#problem").is_hidden()

@@ -12,7 +12,7 @@ from ioukit.viewer.server.building import app_of
 from ioukit.viewer.server.running import Server
 from support.browsing import until, watch
 from support.paths import DEMO
-from support.report_cases import drawn, photographed
+from support.report_cases import drawn, photographed, unscored
 from support.two_models import pair
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ CASES: dict[str, Any] = {
     "one image": _one_image,
     "two models": lambda: dict(zip(("first", "second"), pair(images=40), strict=True)),
     "photographs": photographed,
+    "without scores": unscored,
     "no models": lambda: drawn(100, ["car", "cat"]).ground_truth,
 }
 

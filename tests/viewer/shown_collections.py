@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ioukit.evaluation import Protocol
 
-__all__ = ["COLLECTIONS", "NAMES", "collection", "tagged"]
+__all__ = ["COLLECTIONS", "NAMES", "collection", "tagged", "unranked"]
 
 NAMES = ("person", "a, b", "person", "background", "id:3", "", "x..y", "\N{DOG} ü&=#?", "columns.", "\\,")
 
@@ -128,6 +128,12 @@ COLLECTIONS = {
     "caltech": lambda: _of_protocol("caltech"),
     "crowdhuman": lambda: _of_protocol("crowdhuman"),
 }
+
+
+@cache
+def unranked() -> Collection:
+    """A collection whose protocol reads no scores."""
+    return _of_protocol("unranked")
 
 
 @cache

@@ -119,7 +119,9 @@ def test_with_classes_they_are_the_mean_over_these(name: str) -> None:
     assert counts.tp == sum(point.true_positives for point in points)
     assert counts.fp == sum(point.false_positives for point in points)
     assert counts.fn == sum(point.false_negatives for point in points)
-    assert found.models[0].curve.num_ground_truth == counts.tp + counts.fn
+    curve = found.models[0].curve
+    assert curve is not None
+    assert curve.num_ground_truth == counts.tp + counts.fn
     matrix = evaluation.confusion(iou_threshold=shown.protocol.main_iou, score_threshold=0.3).counts
     expected = [
         [true, predicted, matrix[true, predicted]]

@@ -169,7 +169,8 @@ def check_outcomes(table: MatchTable, gt: GroundTruth, dt: Detections, **options
         if reason.code == "taken":
             assert reason.object == became.matched_object[reason.detection]
             one, taker = table.detections.score[[row, reason.detection]]
-            assert ("better score" in reason.words, "same score" in reason.words) == (taker > one, taker == one)
+            said = ("better score" in reason.words, "same score" in reason.words)
+            assert said == ((taker > one, taker == one) if table.protocol.ranks else (False, False))
     for row, reason in objects.items():
         assert reason.code in OF_OBJECTS[Outcome(became.objects[row])], reason
         if reason.code in ("found", "ignored"):
@@ -255,6 +256,37 @@ def test_sentences() -> None:
         "It does not count: its score 0.20 is below the score threshold 0.30.",
         "It matches object 6 (1.00 of the detection lies in it), which does not count: it is a crowd.",
     ]
+
+
+def test_sentences_where_the_protocol_reads_no_scores() -> None:
+    """Squares of side 10; shifted by 1 the IoU is 9/11, by 2 it is 2/3, by 3 it is 7/13, by 4 it is 3/7."""
+    gt = GroundTruth.from_arrays(
+        image_ids=[1] * 5,
+        category_ids=[1, 1, 2, 1, 1],
+        boxes=[[x, 0, 10, 10] for x in (0, 5, 100, 200, 300)],
+        categories={1: "cat", 2: "dog"},
+    )
+    dt = Detections.from_arrays(
+        image_ids=[1] * 6,
+        category_ids=[1] * 6,
+        boxes=[[x, 0, 10, 10] for x in (2, 1, -1, 100, 204, 305)],
+        scores=None,
+    )
+    objects, detections = words_of(gt, dt, PROTOCOLS["unranked"], score_threshold=0)
+    assert objects == [
+        "A detection matches it: IoU 0.82.",
+        "A detection matches it: IoU 0.54.",
+        "A detection of another class (cat, IoU 1.00) lies on it. No detection of its class has IoU 0.10 or more with "
+        "it.",
+        "The best detection of its class (IoU 0.43) is not close enough: a match needs at least 0.50.",
+        "The best detection of its class (IoU 0.33) is not close enough: a match needs at least 0.50.",
+    ]
+    assert detections[0] == (
+        "It matches object 2: IoU 0.54, and a match needs at least 0.50. Object 1 has IoU 0.67 with it, which is "
+        "more, but another detection (IoU 0.82) matches that object: pairs are chosen together, the most and "
+        "then the closest."
+    )
+    assert "Object 1 has IoU 0.82 with it, but another detection (IoU 0.82) matches that object." in detections[1:3]
 
 
 def test_a_crowd_is_named_only_where_no_other_object_is_near() -> None:

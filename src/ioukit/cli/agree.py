@@ -54,6 +54,7 @@ def agree(
       ioukit agree ann.json bob.json eve.json --output majority.json
       ioukit agree ann/ bob/ --iou-type segm --json | jq .alpha.value
       ioukit agree ann.json bob.json --report agreement.html --images photos/
+      ioukit view ann.json bob.json --annotators
     """
     start, talk = time.perf_counter(), answer.talk()
     sources = input_files(*files)

@@ -10,8 +10,8 @@ import typer
 
 from ioukit._output import printable
 from ioukit.cli._arguments import ModelNames, ThreadsOption
-from ioukit.cli._compared_models import models_of_files
-from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files, with_attributes
+from ioukit.cli._compared_models import model_names, models_of_files
+from ioukit.cli._data_files import GroundTruthPath, Reader, ReadingOptions, input_files, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value, check_folder, missing_extra
 from ioukit.cli._ledger import about_runs, is_ledger
 from ioukit.cli._output import QuietOption
@@ -23,6 +23,8 @@ from ioukit.datasets import GroundTruth
 if TYPE_CHECKING:
     from ioukit.viewer.server.pages import Pages
 
+_DISAGREEMENTS = ("outcome=fp", "outcome=fn", "sort=f1", "order=asc")
+"""What a page of two annotators shows at first: the images on which they differ, those with the lowest F1 first."""
 _NEAR = 0.1  # matched at once, which takes less memory than matching again
 
 
@@ -60,6 +62,10 @@ def view(
     issues: Annotated[
         bool, typer.Option("--issues", help="Also look for labels that are probably wrong, as `ioukit labels` does.")
     ] = False,
+    annotators: Annotated[
+        bool,
+        typer.Option("--annotators", help="Two files are of two annotators, as for `ioukit agree`: none is the truth."),
+    ] = False,
     port: Annotated[
         int, typer.Option(min=0, max=65535, metavar="N", help="Port; the next one if it is taken.", show_default=True)
     ] = 8421,
@@ -89,6 +95,7 @@ def view(
       ioukit view gt.json dt.json --filter outcome=fp --filter class=bicycle --filter score=0.7..
       ioukit view gt.json dt.json --table scenes.csv --notes review.db
       ioukit view labels/ boxes.csv --no-browser --port 9000
+      ioukit view ann.json bob.json --annotators --images val2017/
       ioukit view runs.db
     """
     clock = time.perf_counter()
@@ -101,7 +108,7 @@ def view(
             "--table": table,
             "--notes": notes,
         }
-        about_files |= {"--issues": issues or None, "DT": detections}
+        about_files |= {"--issues": issues or None, "--annotators": annotators or None, "DT": detections}
         for option, value in about_files.items():
             if value is not None:
                 raise typer.BadParameter(f"is about a data set, and {ground_truth} is a ledger", param_hint=option)
@@ -112,7 +119,9 @@ def view(
         if filter and (more := [str(one) for one in sources[1:] if "=" in str(one) and not one.exists()]):
             raise typer.BadParameter(f"repeat it: --filter {filter[-1]} --filter {more[0]}", param_hint="--filter")
         check_folder("--images", images)
-        wanted = _query(filter or ())
+        if annotators:
+            _check_annotators(sources, rules, issues=issues)
+        wanted = _query(filter or (_DISAGREEMENTS if annotators else ()))
     with missing_extra():
         # Imported before the data are read, so that a missing package is said at once.
         from ioukit.viewer.server.running import check_installed  # noqa: PLC0415 - only this command needs it
@@ -126,7 +135,9 @@ def view(
     options: dict[str, Any] = {"table": table, "notes": notes, "issues": issues, "threads": threads}
     reader = reading.reader(threads, talk)
     shown: Any
-    if len(sources) > 1:
+    if annotators:
+        shown, options["annotators"] = _annotators_of_files(sources, name, rules, reading, reader)
+    elif len(sources) > 1:
         shown, _ = models_of_files(sources, name, rules, reading, reader, least=1, attributes=True, near=_NEAR)
     else:
         source = reading.sources(sources)[0]
@@ -147,6 +158,41 @@ def view(
     for note in found:
         talk.say(f"note {printable(note)}")
     _serve(app, wanted, host, port, talk, clock, browser=browser)
+
+
+def _check_annotators(sources: Sequence[Path], rules: RuleOptions, *, issues: bool) -> None:
+    """Refuse what two annotators cannot have: more or fewer files, other rules, suspicions about labels.
+
+    Raises:
+        typer.BadParameter: If there is any.
+    """
+    if len(sources) != 2:
+        raise typer.BadParameter(f"expected the files of two annotators, got {len(sources)}", param_hint="--annotators")
+    given = {option: value for option, value in rules._asdict().items() if option != "iou_type"} | {"issues": issues}
+    for option, value in given.items():
+        if value not in (None, False):
+            raise typer.BadParameter(
+                "does not go with --annotators, whose rules are those of `ioukit agree`",
+                param_hint=f"--{option.replace('_', '-')}",
+            )
+
+
+def _annotators_of_files(
+    sources: Sequence[Path], names: list[str] | None, rules: RuleOptions, reading: ReadingOptions, reader: Reader
+) -> Any:
+    """The evaluation of the second annotator on the first one by its name, and the names of both."""
+    with bad_use():
+        known, kind = model_names(names, sources), rules.kind()
+    sides: Any = {
+        one: reader.side(reading.sources([path])[0], None, alone=True) for one, path in zip(known, sources, strict=True)
+    }
+    with bad_input(), bad_use(), reader.talk.busy("comparing annotations"):
+        from ioukit.comparison.agreement import evaluate_annotators  # noqa: PLC0415 - `--help` does not need it
+
+        found, notes = evaluate_annotators(sides, iou_type=kind.name, near=_NEAR, threads=reader.threads)
+    for note in notes:
+        reader.talk.say(f"note {printable(note)}")
+    return {known[1]: found}, tuple(known)
 
 
 def _pages_of(log: Path, threads: int | None) -> "Pages":

@@ -27,7 +27,7 @@ from ioukit._output import aligned
 from ioukit._plain_values import plain_value
 from ioukit.datasets import Detections, GroundTruth, merge
 from ioukit.datasets.columns.lazy import Names
-from ioukit.evaluation import match
+from ioukit.evaluation import Evaluation, evaluate, match
 from ioukit.evaluation.evaluating import ground_truth_of
 from ioukit.evaluation.protocols import COCO, UNRANKED, AreaRange, Protocol
 from ioukit.statistics import Interval
@@ -282,6 +282,30 @@ def agree(
     )
 
 
+def evaluate_annotators(
+    annotations: Mapping[str, GroundTruth], *, iou_type: IouType = "bbox", near: float = 0.5, threads: int | None = None
+) -> tuple[Evaluation, tuple[str, ...]]:
+    """The regions of the second of two annotators, evaluated on those of the first; and notes about what is left out.
+
+    A true positive is a pair of ``F1``, a false positive is a region of the second one alone, and a missed object is
+    one of the first alone. So pages about evaluations can show what :func:`agree` counts, at COCO's IoU thresholds.
+
+    Args:
+        annotations: The annotations of both by name.
+        iou_type: As for :func:`agree`.
+        near: As for :func:`ioukit.evaluation.match`.
+        threads: As for :func:`agree`.
+
+    Raises:
+        ValueError: If no image is in the annotations of both.
+    """
+    gt, annotator, notes = _together(annotations)
+    a, b = (gt.take(np.flatnonzero(annotator == at)) for at in range(2))
+    a = dataclasses.replace(a, source=next(iter(annotations.values())).source)  # whose ids it has
+    found, rules = _as_detections(b, iou_type), _rules(*COCO.iou_thresholds)
+    return evaluate(a, found, rules, iou_type=iou_type, near=near, threads=threads), notes
+
+
 def _most_given(classes: Positions) -> int:
     """The class that stands most often; of equal ones, the one that stands first."""
     found, firsts, counts = np.unique(classes, return_index=True, return_counts=True)
@@ -375,8 +399,8 @@ def _rules(*iou_thresholds: float) -> Protocol:
     return UNRANKED.replace(iou_thresholds=iou_thresholds, area_ranges=(AreaRange("all", 0.0, math.inf),), ignored=())
 
 
-def _paired(a: GroundTruth, b: GroundTruth, iou_threshold: float, iou_type: Any, threads: int | None) -> _Paired:
-    found = Detections(
+def _as_detections(b: GroundTruth, iou_type: Any) -> Detections:
+    return Detections(
         image_ids=b.image_ids if b.images.keys is None else np.searchsorted(b.images.ids, b.image_ids),
         category_ids=b.category_ids,
         boxes=b.boxes,
@@ -389,6 +413,10 @@ def _paired(a: GroundTruth, b: GroundTruth, iou_threshold: float, iou_type: Any,
         normalized=b.normalized,
         scored=False,
     )
+
+
+def _paired(a: GroundTruth, b: GroundTruth, iou_threshold: float, iou_type: Any, threads: int | None) -> _Paired:
+    found = _as_detections(b, iou_type)
     options: dict[str, Any] = {"iou_type": iou_type, "threads": threads}
     any_class = match(a, found, _rules(iou_threshold).replace(class_agnostic=True), **options)
     of_pairs = any_class.pairs

@@ -152,6 +152,7 @@ def _drawn(
         "names": names,
         "models": [abbreviate(pair.name_a, "unnamed"), abbreviate(pair.name_b, "unnamed")],
         "iou": pair.changes.iou_threshold,
+        "ranks": pair.a.protocol.ranks,
         "view": view_command([pair.a, pair.b], folder, names=(pair.name_a, pair.name_b)),
         "parts": parts,
         "curves": {"a": sliders[0], "b": sliders[1], "classes": chosen} if any(sliders) else None,

@@ -71,6 +71,7 @@ class Drawn(TypedDict):
 
     classes: list[str]
     iou: float
+    ranks: bool
     view: dict[str, Any] | None
     """The command that opens the viewer."""
     scores: list[float]
@@ -340,6 +341,7 @@ def _scripted(
         {
             "classes": [class_name(result.name, result.id) for result in evaluation.per_class],
             "iou": iou,
+            "ranks": evaluation.protocol.ranks,
             "view": view_command([evaluation], folder),
             "scores": scores.tolist(),
             "start": start,

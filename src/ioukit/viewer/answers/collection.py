@@ -163,6 +163,8 @@ class Collection:
     """Columns of images and objects by name: width, height, objects, attributes of the file, columns of the user's."""
     issues: Issues | None = None
     """Suspicious labels, if they were looked for."""
+    annotators: tuple[str, str] | None = None
+    """Who drew the objects and the detections, if these are regions of two annotators and none of them is the truth."""
     notes: tuple[str, ...] = ()
     """What a user should know: which attributes of the file are no columns."""
     selections: Recent[Any, Any] = field(default_factory=lambda: Recent(_KEPT), init=False, repr=False)
@@ -178,6 +180,7 @@ class Collection:
         folder: Path | None = None,
         columns: Sequence[Value] = (),
         issues: Issues | None = None,
+        annotators: tuple[str, str] | None = None,
         iou_type: str = "bbox",
         protocol: Protocol | None = None,
     ) -> Collection:
@@ -190,6 +193,7 @@ class Collection:
             folder: The folder of the photographs, if there is one.
             columns: Further values of images or objects.
             issues: Suspicious labels.
+            annotators: As in the collection.
             iou_type: The kind of region, if there is no model.
             protocol: The rules, if there is no model; those of the kind if ``None``.
 
@@ -209,7 +213,7 @@ class Collection:
         else:
             nothing = Detections.from_arrays(image_ids=[], category_ids=[], boxes=np.zeros((0, 4)), scores=[])
             scene = Model("", evaluate(ground_truth, nothing, iou_type=iou_type, protocol=protocol))
-        collection = cls(ground_truth, named, scene, folder, issues=issues)
+        collection = cls(ground_truth, named, scene, folder, issues=issues, annotators=annotators)
         notes: list[str] = []
         object.__setattr__(collection, "values", _by_name([*collection._values_of_data(notes), *columns]))
         object.__setattr__(collection, "notes", tuple(notes))

@@ -47,6 +47,7 @@ _NOT_THERE = {
 }
 """Why some keys may be missing."""
 _NEED_NO_DETECTIONS = (("outcome", "detected"), ("outcome", "ignored"))
+_NEED_SCORES = ("score", "at_score")
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,11 @@ def keys_of_marks(collection: Collection, chosen: Filter) -> list[Key]:
         Key("outcome", lambda side: side.outcome, OUTCOMES),
         Key("error", lambda side: side.error, ERROR_KINDS),
         Key("area", lambda side: side.area_range, [label for label, _, _ in collection.protocol.size_ranges]),
-        Key("score", lambda side: side.score_bin, edges=collection.score_edges),
+        *(
+            [Key("score", lambda side: side.score_bin, edges=collection.score_edges)]
+            if collection.protocol.ranks
+            else []
+        ),
         Key("iou", lambda side: side.iou_bin, edges=IOU_EDGES),
         Key("size", lambda side: side.size_bin, edges=collection.size_edges),
         Key("class", lambda side: side.category, collection.categories.names),
@@ -194,13 +199,28 @@ def conditions_on_images(collection: Collection, chosen: Filter, tagged: Tagged)
     return found
 
 
+def check_scores(collection: Collection, chosen: Filter) -> None:
+    """Refuse a filter or an order by scores where the protocol does not read them.
+
+    Raises:
+        ValueError: If there is one.
+    """
+    if collection.protocol.ranks:
+        return
+    for key, text in chosen.items():
+        if key in _NEED_SCORES or (key, text) == ("sort", "score"):
+            name = f"{key}={text}" if key == "sort" else key
+            raise ValueError(f"{name} cannot be used: the protocol {collection.protocol.name!r} does not read scores")
+
+
 def check_filter(collection: Collection, chosen: Filter) -> None:
     """Refuse a filter that the collection cannot answer, or that leaves out everything because there is no model.
 
     Raises:
         ValueError: If there is no such class, model, column, text, flag, issue, area range or IoU threshold, or if the
-            filter needs detections, two models or checked labels that are not there.
+            filter needs detections, scores, two models or checked labels that are not there.
     """
+    check_scores(collection, chosen)
     if not collection.models:
         for key, text in chosen.items():
             if key in _NEED_DETECTIONS and (key, text) not in _NEED_NO_DETECTIONS:

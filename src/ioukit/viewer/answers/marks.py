@@ -60,7 +60,7 @@ class Side:
     category: npt.NDArray[np.uint32]
     """Position of the class."""
     score: npt.NDArray[np.float64]
-    """Score of a detection, or of the detection that finds the object; NaN for none."""
+    """Score of a detection, or of the detection that finds the object; NaN for none, or if the protocol reads none."""
     iou: npt.NDArray[np.float32]
     """IoU with the partner, or else the highest IoU with a mark of the other side, whatever its score; 0 for none."""
     size: npt.NDArray[np.float32]
@@ -144,7 +144,7 @@ class Marks:
         kind[level.ignored] = IGNORED_OBJECT
         matched = level.finder >= 0
         matched[matched] = model.table.detections.score[level.finder[matched]] >= self.at_score
-        score = np.where(found, level.score, np.nan)
+        score = np.where(found & collection.protocol.ranks, level.score, np.nan)
         iou = np.where(matched, level.object_iou, model.overlaps.of_object)
         columns: dict[str, Callable[[], npt.NDArray[Any]]] = {
             "image": lambda: rows.image,
@@ -191,7 +191,7 @@ class Marks:
         columns: dict[str, Callable[[], npt.NDArray[Any]]] = {
             "image": lambda: table.detections.image,
             "category": lambda: table.detections.category,
-            "score": lambda: table.detections.score,
+            "score": lambda: table.detections.score if collection.protocol.ranks else np.full(len(table), np.nan),
             "iou": lambda: level.iou,
             "size": lambda: model.sizes.size,
             "area_range": lambda: model.sizes.area_range,

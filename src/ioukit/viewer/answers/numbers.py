@@ -48,18 +48,23 @@ class ModelNumbers:
     """The main numbers of the protocol by their keys, such as AP and AP50: of all score thresholds."""
     counts: Counts
     """What the model does at the thresholds."""
-    curve: ScoreCurve
-    """Precision and recall over the score threshold, at the IoU threshold, of all classes together."""
+    curve: ScoreCurve | None
+    """Precision and recall over the score threshold, at the IoU threshold, of all classes together; ``None`` if the
+    protocol does not read scores."""
 
     def to_json(self) -> dict[str, Any]:
         """The numbers and some points of the curve; ``None`` where undefined."""
-        points = np.unique(np.linspace(0, max(0, len(self.curve.scores) - 1), _MOST_POINTS).round().astype(np.int64))
-        columns = {"score": self.curve.scores, "recall": self.curve.recall, "precision": self.curve.precision}
         return {
             "measures": {key: finite_or_none(value) for key, value in self.measures.items()},
             "counts": self.counts.to_json(),
-            "curve": {name: [*map(finite_or_none, values[points[: len(values)]])] for name, values in columns.items()},
+            "curve": None if self.curve is None else _points_of(self.curve),
         }
+
+
+def _points_of(curve: ScoreCurve) -> dict[str, list[float | None]]:
+    points = np.unique(np.linspace(0, max(0, len(curve.scores) - 1), _MOST_POINTS).round().astype(np.int64))
+    columns = {"score": curve.scores, "recall": curve.recall, "precision": curve.precision}
+    return {name: [*map(finite_or_none, values[points[: len(values)]])] for name, values in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,7 @@ def _of_model(selection: Selection, at: int, classes: Flags, others: list[str]) 
     return ModelNumbers(
         measures={key: _mean(curves, measures[key], classes) for key in keys},
         counts=Counts(tp, fp, detected, missed, sum(ignored)),
-        curve=_curve(selection, at, classes),
+        curve=_curve(selection, at, classes) if protocol.ranks else None,
     )
 
 

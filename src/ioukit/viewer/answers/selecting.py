@@ -20,7 +20,13 @@ import numpy.typing as npt
 
 from ioukit._array_types import Flags
 from ioukit.evaluation.analysis.outcomes_by_score import NOT_COUNTED
-from ioukit.viewer.answers.conditions import Condition, Tagged, conditions_on_images, conditions_on_marks
+from ioukit.viewer.answers.conditions import (
+    Condition,
+    Tagged,
+    check_scores,
+    conditions_on_images,
+    conditions_on_marks,
+)
 from ioukit.viewer.answers.filters import Filter
 from ioukit.viewer.answers.marks import Side, marks_at
 from ioukit.viewer.answers.ratios import undefined_under
@@ -221,8 +227,9 @@ def select(collection: Collection, chosen: Filter, tagged: Tagged | None = None)
         tagged: Tags and notes.
 
     Raises:
-        ValueError: If the filter names what is not in the collection.
+        ValueError: If the filter names what is not in the collection, or scores where the protocol does not read them.
     """
+    check_scores(collection, chosen)
     tagged = tagged or _NOTHING
     plain = dataclasses.replace(chosen, sort=None, order=None)
     # A selection keeps its tags, so that their id stays theirs.

@@ -92,7 +92,7 @@ def _entries(
         if collection.models:
             reason = explainers[number].object(row) if side == 0 else explainers[number].detection(row)
             other = number + 1 if side == 0 else 0
-            entry["why"] = reason.words
+            entry["why"] = "" if collection.annotators else reason.words  # the words are of a detector and the truth
             entry["partner"] = place.get((other, int(of_side.partner[row])))
             entry["about"] = place.get((other, reason.detection if side == 0 else reason.object))
         if side == 0:

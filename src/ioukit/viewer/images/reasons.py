@@ -69,6 +69,7 @@ class Explainer:
         self._truth, self._data, self._table, self._all = truth, detections, table, neighbours
         self._protocol = table.protocol
         self._overlap = _OVERLAPS.get(table.iou_type, "IoU")
+        self._together = "" if self._protocol.ranks else ": pairs are chosen together, the most and then the closest"
 
     def detection(self, row: int) -> Reason:
         """Why a detection is right, wrong, ignored or not counted.
@@ -106,7 +107,7 @@ class Explainer:
             return Reason("ignored", words, -1, best.detection.row if best else -1, best.iou if best else math.nan)
         found = next((pair for pair in counted if not pair.detection.ignored), None)
         if found is not None:
-            words = f"A detection with score {_number(found.detection.score)} matches it: {self._measured(found)}."
+            words = f"A detection{self._scored(found.detection)} matches it: {self._measured(found)}."
             return Reason("found", words, -1, found.detection.row, found.iou)
         return self._missed(one, takers)
 
@@ -134,7 +135,7 @@ class Explainer:
             if better.object.ignored:
                 why = "it is ignored, and objects that count come first"
             elif self._all.takers.get(better.object.row):
-                why = f"{self._taker(better)} matches that object"
+                why = f"{self._taker(better)} matches that object{self._together}"
             else:
                 continue
             words += f" {self._clause(better)}, which is more, but {why}."
@@ -203,8 +204,10 @@ class Explainer:
         name, needed = self._named(best), self._needed(best.object)
         words = f"The best of its class is {name}: {self._measured(best)}, and {needed}."
         taker = self._counted_taker(best)
-        score = _number(taker.detection.score) if taker else ""
-        return f"{words} A detection with score {score} matches that object." if taker else words
+        if taker is None:
+            return words
+        which = f"A detection{self._scored(taker.detection)}" if self._protocol.ranks else "Another detection"
+        return f"{words} {which} matches that object."
 
     def _counted_taker(self, pair: Pair) -> Pair | None:
         """The best pair of a detection that counts and takes the object of a pair."""
@@ -214,8 +217,8 @@ class Explainer:
         """Why an object that counts has no match that counts."""
         if any(pair.detection.counts for pair in takers):
             best = takers[0]
-            score, measured = _number(best.detection.score), self._measured(best)
-            words = f"A detection with score {score} takes it ({measured}), but matches with it do not count."
+            start = f"A detection{self._scored(best.detection)} takes it ({self._measured(best)})"
+            words = f"{start}, but matches with it do not count."
             return Reason("void", words, -1, best.detection.row, best.iou)
         if takers:
             best = takers[0]
@@ -231,11 +234,12 @@ class Explainer:
         other = ""
         if nearest is not None and (self._all.reaches(nearest) or not alike):
             found = nearest.detection
-            name, score = self._class(self._table.detections.category[found.row]), _number(found.score)
-            other = f"A detection of another class ({name}, score {score}, {self._measured(nearest)}) lies on it."
+            name = self._class(self._table.detections.category[found.row])
+            listed = ", ".join([name, *self._score(found), self._measured(nearest)])
+            other = f"A detection of another class ({listed}) lies on it."
         if alike:
             best = min(alike, key=_rank)
-            measured = f"{self._measured(best)}, score {_number(best.detection.score)}"
+            measured = self._measured_and_scored(best)
             words = f"The best detection of its class ({measured}) is not close enough: {self._needed(one)}."
             taken = self._all.match.get(best.detection.row)
             if not best.detection.counts:
@@ -257,7 +261,7 @@ class Explainer:
     def _went_elsewhere(self, pair: Pair) -> Reason:
         """Why a detection that overlaps an object enough does not match it."""
         one = pair.detection
-        start = f"The best detection of its class ({self._measured(pair)}, score {_number(one.score)})"
+        start = f"The best detection of its class ({self._measured_and_scored(pair)})"
         if not one.within:
             code = "left_out" if one.special & LEFT_OUT else "beyond_cap"
             return Reason(code, f"{start} does not count: {self._why_not(one)}.", -1, one.row, pair.iou)
@@ -269,12 +273,24 @@ class Explainer:
         return Reason("took_another", words, taken.object.row, one.row, pair.iou)
 
     def _taker(self, pair: Pair) -> str:
-        """The detection that took the object of a pair before the detection of the pair could."""
+        """The detection that has the object of a pair, because it chose before the detection of the pair could."""
         taker = self._all.takers[pair.object.row][0]
+        if not self._protocol.ranks:
+            return f"another detection ({self._measured(taker)})"
         score = _apart(taker.detection.score, pair.detection.score)[0]
         same = taker.detection.score == pair.detection.score
         which = "an earlier detection with the same score" if same else "a detection with a better score"
         return f"{which} ({score}, {self._measured(taker)})"
+
+    def _score(self, one: Found) -> list[str]:
+        """The score of a detection; nothing where the protocol does not read it."""
+        return [f"score {_number(one.score)}"] if self._protocol.ranks else []
+
+    def _scored(self, one: Found) -> str:
+        return "".join(f" with {score}" for score in self._score(one))
+
+    def _measured_and_scored(self, pair: Pair) -> str:
+        return ", ".join([self._measured(pair), *self._score(pair.detection)])
 
     def _clause(self, pair: Pair) -> str:
         """What a detection shares with an object."""

@@ -41,7 +41,7 @@ _SECONDS_TO_READ = 0.2  # others wait for who reads
 _SECONDS_TO_NEXT_READ = 5.0  # of a file that another program did not let go of
 _SUFFIX = ".view.db"
 _TYPES = tuple((int, str, image, int, str, str, str, str) for image in (int, str))
-_NO_FILE = "Notes need a file. The ground truth was not read from one, so name a file for the notes."
+_NO_FILE = "Notes need a file. The data were not read from one, so name a file for the notes."
 
 
 def _first(db: sqlite3.Connection) -> None:

@@ -37,6 +37,7 @@ def app_of(
     table: Any = None,
     notes: str | os.PathLike[str] | None = None,
     issues: bool = False,
+    annotators: tuple[str, str] | None = None,
     iou_type: str = "bbox",
     protocol: Protocol | None = None,
     cache: Path | None = None,
@@ -50,6 +51,8 @@ def app_of(
         table: As for :func:`ioukit.view`.
         notes: As for :func:`ioukit.view`.
         issues: As for :func:`ioukit.view`.
+        annotators: The names of two annotators if the data are an evaluation of one on the other, see
+            :func:`ioukit.comparison.agreement.evaluate_annotators`.
         iou_type: The kind of region of ground truth alone.
         protocol: The rules of ground truth alone; those of the kind if ``None``.
         cache: The folder that keeps small copies of photographs; they are kept in memory alone if ``None``.
@@ -67,6 +70,7 @@ def app_of(
         folder=folder,
         columns=further.values,
         issues=label_issues(list(models.values()), threads=threads) if issues and models else None,
+        annotators=annotators,
         iou_type=iou_type,
         protocol=protocol,
     )

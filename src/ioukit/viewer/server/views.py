@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._words_and_colours import annotator_words
 from ioukit.evaluation import ERROR_KINDS
 from ioukit.report import _html
 from ioukit.viewer.answers.answering import answer
@@ -42,7 +43,7 @@ _SCRIPTS = (
     *("shared/words.js", "shared/outcomes.js", "shared/pictures.js", "viewer/state.js", "viewer/colours.js"),
     *("viewer/cards.js", "viewer/drawings.js", "viewer/grid.js", "viewer/checklists.js", "viewer/histograms.js"),
     *("viewer/filters.js", "viewer/counts.js", "viewer/toolbar.js", "viewer/notes.js", "viewer/exporting.js"),
-    "viewer/keys.js",
+    *("viewer/keys.js", "viewer/annotators.js"),
     *("shared/charts.js", "viewer/numbers.js"),
     *("viewer/scatter.js", "shared/zoom.js", "viewer/stage.js", "viewer/details.js", "viewer/wipe.js"),
     *("viewer/frames.js", "viewer/large.js", "viewer/main.js"),
@@ -143,6 +144,7 @@ class Views:
         return {
             "title": data["title"],
             "models": data["models"],
+            "ranks": data["ranks"],
             "model": self._collection.model_at(Filter.parse(pairs).model),
             "names": [one["name"] for one in data["classes"]],
             "drawing": drawn["style"],
@@ -203,16 +205,20 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
     classes = zip(collection.class_keys, objects, strict=True)
     first = collection.models[0] if collection.models else None
     truth, models = Path(collection.ground_truth.source).name or "Ground truth", [one.name for one in collection.models]
+    title = f"{', '.join(models)} on {truth}" if models else truth
     return {
-        "title": f"{', '.join(models)} on {truth}" if models else truth,
+        "title": title if collection.annotators is None else " and ".join(collection.annotators),
+        "annotators": collection.annotators,
+        "words": None if collection.annotators is None else _words(*collection.annotators),
         "kind": table.iou_type,
         "models": models,
         "classes": [{"name": name, "objects": count} for name, count in classes],
         "images": len(table.image_ids),
         "iou_thresholds": list(map(float, protocol.iou_thresholds)),
+        "ranks": protocol.ranks,
         "default": {
-            "at_score": first.best_score if first is not None else None,
-            "at_scores": [model.best_score for model in collection.models],
+            "at_score": first.best_score if first is not None and protocol.ranks else None,
+            "at_scores": [model.best_score for model in collection.models] if protocol.ranks else None,
             "at_iou": float(protocol.main_iou),
         },
         "score_range": list(collection.score_range),
@@ -225,6 +231,12 @@ def _described(collection: Collection, noting: Noting) -> dict[str, Any]:
         "notes": noting.notes.name,
         **({"tracks": True} if collection.has_tracks else {}),
     }
+
+
+def _words(first: str, second: str) -> dict[str, Any]:
+    """How the page calls outcomes and kinds of errors of two annotators."""
+    outcomes, errors = annotator_words(first, second)
+    return {"outcomes": outcomes, "errors": {kind: words._asdict() for kind, words in errors.items()}}
 
 
 def _column(value: Value) -> dict[str, Any]:

@@ -23,7 +23,7 @@ const rowName = () => (chosen.row === 0 ? "all classes together" : `class ${DATA
 // The filters of the viewer that choose what a number of a side counts, at its score threshold.
 const sideFilters = (side, outcome) => [["model", MODELS[side]], ["outcome", outcome],
   ...(chosen.row ? [["class", classFilter(DATA.names.indexOf(DATA.curves.classes[chosen.row - 1]))]] : []),
-  ["at_score", String(scoreAt(side))], ["at_iou", String(DATA.iou)]];
+  ...(DATA.ranks ? [["at_score", String(scoreAt(side))]] : []), ["at_iou", String(DATA.iou)]];
 
 // Every slider of a side shows the same threshold.
 function startSlider(slider, output, side) {

@@ -4,7 +4,7 @@ const LOOK = outcomesLook(DATA.images.some(({ boxes = [] }) => boxes.some((kind,
 
 // The filters of the viewer that say at which thresholds a number was counted.
 function thresholdFilters() {
-  return [["at_score", String(SCORES[chosen.position])], ["at_iou", String(DATA.iou)]];
+  return [...(DATA.ranks ? [["at_score", String(SCORES[chosen.position])]] : []), ["at_iou", String(DATA.iou)]];
 }
 
 // With a class-agnostic protocol the curves have one class, which is none of the names.

@@ -100,6 +100,10 @@ function cardLabels(image, marks, across) {
   return holder;
 }
 
+// The counts of an image in words.
+const countsSaid = (counts) => (DATA.annotators ? OUTCOMES.filter(({ kind }) => counts[kind]).map(({ kind, short }) => `${whole(counts[kind])} ${short}`).join(", ") || "no regions"
+  : `${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}`);
+
 // How many marks of the chosen model an image has, by outcome; of those that the filter chooses, if it says something
 // about marks.
 function countsOn(image, model) {

@@ -9,11 +9,11 @@ const ONLY_OBJECTS = "the filter chooses objects only";
 // What the numbers leave out under the filters that are on, in sentences.
 const onlyObjects = () => ["change", "flag"].filter((key) => STATE.has(key));
 function countSentences({ found, fn }, model) {
-  const titles = (keys) => keys.map((key) => ({ outcome: "Outcome", error: "Kind of error", change: "Change", flag: "Flags" })[key]);
+  const titles = (keys) => keys.map((key) => FILTER_TITLES[key]);
   const listed = (keys) => titles(keys).map((title) => `“${title}”`).join(" and ");
   const unused = ["outcome", "error"].filter((key) => STATE.has(key)), objects = onlyObjects();
   return [
-    unused.length ? `These numbers do not follow the filter ${listed(unused)}: they count all outcomes.` : "",
+    unused.length ? `These numbers do not follow the filter ${listed(unused)}: they count all ${DATA.annotators ? "regions" : "outcomes"}.` : "",
     objects.length ? `The filter ${listed(objects)} chooses objects only, so detections are not counted. ${model} finds ${whole(found)} of these ${plural(found + (fn ?? 0), "object")}.` : "",
     STATE.has("score") ? "Missed objects have no score. So with the filter “Score”, FN, recall and F1 are not defined." : "",
   ].filter(Boolean).join(" ");
@@ -57,7 +57,18 @@ function startCounts() {
 
 const SCORE_STEPS = 100;
 
+// Where the protocol does not read scores, a sentence stands in the place of their threshold.
 function startThresholds() {
+  if (DATA.ranks) startScoreThreshold();
+  else {
+    byId("at-score").parentElement.replaceWith(element("p", { class: "small soft without-scores" },
+      DATA.annotators ? "Regions of one class are paired one to one: the most pairs, and of these the closest."
+        : "The protocol does not read scores: all detections count, and those of an image choose their objects together."));
+  }
+  startIouThreshold();
+}
+
+function startScoreThreshold() {
   const [low, high] = DATA.score_range, inside = low >= 0 && high <= 1;
   const first = inside ? 0 : low, last = inside ? 1 : high, step = (last - first) / SCORE_STEPS || 0.01;
   // Each model has its own start: the score with the best F1.
@@ -73,6 +84,19 @@ function startThresholds() {
     const value = Number(exact.value);
     STATE.set({ at_score: exact.value.trim() === "" || !Number.isFinite(value) ? null : String(value) });
   });
+  parts.push(() => {
+    const value = now();
+    slider.value = String(Math.round((value - first) / step));
+    slider.setAttribute("aria-valuetext", `score ${score(value)}`);
+    if (document.activeElement !== exact) exact.value = String(Number(value.toFixed(Math.max(4, digits))));
+    // Without a threshold in the address, each model has its own.
+    const name = STATE.one("model", DATA.models[0]), all = STATE.has("at_score");
+    whose.textContent = all ? "for all models" : `best F1 of ${name}`;
+    label.title = !many ? "" : all ? "This threshold holds for all models." : "Each model has the threshold of its best F1. This is the one of the chosen model.";
+  });
+}
+
+function startIouThreshold() {
   const ious = DATA.iou_thresholds, iou = byId("at-iou"), said = byId("at-iou-said");
   document.querySelector('label[for="at-iou"]').textContent = `${OVERLAP()} ≥`;
   iou.max = String(ious.length - 1);
@@ -84,16 +108,9 @@ function startThresholds() {
   const iouText = (value) => (Math.round(value * 100) / 100 === value ? value.toFixed(2) : String(value));
   iou.addEventListener("input", () => STATE.set({ at_iou: String(ious[Number(iou.value)]) }, { soft: true }));
   parts.push(() => {
-    const value = now(), at = place();
-    slider.value = String(Math.round((value - first) / step));
-    slider.setAttribute("aria-valuetext", `score ${score(value)}`);
-    if (document.activeElement !== exact) exact.value = String(Number(value.toFixed(Math.max(4, digits))));
+    const at = place();
     iou.value = String(at);
     said.textContent = iouText(ious[at]);
     iou.setAttribute("aria-valuetext", `${OVERLAP()} ${iouText(ious[at])}`);
-    // Without a threshold in the address, each model has its own.
-    const name = STATE.one("model", DATA.models[0]), all = STATE.has("at_score");
-    whose.textContent = all ? "for all models" : `best F1 of ${name}`;
-    label.title = !many ? "" : all ? "This threshold holds for all models." : "Each model has the threshold of its best F1. This is the one of the chosen model.";
   });
 }

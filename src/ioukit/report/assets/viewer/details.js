@@ -86,9 +86,9 @@ function makeMarkList(holder, { picked, pointed, opened }) {
         const row = element("div", { class: `option k-${KINDS[one.kind]}${one.chosen ? "" : " unchosen"}`, role: "option", id: `mark-${one.k}`, "aria-selected": "false", "aria-label": markWords(one) },
           outcomeKey(KINDS[one.kind]), classKey(placeOf(one)), element("span", { class: "line-text" }, named(one.class)),
           one.track ? element("span", { class: "small soft" }, named(`#${one.track}`)) : null,
-          one.kind === 3 ? element("span", { class: "small soft" }, "missed") : one.error ? element("span", { class: "small soft" }, WORDS.errors[one.error].plain) : null,
+          one.kind === 3 ? element("span", { class: "small soft" }, DATA.annotators ? "no pair" : "missed") : one.error ? element("span", { class: "small soft" }, WORDS.errors[one.error].plain) : null,
           one.side > 0 && one.side !== model + 1 ? element("span", { class: "small soft model-of" }, modelOf(one.side)) : null,
-          element("span", { class: "facet" }, one.side > 0 ? score(one.score) : "object"));
+          element("span", { class: "facet" }, DATA.annotators ? named(DATA.annotators[one.side]) : one.side === 0 ? "object" : one.score === null ? "detection" : score(one.score)));
         row.dataset.k = one.k;
         return row;
       });
@@ -113,7 +113,7 @@ function showDetails(holder, image, marks, k, { go, closer }) {
   } else {
     const mark = marks[k], other = mark.partner ?? mark.about, object = mark.side === 0;
     const facts = [
-      object ? null : ["Score", score(mark.score)],
+      mark.score === null || object ? null : ["Score", score(mark.score)],
       mark.iou === null || (!DATA.models.length) ? null : [mark.partner === null ? "Highest overlap" : "Overlap", mark.iou ? fixed(mark.iou) : "none"],
       DATA.drawing.ground ? null : ["Size", `${whole(Math.round(mark.w))} × ${whole(Math.round(mark.h))}`],
       mark.area === null ? null : ["Area", DATA.drawing.ground ? `${fixed(mark.area, 1)} square metres` : `${whole(Math.round(mark.area))} square pixels`],
@@ -130,7 +130,7 @@ function showDetails(holder, image, marks, k, { go, closer }) {
       element("div", { class: "controls" },
         element("button", { type: "button", class: "button", onclick: closer }, "Show it larger"),
         other === null ? null : element("button", { type: "button", class: "button", onclick: () => go(other) },
-          mark.partner === null ? (marks[other].side === 0 ? "Go to that object" : "Go to that detection") : object ? "Go to its detection" : "Go to its object")),
+          DATA.annotators ? (mark.partner === null ? "Go to a region that it overlaps" : "Go to its pair") : mark.partner === null ? (marks[other].side === 0 ? "Go to that object" : "Go to that detection") : object ? "Go to its detection" : "Go to its object")),
       notice,
       factList(facts),
       more);

@@ -25,7 +25,7 @@ function startExporting(holder) {
   function draw() {
     const query = STATE.text();
     for (const { form, link } of links) link.setAttribute("href", `${EXPORT_ADDRESS}?as=${form}&of=${state.of}${query && `&${query}`}`);
-    if (state.of === "filtered") said.textContent = images === null ? "" : `${plural(images, "image")}, ${plural(regions, "region")} of ${STATE.one("model", DATA.models[0] || "the ground truth")}`;
+    if (state.of === "filtered") said.textContent = images === null ? "" : `${plural(images, "image")}, ${plural(regions, "region")} of ${DATA.annotators ? "both" : STATE.one("model", DATA.models[0] || "the ground truth")}`;
     else if (NOTES.all) said.textContent = "All that has a tag or a note, whatever the filters.";
   }
   choice(of, (value) => {

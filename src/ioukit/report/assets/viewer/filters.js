@@ -14,6 +14,11 @@ function pairNow() {
   return names?.length === 2 ? names : DATA.models.slice(0, 2);
 }
 
+// Titles of filters, and what stands before a class of an object, before one of a detection, and before a kind of error.
+const FILTER_TITLES = { outcome: "Outcome", error: "Kind of error", confusion: "Confusion", change: "Change", flag: "Flags" };
+const CLASS_WORDS = { cell: "A cell of the confusion matrix.", object: "Object", detection: "Detected as", noObject: "background (no object)",
+  noDetection: "background (not detected)", error: "Error" };
+
 const parts = []; // what follows the answers: (answer or null) => void
 
 // A part of the panel. content: [{holder, follow}, ...].
@@ -45,7 +50,7 @@ function textField(key, label, placeholder) {
 // Two lists: an object's class and the class of what was detected.
 function confusionFields() {
   const names = [...DATA.names, "background"];
-  const selects = [["true", "Object", "background (no object)"], ["predicted", "Detected as", "background (not detected)"]].map(([key, label, nothing]) => {
+  const selects = [["true", CLASS_WORDS.object, CLASS_WORDS.noObject], ["predicted", CLASS_WORDS.detection, CLASS_WORDS.noDetection]].map(([key, label, nothing]) => {
     const select = element("select", { "aria-label": label, onchange: () => STATE.set({ [key]: select.value || null }) }, element("option", { value: "" }, "any"),
       element("option", { value: "background" }, nothing));
     // The names of many classes are made when they are needed.
@@ -55,7 +60,7 @@ function confusionFields() {
     };
     return { key, select, fill, line: element("label", { class: "field-row" }, element("span", {}, label), select) };
   });
-  const holder = element("div", { class: "fields" }, element("p", { class: "small soft" }, "A cell of the confusion matrix."), selects.map(({ line }) => line));
+  const holder = element("div", { class: "fields" }, element("p", { class: "small soft" }, CLASS_WORDS.cell), selects.map(({ line }) => line));
   for (const { select, fill } of selects) for (const name of ["pointerdown", "focus"]) select.addEventListener(name, fill);
   return {
     holder,
@@ -123,18 +128,18 @@ const columnTitle = (name) => (/^[a-z]/.test(name) ? name[0].toUpperCase() + nam
 function startFilters(panel) {
   const hasModels = DATA.models.length > 0;
   if (hasModels) {
-    addFold(panel, "Outcome", ["outcome"], [checks("outcome", OUTCOMES.map(({ value, kind, text }) => ({ value, text, sample: outcomeKey(kind) })), "Outcome")], { open: true });
+    addFold(panel, FILTER_TITLES.outcome, ["outcome"], [checks("outcome", OUTCOMES.map(({ value, kind, text }) => ({ value, text, sample: outcomeKey(kind) })), FILTER_TITLES.outcome)], { open: true });
   }
   if (DATA.models.length > 1) addFold(panel, "Change", ["change", "models"], [changeFields()], { open: true });
   addFold(panel, "Class", ["class"], [classList(DATA.classes)], { open: true });
   if (hasModels) {
-    addFold(panel, "Score", ["score"], [histogram("score", "Score")], { open: true });
-    addFold(panel, "Kind of error", ["error"], [checks("error", DATA.errors.map((value) => {
+    if (DATA.ranks) addFold(panel, "Score", ["score"], [histogram("score", "Score")], { open: true });
+    addFold(panel, FILTER_TITLES.error, ["error"], [checks("error", DATA.errors.map((value) => {
       const { plain, meaning } = WORDS.errors[value];
       return { value, text: capitalized(plain), title: meaning };
-    }), "Kind of error")], { open: false });
+    }), FILTER_TITLES.error)], { open: false });
     addFold(panel, OVERLAP(), ["iou"], [histogram("iou", OVERLAP())], { open: false });
-    addFold(panel, "Confusion", ["true", "predicted"], [confusionFields()]);
+    addFold(panel, FILTER_TITLES.confusion, ["true", "predicted"], [confusionFields()]);
   }
   const areas = DATA.areas.filter(({ name }) => name !== "all");
   addFold(panel, "Size", ["size", "area"], [histogram("size", "Size", { unit: "px" }),
@@ -145,7 +150,7 @@ function startFilters(panel) {
     addFold(panel, "Label issues", ["issue"], [checks("issue", DATA.issues.map((issue) => (typeof issue === "string"
       ? { value: issue, text: columnTitle(issue) } : { value: issue.name, text: issue.words || columnTitle(issue.name) })), "Label issues")]);
   }
-  if (hasModels && !DATA.issues) {
+  if (hasModels && !DATA.issues && DATA.ranks) {
     addFold(panel, "Label issues", [], [{ holder: element("p", { class: "small soft" }, "Start with ", element("code", {}, "--issues"),
       " (in Python: ", element("code", {}, "issues=True"), ") to look for labels that are likely wrong. It takes seconds to minutes.") }]);
   }
@@ -177,9 +182,9 @@ function chipWords(key, value) {
   switch (key) {
     case "class": return value;
     case "outcome": return outcome ? outcome.text : value;
-    case "error": return `Error: ${WORDS.errors[value]?.plain ?? value}`;
-    case "true": return `Object: ${value}`;
-    case "predicted": return `Detected as: ${value}`;
+    case "error": return `${CLASS_WORDS.error}: ${WORDS.errors[value]?.plain ?? value}`;
+    case "true": return `${CLASS_WORDS.object}: ${value}`;
+    case "predicted": return `${CLASS_WORDS.detection}: ${value}`;
     case "score": return `Score ${rangeWords(value)}`;
     case "iou": return `${OVERLAP()} ${rangeWords(value)}`;
     case "size": return `Size ${rangeWords(value, "px")}`;

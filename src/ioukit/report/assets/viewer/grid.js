@@ -77,7 +77,7 @@ function makeGrid(holder, { open, failed }) {
       element("b", {}, String(counts[kind])), ` ${DATA.models.length || kind !== "gt" ? short : counts.gt === 1 ? "object" : "objects"}`)),
       ...(image.tags || []).slice(0, 2).map((tag) => element("span", { class: "tag" }, tag)),
       ...(image.noted ? [element("span", { class: "tag", title: "has a note" }, "note")] : []));
-    const said = DATA.models.length ? `${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}` : plural(counts.gt, "object");
+    const said = DATA.models.length ? countsSaid(counts) : plural(counts.gt, "object");
     card.setAttribute("aria-label", `${image.name}: ${said}`
       + ((image.tags || []).length ? `; tagged ${image.tags.join(", ")}` : "") + (DATA.photographs && !image.photo ? "; no photograph" : "") + (image.photo_words ? `; ${image.photo_words}` : ""));
     card.dataset.drawn = drawings.filterOf(at);

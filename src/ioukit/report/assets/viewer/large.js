@@ -14,6 +14,9 @@ function closeLarge() {
   if (large) VIEW.set({ image: null });
 }
 
+// How pictures are arranged: two annotators stand beside each other, models in one picture.
+const layersNow = () => VIEW.one("layers", DATA.annotators ? "sides" : "one");
+
 // Answers about images, the last ones kept; those beside the one that is shown are asked for early.
 function makeImages() {
   const kept = new Map();
@@ -52,7 +55,7 @@ function largeDialog() {
 function startLarge(grid) {
   const dialog = document.body.appendChild(largeDialog()), images = makeImages();
   const holder = byId("large-stage"), details = byId("large-details"), wipe = makeWipe(byId("large-picture"));
-  const colours = [["outcome", "Outcome"], ["class", "Class"], ...(DATA.tracks ? [["track", "Track"]] : [])];
+  const colours = [["outcome", FILTER_TITLES.outcome], ["class", "Class"], ...(DATA.tracks ? [["track", "Track"]] : [])];
   const state = { at: null, image: null, marks: [], model: 0, chosen: null, hot: null, pane: 0, turn: 0 };
   const stage = makeStage(holder, dialog, {
     hovered: (k, pane) => point(k, pane),
@@ -69,7 +72,7 @@ function startLarge(grid) {
   function spotlight(withDetails = true) {
     const k = state.hot ?? state.chosen;
     stage.panes().forEach((pane, at) => {
-      const marks = pane.details, here = at === state.pane || stage.panes().length === 1, spots = [];
+      const marks = pane.details, here = at === state.pane || stage.panes().length === 1 || pane.only !== null, spots = [];
       if (here && k !== null && marks[k]) {
         const other = marks[k].partner ?? marks[k].about;
         if (other !== null) spots.push([other, "partner"]);
@@ -81,7 +84,7 @@ function startLarge(grid) {
         const same = side === 0 ? marks.find((mark) => mark.side === 0 && mark.row === row) : null;
         if (same) spots.push(...(same.partner === null ? [] : [[same.partner, "partner"]]), [same.k, "picked"]);
       }
-      stage.spots(pane, spots);
+      stage.spots(pane, spots.filter(([other]) => pane.only === null || marks[other].side === pane.only));
     });
     const pane = stage.panes()[state.pane];
     if (pane && withDetails) showDetails(details, pane.answer, pane.details, k, { go: (other) => pick(other, pane), closer });
@@ -112,13 +115,14 @@ function startLarge(grid) {
     const pane = stage.panes()[state.pane];
     if (!pane) return;
     const shown = new Set(pane.marks.map(({ k }) => k));
-    const here = pane.details.filter(({ side }) => side === 0 || side === pane.model + 1 || VIEW.one("layers") === "all");
+    const here = pane.details.filter(({ side }) => pane.only !== null ? side === pane.only : side === 0 || side === pane.model + 1 || VIEW.one("layers") === "all");
     list.show(pane.details.filter(({ k }) => shown.has(k)), here, pane.model);
   }
 
-  // Which pictures stand beside each other: [model, filter with that model].
+  // Which pictures stand beside each other: [model, filter with that model, the side whose marks are drawn if not all].
   function sources() {
     const query = STATE.text(), own = Math.max(0, DATA.models.indexOf(STATE.one("model")));
+    if (DATA.annotators) return layersNow() === "sides" ? [[0, query, 0], [0, query, 1]] : [[0, query]];
     const names = { sides: DATA.models, wipe: pairNow() }[VIEW.one("layers")] || [];
     if (names.length < 2) return [[own, query]];
     return names.map((name) => {
@@ -143,7 +147,8 @@ function startLarge(grid) {
       state.image = answers[0];
       state.pane = wiped ? wipe.seen() : Math.min(near ? state.pane : 0, answers.length - 1);
       wipe.show(wiped ? pairNow() : null);
-      stage.show(answers.map((image, k) => ({ image, model: wanted[k][0], title: answers.length > 1 ? DATA.models[wanted[k][0]] : null })), near);
+      stage.show(answers.map((image, k) => ({ image, model: wanted[k][0], only: wanted[k][2],
+        title: answers.length < 2 ? null : DATA.annotators ? DATA.annotators[wanted[k][2]] : DATA.models[wanted[k][0]] })), near);
       stage.panes().forEach((pane, k) => Object.assign(pane, { answer: answers[k], details: detailedMarks(answers[k]) }));
       byId("large-problem").hidden = true;
       head();
@@ -174,7 +179,7 @@ function startLarge(grid) {
     byId("large-title").replaceChildren(named(image.name));
     const counts = DATA.models.length ? countsOn(image, sources()[0][0]) : null;
     const words = [here < 0 ? "not among the filtered images" : `${whole(here + 1)} of ${plural(total, "image")}`,
-      counts ? `${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}` : plural(state.image.marks.length, "object"),
+      counts ? countsSaid(counts) : plural(state.image.marks.length, "object"),
       ...(image.tags || []).length ? [`tagged ${image.tags.join(", ")}`] : []];
     byId("large-words").textContent = words.join(" · ");
     const ends = { "large-before": here <= 0, "large-next": here < 0 || here === total - 1 };
@@ -282,7 +287,7 @@ function startLargeTools(holder, stage, { switchLabels, colours }) {
     return (value) => { for (const button of made.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === value)); };
   };
   const kinds = DATA.models.length ? OUTCOMES : OUTCOMES.filter(({ value }) => ["detected", "ignored"].includes(value));
-  const boxes = kinds.map(({ kind, text, short }) => [kind, box(DATA.models.length ? short : text.replace("Detected o", "O"), () => {
+  const boxes = kinds.map(({ kind, text, short }) => [kind, box(DATA.annotators ? text : DATA.models.length ? short : text.replace("Detected o", "O"), () => {
     hideKinds(toggled(hiddenKinds(), kind));
   }, outcomeKey(kind))]);
   boxes.forEach(([, input], at) => { input.setAttribute("aria-label", kinds[at].text); });
@@ -295,6 +300,7 @@ function startLargeTools(holder, stage, { switchLabels, colours }) {
     models = group("Model", DATA.models.map((name) => [name, name]), (value) => STATE.set({ model: value === DATA.models[0] ? null : value }));
     layers = group("Models", [["one", "One"], ["all", "Layers"], ["sides", "Side by side"], ["wipe", "Wipe"]], (value) => VIEW.set({ layers: value === "one" ? null : value }));
   }
+  if (DATA.annotators) layers = group("Pictures", [["one", "One"], ["sides", "Side by side"]], (value) => VIEW.set({ layers: value === "sides" ? null : value }));
   byId("large-picture").append(zoomButtons(stage.zoom));
   return () => {
     const gone = hiddenKinds();
@@ -304,6 +310,6 @@ function startLargeTools(holder, stage, { switchLabels, colours }) {
     labels.checked = VIEW.one("names") !== "off";
     colour(colourNow());
     models(STATE.one("model", DATA.models[0]));
-    layers(VIEW.one("layers", "one"));
+    layers(layersNow());
   };
 }

@@ -66,6 +66,8 @@ async function start() {
   DATA.drawing = DATA.style || {};
   DATA.columns ||= [];
   DATA.flags ||= [];
+  if (!DATA.ranks) LOOK.scored = [];
+  if (DATA.annotators) speakOfAnnotators(...DATA.annotators);
   byId("title").replaceChildren(named(DATA.title));
   document.title = `${DATA.title} – ioukit view`;
   const open = (at, place) => { if (typeof openLarge === "function") openLarge(at, place); };

@@ -272,7 +272,7 @@ function startNotes() {
     now = noteKey(about);
     // What was stored here since the image was asked for is newer.
     const own = NOTES.written.get(now), known = own && own.time > (image.asked || 0) ? own : mark;
-    title.replaceChildren("Tags and note of ", k === null ? "the image" : mark.side === 0 ? "this object" : "this region");
+    title.replaceChildren("Tags and note of ", k === null ? "the image" : mark.side === 0 && !DATA.annotators ? "this object" : "this region");
     editor = notesEditor(inside, { ...about, tags: known.tags || [], note: known.note || "" }, k === null ? image.name : `${mark.class}, region ${k + 1} of ${image.name}`, leave);
     if (focused) leave();
   }

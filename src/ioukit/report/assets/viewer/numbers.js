@@ -18,13 +18,14 @@ function pickPart(values) {
 
 function startNumbers() {
   const button = byId("open-numbers"), panel = byId("figures"), isOpen = () => VIEW.one("numbers") === "on";
-  if (!DATA.models.length) {
+  if (!DATA.models.length || DATA.annotators) { // its words are of a detector and the truth
     button.hidden = true;
     return;
   }
+  if (!DATA.ranks) button.title = "Main numbers and errors of what is filtered (p)";
   const close = element("button", { type: "button", class: "button", onclick: () => VIEW.set({ numbers: null }) }, "Close");
   const words = element("p", { class: "small soft", role: "status" }), problem = element("p", { class: "problem", role: "alert", hidden: true });
-  const drawings = [drawMeasures, drawCurve, drawErrors, drawConfusions].map((make) => {
+  const drawings = [drawMeasures, ...(DATA.ranks ? [drawCurve] : []), drawErrors, drawConfusions].map((make) => {
     const holder = element("div", { class: "figure-part" });
     return { holder, ...make(holder) };
   });
@@ -112,7 +113,7 @@ function drawMeasures(holder) {
   holder.append(table);
   return { draw({ models }) {
     const keys = Object.keys(models[0].measures), many = models.length > 1;
-    table.replaceChildren(element("caption", { class: "unseen" }, "Main numbers; precision, recall and F1 at the score threshold"),
+    table.replaceChildren(element("caption", { class: "unseen" }, `Main numbers; precision, recall and F1 ${DATA.ranks ? "at the score threshold" : "of all detections"}`),
       element("thead", {}, element("tr", {}, keys.map((key) => element("th", { scope: "col", class: "num" }, key)),
         COUNT_TITLES.slice(3).map(([, title, meaning]) => element("th", { scope: "col", class: "num", title: meaning }, title)))),
       ...models.map(({ measures, counts }, at) => element("tbody", {},

@@ -16,24 +16,25 @@ function makeStage(holder, keys, { hovered, picked }) {
     else labelAll();
   } });
 
-  // The marks of an image that are shown, with their lines.
-  function marksShown(image, model) {
+  // The marks of an image that are shown, with their lines. only: the side whose marks are, null for all.
+  function marksShown(image, model, only) {
     const hidden = hiddenKinds(), others = VIEW.one("others") !== "off", layers = VIEW.one("layers") === "all";
     const found = [];
     for (const mark of marksOf(image)) {
       mark.other = mark.side > 0 && mark.side !== model + 1;
       if (hidden.includes(mark.kind) || (mark.other && !layers) || (!mark.chosen && !others)) continue;
+      if (only !== null && mark.side !== only) continue;
       mark.lines = linesOf(mark);
       found.push(mark);
     }
     return found;
   }
 
-  function makePane({ image, model, title }) {
+  function makePane({ image, model, title, only = null }) {
     const { w, h } = image;
     const drawing = shape("svg", { class: "picture fine", viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": `${image.name}${title ? `, ${title}` : ""}` });
     const figure = element("figure", { class: "pane" }, title ? element("figcaption", {}, named(title)) : null, drawing);
-    const pane = { image, model, title, drawing, figure, marks: marksShown(image, model) };
+    const pane = { image, model, title, only, drawing, figure, marks: marksShown(image, model, only) };
     drawing.append(shape("rect", { class: "plate", width: w, height: h }));
     if (image.photo && VIEW.one("photos") !== "off") photograph(pane);
     const inside = shape("g", { transform: "scale(.1)" });
@@ -80,7 +81,7 @@ function makeStage(holder, keys, { hovered, picked }) {
     pane.labels.replaceChildren();
     pane.names.replaceChildren();
     if (!labelsOn) return;
-    const seen = inSight.filter(({ kind, chosen }) => chosen && kind !== "gt");
+    const seen = inSight.filter(({ kind, chosen }) => chosen && (kind !== "gt" || DATA.annotators));
     const rank = ({ kind }) => (kind === "fp" || kind === "fn" ? 0 : kind === "tp" ? 1 : 2);
     seen.sort((a, b) => rank(a) - rank(b) || b.score - a.score);
     const taken = [];

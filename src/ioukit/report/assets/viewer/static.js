@@ -1,5 +1,11 @@
 // A cut-out of the viewer: the first images of a filter, on a page that asks nobody for anything.
 
+if (!DATA.ranks) {
+  LOOK.scored = [];
+  byId("labels").setAttribute("aria-label", "Class on the images");
+  byId("labels").querySelector("[value=on]").textContent = "With class";
+}
+
 const CUT = { model: DATA.model, labels: false, wide: null };
 
 function cutCounts() {
@@ -19,7 +25,7 @@ function cutCard(image) {
   sheet.append(overlay(image, { model: CUT.model, layers: false, labels: CUT.labels, across }));
   const counts = countsOn(image, CUT.model), said = [["fp", "FP"], ["fn", "FN"], ["tp", "TP"]];
   const button = element("button", { type: "button", class: "cut-open", "aria-expanded": String(wide),
-    "aria-label": `${image.name}: ${plural(counts.fp, "false positive")}, ${whole(counts.fn)} missed, ${plural(counts.tp, "true positive")}`,
+    "aria-label": `${image.name}: ${countsSaid(counts)}`,
     onclick: () => {
       CUT.wide = wide ? null : image.at;
       cutDraw();

@@ -8,7 +8,8 @@ const WITHOUT_MODELS = ["objects", "name", "position"];
 
 function startSort() {
   const select = byId("sort"), way = byId("order"), usual = DATA.models.length ? "errors" : "position";
-  const known = SORTS.filter(([value]) => (DATA.models.length || WITHOUT_MODELS.includes(value)) && (DATA.tracks || value !== "frame"));
+  const asked = (value) => (value === "frame" ? DATA.tracks : value === "score" ? DATA.ranks : true);
+  const known = SORTS.filter(([value]) => asked(value) && (DATA.models.length || WITHOUT_MODELS.includes(value)));
   const columns = DATA.columns.filter(({ numeric, name }) => numeric && name !== "objects").map(({ name }) => [`column.${name}`, columnTitle(name)]);
   select.append(...[...known, ...columns].map(([value, text]) => element("option", { value }, text)));
   const key = () => STATE.one("sort", usual);
@@ -21,7 +22,7 @@ function startSort() {
   parts.push(() => {
     const up = STATE.one("order", natural()) === "asc";
     const most = select.querySelector("[value=errors]");
-    if (most) most.textContent = ["outcome", "error", "true", "predicted"].some(STATE.has) ? "Most selected regions" : "Most errors";
+    if (most) most.textContent = ["outcome", "error", "true", "predicted"].some(STATE.has) ? "Most selected regions" : SORTS[0][1];
     select.value = key() === "column.objects" ? "objects" : key();
     way.textContent = up ? "↑" : "↓";
     way.setAttribute("aria-label", up ? "Lowest first. Turn the order round" : "Highest first. Turn the order round");
@@ -45,7 +46,7 @@ function menu(holder) {
 // The kinds of regions that are switched off. Detected objects are, if there are detections: those say where they are. A
 // filter that chooses objects shows them.
 const aboutObjects = () => ["change", "flag", "issue"].some(STATE.has) || STATE.all("outcome").includes("detected");
-const usuallyHidden = () => (DATA.models.length && !aboutObjects() ? "gt" : "");
+const usuallyHidden = () => (DATA.models.length && !DATA.annotators && !aboutObjects() ? "gt" : "");
 const hiddenKinds = () => VIEW.one("hide", usuallyHidden()).split(",").filter(Boolean);
 const hideKinds = (kinds) => VIEW.set({ hide: kinds.join() === usuallyHidden() ? null : kinds.join() });
 
@@ -62,6 +63,7 @@ function startLook(grid) {
   // id of the checkbox: [key of the address, its value when the box is not as usual, whether the box is usually checked]
   const switches = { "look-labels": ["labels", "on", false], "look-photos": ["photos", "off", true], "look-others": ["others", "off", true], "look-layers": ["layers", "all", false] };
   for (const [id, [key, value, usual]] of Object.entries(switches)) byId(id).addEventListener("change", (event) => VIEW.set({ [key]: event.target.checked === usual ? null : value }));
+  if (!DATA.ranks) byId("look-labels").nextElementSibling.textContent = "Class on the image";
   byId("look-photos-line").hidden = !DATA.photographs;
   byId("look-layers-line").hidden = DATA.models.length < 2;
   // The cards have no track ids: their colours are then those of outcomes.
