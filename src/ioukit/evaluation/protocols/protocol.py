@@ -134,7 +134,7 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
         """Why a measure is no sum over the true positives along its curves, in words; empty if it is one."""
         if measure.quantity not in ("AP", "AR"):
             return "is no AP and no AR"
-        if measure.pooled or self.choice == "together":
+        if measure.pooled or self.chooses_as_group:
             return "is not made from detections one by one"
         if self.objects_choose is not None:
             return "depends on score thresholds of the whole data set"
