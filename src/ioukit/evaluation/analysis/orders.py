@@ -87,8 +87,8 @@ def order_ranges(
     """The range of each AP over all orders of the detections, if all of them have the same score.
 
     Nothing is sampled. All orders of all detections count, also those in which the detections of an image do not follow
-    each other. Both ends of the range are reached by numbers at one IoU threshold, such as AP50, unless many detections
-    compete for the same objects, see :attr:`OrderRange.exact`. The ends of means over thresholds are bounds.
+    each other. For numbers at one IoU threshold, such as AP50, :attr:`OrderRange.exact` says whether both ends are
+    reached; they mostly are. The ends of means over thresholds are bounds.
 
     Args:
         table: The matches, by a protocol that matches and averages as COCO's.
@@ -159,12 +159,10 @@ class _Scene:
         assert near is not None
         self.protocol, self.table, self.sizes = protocol, table, sizes
         self.category = table.evaluated_category(detections.category).astype(np.int64)
-        of_object = table.evaluated_category(objects.category)
-        self.of_object = of_object.astype(np.int64)
+        self.of_object = table.evaluated_category(objects.category).astype(np.int64)
         # Detections of one image and category share the cap.
-        self.group = np.unique(detections.image * np.int64(len(table.evaluated)) + self.category, return_inverse=True)[
-            1
-        ]
+        groups = detections.image.astype(np.int64) * len(table.evaluated) + self.category
+        self.group = np.unique(groups, return_inverse=True)[1]
         same = self.category[near.detection] == self.of_object[near.object]
         pairs = near.detection[same], near.object[same], near.iou[same]
         order = order_of_preference(protocol, *pairs)
