@@ -48,6 +48,7 @@ ProtocolName: TypeAlias = (
         "ultralytics",
         "ultralytics-8-3",
         "unranked",
+        "unranked-greedy",
     ]
     | str
 )

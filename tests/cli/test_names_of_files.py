@@ -46,3 +46,10 @@ def test_a_record_that_belongs_to_nothing(tmp_path: Path) -> None:
     refused = run_here("eval", VAL2014 / "instances_val2014_100.json", dt)
     assert (refused.code, refused.out) == (2, "")
     assert r"dt\udce9\udcff.json: detections[0].image_id" in refused.err
+
+
+def test_a_run_in_parts_works_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    gt, dt = VAL2014 / "instances_val2014_100.json", VAL2014 / "instances_val2014_fakebbox100_results.json"
+    done = run_here("eval", gt, dt, "--work", tmp_path / f"work{ODD}")
+    assert done.out == run_here("eval", gt, dt).out

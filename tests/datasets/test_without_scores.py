@@ -194,6 +194,42 @@ def test_commands_that_count_work(command: str, tmp_path: Path) -> None:
     assert "at score" not in done.out
 
 
+def test_scores_that_are_missing_are_filled_on_request(tmp_path: Path) -> None:
+    truth, found, numbers = tmp_path / "gt.json", written(tmp_path, RECORDS), tmp_path / "numbers.json"
+    write(TRUTH, truth, "coco")
+    done = run_here("eval", truth, found, "--scores-missing", "1", "--json", numbers)
+    assert done.code in (None, 0), done.err
+    of_python = evaluate(TRUTH, unscored().with_equal_scores(1.0)).order_ranges()
+    told = " ".join(done.out.split())
+    assert " ".join(one.sentence() for one in of_python.values()) in told
+    assert "That of the data: images by their ids, and the detections of an image as in the file." in told
+    answer = json.loads(numbers.read_text())
+    assert answer["orders"]["AP50"] == {"key": "AP50", "value": 1, "low": 1, "high": 1, "exact": True}
+    assert answer["settings"]["protocol"] == "COCO"
+    assert answer["notes"] == [f"{found}: the detections have no scores; all count as 1, so their order decides AP"]
+
+
+def test_scores_that_are_missing_are_refused_where_none_are(tmp_path: Path) -> None:
+    truth, found = tmp_path / "gt.json", written(tmp_path, RECORDS)
+    write(TRUTH, truth, "coco")
+    scored = written(tmp_path, [{**one, "score": 0.5} for one in RECORDS], "scored.json")
+    mixed = written(tmp_path, [RECORDS[0], {**RECORDS[1], "score": 0.5}], "mixed.json")
+    refused: dict[tuple[Any, ...], str] = {
+        (scored, "1"): "the detections have scores, so none are missing",
+        (mixed, "1"): "expected a number, found no score, as in 1 of 2 detections",
+        (found, "nan"): "score must be finite, got nan",
+        (found, "high"): "'high' is not a valid float",
+        (found, "1", "--protocol", "unranked"): "and Unranked does not rank",
+        (found, "1", "--protocol", "voc2012"): "and VOC2012 has choice='best_of_all' instead of 'best_free'",
+        (found, "1", "--like", "torchmetrics", "--max-dets", "5"): "",
+        (found, "1", "--memory", "1GB"): "cannot be used with --memory",
+    }
+    for (path, value, *options), sentence in refused.items():
+        done = run_here("eval", truth, path, "--scores-missing", value, *options)
+        assert (done.code == 2) == bool(sentence), done.err
+        assert sentence in " ".join(done.err.split())
+
+
 def test_parts_know_that_there_are_no_scores(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     found = written(tmp_path, RECORDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 Box = tuple[float, float, float, float]
@@ -56,8 +57,25 @@ def best_pairs(table: list[list[float]], threshold: float) -> tuple[int, float, 
     return best(0, frozenset(range(len(table[0]) if table else 0)))
 
 
+def best_pairs_first(table: list[list[float]], threshold: float) -> tuple[int, float, list[int]]:
+    """The pairs of rows and columns if the highest is taken first, and the first of equal ones; as `best_pairs`."""
+    chosen = [-1] * len(table)
+    total = 0.0
+    pairs = [(-value, row, column) for row, values in enumerate(table) for column, value in enumerate(values)]
+    for value, row, column in sorted(pairs):
+        if -value >= threshold and chosen[row] < 0 and column not in chosen:
+            chosen[row] = column
+            total -= value
+    return sum(column >= 0 for column in chosen), total, chosen
+
+
 def counts(
-    objects: list[Object], detections: list[Object], category: int, threshold: float, area: tuple[float, float]
+    objects: list[Object],
+    detections: list[Object],
+    category: int,
+    threshold: float,
+    area: tuple[float, float],
+    pairs: Callable[[list[list[float]], float], tuple[int, float, list[int]]] = best_pairs,
 ) -> Counts:
     """What one category counts."""
     total = Counts(0, 0, 0, 0.0)
@@ -68,7 +86,7 @@ def counts(
         counted = [one for one, within in zip(there, is_within, strict=True) if within and not one.crowd]
         ignored = [one for one in there if one not in counted]
         table = [[iou(one.box, other.box) for other in counted] for one in found]
-        count, ious, chosen = best_pairs(table, threshold)
+        count, ious, chosen = pairs(table, threshold)
         wrong = 0
         free = [True] * len(ignored)
         for one, column in zip(found, chosen, strict=True):

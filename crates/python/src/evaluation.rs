@@ -77,6 +77,7 @@ impl RuleColumns<'_> {
                 "best_of_all" => Choice::BestOfAll,
                 "best_of_all_then_groups" => Choice::BestOfAllThenGroups,
                 "together" => Choice::Together,
+                "best_pairs_first" => Choice::BestPairsFirst,
                 _ => Choice::BestFree,
             },
             last_of_equal: self.last_of_equal,

@@ -17,6 +17,7 @@ HEADINGS = {
     "AnswerOptions": RESULTS, "ReportOptions": RESULTS, "TablesOptions": RESULTS, "RuleOptions": RULES,
     "NamedRules": RULES, "SendingOptions": CHECKS, "LogOptions": RUNS, "LabelOptions": IMAGES,
     "ReadingOptions": READING, "WritingOptions": READING, "PartsOptions": LARGE, "DecidingOptions": RESULTS,
+    "OrderOptions": RULES,
 }  # fmt: skip
 """The headings of groups of options, for those of their options that name none."""
 

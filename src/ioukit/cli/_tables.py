@@ -14,12 +14,16 @@ from ioukit._words_and_colours import KIND_NAMES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ioukit.evaluation import ClassResult, Evaluation, OperatingPoint, Protocol
+    from ioukit.evaluation import ClassResult, Evaluation, OperatingPoint, OrderRange, Protocol
     from ioukit.statistics import Interval
 
 
 Result = TypeVar("Result")
 
+ORDERS = (
+    "Orders are those of all detections, across images, too. That of the data: images by their ids, and the "
+    "detections of an image as in the file."
+)
 _SHOWN = 5  # of the best and of the worst
 
 
@@ -27,6 +31,7 @@ def evaluation_table(
     evaluation: Evaluation,
     analysis: dict[str, Any] | None = None,
     intervals: Mapping[str, Interval] | None = None,
+    orders: Mapping[str, OrderRange] | None = None,
     *,
     every: bool = False,
 ) -> str:
@@ -36,15 +41,15 @@ def evaluation_table(
         evaluation: The numbers.
         analysis: What `analyse` found.
         intervals: The intervals of numbers.
+        orders: The ranges of numbers over all orders of equal scores.
         every: Show all classes; otherwise a few of the best and of the worst.
     """
     tables = [evaluation.table()]
-    if intervals:
-        tables.append(
-            "\n".join(
-                textwrap.fill(one.sentence(), terminal_width(), subsequent_indent="  ") for one in intervals.values()
-            )
-        )
+    for ranges, last in ((orders, [ORDERS]), (intervals, [])):
+        if ranges:
+            sentences = [*(one.sentence() for one in ranges.values()), *last]
+            wrapped = (textwrap.fill(one, terminal_width(), subsequent_indent="  ") for one in sentences)
+            tables.append("\n".join(wrapped))
     if evaluation.per_class:
         tables.append(class_table(evaluation.per_class, evaluation.protocol, every=every))
     if analysis is not None:

@@ -1,22 +1,28 @@
 """`ioukit eval`: the numbers of a protocol, such as COCO's, for ground truth and detections."""
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import ioukit
 from ioukit._checks import pluralize
+from ioukit._plain_values import plain_values
 from ioukit.cli._arguments import BestAndWorstOption, ThreadsOption, complete_tool
 from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptions, RepairOption, input_files
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._in_parts import PartsOptions, with_hint
 from ioukit.cli._ledger import LogOptions
+from ioukit.cli._orders import OrderOptions
 from ioukit.cli._output import STDOUT, AnswerOptions
 from ioukit.cli._report import ReportOptions
 from ioukit.cli._rules import RuleOptions, chosen_classes, chosen_tool
 from ioukit.cli._sending import Sending, SendingOptions, TablesOptions
 from ioukit.cli._tables import analyse, evaluation_json, evaluation_table
+
+if TYPE_CHECKING:
+    from ioukit.cli._streams import Talk
+    from ioukit.datasets import Detections, GroundTruth
 
 
 # Long: the steps of a command, one after the other; each group of options does its own part.
@@ -51,6 +57,7 @@ def eval_files(
             "prints on stderr what they are.",
         ),
     ] = None,
+    order: OrderOptions,
     rules: RuleOptions,
     reading: ReadingOptions,
     repair: RepairOption = None,
@@ -78,6 +85,7 @@ def eval_files(
       ioukit eval gt.json dt.json --markdown "$GITHUB_STEP_SUMMARY" --log-to runs.jsonl
       ioukit eval gt.json dt.json --log runs.db --name B --tag lr=1e-3 --value latency=12.3
       ioukit eval gt.json dt.json --errors --intervals
+      ioukit eval gt.json answers.json --scores-missing 1
       ioukit eval gt.json detections/ --memory 2GB --work run/
       ioukit eval gt.json s3://bucket/detections --on ray --address head:6379
       ioukit eval gt.json dt.json --like torchmetrics
@@ -96,7 +104,9 @@ def eval_files(
         kind = rules.kind()
         tool = chosen_tool(like, rules.protocol)
         protocol = rules.protocol_of(kind, tool)
+        order.check(protocol)
         further = {
+            "--scores-missing": order.scores_missing is not None,
             "--repair": repair,
             "--dt-format": reading.dt_format,
             "--dt-option": reading.dt_option,
@@ -118,17 +128,16 @@ def eval_files(
         evaluation, read = parts.evaluate(read_from, protocol, rules.classes, reader, analyses)
     else:
         gt, dt = reader.pair(with_hint(read_from), repairs=repair or ())
+        dt = order.filled(dt)
         read = time.perf_counter()
-        from ioukit.tracks.identities import has_tracks  # noqa: PLC0415 - `ioukit eval --help` needs no data
-
         kind, protocol = rules.of_data(gt, dt, talk, tool)
         chosen = chosen_classes(rules.classes, gt.categories)
         with bad_input(), talk.busy("evaluating"):
             evaluation = ioukit.evaluate(gt, dt, protocol, iou_type=kind.name, categories=chosen, threads=threads)
-        if has_tracks(gt, dt):
-            talk.say("note both sides have track ids, which eval does not look at: ioukit tracks evaluates them")
+        _tell_of_tracks(gt, dt, talk)
     if tool is not None:
         talk.say(tool.text(kind.name))
+    orders = order.ranges(evaluation, talk, threads)
     with bad_input(), talk.busy("analysing"):
         analysis = analyse(evaluation, threads=threads) if errors else None
     with bad_use(), talk.busy("estimating intervals", tells=True):
@@ -136,6 +145,7 @@ def eval_files(
     found = {key: one for key, one in known.items() if key in evaluation.protocol.headline_keys}
     sections = {
         "intervals": {key: one.to_dict() for key, one in found.items()},
+        "orders": {key: plain_values(one) for key, one in orders.items()},
         "analysis": analysis,
         "requirements": sending.checked(evaluation),
     }
@@ -145,16 +155,29 @@ def eval_files(
     options = {"intervals": None if intervals is None else known, "threads": threads}
     page.write("write_report", evaluation, evaluation.ground_truth, talk, **options)
     # The run knows its kind of region, which may have been found in the data.
-    settings = {"like": like, "repair": repair, **rules._replace(iou_type=None)._asdict(), **reading._asdict()}
+    settings = {
+        "like": like,
+        "repair": repair,
+        **order._asdict(),
+        **rules._replace(iou_type=None)._asdict(),
+        **reading._asdict(),
+    }
     sending.send(evaluation, found, talk, seconds=time.perf_counter() - start, threads=threads, settings=settings)
     end = time.perf_counter()
     classes = pluralize(len(evaluation.per_class), "class")
     talk.say(f"done {classes}  {end - read:.2f} s  {end - start:.2f} s in all")
     answer.print(
-        lambda: sending.text(evaluation, evaluation_table(evaluation, analysis, found, every=per_class)),
+        lambda: sending.text(evaluation, evaluation_table(evaluation, analysis, found, orders, every=per_class)),
         lambda: evaluation_json(evaluation, **sections),
         fit=send.markdown != STDOUT,
     )
     if page.report is None:
         talk.suggest("--report", "report.html")
     sending.exit(talk, printed=not answer.is_json)
+
+
+def _tell_of_tracks(gt: "GroundTruth", dt: "Detections", talk: "Talk") -> None:
+    from ioukit.tracks.identities import has_tracks  # noqa: PLC0415 - `ioukit eval --help` needs no data
+
+    if has_tracks(gt, dt):
+        talk.say("note both sides have track ids, which eval does not look at: ioukit tracks evaluates them")

@@ -8,6 +8,7 @@ from ioukit.evaluation.analysis.lrp import LRPCurve, LRPErrors, LRPPoint, lrp_er
 from ioukit.evaluation.analysis.miss_rate import MissRateCurve, MissRateCurves, miss_rate_curves
 from ioukit.evaluation.analysis.object_values import aspect_ratios, largest_overlaps, num_neighbours
 from ioukit.evaluation.analysis.operating import AveragedPoint, OperatingPoint, ScoreCurve, ScoreCurves, score_curves
+from ioukit.evaluation.analysis.orders import OrderRange, order_ranges
 from ioukit.evaluation.analysis.outcomes import Outcome, Outcomes, outcomes
 from ioukit.evaluation.analysis.proposals import RecallCurves, match_proposals, recall_curves
 from ioukit.evaluation.analysis.tide import ERROR_KINDS, ErrorKinds, error_kinds
@@ -94,6 +95,7 @@ __all__ = [
     "NearPairs",
     "ObjectRows",
     "OperatingPoint",
+    "OrderRange",
     "Outcome",
     "Outcomes",
     "Outline",
@@ -141,6 +143,7 @@ __all__ = [
     "match_proposals",
     "miss_rate_curves",
     "num_neighbours",
+    "order_ranges",
     "outcomes",
     "pack_table",
     "panoptic_quality",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ioukit.evaluation.analysis.images import ImageResults
     from ioukit.evaluation.analysis.lrp import LRPErrors
     from ioukit.evaluation.analysis.operating import ScoreCurves
+    from ioukit.evaluation.analysis.orders import OrderRange
     from ioukit.evaluation.analysis.outcomes import Outcomes
     from ioukit.evaluation.analysis.tide import ErrorKinds
     from ioukit.experiment_logs import Logged
@@ -178,6 +179,18 @@ class Evaluation(Frozen):
         from ioukit.evaluation.analysis.operating import score_curves  # noqa: PLC0415 - evaluating does not need it
 
         return score_curves(self.matches, iou_threshold=iou_threshold, area_range=area_range)
+
+    def order_ranges(self, *, threads: int | None = None) -> dict[str, OrderRange]:
+        """The range of each AP over all orders of equal scores, see :func:`ioukit.evaluation.order_ranges`.
+
+        Raises:
+            ValueError: As the function, or if the evaluation does not hold its data.
+        """
+        from ioukit.evaluation.analysis.orders import order_ranges  # noqa: PLC0415 - as above
+
+        if self.ground_truth is None or self.detections is None:
+            raise ValueError("the range over all orders needs the data, and this evaluation holds a match table alone")
+        return order_ranges(self.matches, self.ground_truth, self.detections, threads=threads)
 
     def lrp_errors(self, *, iou_threshold: float | None = None, area_range: str | None = None) -> LRPErrors:
         """LRP over the score threshold and oLRP of each class, see :func:`ioukit.evaluation.lrp_errors`."""

@@ -187,7 +187,7 @@ def write_batches(path: Path, schema: Any, batches: Iterable[Any]) -> list[int]:
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
     options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     offsets = [schema.serialize().size]
-    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_stream(file, schema, options=options) as writer:
+    with arrow.OSFile(os.fsencode(path), "wb") as file, arrow.ipc.new_stream(file, schema, options=options) as writer:
         for batch in batches:
             writer.write_batch(batch)
             offsets.append(file.tell())
@@ -203,7 +203,7 @@ def read_batches(path: Path, offsets: Sequence[int], numbers: range) -> list[Any
         numbers: The batches.
     """
     arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-    with arrow.OSFile(str(path), "rb") as file:
+    with arrow.OSFile(os.fsencode(path), "rb") as file:
         schema = arrow.ipc.read_schema(file)
         file.seek(offsets[numbers.start])
         return [arrow.ipc.read_record_batch(arrow.ipc.read_message(file), schema) for _ in numbers]
@@ -351,7 +351,7 @@ class TableFile:
         arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
         found: dict[str, Any] = {}
         for file in [f"{group}.arrow", *([_RUNS] if group == "detections" else [])]:
-            with self._reading(), arrow.ipc.open_stream(arrow.OSFile(str(self.folder / file), "rb")) as reader:
+            with self._reading(), arrow.ipc.open_stream(arrow.OSFile(os.fsencode(self.folder / file), "rb")) as reader:
                 table = reader.read_all()
                 found |= zip(table.column_names, table.columns, strict=True)
         columns = {}

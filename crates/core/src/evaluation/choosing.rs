@@ -55,8 +55,8 @@ impl Chooser<'_> {
         by_tier: &mut Vec<usize>,
     ) -> Option<usize> {
         match self.choice {
-            // Of `Together`, what is left once the pairs of all are made: ignored objects.
-            Choice::BestFree | Choice::Together => self.best_free(pairs, level, taken),
+            // Where a group chooses as one, what is left once the pairs of all are made: ignored objects.
+            Choice::BestFree | Choice::Together | Choice::BestPairsFirst => self.best_free(pairs, level, taken),
             Choice::BestOfAll => self.best_of_all(pairs, level, taken),
             Choice::BestOfAllThenGroups => {
                 let is_group = |&pair: &usize| is_group(self.candidates[pair].object);

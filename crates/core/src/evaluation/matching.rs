@@ -16,7 +16,7 @@ use std::ops::{ControlFlow, Range};
 use super::choosing::{Candidate, Chooser};
 use super::matches::{DetectionRows, Matches, ObjectRows, PairRows};
 use super::regions::{Measurer, Overlap, Regions};
-use super::rules::{CapScope, Choice, Rules, outside};
+use super::rules::{CapScope, Rules, outside};
 use super::scene::{ByImage, NOWHERE, Scene, flag};
 use super::score::falling;
 use super::together::Together;
@@ -362,8 +362,8 @@ impl<'a> Matcher<'a> {
                 taken.clear();
                 taken.resize(count, false);
                 found_once.clear();
-                if self.rules.choice == Choice::Together {
-                    together.choose(starts, candidates, level, ignored);
+                if self.rules.choice.chooses_as_group() {
+                    together.choose(self.rules.choice, starts, candidates, level, ignored);
                     together.taken.iter().flatten().for_each(|&pair| taken[candidates[pair].object] = true);
                 }
                 for (detection, window) in starts.windows(2).enumerate() {

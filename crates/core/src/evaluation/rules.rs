@@ -1,6 +1,6 @@
 //! The rules of matching, as data.
 
-/// Which object a detection takes. But for [`Choice::Together`], detections choose in the order of their scores.
+/// Which object a detection takes. But for what a group chooses as one, detections choose in the order of their scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The best free object; an object that counts is preferred to an ignored one (COCO).
@@ -13,12 +13,20 @@ pub enum Choice {
     /// What gives all detections together the most objects that count, and among such choices the highest sum of
     /// overlaps. A detection without one takes the best free object that is ignored.
     Together,
+    /// Pairs with objects that count are taken by descending overlap; among equal overlaps, those of the first detection,
+    /// then that with its first object. A detection without one takes the best free object that is ignored.
+    BestPairsFirst,
 }
 
 impl Choice {
     /// Whether a detection takes its best object or none, even if that object is taken.
     pub fn takes_best_or_none(self) -> bool {
         matches!(self, Self::BestOfAll | Self::BestOfAllThenGroups)
+    }
+
+    /// Whether the detections of a group choose as one, and not one after another.
+    pub fn chooses_as_group(self) -> bool {
+        matches!(self, Self::Together | Self::BestPairsFirst)
     }
 }
 

@@ -1,10 +1,12 @@
-//! The pairs that the detections of a group make together: the most, and among these the highest sum of overlaps.
+//! The pairs that the detections of a group make together: the most, and among these the highest sum of overlaps; or
+//! the pair with the highest overlap first.
 //!
 //! Owns: which pairs compete with each other, and what a pair is worth. Does not own: the assignment (`assignment`),
 //! ignored objects, which detections take one by one afterwards (`matching`). Most pairs compete with none, or all of a
 //! part compete for one object, so only the other parts of a group become tables of costs.
 
 use super::choosing::Candidate;
+use super::rules::Choice;
 use crate::assignment::highest_pairs;
 use crate::memory::{Vec, vec};
 
@@ -31,9 +33,16 @@ pub(super) struct Together {
 impl Together {
     /// Chooses among the candidates of a group.
     ///
-    /// Args: where the candidates of each detection start, and where those of the last one end; the candidates; the level
-    /// that a pair must reach; which objects are ignored, and so have no part.
-    pub fn choose(&mut self, starts: &[usize], candidates: &[Candidate], level: usize, ignored: &[bool]) {
+    /// Args: how; where the candidates of each detection start, and where those of the last one end; the candidates; the
+    /// level that a pair must reach; which objects are ignored, and so have no part.
+    pub fn choose(
+        &mut self,
+        choice: Choice,
+        starts: &[usize],
+        candidates: &[Candidate],
+        level: usize,
+        ignored: &[bool],
+    ) {
         let detections = starts.len() - 1;
         self.taken.clear();
         self.taken.resize(detections, None);
@@ -50,6 +59,9 @@ impl Together {
                     self.parts[one] = other;
                 }
             }
+        }
+        if choice == Choice::BestPairsFirst {
+            return self.best_pairs_first(candidates, detections);
         }
         for one in self.competing.iter_mut() {
             one.part = root(&mut self.parts, one.detection);
@@ -69,6 +81,22 @@ impl Together {
                 for place in best_of(part, candidates) {
                     self.taken[part[place].detection] = Some(part[place].pair);
                 }
+            }
+        }
+    }
+
+    /// Takes pairs by descending overlap; among equal ones, those of the first detection, then with its first object.
+    fn best_pairs_first(&mut self, candidates: &[Candidate], detections: usize) {
+        let of = |one: &Competing| &candidates[one.pair];
+        let rank = |one: &Competing| (one.detection, of(one).object);
+        self.competing
+            .sort_unstable_by(|a, b| of(b).overlap.total_cmp(&of(a).overlap).then_with(|| rank(a).cmp(&rank(b))));
+        let mut object_taken: Vec<bool> = vec![false; self.parts.len() - detections];
+        for one in self.competing.iter() {
+            let object = of(one).object;
+            if self.taken[one.detection].is_none() && !object_taken[object] {
+                self.taken[one.detection] = Some(one.pair);
+                object_taken[object] = true;
             }
         }
     }
@@ -119,8 +147,18 @@ mod tests {
         level: usize,
         ignored: &[bool],
     ) -> std::vec::Vec<Option<usize>> {
+        chosen_by(Choice::Together, starts, candidates, level, ignored)
+    }
+
+    fn chosen_by(
+        choice: Choice,
+        starts: &[usize],
+        candidates: &[Candidate],
+        level: usize,
+        ignored: &[bool],
+    ) -> std::vec::Vec<Option<usize>> {
         let mut together = Together::default();
-        together.choose(starts, candidates, level, ignored);
+        together.choose(choice, starts, candidates, level, ignored);
         together.taken.to_vec()
     }
 
@@ -138,5 +176,17 @@ mod tests {
     fn makes_the_best_of_the_most_pairs() {
         let candidates = [candidate(1, 0.5), candidate(0, 0.6), candidate(0, 0.9), candidate(1, 0.7)];
         assert_eq!(chosen(&[0, 2, 4], &candidates, 1, &[false, false]), [Some(0), Some(2)]);
+    }
+
+    #[test]
+    fn takes_the_best_pair_first_and_the_first_of_equal_ones() {
+        let first = |starts: &[usize], candidates: &[Candidate], ignored: &[bool]| {
+            chosen_by(Choice::BestPairsFirst, starts, candidates, 1, ignored)
+        };
+        let candidates = [candidate(0, 0.9), candidate(1, 0.5), candidate(0, 0.6), candidate(2, 0.7)];
+        assert_eq!(first(&[0, 2, 3, 4], &candidates, &[false; 3]), [Some(0), None, Some(3)]);
+        assert_eq!(first(&[0, 2, 3, 4], &candidates, &[true, false, false]), [Some(1), None, Some(3)]);
+        let equal = [candidate(1, 0.5), candidate(0, 0.5), candidate(0, 0.5)];
+        assert_eq!(first(&[0, 2, 3], &equal, &[false, false]), [Some(1), None]);
     }
 }

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._columns import Columns, all_among, positions_in, record
+from ioukit._checks import check_finite
+from ioukit._columns import Columns, all_among, frozen, positions_in, record
 from ioukit._keywords import answers_keywords
 from ioukit.datasets.columns import _coco
 from ioukit.datasets.columns._checks import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _NAME = "detections"
+_NO_SCORES = "the detections have no scores, so nothing ranks them"
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -245,6 +247,29 @@ class Detections(Columns):
     def areas_or_those_of_boxes(self) -> npt.NDArray[np.float64]:
         """(N,) :attr:`areas`, or width times height if these are ``None``."""
         return self.boxes[:, 2] * self.boxes[:, 3] if self.areas is None else self.areas
+
+    def with_equal_scores(self, score: float) -> Detections:
+        """The detections with the same score for all, where they have none.
+
+        AP then depends on the order of the data, see :meth:`ioukit.evaluation.Evaluation.order_ranges`.
+
+        Args:
+            score: A finite number.
+
+        Raises:
+            ValueError: If the detections have scores, or this is no finite number.
+        """
+        check_finite(score=score)
+        if self.scored and len(self):
+            raise ValueError(f"{self.source}: the detections have scores, so none are missing")
+        notes = [note for note in self.notes if not note.endswith(_NO_SCORES)]
+        if len(self):
+            notes.append(
+                f"{self.source}: the detections have no scores; all count as {score:g}, so their order decides AP"
+            )
+        return dataclasses.replace(
+            self, scores=frozen(np.full(len(self), float(score))), scored=True, notes=tuple(notes)
+        )
 
     def filter(
         self,
@@ -496,7 +521,7 @@ def _settled(dt: Detections, on_invalid: OnInvalid, *, check: bool) -> Detection
     if len(dt) == 0:
         notes.append(f"{source}: no detections: AP and AR are 0 wherever there is something to find")
     elif not dt.scored:
-        notes.append(f"{source}: the detections have no scores, so nothing ranks them")
+        notes.append(f"{source}: {_NO_SCORES}")
     return dataclasses.replace(dt, dropped=dropped, notes=tuple(notes))
 
 

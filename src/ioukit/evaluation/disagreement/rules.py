@@ -140,6 +140,7 @@ _MATCHING = (
             "best_of_all": "the best object, taken or free",
             "best_of_all_then_groups": "the best object, taken or free; without one the best group",
             "together": "what gives all detections together the most objects, and then the highest sum of IoU",
+            "best_pairs_first": "that of the pair with the highest IoU of all that are left",
         },
     ),
     Rule("IoU equal to the threshold", ("threshold",), {"at_least": "a match", "more_than": "no match"}),

@@ -13,7 +13,7 @@ from ioukit.evaluation.protocols.protocol import MEASURE_RULES, Protocol, regist
 from ioukit.evaluation.protocols.registry import PROTOCOLS, find_protocol, register_protocol
 from ioukit.evaluation.protocols.tide import TIDE
 from ioukit.evaluation.protocols.ultralytics import ULTRALYTICS, ULTRALYTICS_8_3
-from ioukit.evaluation.protocols.unranked import UNRANKED
+from ioukit.evaluation.protocols.unranked import UNRANKED, UNRANKED_GREEDY
 from ioukit.evaluation.protocols.voc import DOTA_TASK1, DOTA_TASK2, VOC2007, VOC2012
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "ULTRALYTICS",
     "ULTRALYTICS_8_3",
     "UNRANKED",
+    "UNRANKED_GREEDY",
     "VOC2007",
     "VOC2012",
     "WIDER_FACE",

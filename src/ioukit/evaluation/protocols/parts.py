@@ -30,7 +30,7 @@ NO_CAP = 2**31 - 1
 # Some of COCO's thresholds differ in the last bit from the numbers that people write.
 _SAME_THRESHOLD = 1e-9
 
-Choice: TypeAlias = Literal["best_free", "best_of_all", "best_of_all_then_groups", "together"]
+Choice: TypeAlias = Literal["best_free", "best_of_all", "best_of_all_then_groups", "together", "best_pairs_first"]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
@@ -134,7 +134,9 @@ class MatchRules:
     among the objects that are compared by IoU; a detection without a match takes the best of the others, which are
     compared by :attr:`IgnoreRule.over_detection`. ``"together"``: no order and no score decides. At each threshold, the
     detections of an image and category get the most objects that count, and among such choices the highest sum of IoU;
-    those without one then take the best free object that is ignored, in the order of the data."""
+    those without one then take the best free object that is ignored, in the order of the data.
+    ``"best_pairs_first"``: the same, but pairs with objects that count are taken in descending order of their IoU; of
+    pairs with the same IoU, that of the first detection, then that with its first object, in the order of the data."""
     threshold: Threshold = "at_least"
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
@@ -152,6 +154,11 @@ class MatchRules:
     def takes_best_or_none(self) -> bool:
         """Whether a detection takes its best object or none, even if that object is taken."""
         return self.choice in ("best_of_all", "best_of_all_then_groups")
+
+    @property
+    def chooses_as_group(self) -> bool:
+        """Whether the detections of an image and category choose as one, and not one after another."""
+        return self.choice in ("together", "best_pairs_first")
 
     @property
     def main_iou(self) -> float:

@@ -25,6 +25,16 @@ from ioukit.evaluation.protocols.parts import (
 
 _OF_ALL_POINTS = ("trapezoid_from_first", "score_steps")
 """Integrals that read all points of a curve, as they are."""
+_ORDERS_NEED = {
+    "choice": "best_free",
+    "objects_choose": None,
+    "cap_scope": "image_and_category",
+    "verified": "all",
+    "without_area": "counted",
+    "integral": "recalls",
+    "mean_over": "with_objects",
+}
+"""Rules of COCO without which it is not known how far an order can move AP."""
 _PARTS = (MatchRules, CountRules, NumberRules, BoxRules)
 
 
@@ -130,11 +140,24 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
         others = (self.detection_values, self.counted_values, self.category_groups, self.clipped_boxes)
         return self.verified == "all" and self.ranges_by == "area" and self.objects_choose is None and not any(others)
 
+    @property
+    def why_no_order_range(self) -> str:
+        """Why the range of AP over all orders of equal scores is not known, as a sentence; empty if it is."""
+        what = f"the range of AP over all orders of equal scores is known for rules like COCO's, and {self.name}"
+        if not self.ranks:
+            return f"{what} does not rank"
+        for name, value in _ORDERS_NEED.items():
+            if getattr(self, name) != value:
+                return f"{what} has {name}={getattr(self, name)!r} instead of {value!r}"
+        if any(rule.more_than or rule.counts_once for rule in self.ignored):
+            return f"{what} has ignored objects that count once or need more than the threshold"
+        return ""
+
     def why_no_sum(self, measure: Measure) -> str:
         """Why a measure is no sum over the true positives along its curves, in words; empty if it is one."""
         if measure.quantity not in ("AP", "AR"):
             return "is no AP and no AR"
-        if measure.pooled or self.choice == "together":
+        if measure.pooled or self.chooses_as_group:
             return "is not made from detections one by one"
         if self.objects_choose is not None:
             return "depends on score thresholds of the whole data set"

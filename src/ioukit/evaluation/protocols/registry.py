@@ -28,6 +28,7 @@ for _name, _home in {
     "ultralytics": "ultralytics:ULTRALYTICS",
     "ultralytics-8-3": "ultralytics:ULTRALYTICS_8_3",
     "unranked": "unranked:UNRANKED",
+    "unranked-greedy": "unranked:UNRANKED_GREEDY",
 }.items():
     PROTOCOLS.add(_name, f"ioukit.evaluation.protocols.{_home}")
 

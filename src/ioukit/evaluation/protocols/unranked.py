@@ -87,3 +87,7 @@ UNRANKED = COCO.replace(
 """For detections without scores, such as the answers of language models and what people draw: COCO's overlaps, crowds
 and sizes; one-to-one matches, the most of them at each IoU threshold; precision, recall, F1, mean IoU and LRP. With
 scores that say nothing, AP depends on the order of the data; these numbers do not."""
+
+UNRANKED_GREEDY = UNRANKED.replace(name="Unranked, greedy", choice="best_pairs_first")
+"""The rules of :data:`UNRANKED`, but pairs are taken in descending order of their IoU, as many tools pair boxes. There
+may be fewer pairs than the most, and where pairs have the same IoU, the order of the data decides."""

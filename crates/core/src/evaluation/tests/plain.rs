@@ -132,7 +132,9 @@ pub fn outcomes(data: &Data, rules: &Rules<'_>, listed: &[Listed], threshold: f6
         if one.counts && one.special != special::LEFT_OUT {
             outcome.object = match rules.choice {
                 Choice::BestFree => free(false).or_else(|| free(true)),
-                Choice::Together => unreachable!("several choices may be the best: tests/evaluation/test_unranked.py"),
+                Choice::Together | Choice::BestPairsFirst => {
+                    unreachable!("no order of detections decides: tests/evaluation/test_unranked.py")
+                }
                 Choice::BestOfAll => of_all(None),
                 Choice::BestOfAllThenGroups => of_all(Some(false)).or_else(|| of_all(Some(true))),
             };
