@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.plain_unranked import Counts, Object, best_pairs, best_pairs_first, counts, numbers
+from evaluation.plain_unranked import Counts, Object, best_pairs, best_pairs_first, counts, iou, numbers
 from ioukit import COCO, Detections, GroundTruth, evaluate
 from ioukit.errors import DatasetError
 from ioukit.evaluation import accumulate, load_table, save_table, summarise
@@ -155,6 +155,37 @@ def test_the_best_pairs_first_is_the_plain_loop(seed: int, grid: bool) -> None:
             wanted = {key: value for key, value in wanted.items() if key[-1] not in "sml"}
         summary = evaluate(truth_of(objects), found_of(detections), "unranked-greedy").summary
         assert_same({key: summary[key] for key in wanted}, wanted)
+
+
+def confused(objects: list[Object], detections: list[Object], pairs: Any) -> np.ndarray:
+    """The confusion matrix at IoU 0.5: pairs of any class; what is left over and lies on a crowd does not count."""
+    matrix = np.zeros((4, 4), np.int64)
+    for image in {one.image for one in (*objects, *detections)}:
+        there = [one for one in objects if one.image == image and not one.crowd]
+        crowds = [one for one in objects if one.image == image and one.crowd]
+        found = [one for one in detections if one.image == image]
+        _, _, chosen = pairs([[iou(one.box, other.box) for other in there] for one in found], 0.5)
+        for one, column in zip(found, chosen, strict=True):
+            if column >= 0:
+                matrix[there[column].category - 1, one.category - 1] += 1
+            elif all(iou(one.box, crowd.box, over_first=True) < 0.5 for crowd in crowds):
+                matrix[3, one.category - 1] += 1
+        for column, one in enumerate(there):
+            matrix[one.category - 1, 3] += column not in chosen
+    return matrix
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_confusions_are_of_pairs_made_together_regardless_of_class(seed: int) -> None:
+    rng = np.random.default_rng([41, seed])
+    for _ in range(15):
+        objects, detections = scene(rng, grid=False, crowds=True)
+        if detections:
+            truth, found = truth_of(objects), found_of(detections)
+            for protocol, pairs in ((UNRANKED, best_pairs), (UNRANKED_GREEDY, best_pairs_first)):
+                matrix = evaluate(truth, found, protocol).confusion()
+                assert matrix.counts.tolist() == confused(objects, detections, pairs).tolist()
+                assert matrix.score_threshold == -math.inf
 
 
 def test_the_first_of_equal_pairs_is_taken() -> None:

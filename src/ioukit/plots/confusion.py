@@ -116,10 +116,17 @@ def confusion_figure(
     dress(ax, look)
     ax.tick_params(length=0)
     ax.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
-    shares = {None: "", "truth": "; shares of the row", "prediction": "; shares of the column"}[normalize]
-    ax.set_xlabel(f"detected as\n(score at least {matrix.score_threshold:.3g}{shares})")
+    ax.set_xlabel(_conditions(matrix, normalize))
     ax.set_ylabel(f"object\n(IoU at least {matrix.iou_threshold:g})")
     return ax
+
+
+def _conditions(matrix: ConfusionMatrix, normalize: Literal["truth", "prediction"] | None) -> str:
+    """The title of the columns: which detections count, and what the numbers are shares of."""
+    least = "" if matrix.score_threshold == -np.inf else f"score at least {matrix.score_threshold:.3g}"
+    shares = {None: "", "truth": "shares of the row", "prediction": "shares of the column"}[normalize]
+    conditions = "; ".join(filter(None, [least, shares]))
+    return f"detected as\n({conditions})" if conditions else "detected as"
 
 
 def _meanings(size: int, *, has_others: bool) -> NDArray[np.str_]:

@@ -36,7 +36,7 @@ class ConfusionMatrix(Frozen):
     iou_threshold: float
     """The lowest IoU of a match."""
     score_threshold: float
-    """Detections with this score or a higher one count."""
+    """Detections with this score or a higher one count; minus infinity if the protocol does not rank: all count."""
     image_ids: npt.NDArray[Any]
     """(I,) ids of the images looked at, in ascending order."""
     image: npt.NDArray[np.int64]
@@ -137,10 +137,12 @@ def confusion_matrix(
     A detection next to two objects of different classes takes the one with the higher IoU, not the one of its class.
     For AP, each class is matched separately.
 
+    Where the protocol does not rank, all detections count, and its own rules choose the pairs, regardless of class.
+
     Args:
         table: The matches, with near pairs.
         iou_threshold: The lowest IoU of a match, within (0, 1], and at least that of the near pairs.
-        score_threshold: Detections with this score or a higher one count.
+        score_threshold: Detections with this score or a higher one count, if the protocol ranks by scores.
         max_dets: Cap on the detections of an image, all classes together, best first; no cap if ``None``.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
@@ -172,8 +174,11 @@ def confusion_matrix(
         max_dets=(_NO_CAP if max_dets is None else max_dets,),
         area_ranges=(AreaRange("all", 0.0, math.inf),),
         class_agnostic=True,
+        choice="best_free" if table.protocol.ranks else table.protocol.choice,
     )
     near = near_pairs(table, iou_threshold)
+    if not table.protocol.ranks:
+        score_threshold = -math.inf
     chosen = np.flatnonzero((table.detections.score >= score_threshold) & table.takes_part())
     dt_of, object_of = _matched(match_again(table, near, chosen, protocol, threads=threads), chosen)
     counted = (object_of >= 0) | ~table.is_not_exhaustive()[dt_of]

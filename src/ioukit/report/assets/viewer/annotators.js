@@ -24,6 +24,7 @@ function speakOfAnnotators(first, second) {
   DATA.flags = [];
   KEYS_OF_IMAGE.splice(0, KEYS_OF_IMAGE.length, ...KEYS_OF_IMAGE.filter(([, words]) => !words.includes("models"))
     .map(([key, words]) => [key, words.replace("outcomes", "agreement")]));
-  KEYS[0][1] = KEYS[0][1].filter(([key]) => key !== "p" && key !== "Escape"); // the numbers of a detector
+  KEYS_OF_ALL.splice(2); // the numbers of a detector
+  DATA.tracks = false; // events are those of a tracker
   byId("look-colour").querySelector("[value=outcome]").textContent = FILTER_TITLES.outcome;
 }

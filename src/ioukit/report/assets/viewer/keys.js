@@ -6,12 +6,9 @@ const KEYS_OF_IMAGE = [["\u2190, \u2192 or k, j", "image before, after"], ["\u21
   ["\u2190, \u2192 on the divider", "moves it, between two models"], ["Escape", "back to all images"]];
 const KEYS_OF_FRAMES = [[", .", "frame before, after"], ["p", "plays the frames, and pauses"], ["w, e", "event before, after"]];
 const keysOfImage = () => [...KEYS_OF_IMAGE, ...(DATA.tracks ? KEYS_OF_FRAMES : [])];
-const keysOfAll = () => [
-  ["All images", [["arrows, Page Up, Page Down, Home, End", "other image"], ["Enter", "shows the image large"],
-    ["p", "opens and closes the numbers of what is filtered"], ["Escape", "closes them"]]],
-  ["One image", keysOfImage()],
-  ["Everywhere", [["?", "this list"]]],
-];
+const KEYS_OF_ALL = [["arrows, Page Up, Page Down, Home, End", "other image"], ["Enter", "shows the image large"],
+  ["p", "opens and closes the numbers of what is filtered"], ["Escape", "closes them"]];
+const keysOfAll = () => [["All images", KEYS_OF_ALL], ["One image", keysOfImage()], ["Everywhere", [["?", "this list"]]]];
 
 function startKeys() {
   const close = element("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Close");
