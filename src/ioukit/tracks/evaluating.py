@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,9 @@ from ioukit.tracks.sequences import frames_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ioukit._array_types import Positions
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
+    from ioukit.evaluation.kinds.kind import Kind
     from ioukit.tracks.protocols import KeptRows, TrackProtocol
     from ioukit.tracks.sequences import Frames
     from ioukit.typing import IouType
@@ -91,27 +93,12 @@ def evaluate_tracks(
         >>> evaluate_tracks(ground_truth, detections)  # one switch: MOTA loses one of three, IDF1 the third frame
         TrackEvaluation(HOTA=0.7454, MOTA=0.6667, IDF1=0.6667, 1 sequence, 1 class)
     """
-    kind = None if iou_type is None else find_kind(iou_type)
-    workers = check_threads(threads)
-    gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
-    dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
-    frames = frames_of(gt)
-    kind_name = None if kind is None else kind.name
-    if protocol is None:
-        wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
-        rules = known_protocol(gt, frames.names, kind_name, wanted)
-    else:
-        rules = track_protocol_of(protocol, kind_name)
-    kind = find_kind(rules.iou_type) if kind is None else kind
-    boxes = kind.name == BOXES
-    chosen = _chosen(gt, dt, categories, rules)
-    found_in = dt.image_ids_in(gt.images)
-    object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
-    kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
-    objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
-    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes)
+    given = prepared(ground_truth, detections, protocol, iou_type, categories, threads)
+    gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers = given
     tables, begins = (
-        (None, None) if boxes else overlap_tables(kind, compared_sides(gt, dt, found_in, workers), objects, found)
+        (None, None)
+        if kind.name == BOXES
+        else overlap_tables(kind, compared_sides(gt, dt, found_in, workers), objects, found)
     )
     sequences = _sequences(objects, found, frames, begins)
     counted = _core.count_tracks(
@@ -135,6 +122,55 @@ def evaluate_tracks(
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     notes += _without_detections(dt, frames.names, objects, found)
     return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name)
+
+
+class Prepared(NamedTuple):
+    """Both sides of an evaluation, and what counts of them."""
+
+    gt: GroundTruth
+    dt: Detections
+    kind: Kind
+    frames: Frames
+    rules: TrackProtocol
+    chosen: Categories
+    """The classes."""
+    kept: KeptRows
+    found_in: Positions
+    """(D,) the image of each detection, as the ground truth identifies it."""
+    objects: Side
+    found: Side
+    workers: int
+
+
+def prepared(
+    ground_truth: GroundTruthLike,
+    detections: DetectionsLike,
+    protocol: TrackProtocol | str | None,
+    iou_type: IouType | None,
+    categories: Sequence[int | str] | None,
+    threads: int | None,
+) -> Prepared:
+    """Read both sides and leave out what the protocol does; the arguments are those of :func:`evaluate_tracks`."""
+    kind = None if iou_type is None else find_kind(iou_type)
+    workers = check_threads(threads)
+    gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
+    dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
+    frames = frames_of(gt)
+    kind_name = None if kind is None else kind.name
+    if protocol is None:
+        wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
+        rules = known_protocol(gt, frames.names, kind_name, wanted)
+    else:
+        rules = track_protocol_of(protocol, kind_name)
+    kind = find_kind(rules.iou_type) if kind is None else kind
+    boxes = kind.name == BOXES
+    chosen = _chosen(gt, dt, categories, rules)
+    found_in = dt.image_ids_in(gt.images)
+    object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
+    kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
+    objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
+    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes)
+    return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
