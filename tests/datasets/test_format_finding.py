@@ -89,6 +89,11 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
     "arrow": [("a.arrow", b"ARROW1\0\0"), ("a.feather", b"ARROW1\0\0")],
     "dota": [("a/Task1_plane.txt", "P1 0.9 0 0 1 0 1 1 0 1\n"), ("a/P1.txt", "gsd:1\n\n0 0 1 0 1 1 0 1 plane 0\n")],
     "mot": [("det.txt", "1,-1,0,0,5,5,0.5\n"), ("a/MOT17-02.txt", "1, 1, 0, 0, 5, 5, 0.5, -1, -1, -1\n")],
+    "mots": [
+        ("0002.txt", "0 1001 1 2 4 24P\n"),
+        ("a/0002.txt", "\n0 1001 1 2 4 nonsense\n"),
+        ("a/MOTS20-02/gt/gt.txt", "1 2001 2 2 4 24P\n"),
+    ],
     "wider-face": [("a/b.txt", "b\n1\n0 0 5 5 0.5\n"), ("a.txt", "b.jpg\n0\n0 0 0 0 0 0 0 0 0 0\nc.jpg\n0\n")],
     "open-images": [("a.csv", "ImageID,LabelName,XMin,XMax,YMin,YMax\n")],
     "scalabel": [

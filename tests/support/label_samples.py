@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ioukit import datasets
+from ioukit import Masks, datasets
 from ioukit.datasets import FORMATS, Detections, GroundTruth
 from support.panoptic_files import write_panoptic
 from support.paths import DATA
@@ -84,6 +84,9 @@ def write_sample(name: str, folder: Path) -> Sample:
     gt, dt = small_data_set(CLASSES.get(name, ("cat", "dog")), IMAGES.get(name, ("a", "b", "c")))
     if name == "answers":
         return Sample(folder / "none", _answers(folder / "dt.jsonl", dt), gt)
+    if name == "mots":
+        gt_path, dt_path = (_masks_of_sequence(folder / side) for side in ("gt", "dt"))
+        return Sample(gt_path, dt_path, datasets.read(gt_path, name))
     if known.write is None:
         return Sample(_plain_sample(name, folder / "gt"), None, gt)
     path = folder / f"gt{known.suffix}"
@@ -103,6 +106,18 @@ def _answers(path: Path, dt: Detections) -> Path:
         lines.append(json.dumps({"image": image, "answer": answer}))
     path.write_text("\n".join(lines))
     return path
+
+
+def _masks_of_sequence(folder: Path) -> Path:
+    """A text file of MOTS with two objects in two frames, and a region."""
+    masks = np.zeros((3, 12, 16), np.bool_)
+    masks[0, 2:5, 3:9] = masks[1, 6:8, 2:12] = masks[2, 9:, 10:] = True
+    spelled = [one["counts"] for one in Masks.from_arrays(masks).to_rle()]
+    rows = [(frame, track, at) for frame in (0, 1) for at, track in enumerate((1001, 2002))] + [(1, 2003, 2)]
+    folder.mkdir()
+    text = "".join(f"{frame} {track} {track // 1000} 12 16 {spelled[at]}\n" for frame, track, at in rows)
+    (folder / "0002.txt").write_text(text)
+    return folder
 
 
 def _plain_sample(name: str, place: Path) -> Path:

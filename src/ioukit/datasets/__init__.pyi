@@ -18,6 +18,7 @@ from ioukit.datasets.formats.labelme import read_labelme
 from ioukit.datasets.formats.labelme_xml import read_labelme_xml
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.mot import MOT_NAMES, read_mot, read_mot_detections
+from ioukit.datasets.formats.mots import MOTS_NAMES, read_mots, read_mots_detections
 from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
 from ioukit.datasets.formats.registry import FORMATS, find_format, read, read_detections, register_format, write
 from ioukit.datasets.formats.scalabel import read_scalabel, read_scalabel_detections
@@ -35,6 +36,7 @@ from ioukit.datasets.predictions.reading import from_predictions
 __all__ = [
     "FORMATS",
     "KITTI_NAMES",
+    "MOTS_NAMES",
     "MOT_NAMES",
     "Categories",
     "ClassHierarchy",
@@ -70,6 +72,8 @@ __all__ = [
     "read_lvis",
     "read_mot",
     "read_mot_detections",
+    "read_mots",
+    "read_mots_detections",
     "read_open_images",
     "read_open_images_detections",
     "read_scalabel",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.tracks.events import Trace
 from ioukit.tracks.identities import Side, side_of, tracks_of
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
-from ioukit.tracks.overlaps import overlap_tables
+from ioukit.tracks.overlaps import compared_sides, overlap_tables
 from ioukit.tracks.protocols import BOXES, kept_rows, known_protocol, track_protocol_of
 from ioukit.tracks.results import TrackEvaluation
 from ioukit.tracks.sequences import frames_of
@@ -29,7 +29,9 @@ from ioukit.tracks.sequences import frames_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ioukit._array_types import Positions
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
+    from ioukit.evaluation.kinds.kind import Kind
     from ioukit.tracks.protocols import KeptRows, TrackProtocol
     from ioukit.tracks.sequences import Frames
     from ioukit.typing import IouType
@@ -45,7 +47,7 @@ def evaluate_tracks(
     detections: DetectionsLike,
     *,
     protocol: TrackProtocol | str | None = None,
-    iou_type: IouType = "bbox",
+    iou_type: IouType | None = None,
     categories: Sequence[int | str] | None = None,
     threads: int | None = None,
 ) -> TrackEvaluation:
@@ -65,7 +67,8 @@ def evaluate_tracks(
         protocol: What is left out: a name of :data:`ioukit.tracks.TRACK_PROTOCOLS`, such as ``"mot17"`` or ``"plain"``,
             or a :class:`ioukit.tracks.TrackProtocol`. If ``None``, that of the benchmark, if the names of the sequences
             or the labels show that the data are from one, and a note says so; else ``"plain"``.
-        iou_type: The kind of region that is compared, as for :func:`ioukit.evaluate`.
+        iou_type: The kind of region that is compared, as for :func:`ioukit.evaluate`. If ``None``, what the protocol
+            compares: ``"segm"`` for those of MOTS, else ``"bbox"``.
         categories: Ids or names of the classes to evaluate. If ``None``, those of the protocol, or all with an object
             or a detection if it names none.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
@@ -90,24 +93,13 @@ def evaluate_tracks(
         >>> evaluate_tracks(ground_truth, detections)  # one switch: MOTA loses one of three, IDF1 the third frame
         TrackEvaluation(HOTA=0.7454, MOTA=0.6667, IDF1=0.6667, 1 sequence, 1 class)
     """
-    kind = find_kind(iou_type)
-    workers = check_threads(threads)
-    gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
-    dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
-    frames = frames_of(gt)
-    boxes = kind.name == BOXES
-    if protocol is None:
-        wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
-        rules = known_protocol(gt, frames.names, kind.name, wanted)
-    else:
-        rules = track_protocol_of(protocol, kind.name)
-    chosen = _chosen(gt, dt, categories, rules)
-    found_in = dt.image_ids_in(gt.images)
-    object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
-    kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
-    objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
-    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes)
-    tables, begins = (None, None) if boxes else overlap_tables(kind, gt, dt, found_in, objects, found, workers)
+    given = prepared(ground_truth, detections, protocol, iou_type, categories, threads)
+    gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers = given
+    tables, begins = (
+        (None, None)
+        if kind.name == BOXES
+        else overlap_tables(kind, compared_sides(gt, dt, found_in, workers), objects, found)
+    )
     sequences = _sequences(objects, found, frames, begins)
     counted = _core.count_tracks(
         sequences, objects.columns, found.columns, tables, THRESHOLDS, MATCH_THRESHOLD, MATCH_THRESHOLD, workers
@@ -130,6 +122,55 @@ def evaluate_tracks(
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     notes += _without_detections(dt, frames.names, objects, found)
     return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name)
+
+
+class Prepared(NamedTuple):
+    """Both sides of an evaluation, and what counts of them."""
+
+    gt: GroundTruth
+    dt: Detections
+    kind: Kind
+    frames: Frames
+    rules: TrackProtocol
+    chosen: Categories
+    """The classes."""
+    kept: KeptRows
+    found_in: Positions
+    """(D,) the image of each detection, as the ground truth identifies it."""
+    objects: Side
+    found: Side
+    workers: int
+
+
+def prepared(
+    ground_truth: GroundTruthLike,
+    detections: DetectionsLike,
+    protocol: TrackProtocol | str | None,
+    iou_type: IouType | None,
+    categories: Sequence[int | str] | None,
+    threads: int | None,
+) -> Prepared:
+    """Read both sides and leave out what the protocol does; the arguments are those of :func:`evaluate_tracks`."""
+    kind = None if iou_type is None else find_kind(iou_type)
+    workers = check_threads(threads)
+    gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
+    dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
+    frames = frames_of(gt)
+    kind_name = None if kind is None else kind.name
+    if protocol is None:
+        wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
+        rules = known_protocol(gt, frames.names, kind_name, wanted)
+    else:
+        rules = track_protocol_of(protocol, kind_name)
+    kind = find_kind(rules.iou_type) if kind is None else kind
+    boxes = kind.name == BOXES
+    chosen = _chosen(gt, dt, categories, rules)
+    found_in = dt.image_ids_in(gt.images)
+    object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
+    kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
+    objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
+    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes)
+    return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
@@ -169,7 +210,7 @@ def _chosen(
     elif protocol.classes:
         places = evaluated
     else:
-        objects = gt.category_ids[~gt.flag("dont_care")]  # KITTI's areas have no track
+        objects = gt.category_ids[~(gt.flag("dont_care") | gt.flag("ignore_region"))]  # areas of KITTI and MOTS
         places = np.flatnonzero(np.isin(gt.categories.ids, np.concatenate([objects, dt.category_ids])))
     if not len(places) or not len(gt.images):
         raise DatasetError(f"{gt.source}: expected objects with tracks, found no object and no detection")

@@ -6,7 +6,7 @@ which image is which frame (`sequences.py`), nor what is counted (the core).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -45,6 +45,10 @@ def _has_id(tracks: np.ndarray[Any, Any]) -> Flags:
     if tracks.dtype.kind == "U":
         return np.asarray(tracks != "")
     return np.asarray((tracks != _NONE) & ~np.isnan(tracks) if tracks.dtype.kind == "f" else tracks != _NONE)
+
+
+FrameRows: TypeAlias = "tuple[Rows, TrackColumns]"
+"""Rows of a data set in the order of frames, and what the core reads of them."""
 
 
 class Side(NamedTuple):
@@ -122,6 +126,15 @@ def corners_of(side: GroundTruth | Detections, rows: Rows | Flags) -> Floats:
     corners = np.ascontiguousarray(side.boxes[rows], np.float64)
     corners[:, 2:] += corners[:, :2]
     return corners
+
+
+def rows_by_frame(side: GroundTruth | Detections, rows: Rows, places: Positions, frame_count: int) -> FrameRows:
+    """The rows in the order of frames, and what the core reads of them: each region of a frame has its own track."""
+    rows = rows[np.argsort(places[rows], kind="stable")]
+    counts = np.bincount(places[rows], minlength=frame_count)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    tracks = np.arange(len(rows)) - np.repeat(starts[:-1], counts)
+    return rows, TrackColumns(starts=starts, tracks=tracks, boxes=corners_of(side, rows))
 
 
 def _numbered(side: GroundTruth | Detections, array: str, chosen: Rows) -> tuple[np.ndarray[Any, Any], Positions]:

@@ -30,6 +30,8 @@ THRESHOLDS: Floats = np.arange(0.05, 0.99, 0.05)
 """(19,) the overlaps from which on HOTA takes regions for pairs."""
 MATCH_THRESHOLD = 0.5
 """The same for CLEAR and Identity."""
+EPSILON = float(np.finfo(np.float64).eps)
+"""TrackEval allows this much for rounding at limits."""
 
 CURVES = ("HOTA", "DetA", "AssA", "DetRe", "DetPr", "AssRe", "AssPr", "LocA", "OWTA")
 """The numbers of HOTA: a value per threshold, and their mean."""

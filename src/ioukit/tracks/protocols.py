@@ -22,23 +22,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit import _core
-from ioukit._boundary import TrackColumns
 from ioukit._register import Register
 from ioukit.errors import DatasetError
-from ioukit.tracks.identities import corners_of
-from ioukit.tracks.measures import MATCH_THRESHOLD
+from ioukit.tracks.identities import corners_of, rows_by_frame
+from ioukit.tracks.mask_sides import MaskSides
+from ioukit.tracks.measures import EPSILON, MATCH_THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit._array_types import Flags, Floats, Ids, Positions, Rows
+    from ioukit._array_types import Flags, Ids, Positions, Rows
     from ioukit.datasets import Categories, Detections, GroundTruth
     from ioukit.tracks.sequences import Frames
 
 BOXES = "bbox"
 """The kind of region that benchmarks of boxes compare."""
-_EPSILON = float(np.finfo(np.float64).eps)
-"""TrackEval allows this much for rounding at limits."""
+_MASKS = "segm"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +51,8 @@ class TrackProtocol:
 
     name: str
     """Its name in messages."""
+    iou_type: str = BOXES
+    """The kind of region that it compares, ``"bbox"`` or ``"segm"``. A protocol without classes compares any kind."""
     classes: tuple[str, ...] = ()
     """The classes that are evaluated; all if empty. Objects and detections of other classes do not count."""
     distractors: tuple[tuple[str, str], ...] = ()
@@ -67,7 +68,7 @@ class TrackProtocol:
     detection that is its pair."""
     region_classes: tuple[str, ...] = ()
     """Objects of these classes are regions. A detection without a pair does not count if more than half of it is in
-    one."""
+    one; a mask, in all of its frame together."""
     region_flags: tuple[str, ...] = ()
     """Objects with one of these flags are regions, too."""
     least_height: float | None = None
@@ -85,6 +86,8 @@ class TrackProtocol:
         rules = (self.ignored_flags, self.limits, self.region_classes, self.region_flags)
         if not self.classes and (any(rules) or self.least_height is not None):
             raise ValueError("a protocol that leaves regions out must name its classes")
+        if self.iou_type not in (BOXES, _MASKS) or (self.iou_type == _MASKS and self.least_height is not None):
+            raise ValueError(f"iou_type must be {BOXES!r}, or {_MASKS!r} without least_height, got {self.iou_type!r}")
         wrong = [name for name, _ in self.distractors if name not in self.classes]
         if wrong:
             raise ValueError(f"distractors must be of a class that is evaluated, got {wrong[0]!r}")
@@ -164,19 +167,37 @@ BDD100K = TrackProtocol(
     reference="Yu et al., CVPR 2020, arXiv:1805.04687; TrackEval 1.3.0, BDD100K",
 )
 """BDD100K: eight classes; crowds and other objects are regions."""
+MOTS = TrackProtocol(
+    name="MOTS",
+    iou_type=_MASKS,
+    classes=(_PEDESTRIAN,),
+    region_classes=("ignore",),
+    sequences=r"MOTS20-\d\d\b",
+    reference="Voigtlaender et al., CVPR 2019, arXiv:1902.03604; TrackEval 1.3.0, MOTSChallenge",
+)
+"""MOTS Challenge: masks of pedestrians; class 10 is the region in which results do not count."""
+KITTI_MOTS = TrackProtocol(
+    name="KITTI-MOTS",
+    iou_type=_MASKS,
+    classes=("car", _PEDESTRIAN),
+    region_classes=("ignore",),
+    flag="ignore_region",
+    reference="Voigtlaender et al., CVPR 2019, arXiv:1902.03604; TrackEval 1.3.0, KittiMOTS",
+)
+"""KITTI MOTS: the same for cars and pedestrians."""
 
 TRACK_PROTOCOLS: Register[TrackProtocol] = Register("protocol of tracks")
 """The protocols of tracking by name, in lower case."""
-for _one in (PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K):
+for _one in (PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, MOTS, KITTI_MOTS):
     TRACK_PROTOCOLS.add(_one.name.lower(), _one)
 
 
-def track_protocol_of(given: TrackProtocol | str, iou_type: str) -> TrackProtocol:
+def track_protocol_of(given: TrackProtocol | str, iou_type: str | None) -> TrackProtocol:
     """A protocol, given by itself or by its name, in upper or lower case.
 
     Args:
         given: The protocol, or its name.
-        iou_type: What is compared. All protocols but those that evaluate every class are for upright boxes.
+        iou_type: What is compared; what the protocol compares if ``None``.
 
     Raises:
         ValueError: If no protocol has this name, or it is not for what is compared.
@@ -185,25 +206,24 @@ def track_protocol_of(given: TrackProtocol | str, iou_type: str) -> TrackProtoco
     if not isinstance(given, str | TrackProtocol):
         raise TypeError(f"protocol must be a TrackProtocol, or the name of one, got {type(given).__name__}")
     protocol = TRACK_PROTOCOLS.find(given.lower()) if isinstance(given, str) else given
-    if protocol.classes and iou_type != BOXES:
-        raise ValueError(f"the protocol {protocol.name} compares upright boxes, {BOXES!r}, and not {iou_type!r}")
+    if protocol.classes and iou_type not in (None, protocol.iou_type):
+        what = "upright boxes" if protocol.iou_type == BOXES else "masks"
+        raise ValueError(f"the protocol {protocol.name} compares {what}, {protocol.iou_type!r}, and not {iou_type!r}")
     return protocol
 
 
 def known_protocol(
-    gt: GroundTruth, sequence_names: Sequence[str], iou_type: str, categories: Ids | None
+    gt: GroundTruth, sequence_names: Sequence[str], iou_type: str | None, categories: Ids | None
 ) -> TrackProtocol:
     """The protocol of the benchmark that a data set is from; :data:`PLAIN` if the data do not say it.
 
     Args:
         gt: The ground truth.
         sequence_names: The names of its sequences. A single one may have its name from its folder.
-        iou_type: What is compared. Who compares something else than boxes gets :data:`PLAIN`.
+        iou_type: What is compared; what the protocol compares if ``None``.
         categories: The ids of the classes that a user asked for, if any. Who asks for classes that the benchmark does
             not evaluate gets :data:`PLAIN`.
     """
-    if iou_type != BOXES:
-        return PLAIN
     place = Path(gt.source)
     folders = (place.resolve() if place.exists() else place).parts if len(sequence_names) == 1 else ()
     for protocol in TRACK_PROTOCOLS.values():
@@ -212,6 +232,8 @@ def known_protocol(
             or any(re.match(protocol.sequences, name) for name in folders)
         )
         if not by_name and protocol.flag not in gt.flags:
+            continue
+        if iou_type not in (None, protocol.iou_type) or (protocol.iou_type == _MASKS and "Masks" not in gt.regions):
             continue
         evaluated = gt.categories.ids[protocol.places(gt.categories)]
         if len(evaluated) and (categories is None or np.isin(categories, evaluated).all()):
@@ -263,8 +285,9 @@ def kept_rows(
     can_match = np.isin(gt.category_ids, np.concatenate([chosen.ids, *distractors.values()]))
     is_beyond = _beyond_limits(protocol, gt, can_match & ~is_region)
     places = frames.place[object_images], frames.place[found_images]
-    regions = _Regions(corners_of(gt, is_region), places[0][is_region])
-    in_all_frames = len(regions.places) > 0 or protocol.least_height is not None
+    sides_of = MaskSides if protocol.iou_type == _MASKS else _Boxes
+    sides = sides_of(gt, dt, is_region, places, len(frames.images), threads)
+    in_all_frames = is_region.any() or protocol.least_height is not None
     for number, others in distractors.items():
         is_other = np.isin(gt.category_ids, others)
         takes = is_other | is_beyond
@@ -274,15 +297,15 @@ def kept_rows(
         if not in_all_frames:  # frames without an object that takes its detection away keep all of them
             matching &= np.isin(places[0], places[0][takes])
         objects, found = np.flatnonzero(matching), np.flatnonzero(dt.category_ids == number)
-        of_object, of_found = _pairs(gt, dt, objects, found, places, len(frames.images), threads)
+        of_object, of_found = sides.pairs(objects, found)
         kept.found[of_found[takes[of_object]]] = False
         is_alone = np.isin(dt.category_ids, number)
         is_alone[of_found] = False
         alone = np.flatnonzero(is_alone)
-        corners = corners_of(dt, alone)
-        out = regions.cover(corners, places[1][alone])
+        out = sides.are_covered(alone)
         if protocol.least_height is not None:
-            out |= corners[:, 3] - corners[:, 1] <= protocol.least_height + _EPSILON
+            corners = corners_of(dt, alone)
+            out |= corners[:, 3] - corners[:, 1] <= protocol.least_height + EPSILON
         kept.found[alone[out]] = False
     kept.objects[_has_flag(gt, protocol.ignored_flags) | is_beyond | is_region] = False
     return kept
@@ -332,52 +355,42 @@ def _beyond_limits(protocol: TrackProtocol, gt: GroundTruth, rows: Flags) -> Fla
     return found
 
 
-def _pairs(
-    gt: GroundTruth,
-    dt: Detections,
-    objects: Rows,
-    found: Rows,
-    places: tuple[Positions, Positions],
-    frame_count: int,
-    threads: int,
-) -> tuple[Rows, Rows]:
-    """The rows of objects and detections that are pairs in their frame."""
-    objects, of_objects = _by_frame(gt, objects, places[0], frame_count)
-    found, of_found = _by_frame(dt, found, places[1], frame_count)
-    object_rows, found_rows = _core.pair_frames(of_objects, of_found, MATCH_THRESHOLD, threads)
-    return objects[object_rows], found[found_rows]
+class _Boxes:
+    """Upright boxes of both sides, and those that are regions of images, which take detections away."""
 
+    def __init__(
+        self,
+        gt: GroundTruth,
+        dt: Detections,
+        is_region: Flags,
+        places: tuple[Positions, Positions],
+        frame_count: int,
+        threads: int,
+    ) -> None:
+        """Take both sides, which objects are regions, and the places of the frames of both."""
+        self._gt, self._dt, self._places, self._frame_count, self._threads = gt, dt, places, frame_count, threads
+        order = np.argsort(places[0][is_region], kind="stable")
+        self._corners, self._frames = corners_of(gt, is_region)[order], places[0][is_region][order]
 
-def _by_frame(
-    side: GroundTruth | Detections, rows: Rows, places: Positions, frame_count: int
-) -> tuple[Rows, TrackColumns]:
-    """The rows in the order of frames, and what the core reads of them: each region of a frame has its own track."""
-    rows = rows[np.argsort(places[rows], kind="stable")]
-    counts = np.bincount(places[rows], minlength=frame_count)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    tracks = np.arange(len(rows)) - np.repeat(starts[:-1], counts)
-    return rows, TrackColumns(starts=starts, tracks=tracks, boxes=corners_of(side, rows))
+    def pairs(self, objects: Rows, found: Rows) -> tuple[Rows, Rows]:
+        """The rows of objects and detections that are pairs in their frame."""
+        objects, of_objects = rows_by_frame(self._gt, objects, self._places[0], self._frame_count)
+        found, of_found = rows_by_frame(self._dt, found, self._places[1], self._frame_count)
+        object_rows, found_rows = _core.pair_frames(of_objects, of_found, MATCH_THRESHOLD, self._threads)
+        return objects[object_rows], found[found_rows]
 
-
-class _Regions:
-    """Regions of images that take detections away."""
-
-    def __init__(self, corners: Floats, places: Positions) -> None:
-        """Take the corners of the regions and the places of their frames."""
-        order = np.argsort(places, kind="stable")
-        self.corners, self.places = corners[order], places[order]
-
-    def cover(self, corners: Floats, places: Positions) -> Flags:
-        """(N,) whether more than half of each box lies in one of the regions of its frame."""
-        first, last = (np.searchsorted(self.places, places, side=side) for side in ("left", "right"))
+    def are_covered(self, rows: Rows) -> Flags:
+        """(N,) whether more than half of each of these detections lies in one of the regions of its frame."""
+        corners, places = corners_of(self._dt, rows), self._places[1][rows]
+        first, last = (np.searchsorted(self._frames, places, side=side) for side in ("left", "right"))
         counts = last - first
         box = np.repeat(np.arange(len(corners)), counts)
         region = np.arange(len(box)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
-        ones, others = corners[box], self.corners[region]
+        ones, others = corners[box], self._corners[region]
         sides = np.minimum(ones[:, 2:], others[:, 2:]) - np.maximum(ones[:, :2], others[:, :2])
         common = np.maximum(sides, 0).prod(axis=1)
         areas = (ones[:, 2:] - ones[:, :2]).prod(axis=1)
         covered = np.zeros(len(corners), np.bool_)
         with np.errstate(divide="ignore", invalid="ignore"):
-            covered[box[(areas > _EPSILON) & (common / areas > MATCH_THRESHOLD + _EPSILON)]] = True
+            covered[box[(areas > EPSILON) & (common / areas > MATCH_THRESHOLD + EPSILON)]] = True
         return covered

@@ -234,6 +234,12 @@ BUILTIN = (
         suffixes=(".txt", FOLDER),
     ),
     _row(
+        "mots",
+        "text files of MOTS Challenge and KITTI MOTS: masks of tracked cars and pedestrians, a file per sequence",
+        *("read", "read_detections"),
+        suffixes=(".txt", FOLDER),
+    ),
+    _row(
         "wider-face",
         "WIDER FACE's lists of faces (wider_face_split), or results: a folder per event with a text file per image",
         *("read", "read_detections", "write", "write_detections"),

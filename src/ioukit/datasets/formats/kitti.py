@@ -114,7 +114,7 @@ def read_kitti(
     is_tracking = _is_tracking(Path(path))
     files = _files(path, "labels")
     lines = _Lines(names, problems, detections=False, tracking=is_tracking)
-    lengths = _lengths(path) if is_tracking else {}
+    lengths = sequence_lengths(path, _LENGTHS) if is_tracking else {}
     for at, file in enumerate(files):
         lines.read(file, at, frames=lengths.get(file.stem, _MOST_FRAMES))
     stems = [file.stem for file in files]
@@ -337,12 +337,12 @@ def _is_tracking(path: Path) -> bool:
     return len(words) in several and is_number(words[0]) and is_number(words[1]) and not is_number(words[2])
 
 
-def _lengths(path: str | os.PathLike[str]) -> dict[str, int]:
-    """How many frames each sequence has, by the files of the development kit that lie beside the folder, if any do."""
+def sequence_lengths(path: str | os.PathLike[str], pattern: str) -> dict[str, int]:
+    """The last field of each sequence in the files of a development kit that lie beside the folder, if any do."""
     folder = _label_folder(Path(path))
     folder = folder if folder.is_dir() else folder.parent
     found: dict[str, int] = {}
-    for file in sorted({*folder.glob(_LENGTHS), *folder.absolute().parent.glob(_LENGTHS)}):
+    for file in sorted({*folder.glob(pattern), *folder.absolute().parent.glob(pattern)}):
         check_inner_file(file.parent, file)
         for where, words in words_of_lines(read_lines(file), file):
             if len(words) != 4:

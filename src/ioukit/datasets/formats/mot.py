@@ -530,7 +530,7 @@ def _sequence(folder: Path, kind: str, name: str) -> _Sequence:
     file = inside(folder, f"{kind}/{kind}.txt", str(folder / kind))
     if kind == "det":
         return _Sequence(name, file)
-    frames, size, pattern = _info(folder)
+    frames, size, pattern = sequence_info(folder)
     return _Sequence(name, file, frames, size, f"{name}/{pattern}" if name else pattern, _labels(folder, folder / kind))
 
 
@@ -541,7 +541,7 @@ def _labels(folder: Path, beside: Path) -> list[str] | None:
     return [name.strip() for name in read_lines(file) if name.strip()] or None
 
 
-def _info(folder: Path) -> tuple[int, tuple[float, float], str]:
+def sequence_info(folder: Path) -> tuple[int, tuple[float, float], str]:
     """The number of frames, the size and the names of the images, by ``seqinfo.ini`` if there is one."""
     file = folder / "seqinfo.ini"
     if not file.is_file():

@@ -15,8 +15,12 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, candidate_pairs, column_of, measured_pairs
 
 
-def _masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
-    """The masks of the objects and of the detections; ``name`` is the name of the kind."""
+def masks_of_both(compared: Comparison, name: str) -> tuple[Any, Any]:
+    """The masks of the objects and of the detections; ``name`` is the name of the kind.
+
+    Raises:
+        DatasetError: If a side has no masks, or those of an image have different sizes.
+    """
     from ioukit.datasets.columns.masks import decode  # noqa: PLC0415 - comparing boxes should not load masks
 
     gt, dt = compared.ground_truth, compared.detections
@@ -55,12 +59,12 @@ def _check_sizes(gt: GroundTruth, sides: list[tuple[GroundTruth | Detections, Ro
 
 def columns(compared: Comparison) -> MaskColumns:
     """The masks of both sides."""
-    return MaskColumns(*(masks._parts for masks in _masks_of_both(compared, "segm")))
+    return MaskColumns(*(masks._parts for masks in masks_of_both(compared, "segm")))
 
 
 def pair_columns(compared: Comparison) -> PairColumns:
     """The IoU of the pairs of masks that may overlap, for who needs a list of pairs."""
-    return measured_pairs(compared, *_masks_of_both(compared, "segm"))
+    return measured_pairs(compared, *masks_of_both(compared, "segm"))
 
 
 def boundary_columns(compared: Comparison) -> PairColumns:
@@ -70,7 +74,7 @@ def boundary_columns(compared: Comparison) -> PairColumns:
     """
     from ioukit.overlap.engines import masks as engine  # noqa: PLC0415 - comparing boxes should not load this
 
-    objects, detections = _masks_of_both(compared, "boundary")
+    objects, detections = masks_of_both(compared, "boundary")
     rows, places = candidate_pairs(compared, objects, detections)
     if not len(rows):
         return PairColumns(rows, places, np.zeros(0))
