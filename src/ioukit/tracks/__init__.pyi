@@ -7,6 +7,7 @@ from ioukit.tracks.events import EVENT_KINDS, TrackEvents
 from ioukit.tracks.measures import THRESHOLDS
 from ioukit.tracks.protocols import TRACK_PROTOCOLS, TrackProtocol
 from ioukit.tracks.results import TrackClass, TrackEvaluation, TrackNumbers
+from ioukit.tracks.tubes import TubeRules
 
 __all__ = [
     "EVENT_KINDS",
@@ -19,5 +20,6 @@ __all__ = [
     "TrackEvents",
     "TrackNumbers",
     "TrackProtocol",
+    "TubeRules",
     "evaluate_tracks",
 ]

@@ -25,6 +25,7 @@ from ioukit.tracks.overlaps import overlap_tables
 from ioukit.tracks.protocols import BOXES, kept_rows, known_protocol, track_protocol_of
 from ioukit.tracks.results import TrackEvaluation
 from ioukit.tracks.sequences import frames_of
+from ioukit.tracks.tubes import Compared, tracks_in, tube_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,10 +127,16 @@ def evaluate_tracks(
     matches = {name: column for name, column in counted.items() if name.startswith("match_")}
     shared = counted["shared_tracks"], counted["shared_counts"]
     sources = gt.source, dt.source
+    tubes = []
+    if rules.tubes is not None:
+        images = object_images, found_images
+        of_sides = tracks_in(gt, frames, object_images), tracks_in(dt, frames, found_images)
+        compared = Compared(kind, (gt, dt), images, of_sides, frames, chosen, workers)
+        tubes = tube_numbers(rules.tubes, compared, np.zeros((len(chosen), size), np.bool_))
     trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches, *shared, sources)
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     notes += _without_detections(dt, frames.names, objects, found)
-    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name)
+    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:

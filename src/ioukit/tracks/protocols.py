@@ -27,6 +27,7 @@ from ioukit._register import Register
 from ioukit.errors import DatasetError
 from ioukit.tracks.identities import corners_of
 from ioukit.tracks.measures import MATCH_THRESHOLD
+from ioukit.tracks.tubes import TubeRules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +73,8 @@ class TrackProtocol:
     """Objects with one of these flags are regions, too."""
     least_height: float | None = None
     """Detections without a pair that are not higher than this, in pixels, do not count."""
+    tubes: TubeRules | None = None
+    """How AP of whole tracks is counted; not at all if ``None``."""
     sequences: str = ""
     """A pattern (regular expression) of the names of its sequences, by which the benchmark is recognised; empty if
     names do not tell."""
