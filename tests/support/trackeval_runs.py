@@ -24,6 +24,8 @@ def named(result: dict[str, Any]) -> dict[str, Any]:
     """Numbers of all measures by the names that ioukit has for them."""
     values = {**result["HOTA"], **result["CLEAR"], **result["Identity"], **result["Count"]}
     values |= {name: result["VACE"][name] for name in ("ATA", "SFDA")}
+    tubes = {name: value for name, value in result.get("TrackMAP", {}).items() if str(name)[:3] in ("AP_", "AR_")}
+    values |= {name: np.where(np.equal(value, -1), np.nan, value) for name, value in tubes.items()}
     return {name.removeprefix("CLR_") if name != "CLR_Frames" else name: value for name, value in values.items()}
 
 
@@ -37,7 +39,11 @@ def differences(ours: TrackNumbers, theirs: dict[str, Any]) -> list[str]:
         for name, value in expected.items()
         if name in values and not np.array_equal(values[name], value, equal_nan=True)
     ]
-    means = [name for name, value in ours.items() if name in ours.curves and value != np.mean(expected[name])]
+    means = [
+        name
+        for name, value in ours.items()
+        if name in ours.curves and not np.array_equal(value, np.mean(expected[name]), equal_nan=True)
+    ]
     lacking = [name for name in ours if name not in expected and name != "Frames"]
     return [*wrong, *means, *lacking]
 

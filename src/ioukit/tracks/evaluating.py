@@ -19,6 +19,7 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.evaluating import detections_of, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.tracks.events import Trace
+from ioukit.tracks.federated import FederatedRows, federated_rows, tracks_looked_for, with_merged_classes
 from ioukit.tracks.identities import Side, side_of, tracks_of
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
 from ioukit.tracks.overlaps import overlap_tables
@@ -30,7 +31,10 @@ from ioukit.tracks.tubes import Compared, tracks_in, tube_numbers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ioukit._array_types import Positions
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
+    from ioukit.evaluation.kinds.kind import Kind
+    from ioukit.tracks.measures import Values
     from ioukit.tracks.protocols import KeptRows, TrackProtocol
     from ioukit.tracks.sequences import Frames
     from ioukit.typing import IouType
@@ -102,12 +106,17 @@ def evaluate_tracks(
         rules = known_protocol(gt, frames.names, kind.name, wanted)
     else:
         rules = track_protocol_of(protocol, kind.name)
+    gt, dt = with_merged_classes(gt, dt) if rules.federated else (gt, dt)
     chosen = _chosen(gt, dt, categories, rules)
     found_in = dt.image_ids_in(gt.images)
     object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
     kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
     objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
-    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes)
+    images, ids, federated = (object_images, found_images), None, None
+    if rules.federated:
+        federated = federated_rows(kind, (gt, dt), images, frames, chosen, rules.most_detections, workers)
+        kept, ids = kept._replace(found=federated.counted), federated.order_of_tracks
+    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
     tables, begins = (None, None) if boxes else overlap_tables(kind, gt, dt, found_in, objects, found, workers)
     sequences = _sequences(objects, found, frames, begins)
     counted = _core.count_tracks(
@@ -127,16 +136,35 @@ def evaluate_tracks(
     matches = {name: column for name, column in counted.items() if name.startswith("match_")}
     shared = counted["shared_tracks"], counted["shared_counts"]
     sources = gt.source, dt.source
-    tubes = []
-    if rules.tubes is not None:
-        images = object_images, found_images
-        of_sides = tracks_in(gt, frames, object_images), tracks_in(dt, frames, found_images)
-        compared = Compared(kind, (gt, dt), images, of_sides, frames, chosen, workers)
-        tubes = tube_numbers(rules.tubes, compared, np.zeros((len(chosen), size), np.bool_))
+    tubes = _tubes(rules, kind, (gt, dt), images, frames, chosen, federated, workers)
     trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches, *shared, sources)
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     notes += _without_detections(dt, frames.names, objects, found)
     return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes)
+
+
+def _tubes(
+    protocol: TrackProtocol,
+    kind: Kind,
+    data: tuple[GroundTruth, Detections],
+    images: tuple[Positions, Positions],
+    frames: Frames,
+    chosen: Categories,
+    federated: FederatedRows | None,
+    threads: int,
+) -> list[Values]:
+    """AP of whole tracks of each class, if the protocol counts it."""
+    if protocol.tubes is None:
+        return []
+    across, order = federated is not None, None if federated is None else federated.order
+    objects = tracks_in(data[0], frames, images[0], across_classes=across)
+    found = tracks_in(data[1], frames, images[1], order, across_classes=across)
+    is_open = np.zeros((len(chosen), len(frames.names)), np.bool_)
+    if federated is not None:
+        found = tracks_looked_for(federated, objects, found, chosen)
+        is_open = federated.labelled.is_open
+    compared = Compared(kind, data, images, (objects, found), frames, chosen, threads)
+    return tube_numbers(protocol.tubes, compared, is_open)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
@@ -177,7 +205,8 @@ def _chosen(
         places = evaluated
     else:
         objects = gt.category_ids[~gt.flag("dont_care")]  # KITTI's areas have no track
-        places = np.flatnonzero(np.isin(gt.categories.ids, np.concatenate([objects, dt.category_ids])))
+        there = objects if protocol.federated else np.concatenate([objects, dt.category_ids])
+        places = np.flatnonzero(np.isin(gt.categories.ids, there))
     if not len(places) or not len(gt.images):
         raise DatasetError(f"{gt.source}: expected objects with tracks, found no object and no detection")
     chosen: Categories = gt.categories.take(places)
@@ -197,7 +226,7 @@ def _notes(
     gt: GroundTruth, categories: Categories, protocol: TrackProtocol, kept: KeptRows, *, is_default: bool
 ) -> list[str]:
     """What is left out, or is counted although other evaluations leave it out."""
-    if protocol.classes:
+    if protocol.classes or protocol.federated:
         sides = zip(("object", "detection"), kept, strict=True)
         out = " and ".join(f"{int((~side).sum()):,} of {pluralize(len(side), name)}" for name, side in sides)
         why = "; protocol='plain' (--protocol plain) leaves out none" if is_default else ""

@@ -73,6 +73,13 @@ class TrackProtocol:
     """Objects with one of these flags are regions, too."""
     least_height: float | None = None
     """Detections without a pair that are not higher than this, in pixels, do not count."""
+    federated: bool = False
+    """Whether each video lists the classes that were looked for and are absent (``neg_category_ids``), and those of
+    which not all objects are labelled (``not_exhaustive_category_ids``), as TAO's. Classes with an object are
+    evaluated. A detection does not count if its image has no object of any class; if the image has none of its class,
+    and the class is not listed as absent; or if it has no pair, and the class is listed as not fully labelled."""
+    most_detections: int | None = None
+    """Only so many detections of an image count, the surest ones; all if ``None``. For a protocol that is federated."""
     tubes: TubeRules | None = None
     """How AP of whole tracks is counted; not at all if ``None``."""
     sequences: str = ""
@@ -91,6 +98,8 @@ class TrackProtocol:
         wrong = [name for name, _ in self.distractors if name not in self.classes]
         if wrong:
             raise ValueError(f"distractors must be of a class that is evaluated, got {wrong[0]!r}")
+        if self.federated if self.classes else self.most_detections is not None and not self.federated:
+            raise ValueError("a federated protocol names no classes, and it alone can limit the detections of an image")
 
     def places(self, categories: Categories) -> Positions:
         """The positions of the evaluated classes among those of a data set."""
@@ -167,10 +176,18 @@ BDD100K = TrackProtocol(
     reference="Yu et al., CVPR 2020, arXiv:1805.04687; TrackEval 1.3.0, BDD100K",
 )
 """BDD100K: eight classes; crowds and other objects are regions."""
+TAO = TrackProtocol(
+    name="TAO",
+    federated=True,
+    most_detections=300,
+    tubes=TubeRules(areas=(32**2, 96**2), lengths=(3, 10)),
+    reference="Dave et al., ECCV 2020, arXiv:2005.10356; TrackEval 1.3.0, TAO and BURST",
+)
+"""TAO, and with masks BURST: each class in the videos in which it was looked for."""
 
 TRACK_PROTOCOLS: Register[TrackProtocol] = Register("protocol of tracks")
 """The protocols of tracking by name, in lower case."""
-for _one in (PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K):
+for _one in (PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, TAO):
     TRACK_PROTOCOLS.add(_one.name.lower(), _one)
 
 

@@ -1,0 +1,169 @@
+"""TAO and BURST: what was not looked for does not count. TrackEval's own data sets are run beside on the same files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ioukit import evaluate_tracks
+from ioukit.errors import DatasetError
+from ioukit.tracks import TRACK_PROTOCOLS
+from support.random_federated_sets import random_tao_set
+from support.trackeval_runs import all_measures, differences, trackeval
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ioukit import TrackEvaluation
+
+
+def theirs(data: Any) -> Any:
+    """TrackEval's numbers by sequence and class, by class, and both averages over classes."""
+    measures = [*all_measures(), trackeval().metrics.TrackMAP({"PRINT_CONFIG": False})]
+    parts: dict[str, dict[str, Any]] = {}
+    for name in sorted(data.seq_list):
+        with contextlib.redirect_stdout(io.StringIO()):
+            raw = data.get_raw_seq_data(".", name)
+            for one in data.class_list:
+                sequence = data.get_preprocessed_seq_data(raw, one)
+                parts.setdefault(one, {})[name] = {
+                    measure.get_name(): measure.eval_sequence(sequence) for measure in measures
+                }
+
+    def over(method: str, given: dict[str, Any]) -> dict[str, Any]:
+        return {
+            measure.get_name(): getattr(measure, method)(
+                {name: part[measure.get_name()] for name, part in given.items()}
+            )
+            for measure in measures
+        }
+
+    classes = {one: over("combine_sequences", given) for one, given in parts.items()}
+    means = [over(f"combine_classes_{name}_averaged", classes) for name in ("det", "class")]
+    return parts, classes, means
+
+
+def differing(ours: TrackEvaluation, expected: Any) -> list[str]:
+    parts, classes, means = expected
+    assert [one.name for one in ours.per_class] == [*classes]
+    found: list[str] = []
+    for one in ours.per_class:
+        assert "AP_time_l" in one.summary
+        found += differences(one.summary, classes[one.name])
+        for name, numbers in one.sequences.items():
+            found += differences(numbers, parts[one.name][name.replace("/", "-")])
+    for numbers, mean in zip((ours.summary, ours.class_average), means, strict=True):
+        found += differences(numbers, mean)
+    return found
+
+
+def tao_of_trackeval(folder: Path, **options: Any) -> Any:
+    folders = {"GT_FOLDER": str(folder / "gt"), "TRACKERS_FOLDER": str(folder), "TRACKERS_TO_EVAL": ["."]}
+    with contextlib.redirect_stdout(io.StringIO()):
+        return trackeval().datasets.TAO(
+            {"PRINT_CONFIG": False, **folders, "TRACKER_SUB_FOLDER": "found", "OUTPUT_FOLDER": str(folder), **options}
+        )
+
+
+def write(folder: Path, truth: Any, found: Any) -> None:
+    for name, values in (("gt", truth), ("found", found)):
+        (folder / name).mkdir()
+        (folder / name / "all.json").write_text(json.dumps(values))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tao_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
+    truth, found = random_tao_set(seed)
+    if not truth["annotations"]:
+        return
+    write(tmp_path, truth, found)
+    most = 300 if seed % 4 else 3
+    rules = replace(TRACK_PROTOCOLS["tao"], most_detections=most)
+    expected = theirs(tao_of_trackeval(tmp_path, MAX_DETECTIONS=most))
+    ours = evaluate_tracks(tmp_path / "gt" / "all.json", tmp_path / "found" / "all.json", protocol=rules)
+    assert differing(ours, expected) == []
+
+
+BOX = [0.0, 0.0, 10.0, 10.0]
+
+
+def video(*, absent: list[int], unfinished: list[int], objects: list[tuple[int, int]]) -> Any:
+    """A video of three images; objects are the image and the class, all of one place."""
+    return {
+        "videos": [{"id": 1, "name": "walk", "neg_category_ids": absent, "not_exhaustive_category_ids": unfinished}],
+        "images": [{"id": at, "video_id": 1, "frame_index": at, "file_name": f"{at}.jpg"} for at in (1, 2, 3)],
+        "categories": [{"id": 1, "name": "person"}, {"id": 2, "name": "dog"}],
+        "annotations": [
+            {"id": at + 1, "image_id": image, "category_id": kind, "track_id": kind, "bbox": BOX, "iscrowd": 0}
+            for at, (image, kind) in enumerate(objects)
+        ],
+    }
+
+
+def result(*rows: tuple[int, int, float]) -> Any:
+    """Detections: the image, the class and how far they are from the objects."""
+    return [
+        {"image_id": image, "category_id": kind, "track_id": at, "bbox": [far, 0.0, 10.0, 10.0], "score": 0.5}
+        for at, (image, kind, far) in enumerate(rows, start=1)
+    ]
+
+
+ROWS = result((1, 1, 0), (1, 1, 90), (2, 1, 0), (3, 1, 0), (1, 2, 0))
+
+
+@pytest.mark.parametrize(
+    ("absent", "unfinished", "counted"),
+    [
+        ([], [], 2),  # the person in image 1, and what is beside; in image 2 is a dog, and nobody looked for persons
+        ([1], [], 3),  # in image 3 is nothing at all
+        ([], [1], 1),  # perhaps a person without a label is beside
+    ],
+)
+def test_what_was_not_looked_for_does_not_count(absent: list[int], unfinished: list[int], counted: int) -> None:
+    gt = video(absent=absent, unfinished=unfinished, objects=[(1, 1), (2, 2)])
+    found = evaluate_tracks(gt, ROWS, protocol="tao")
+    assert found.per_class["person"].summary["Dets"] == counted
+    assert found.per_class["dog"].summary["Dets"] == 0
+    assert found.notes[-1].startswith(
+        f"ground truth: evaluated by the protocol TAO, which leaves out 0 of 2 objects and {5 - counted} of 5"
+    )
+
+
+def test_only_classes_with_objects_are_evaluated() -> None:
+    gt = video(absent=[], unfinished=[], objects=[(1, 1)])
+    assert [one.name for one in evaluate_tracks(gt, ROWS, protocol="tao").per_class] == ["person"]
+
+
+def test_merged_classes_are_one() -> None:
+    gt = video(absent=[], unfinished=[], objects=[(1, 1), (2, 2)])
+    gt["categories"][0]["merged"] = [{"id": 2, "name": "dog"}]
+    assert evaluate_tracks(gt, result((1, 2, 0), (2, 1, 0)), protocol="tao").summary["TP"] == 2
+    gt["categories"][0]["merged"] = ["dog"]
+    with pytest.raises(
+        DatasetError, match=r'category 1.merged: expected a list of records with an id, found \["dog"\]'
+    ):
+        evaluate_tracks(gt, ROWS, protocol="tao")
+
+
+def test_missing_and_wrong_lists_are_refused() -> None:
+    gt = video(absent=[], unfinished=[], objects=[(1, 1)])
+    gt["videos"][0]["neg_category_ids"] = 3
+    with pytest.raises(
+        DatasetError, match=r"videos\[0\].neg_category_ids: expected a list of ids of categories, found 3"
+    ):
+        evaluate_tracks(gt, ROWS, protocol="tao")
+    del gt["videos"][0]["neg_category_ids"]
+    with pytest.raises(DatasetError, match=r"videos: the protocol expects neg_category_ids, a list .* found none"):
+        evaluate_tracks(gt, ROWS, protocol="tao")
+
+
+def test_rules_that_exclude_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match="a federated protocol names no classes"):
+        replace(TRACK_PROTOCOLS["tao"], classes=("person",))
+    with pytest.raises(ValueError, match="it alone can limit the detections of an image"):
+        replace(TRACK_PROTOCOLS["plain"], most_detections=3)
