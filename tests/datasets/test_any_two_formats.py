@@ -23,7 +23,8 @@ TOLERANCE = 1e-9
 """Fractions of an image (YOLO, Open Images) come back with an error of the last bits, which moves no IoU over a
 threshold here."""
 
-GROUND_TRUTH = [name for name, known in FORMATS.items() if known.read is not None]
+GROUND_TRUTH = [name for name, known in FORMATS.items() if known.read is not None and name != "youtube-vis"]
+"""YouTube-VIS's files hold masks of videos, and no boxes."""
 DETECTIONS = [name for name, known in FORMATS.items() if known.write_detections is not None]
 
 WITHOUT_CROWD = frozenset({"voc", "createml", "kitti", "open-images", "dota", "mot", "padilla", "yolo", "labelme-xml"})

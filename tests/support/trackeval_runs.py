@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from ioukit.tracks import TrackNumbers
+    from ioukit.tracks import TrackEvaluation, TrackNumbers
     from support.random_tracks import Rows, TrackSet
 
 
@@ -130,3 +130,44 @@ def painted(boxes: np.ndarray) -> np.ndarray:
 def _of_class(rows: Rows, sequence: int, number: int) -> Rows:
     chosen = (rows.sequences == sequence) & (rows.classes == number)
     return type(rows)(*(column[chosen] for column in rows))
+
+
+def numbers_of(data: Any, **tubes: Any) -> Any:
+    """A data set's numbers by class and sequence, by class, and both averages over classes; the options of TrackMAP."""
+    measures = [*all_measures(), trackeval().metrics.TrackMAP({"PRINT_CONFIG": False, **tubes})]
+    parts: dict[str, dict[str, Any]] = {}
+    for name in sorted(data.seq_list):
+        with contextlib.redirect_stdout(io.StringIO()):
+            raw = data.get_raw_seq_data(".", name)
+            for one in data.class_list:
+                sequence = data.get_preprocessed_seq_data(raw, one)
+                parts.setdefault(one, {})[name] = {
+                    measure.get_name(): measure.eval_sequence(sequence) for measure in measures
+                }
+
+    def over(method: str, given: dict[str, Any]) -> dict[str, Any]:
+        return {
+            measure.get_name(): getattr(measure, method)(
+                {name: part[measure.get_name()] for name, part in given.items()}
+            )
+            for measure in measures
+        }
+
+    classes = {one: over("combine_sequences", given) for one, given in parts.items()}
+    means = [over(f"combine_classes_{name}_averaged", classes) for name in ("det", "class")]
+    return parts, classes, means
+
+
+def all_differences(ours: TrackEvaluation, expected: Any) -> list[str]:
+    """The names of numbers that differ in a bit, of :func:`numbers_of`."""
+    parts, classes, means = expected
+    assert [one.name for one in ours.per_class] == [*classes]
+    found: list[str] = []
+    for one in ours.per_class:
+        assert "AP_area_l" in one.summary
+        found += differences(one.summary, classes[one.name])
+        for name, numbers in one.sequences.items():
+            found += differences(numbers, parts[one.name][name.replace("/", "-")])
+    for numbers, mean in zip((ours.summary, ours.class_average), means, strict=True):
+        found += differences(numbers, mean)
+    return found

@@ -14,52 +14,10 @@ from ioukit import evaluate_tracks
 from ioukit.errors import DatasetError
 from ioukit.tracks import TRACK_PROTOCOLS
 from support.random_federated_sets import random_tao_set
-from support.trackeval_runs import all_measures, differences, trackeval
+from support.trackeval_runs import all_differences, numbers_of, trackeval
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from ioukit import TrackEvaluation
-
-
-def theirs(data: Any) -> Any:
-    """TrackEval's numbers by sequence and class, by class, and both averages over classes."""
-    measures = [*all_measures(), trackeval().metrics.TrackMAP({"PRINT_CONFIG": False})]
-    parts: dict[str, dict[str, Any]] = {}
-    for name in sorted(data.seq_list):
-        with contextlib.redirect_stdout(io.StringIO()):
-            raw = data.get_raw_seq_data(".", name)
-            for one in data.class_list:
-                sequence = data.get_preprocessed_seq_data(raw, one)
-                parts.setdefault(one, {})[name] = {
-                    measure.get_name(): measure.eval_sequence(sequence) for measure in measures
-                }
-
-    def over(method: str, given: dict[str, Any]) -> dict[str, Any]:
-        return {
-            measure.get_name(): getattr(measure, method)(
-                {name: part[measure.get_name()] for name, part in given.items()}
-            )
-            for measure in measures
-        }
-
-    classes = {one: over("combine_sequences", given) for one, given in parts.items()}
-    means = [over(f"combine_classes_{name}_averaged", classes) for name in ("det", "class")]
-    return parts, classes, means
-
-
-def differing(ours: TrackEvaluation, expected: Any) -> list[str]:
-    parts, classes, means = expected
-    assert [one.name for one in ours.per_class] == [*classes]
-    found: list[str] = []
-    for one in ours.per_class:
-        assert "AP_time_l" in one.summary
-        found += differences(one.summary, classes[one.name])
-        for name, numbers in one.sequences.items():
-            found += differences(numbers, parts[one.name][name.replace("/", "-")])
-    for numbers, mean in zip((ours.summary, ours.class_average), means, strict=True):
-        found += differences(numbers, mean)
-    return found
 
 
 def tao_of_trackeval(folder: Path, **options: Any) -> Any:
@@ -84,9 +42,9 @@ def test_tao_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
     write(tmp_path, truth, found)
     most = 300 if seed % 4 else 3
     rules = replace(TRACK_PROTOCOLS["tao"], most_detections=most)
-    expected = theirs(tao_of_trackeval(tmp_path, MAX_DETECTIONS=most))
+    expected = numbers_of(tao_of_trackeval(tmp_path, MAX_DETECTIONS=most))
     ours = evaluate_tracks(tmp_path / "gt" / "all.json", tmp_path / "found" / "all.json", protocol=rules)
-    assert differing(ours, expected) == []
+    assert all_differences(ours, expected) == []
 
 
 BOX = [0.0, 0.0, 10.0, 10.0]

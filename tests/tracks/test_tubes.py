@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,13 @@ import pytest
 
 from ioukit import Detections, GroundTruth, Masks, RotatedBoxes, evaluate_tracks
 from ioukit.tracks import TRACK_PROTOCOLS, TubeRules
+from support.random_federated_sets import random_vis_set
 from support.random_tracks import random_track_set
-from support.trackeval_runs import painted, trackeval
+from support.trackeval_runs import all_differences, numbers_of, painted, trackeval
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from support.random_tracks import Rows, TrackSet
 
 BOUNDS = (8.0, 20.0), (2.0, 5.0)
@@ -157,3 +161,33 @@ def test_other_regions_than_boxes_and_masks_are_refused() -> None:
     gt, dt = replace(gt[:1], regions={"RotatedBoxes": turned}), replace(dt, regions={"RotatedBoxes": turned})
     with pytest.raises(ValueError, match="AP of whole tracks needs boxes or masks, 'bbox' or 'segm', got 'rotated'"):
         evaluate_tracks(gt, dt, protocol=replace(PLAIN, tubes=TubeRules()), iou_type="rotated")
+
+
+def vis_of_trackeval(folder: Path, truth: Any, found: Any) -> Any:
+    mask = pytest.importorskip("pycocotools.mask")
+    for name in ("gt/youtube_vis_all", "found/youtube_vis_all/ours/data"):
+        (folder / name).mkdir(parents=True)
+    packed = copy.deepcopy(found)
+    for record in packed:
+        runs = [one and mask.frPyObjects(one, *one["size"]) for one in record["segmentations"]]
+        record["segmentations"] = [one and {**one, "counts": one["counts"].decode()} for one in runs]
+    (folder / "gt/youtube_vis_all/all.json").write_text(json.dumps(truth))
+    (folder / "found/youtube_vis_all/ours/data/all.json").write_text(json.dumps(packed))
+    folders = {"GT_FOLDER": f"{folder}/gt/", "TRACKERS_FOLDER": f"{folder}/found/", "SPLIT_TO_EVAL": "all"}
+    data = trackeval().datasets.YouTubeVIS({"PRINT_CONFIG": False, **folders})
+    data.global_tid_counter = 1  # 0 is no id there
+    data.get_raw_seq_data = lambda _, name: type(data).get_raw_seq_data(data, "ours", name)
+    return data
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_youtube_vis_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
+    truth, found = random_vis_set(seed)
+    if not found or not truth["annotations"]:
+        return
+    data = vis_of_trackeval(tmp_path, truth, found)
+    limits = [[0, 60], [60, 150], [150, 1e10]]
+    expected = numbers_of(data, AREA_RANGES=limits, USE_TIME_RANGES=False)
+    rules = replace(TRACK_PROTOCOLS["youtube-vis"], tubes=TubeRules(areas=(60.0, 150.0), of_files=True))
+    files = tmp_path / "gt/youtube_vis_all/all.json", tmp_path / "found/youtube_vis_all/ours/data/all.json"
+    assert all_differences(evaluate_tracks(*files, protocol=rules), expected) == []

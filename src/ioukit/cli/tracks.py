@@ -93,15 +93,15 @@ def tracks(
         page = ReportOptions(report)
         answer.check(paths, {"--events": events, "--report": report})
         page.check(paths)
-        kind = kind_of(iou_type or "bbox")
+        kind = None if iou_type is None else kind_of(iou_type).name
         if events is not None and len(results) > 1:
             raise typer.BadParameter("writes the events of one tracker, got several results", param_hint="--events")
     with bad_value("--protocol"):
-        rules = None if protocol is None else track_protocol_of(protocol, kind.name)
+        rules = None if protocol is None else track_protocol_of(protocol, kind)
     gt, read = _read(paths, reading, reading.reader(threads, talk))
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("following tracks"):
-        options: Any = {"protocol": rules, "iou_type": kind.name, "threads": threads}
+        options: Any = {"protocol": rules, "iou_type": kind, "threads": threads}
         evaluated = [ioukit.evaluate_tracks(gt, dt, categories=chosen, **options) for dt in read]
         # Each has the classes with an object, or with a detection of its own; all shall have the same.
         classes_of_any = sorted({number for one in evaluated for number in one.categories.ids.tolist()})

@@ -50,7 +50,7 @@ def evaluate_tracks(
     detections: DetectionsLike,
     *,
     protocol: TrackProtocol | str | None = None,
-    iou_type: IouType = "bbox",
+    iou_type: IouType | None = None,
     categories: Sequence[int | str] | None = None,
     threads: int | None = None,
 ) -> TrackEvaluation:
@@ -70,7 +70,8 @@ def evaluate_tracks(
         protocol: What is left out: a name of :data:`ioukit.tracks.TRACK_PROTOCOLS`, such as ``"mot17"`` or ``"plain"``,
             or a :class:`ioukit.tracks.TrackProtocol`. If ``None``, that of the benchmark, if the names of the sequences
             or the labels show that the data are from one, and a note says so; else ``"plain"``.
-        iou_type: The kind of region that is compared, as for :func:`ioukit.evaluate`.
+        iou_type: The kind of region that is compared, as for :func:`ioukit.evaluate`. If ``None``, that of the
+            protocol: ``"segm"`` for YouTube-VIS, else ``"bbox"``.
         categories: Ids or names of the classes to evaluate. If ``None``, those of the protocol, or all with an object
             or a detection if it names none.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
@@ -95,17 +96,18 @@ def evaluate_tracks(
         >>> evaluate_tracks(ground_truth, detections)  # one switch: MOTA loses one of three, IDF1 the third frame
         TrackEvaluation(HOTA=0.7454, MOTA=0.6667, IDF1=0.6667, 1 sequence, 1 class)
     """
-    kind = find_kind(iou_type)
+    asked = None if iou_type is None else find_kind(iou_type).name
     workers = check_threads(threads)
     gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
     dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
     frames = frames_of(gt)
-    boxes = kind.name == BOXES
     if protocol is None:
         wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
-        rules = known_protocol(gt, frames.names, kind.name, wanted)
+        rules = known_protocol(gt, frames.names, asked, wanted)
     else:
-        rules = track_protocol_of(protocol, kind.name)
+        rules = track_protocol_of(protocol, asked)
+    kind = find_kind(asked or rules.iou_type)
+    boxes = kind.name == BOXES
     gt, dt = with_merged_classes(gt, dt) if rules.federated else (gt, dt)
     chosen = _chosen(gt, dt, categories, rules)
     found_in = dt.image_ids_in(gt.images)

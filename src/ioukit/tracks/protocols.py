@@ -55,6 +55,8 @@ class TrackProtocol:
     """Its name in messages."""
     classes: tuple[str, ...] = ()
     """The classes that are evaluated; all if empty. Objects and detections of other classes do not count."""
+    iou_type: str = BOXES
+    """The kind of region that is compared if a user names none. A protocol with classes compares no other kind."""
     distractors: tuple[tuple[str, str], ...] = ()
     """Pairs of an evaluated class and another one. A detection of the first does not count if its pair is an object of
     the second."""
@@ -185,18 +187,26 @@ TAO = TrackProtocol(
 )
 """TAO, and with masks BURST: each class in the videos in which it was looked for."""
 
+YOUTUBE_VIS = TrackProtocol(
+    name="YouTube-VIS",
+    iou_type="segm",
+    tubes=TubeRules(areas=(128**2, 256**2), of_files=True),
+    reference="Yang et al., ICCV 2019, arXiv:1905.04804; TrackEval 1.3.0, YouTubeVIS",
+)
+"""YouTube-VIS: masks, and AP of whole tracks."""
+
 TRACK_PROTOCOLS: Register[TrackProtocol] = Register("protocol of tracks")
 """The protocols of tracking by name, in lower case."""
-for _one in (PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, TAO):
+for _one in (PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, TAO, YOUTUBE_VIS):
     TRACK_PROTOCOLS.add(_one.name.lower(), _one)
 
 
-def track_protocol_of(given: TrackProtocol | str, iou_type: str) -> TrackProtocol:
+def track_protocol_of(given: TrackProtocol | str, iou_type: str | None) -> TrackProtocol:
     """A protocol, given by itself or by its name, in upper or lower case.
 
     Args:
         given: The protocol, or its name.
-        iou_type: What is compared. All protocols but those that evaluate every class are for upright boxes.
+        iou_type: What is compared, if a user says so. Protocols with classes are for one kind.
 
     Raises:
         ValueError: If no protocol has this name, or it is not for what is compared.
@@ -205,24 +215,24 @@ def track_protocol_of(given: TrackProtocol | str, iou_type: str) -> TrackProtoco
     if not isinstance(given, str | TrackProtocol):
         raise TypeError(f"protocol must be a TrackProtocol, or the name of one, got {type(given).__name__}")
     protocol = TRACK_PROTOCOLS.find(given.lower()) if isinstance(given, str) else given
-    if protocol.classes and iou_type != BOXES:
+    if protocol.classes and iou_type not in (None, BOXES):
         raise ValueError(f"the protocol {protocol.name} compares upright boxes, {BOXES!r}, and not {iou_type!r}")
     return protocol
 
 
 def known_protocol(
-    gt: GroundTruth, sequence_names: Sequence[str], iou_type: str, categories: Ids | None
+    gt: GroundTruth, sequence_names: Sequence[str], iou_type: str | None, categories: Ids | None
 ) -> TrackProtocol:
     """The protocol of the benchmark that a data set is from; :data:`PLAIN` if the data do not say it.
 
     Args:
         gt: The ground truth.
         sequence_names: The names of its sequences. A single one may have its name from its folder.
-        iou_type: What is compared. Who compares something else than boxes gets :data:`PLAIN`.
+        iou_type: What is compared, if a user says so. Who compares something else than boxes gets :data:`PLAIN`.
         categories: The ids of the classes that a user asked for, if any. Who asks for classes that the benchmark does
             not evaluate gets :data:`PLAIN`.
     """
-    if iou_type != BOXES:
+    if iou_type not in (None, BOXES):
         return PLAIN
     place = Path(gt.source)
     folders = (place.resolve() if place.exists() else place).parts if len(sequence_names) == 1 else ()
