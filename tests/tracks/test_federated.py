@@ -125,3 +125,21 @@ def test_rules_that_exclude_each_other_are_refused() -> None:
         replace(TRACK_PROTOCOLS["tao"], classes=("person",))
     with pytest.raises(ValueError, match="it alone can limit the detections of an image"):
         replace(TRACK_PROTOCOLS["plain"], most_detections=3)
+
+
+@pytest.mark.parametrize("seed", range(0, 24, 3))
+def test_masks_follow_the_rules_of_boxes(seed: int) -> None:
+    """On a grid of pixels, masks that fill their boxes have the numbers of the boxes."""
+    truth, found = random_tao_set(seed)
+    if not truth["annotations"]:
+        return
+    for image in truth["images"]:
+        image |= {"width": 200, "height": 200}
+    for record in (*truth["annotations"], *found):
+        x, y, width, height = record["bbox"] = [record["bbox"][0] + 80, record["bbox"][1] + 80, *record["bbox"][2:]]
+        corners = [x, y, x + width, y, x + width, y + height, x, y + height]
+        record["segmentation"] = [corners]
+    boxes, masks = (evaluate_tracks(truth, found, protocol="tao", iou_type=kind) for kind in ("bbox", "segm"))
+    one, other = (evaluation.to_dict() for evaluation in (boxes, masks))
+    assert one.pop("notes") == other.pop("notes")
+    assert one == other
