@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ioukit import _core
+from ioukit._boundary import TrackColumns
 from ioukit.errors import DatasetError
 from ioukit.tracks.identities import side_of, tracks_of
 from ioukit.tracks.measures import MATCH_THRESHOLD
@@ -219,18 +220,21 @@ def _with_pairs(
     tables, begins = (None, np.zeros(len(objects.columns.starts), np.int64))
     if not boxes:
         tables, begins = overlap_tables(kind, gt, dt, gt.images.ids[images[1]], objects, found, threads)
-    # Each frame is a sequence of its own.
+    # Each frame is a sequence of its own, in which each region is a track.
     filled = np.flatnonzero(np.diff(objects.columns.starts))
-    job = filled // len(frames.images) * len(frames.names) + frames.sequence[frames.images[filled % len(frames.images)]]
-    counts = [side.counts.reshape(-1)[job] for side in (objects, found)]
+    of_objects, of_found = (_of_frames(side.columns, filled, len(side.rows)) for side in (objects, found))
+    counts = [np.diff(columns.starts) for columns in (of_objects, of_found)]
     jobs = np.stack([np.arange(len(filled)), *counts, begins[filled]], axis=-1)
-    of_objects, of_found = (
-        replace(side.columns, starts=np.append(side.columns.starts[filled], len(side.rows)))
-        for side in (objects, found)
-    )
     threshold = MATCH_THRESHOLD
     pairs = _core.count_tracks(
         np.ascontiguousarray(jobs), of_objects, of_found, tables, np.array([threshold]), threshold, threshold, threads
     )
     rows: Rows = found.rows[pairs["match_found"]]
     return rows
+
+
+def _of_frames(columns: TrackColumns, filled: Positions, count: int) -> TrackColumns:
+    """The same rows in the frames that have some, each region a track of its own."""
+    starts = np.append(columns.starts[filled], count)
+    tracks = np.arange(count) - np.repeat(starts[:-1], np.diff(starts))
+    return TrackColumns(starts=starts, tracks=tracks, boxes=columns.boxes)
