@@ -38,7 +38,7 @@ def completed(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("ioukit eval gt dt --protocol voc", ["voc2007", "voc2012"]),
         ("ioukit slices gt dt --iou-type ", [*REGION_KINDS]),
         ("ioukit convert a b --to ", [*FORMATS]),
-        ("ioukit eval gt dt --gt-format yo", ["yolo"]),
+        ("ioukit eval gt dt --gt-format yol", ["yolo"]),
         ("ioukit eval gt dt --like torch", ["torchmetrics"]),
         ("ioukit eval gt dt --on-invalid ", ["error", "drop", "pycocotools"]),
         ("ioukit labels gt dt --kinds over", ["overlooked"]),

@@ -80,6 +80,10 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
         ("a.json", '{"annotations": [{"segments_info": []}], "images": []}'),
         ("b.json", '{"images": ["' + "x" * 90_000 + '"], "annotations": [{"segments_info" : []}]}'),
     ],
+    "youtube-vis": [
+        ("a.json", '{"videos": [{"id": 1, "file_names": ["a/0.jpg"]}], "annotations": []}'),
+        ("b.json", '[{"video_id": 1, "score": 0.5, "segmentations" : [null]}]'),
+    ],
     "roboflow-coco": [("valid/_annotations.coco.json", "{}")],
     "crowdhuman": [("a.odgt", json.dumps({"ID": "a", "gtboxes": []})), ("empty.odgt", "")],
     "lvis": [("a.json", '{"images": [{"id": 1, "neg_category_ids": []}], "annotations": [], "categories": []}')],

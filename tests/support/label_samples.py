@@ -128,5 +128,13 @@ def _plain_sample(name: str, place: Path) -> Path:
         segments.append({"id": 2, "category_id": 8, "area": 3, "iscrowd": 0, "bbox": [1, 0, 2, 2]})
         categories = [{"id": 7, "name": "cat", "isthing": 1}, {"id": 8, "name": "sky", "isthing": 0}]
         return write_panoptic(place / "panoptic.json", {1: (ids, segments)}, categories)
+    if name == "youtube-vis":
+        mask = {"size": [4, 6], "counts": [4, 8, 12]}
+        videos = [{"id": 1, "width": 6, "height": 4, "file_names": ["walk/a.jpg", "walk/b.jpg"]}]
+        track = {"id": 3, "video_id": 1, "category_id": 7, "segmentations": [mask, None], "areas": [8, None]}
+        categories = [{"id": 7, "name": "cat"}]
+        place = place.with_suffix(".json")
+        place.write_text(json.dumps({"videos": videos, "annotations": [track], "categories": categories}))
+        return place
     shutil.copytree(DATA / PLAIN[name], place)
     return place

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from ioukit.tracks import TrackNumbers
+    from ioukit.tracks import TrackEvaluation, TrackNumbers
     from support.random_tracks import Rows, TrackSet
 
 
@@ -24,6 +24,8 @@ def named(result: dict[str, Any]) -> dict[str, Any]:
     """Numbers of all measures by the names that ioukit has for them."""
     values = {**result["HOTA"], **result["CLEAR"], **result["Identity"], **result["Count"]}
     values |= {name: result["VACE"][name] for name in ("ATA", "SFDA")}
+    tubes = {name: value for name, value in result.get("TrackMAP", {}).items() if str(name)[:3] in ("AP_", "AR_")}
+    values |= {name: np.where(np.equal(value, -1), np.nan, value) for name, value in tubes.items()}
     return {name.removeprefix("CLR_") if name != "CLR_Frames" else name: value for name, value in values.items()}
 
 
@@ -37,7 +39,11 @@ def differences(ours: TrackNumbers, theirs: dict[str, Any]) -> list[str]:
         for name, value in expected.items()
         if name in values and not np.array_equal(values[name], value, equal_nan=True)
     ]
-    means = [name for name, value in ours.items() if name in ours.curves and value != np.mean(expected[name])]
+    means = [
+        name
+        for name, value in ours.items()
+        if name in ours.curves and not np.array_equal(value, np.mean(expected[name]), equal_nan=True)
+    ]
     lacking = [name for name in ours if name not in expected and name != "Frames"]
     return [*wrong, *means, *lacking]
 
@@ -124,3 +130,44 @@ def painted(boxes: np.ndarray) -> np.ndarray:
 def _of_class(rows: Rows, sequence: int, number: int) -> Rows:
     chosen = (rows.sequences == sequence) & (rows.classes == number)
     return type(rows)(*(column[chosen] for column in rows))
+
+
+def numbers_of(data: Any, **tubes: Any) -> Any:
+    """A data set's numbers by class and sequence, by class, and both averages over classes; the options of TrackMAP."""
+    measures = [*all_measures(), trackeval().metrics.TrackMAP({"PRINT_CONFIG": False, **tubes})]
+    parts: dict[str, dict[str, Any]] = {}
+    for name in sorted(data.seq_list):
+        with contextlib.redirect_stdout(io.StringIO()):
+            raw = data.get_raw_seq_data(".", name)
+            for one in data.class_list:
+                sequence = data.get_preprocessed_seq_data(raw, one)
+                parts.setdefault(one, {})[name] = {
+                    measure.get_name(): measure.eval_sequence(sequence) for measure in measures
+                }
+
+    def over(method: str, given: dict[str, Any]) -> dict[str, Any]:
+        return {
+            measure.get_name(): getattr(measure, method)(
+                {name: part[measure.get_name()] for name, part in given.items()}
+            )
+            for measure in measures
+        }
+
+    classes = {one: over("combine_sequences", given) for one, given in parts.items()}
+    means = [over(f"combine_classes_{name}_averaged", classes) for name in ("det", "class")]
+    return parts, classes, means
+
+
+def all_differences(ours: TrackEvaluation, expected: Any) -> list[str]:
+    """The names of numbers that differ in a bit, of :func:`numbers_of`."""
+    parts, classes, means = expected
+    assert [one.name for one in ours.per_class] == [*classes]
+    found: list[str] = []
+    for one in ours.per_class:
+        assert "AP_area_l" in one.summary
+        found += differences(one.summary, classes[one.name])
+        for name, numbers in one.sequences.items():
+            found += differences(numbers, parts[one.name][name.replace("/", "-")])
+    for numbers, mean in zip((ours.summary, ours.class_average), means, strict=True):
+        found += differences(numbers, mean)
+    return found

@@ -27,6 +27,7 @@ from ioukit.datasets.formats.via import read_via
 from ioukit.datasets.formats.voc import read_voc, read_voc_detections
 from ioukit.datasets.formats.wider_face import read_wider_face, read_wider_face_detections
 from ioukit.datasets.formats.yolo import read_yolo, read_yolo_detections
+from ioukit.datasets.formats.youtube_vis import read_youtube_vis, read_youtube_vis_detections
 from ioukit.datasets.operations.class_map import read_class_map
 from ioukit.datasets.operations.merge import merge, merge_detections
 from ioukit.datasets.operations.remap import remap, remap_detections
@@ -87,6 +88,8 @@ __all__ = [
     "read_wider_face_detections",
     "read_yolo",
     "read_yolo_detections",
+    "read_youtube_vis",
+    "read_youtube_vis_detections",
     "register_format",
     "remap",
     "remap_detections",

@@ -8,6 +8,7 @@ from ioukit.tracks.j_and_f import JAndF, ObjectNumbers, evaluate_j_and_f
 from ioukit.tracks.measures import THRESHOLDS
 from ioukit.tracks.protocols import TRACK_PROTOCOLS, TrackProtocol
 from ioukit.tracks.results import TrackClass, TrackEvaluation, TrackNumbers
+from ioukit.tracks.tubes import TubeRules
 
 __all__ = [
     "EVENT_KINDS",
@@ -22,6 +23,7 @@ __all__ = [
     "TrackEvents",
     "TrackNumbers",
     "TrackProtocol",
+    "TubeRules",
     "evaluate_j_and_f",
     "evaluate_tracks",
 ]

@@ -19,12 +19,14 @@ from ioukit.errors import DatasetError
 from ioukit.evaluation.evaluating import detections_of, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.tracks.events import Trace
+from ioukit.tracks.federated import FederatedRows, federated_rows, tracks_looked_for, with_merged_classes
 from ioukit.tracks.identities import Side, side_of, tracks_of
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
 from ioukit.tracks.overlaps import compared_sides, overlap_tables
 from ioukit.tracks.protocols import BOXES, kept_rows, known_protocol, track_protocol_of
 from ioukit.tracks.results import TrackEvaluation
 from ioukit.tracks.sequences import frames_of
+from ioukit.tracks.tubes import Compared, tracks_in, tube_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from ioukit._array_types import Positions
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
     from ioukit.evaluation.kinds.kind import Kind
+    from ioukit.tracks.measures import Values
     from ioukit.tracks.protocols import KeptRows, TrackProtocol
     from ioukit.tracks.sequences import Frames
     from ioukit.typing import IouType
@@ -68,7 +71,7 @@ def evaluate_tracks(
             or a :class:`ioukit.tracks.TrackProtocol`. If ``None``, that of the benchmark, if the names of the sequences
             or the labels show that the data are from one, and a note says so; else ``"plain"``.
         iou_type: The kind of region that is compared, as for :func:`ioukit.evaluate`. If ``None``, what the protocol
-            compares: ``"segm"`` for those of MOTS, else ``"bbox"``.
+            compares: ``"segm"`` for those of MOTS and YouTube-VIS, else ``"bbox"``.
         categories: Ids or names of the classes to evaluate. If ``None``, those of the protocol, or all with an object
             or a detection if it names none.
         threads: How many threads; all cores if ``None``. The result does not depend on it.
@@ -94,7 +97,7 @@ def evaluate_tracks(
         TrackEvaluation(HOTA=0.7454, MOTA=0.6667, IDF1=0.6667, 1 sequence, 1 class)
     """
     given = prepared(ground_truth, detections, protocol, iou_type, categories, threads)
-    gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers = given
+    gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated = given
     tables, begins = (
         (None, None)
         if kind.name == BOXES
@@ -118,10 +121,35 @@ def evaluate_tracks(
     matches = {name: column for name, column in counted.items() if name.startswith("match_")}
     shared = counted["shared_tracks"], counted["shared_counts"]
     sources = gt.source, dt.source
+    tubes = _tubes(rules, kind, (gt, dt), images, frames, chosen, federated, workers)
     trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches, *shared, sources)
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     notes += _without_detections(dt, frames.names, objects, found)
-    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name)
+    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes)
+
+
+def _tubes(
+    protocol: TrackProtocol,
+    kind: Kind,
+    data: tuple[GroundTruth, Detections],
+    images: tuple[Positions, Positions],
+    frames: Frames,
+    chosen: Categories,
+    federated: FederatedRows | None,
+    threads: int,
+) -> list[Values]:
+    """AP of whole tracks of each class, if the protocol counts it."""
+    if protocol.tubes is None:
+        return []
+    across, order = federated is not None, None if federated is None else federated.order
+    objects = tracks_in(data[0], frames, images[0], across_classes=across)
+    found = tracks_in(data[1], frames, images[1], order, across_classes=across)
+    is_open = np.zeros((len(chosen), len(frames.names)), np.bool_)
+    if federated is not None:
+        found = tracks_looked_for(federated, objects, found, chosen)
+        is_open = federated.labelled.is_open
+    compared = Compared(kind, data, images, (objects, found), frames, chosen, threads)
+    return tube_numbers(protocol.tubes, compared, is_open)
 
 
 class Prepared(NamedTuple):
@@ -140,6 +168,10 @@ class Prepared(NamedTuple):
     objects: Side
     found: Side
     workers: int
+    images: tuple[Positions, Positions]
+    """The position of the image of each row of both sides."""
+    federated: FederatedRows | None
+    """Which detections count where not all classes were looked for."""
 
 
 def prepared(
@@ -164,13 +196,18 @@ def prepared(
         rules = track_protocol_of(protocol, kind_name)
     kind = find_kind(rules.iou_type) if kind is None else kind
     boxes = kind.name == BOXES
+    gt, dt = with_merged_classes(gt, dt) if rules.federated else (gt, dt)
     chosen = _chosen(gt, dt, categories, rules)
     found_in = dt.image_ids_in(gt.images)
     object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
     kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
     objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
-    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes)
-    return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers)
+    images, ids, federated = (object_images, found_images), None, None
+    if rules.federated:
+        federated = federated_rows(kind, (gt, dt), images, frames, chosen, rules.most_detections, workers)
+        kept, ids = kept._replace(found=federated.counted), federated.order_of_tracks
+    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
+    return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
@@ -211,7 +248,8 @@ def _chosen(
         places = evaluated
     else:
         objects = gt.category_ids[~(gt.flag("dont_care") | gt.flag("ignore_region"))]  # areas of KITTI and MOTS
-        places = np.flatnonzero(np.isin(gt.categories.ids, np.concatenate([objects, dt.category_ids])))
+        there = objects if protocol.federated else np.concatenate([objects, dt.category_ids])
+        places = np.flatnonzero(np.isin(gt.categories.ids, there))
     if not len(places) or not len(gt.images):
         raise DatasetError(f"{gt.source}: expected objects with tracks, found no object and no detection")
     chosen: Categories = gt.categories.take(places)
@@ -231,7 +269,7 @@ def _notes(
     gt: GroundTruth, categories: Categories, protocol: TrackProtocol, kept: KeptRows, *, is_default: bool
 ) -> list[str]:
     """What is left out, or is counted although other evaluations leave it out."""
-    if protocol.classes:
+    if protocol.classes or protocol.federated:
         sides = zip(("object", "detection"), kept, strict=True)
         out = " and ".join(f"{int((~side).sum()):,} of {pluralize(len(side), name)}" for name, side in sides)
         why = "; protocol='plain' (--protocol plain) leaves out none" if is_default else ""

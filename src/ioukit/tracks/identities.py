@@ -73,6 +73,7 @@ def side_of(
     kept: Flags,
     *,
     boxes: bool,
+    order_of_tracks: Positions | None = None,
 ) -> Side:
     """The regions that count, sorted.
 
@@ -84,6 +85,7 @@ def side_of(
         categories: (K,) the ids of the classes, in ascending order.
         kept: (N,) whether each row counts; all that do are of these classes.
         boxes: Whether the upright boxes are compared.
+        order_of_tracks: (N,) the place of the track of each row, by which tracks are numbered; their ids if ``None``.
 
     Raises:
         DatasetError: If a row has no valid track id, or a track has two regions in a frame.
@@ -99,9 +101,11 @@ def side_of(
     _check_once(side, array, frames, images, rows, frame, tracks, names)
     job = category[order] * sequences + frames.sequence[images[rows]]
     # The tracks of each class and sequence, in the order of their ids.
-    number = job * len(names) + tracks if len(names) else job
+    tracks = tracks if order_of_tracks is None else order_of_tracks[rows]
+    many = max(int(tracks.max(initial=0)) + 1, len(names))
+    number = job * many + tracks
     unique, positions = _unique(number)
-    counts = np.bincount(unique // max(len(names), 1), minlength=len(categories) * sequences)
+    counts = np.bincount(unique // many, minlength=len(categories) * sequences)
     firsts = np.cumsum(counts) - counts
     starts = np.concatenate([[0], np.cumsum(np.bincount(frame, minlength=len(categories) * total))])
     corners = np.zeros((0, 4))

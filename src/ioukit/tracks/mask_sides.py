@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,11 @@ class MaskSides:
         self._gt, self._dt, self._places, self._frame_count, self._threads = gt, dt, places, frame_count, threads
         self._is_region = is_region
         self._compared = compared_sides(gt, dt, dt.image_ids_in(gt.images), threads, all_categories=True)
-        self._masks = masks_of_both(self._compared, "segm")
+
+    @cached_property
+    def _masks(self) -> tuple[Masks, Masks]:
+        """Those of both sides, read when they are asked for: many data have no regions that take detections away."""
+        return masks_of_both(self._compared, "segm")
 
     def pairs(self, objects: Rows, found: Rows) -> tuple[Rows, Rows]:
         """The rows of objects and detections that are pairs in their frame: those of CLEAR in a sequence of one."""

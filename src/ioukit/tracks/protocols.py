@@ -27,6 +27,7 @@ from ioukit.errors import DatasetError
 from ioukit.tracks.identities import corners_of, rows_by_frame
 from ioukit.tracks.mask_sides import MaskSides
 from ioukit.tracks.measures import EPSILON, MATCH_THRESHOLD
+from ioukit.tracks.tubes import TubeRules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ class TrackProtocol:
     name: str
     """Its name in messages."""
     iou_type: str = BOXES
-    """The kind of region that it compares, ``"bbox"`` or ``"segm"``. A protocol without classes compares any kind."""
+    """The kind of region that is compared if a user names none. A protocol with classes compares no other kind."""
     classes: tuple[str, ...] = ()
     """The classes that are evaluated; all if empty. Objects and detections of other classes do not count."""
     distractors: tuple[tuple[str, str], ...] = ()
@@ -73,6 +74,15 @@ class TrackProtocol:
     """Objects with one of these flags are regions, too."""
     least_height: float | None = None
     """Detections without a pair that are not higher than this, in pixels, do not count."""
+    federated: bool = False
+    """Whether each video lists the classes that were looked for and are absent (``neg_category_ids``), and those of
+    which not all objects are labelled (``not_exhaustive_category_ids``), as TAO's. Classes with an object are
+    evaluated. A detection does not count if its image has no object of any class; if the image has none of its class,
+    and the class is not listed as absent; or if it has no pair, and the class is listed as not fully labelled."""
+    most_detections: int | None = None
+    """Only so many detections of an image count, the surest ones; all if ``None``. For a protocol that is federated."""
+    tubes: TubeRules | None = None
+    """How AP of whole tracks is counted; not at all if ``None``."""
     sequences: str = ""
     """A pattern (regular expression) of the names of its sequences, by which the benchmark is recognised; empty if
     names do not tell."""
@@ -91,6 +101,8 @@ class TrackProtocol:
         wrong = [name for name, _ in self.distractors if name not in self.classes]
         if wrong:
             raise ValueError(f"distractors must be of a class that is evaluated, got {wrong[0]!r}")
+        if self.federated if self.classes else self.most_detections is not None and not self.federated:
+            raise ValueError("a federated protocol names no classes, and it alone can limit the detections of an image")
 
     def places(self, categories: Categories) -> Positions:
         """The positions of the evaluated classes among those of a data set."""
@@ -185,10 +197,28 @@ KITTI_MOTS = TrackProtocol(
     reference="Voigtlaender et al., CVPR 2019, arXiv:1902.03604; TrackEval 1.3.0, KittiMOTS",
 )
 """KITTI MOTS: the same for cars and pedestrians."""
+TAO = TrackProtocol(
+    name="TAO",
+    federated=True,
+    most_detections=300,
+    tubes=TubeRules(areas=(32**2, 96**2), lengths=(3, 10)),
+    reference="Dave et al., ECCV 2020, arXiv:2005.10356; TrackEval 1.3.0, TAO and BURST",
+)
+"""TAO, and with masks BURST: each class in the videos in which it was looked for."""
+
+YOUTUBE_VIS = TrackProtocol(
+    name="YouTube-VIS",
+    iou_type=_MASKS,
+    tubes=TubeRules(areas=(128**2, 256**2), of_files=True),
+    reference="Yang et al., ICCV 2019, arXiv:1905.04804; TrackEval 1.3.0, YouTubeVIS",
+)
+"""YouTube-VIS: masks, and AP of whole tracks."""
 
 TRACK_PROTOCOLS: Register[TrackProtocol] = Register("protocol of tracks")
 """The protocols of tracking by name, in lower case."""
-for _one in (PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, MOTS, KITTI_MOTS):
+for _one in (
+    PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, MOTS, KITTI_MOTS, TAO, YOUTUBE_VIS,
+):  # fmt: skip
     TRACK_PROTOCOLS.add(_one.name.lower(), _one)
 
 

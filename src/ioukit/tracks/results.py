@@ -21,6 +21,7 @@ from ioukit.evaluation.summary import Summary
 from ioukit.tracks.costs import TrackCosts, costs_of
 from ioukit.tracks.events import Trace, TrackEvents, events_of
 from ioukit.tracks.measures import CURVES, KEYS, Values, averaged, together
+from ioukit.tracks.tubes import TUBE_KEYS, mean_of_classes
 
 if TYPE_CHECKING:
     import os
@@ -37,7 +38,8 @@ class TrackNumbers(Summary):
     """Numbers by TrackEval's names, as fractions: ``numbers["HOTA"]``.
 
     ``TP``, ``FN``, ``FP``, ``Re``, ``Pr`` and ``F1`` are those of CLEAR (``CLR_TP`` and so on in TrackEval). The
-    numbers of HOTA are means over its 19 thresholds; :attr:`curves` has the value of each.
+    numbers of HOTA are means over its 19 thresholds; :attr:`curves` has the value of each. So are ``AP_all`` and the
+    other numbers of whole tracks over 10 thresholds, which only protocols such as ``"tao"`` have, and no sequence.
     """
 
     def __init__(self, values: Values) -> None:
@@ -46,12 +48,16 @@ class TrackNumbers(Summary):
 
     @cached_property
     def _numbers(self) -> dict[str, float]:  # type: ignore[override]  # made when the first one is asked for
-        values = self._values
-        return {key: float(np.mean(values[key])) if key in CURVES else _plain(values[key]) for key in KEYS}
+        values, curves = self._values, (*CURVES, *TUBE_KEYS)
+        keys = [*KEYS, *(key for key in TUBE_KEYS if key in values)]
+        return {key: float(np.mean(values[key])) if key in curves else _plain(values[key]) for key in keys}
 
     @property
     def curves(self) -> Mapping[str, Floats]:
-        """(19,) values of HOTA's numbers and counts, one per threshold of :data:`THRESHOLDS`, by their names."""
+        """(19,) values of HOTA's numbers and counts, one per threshold of :data:`THRESHOLDS`, by their names.
+
+        Numbers of whole tracks have 10 values, for the thresholds 0.5, 0.55, ..., 0.95.
+        """
         arrays = {name: value for name, value in self._values.items() if isinstance(value, np.ndarray)}
         for array in arrays.values():
             array.flags.writeable = False
@@ -59,8 +65,8 @@ class TrackNumbers(Summary):
 
     def __getitem__(self, key: str) -> float:
         if key not in self._numbers:
-            others = f"there are {', '.join(KEYS)}"
-            raise KeyError(f"{key!r} is no number of tracks{suggest(str(key), KEYS, others)}")
+            others = f"there are {', '.join(self._numbers)}"
+            raise KeyError(f"{key!r} is no number of tracks{suggest(str(key), list(self._numbers), others)}")
         return self._numbers[key]
 
     def __repr__(self) -> str:
@@ -109,10 +115,13 @@ class TrackEvaluation(Frozen):
     """What :attr:`events` are made of."""
     protocol: str = "plain"
     """The name of the protocol, which says what was left out before the evaluation."""
+    tubes: Sequence[Values] = ()
+    """(K,) AP of whole tracks, of each class; none if the protocol does not count it."""
 
     @cached_property
     def _of_classes(self) -> list[Values]:
-        return [together(row) for row in self.values]
+        tubes = self.tubes or [{}] * len(self.values)
+        return [{**together(row), **numbers} for row, numbers in zip(self.values, tubes, strict=True)]
 
     @cached_property
     def summary(self) -> TrackNumbers:
@@ -121,7 +130,8 @@ class TrackEvaluation(Frozen):
         Several classes are combined as if their regions were of one class: TrackEval's detection average
         (``cls_comb_det_av``). :attr:`class_average` counts each class once.
         """
-        return TrackNumbers(together(self._of_classes) if len(self.values) != 1 else self._of_classes[0])
+        values = together(self._of_classes) if len(self.values) != 1 else self._of_classes[0]
+        return TrackNumbers({**values, **mean_of_classes(self.tubes)})
 
     @cached_property
     def events(self) -> TrackEvents:
@@ -140,7 +150,7 @@ class TrackEvaluation(Frozen):
     @cached_property
     def class_average(self) -> TrackNumbers:
         """The mean over classes of each ratio, and the sum of each count: TrackEval's ``cls_comb_cls_av``."""
-        return TrackNumbers(averaged(self._of_classes))
+        return TrackNumbers({**averaged(self._of_classes), **mean_of_classes(self.tubes)})
 
     @cached_property
     def per_class(self) -> ClassResults[TrackClass]:
@@ -176,7 +186,11 @@ class TrackEvaluation(Frozen):
         return number_table("sequence", rows, keys, width=width)
 
     def class_table(self, keys: Sequence[str] = TABLE_KEYS, *, width: int | None = None) -> str:
-        """A line per class, then one for all classes together, and one for their mean; see :meth:`table`."""
+        """A line per class, then one for all classes together, and one for their mean; see :meth:`table`.
+
+        AP and AR of whole tracks come first, if the protocol counts them.
+        """
+        keys = ("AP_all", "AR_all", *keys) if self.tubes and keys is TABLE_KEYS else keys
         rows = [(one.name, one.summary) for one in self.per_class]
         rows += [("all", self.summary), ("class average", self.class_average)]
         return number_table("class", rows, keys, width=width)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit.datasets.columns._checks import check_readable_again
+from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.lazy import ValuesOfFiles
 from ioukit.errors import DatasetError
 
@@ -105,6 +106,34 @@ def video_names(videos: Any, of_images: Any) -> npt.NDArray[Any] | None:
     if not names or not all(isinstance(name, str) and name for name in names.values()):
         return None
     return np.array([names[number] for number in used], np.str_) if len(set(names.values())) == len(names) else None
+
+
+def video_lists(videos: Any, of_images: Any, names: Sequence[str], source: str) -> dict[str, IdLists]:
+    """Lists of ids of categories that videos have, as TAO's do, for each of the images: by their names.
+
+    Args:
+        videos: As for `video_names`.
+        of_images: As there.
+        names: The members of a video that can be such lists.
+        source: The name of the data in messages.
+
+    Raises:
+        DatasetError: If such a member is no list of integers.
+    """
+    listed = videos if isinstance(videos, list | tuple) else ()
+    found = {}
+    for name in names:
+        by_id: dict[Any, list[int]] = {}
+        for at, video in enumerate(listed):
+            if isinstance(video, Mapping) and _has_id(video) and name in video:
+                ids = video[name]
+                if not isinstance(ids, list) or not all(type(one) is int and abs(one) < _MOST_EXACT for one in ids):
+                    place = f"{source}: videos[{at}].{name}"
+                    raise DatasetError(f"{place}: expected a list of ids of categories, found {_shown(ids)}")
+                by_id[video["id"]] = ids
+        if by_id and of_images is not None and of_images.ndim == 1:
+            found[name] = IdLists.of(by_id.get(number, ()) for number in of_images.tolist())
+    return found
 
 
 def _shown(value: Any) -> str:

@@ -131,6 +131,7 @@ def _add_attributes(
     from ioukit.datasets.columns._attributes import (  # noqa: PLC0415 - only when they are asked for
         SEQUENCE,
         attribute_columns,
+        video_lists,
         video_names,
     )
 
@@ -141,7 +142,8 @@ def _add_attributes(
     if of_images:
         flags, columns = attribute_columns(of_images, source, "images")
         names = video_names(videos, columns.get("video_id"))
-        columns = columns if names is None else {SEQUENCE: names, **columns}
+        lists = video_lists(videos, columns.get("video_id"), _LISTS, source)
+        columns = {**(columns if names is None else {SEQUENCE: names, **columns}), **lists}
         images: Images = rows["images"]
         rows["images"] = dataclasses.replace(images, attributes={**flags, **columns, **images.attributes})
 

@@ -186,7 +186,8 @@ class GroundTruth(Columns):
                 members of categories become columns. Values that are true or false become flags. So do members of
                 files of videos: ``track_id`` and ``instance_id`` of annotations, ``video_id``, ``frame_index`` and
                 ``frame_id`` of images. Images get the attribute ``sequence``, the ``name`` of their video, if each
-                video in the list ``videos`` has a name of its own.
+                video in the list ``videos`` has a name of its own, and the lists ``neg_category_ids`` and
+                ``not_exhaustive_category_ids`` of their video, as TAO's have them.
 
         Raises:
             DatasetError: If the data is invalid; names file, record and field, what was expected and what came.

@@ -158,6 +158,12 @@ BUILTIN = (
         suffixes=(".xml", ".txt", FOLDER),
     ),
     _row(
+        "youtube-vis",
+        "YouTube-VIS's .json: videos, and a track per record with a list of masks, one per frame",
+        *("read", "read_detections"),
+        suffixes=(".json",),
+    ),
+    _row(
         "createml",
         "Create ML's JSON: a list of images with annotations, boxes by their centres; or detections with confidence",
         *("read", "read_detections", "write", "write_detections"),

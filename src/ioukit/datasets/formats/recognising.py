@@ -36,6 +36,7 @@ OTHER_JSON: dict[str, re.Pattern[bytes]] = {
         rb'|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"name"\s*:'
     ),
     "via": re.compile(rb'"(?:_via_img_metadata|_via_settings|shape_attributes|file_attributes)"\s*:'),
+    "youtube-vis": re.compile(rb'"(?:segmentations|file_names)"\s*:\s*\['),
 }
 """Keys that only files of a format have, by the name of the format, for all JSON formats but COCO's and LVIS's. A
 pattern ends with a colon, so that it does not find a value."""

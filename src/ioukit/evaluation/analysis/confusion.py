@@ -167,15 +167,7 @@ def confusion_matrix(
                [0, 1, 0]])
     """
     check_number(score_threshold=score_threshold)
-    protocol = Protocol(
-        name="confusion",
-        iou_thresholds=(iou_threshold,),
-        recall_thresholds=(1.0,),
-        max_dets=(_NO_CAP if max_dets is None else max_dets,),
-        area_ranges=(AreaRange("all", 0.0, math.inf),),
-        class_agnostic=True,
-        choice="best_free" if table.protocol.ranks else table.protocol.choice,
-    )
+    protocol = _rules(table.protocol, iou_threshold, _NO_CAP if max_dets is None else max_dets)
     near = near_pairs(table, iou_threshold)
     if not table.protocol.ranks:
         score_threshold = -math.inf
@@ -206,6 +198,20 @@ def confusion_matrix(
         true=true,
         predicted=predicted,
     )
+
+
+def _rules(protocol: Protocol, iou_threshold: float, cap: int) -> Protocol:
+    """The rules of the pairs: by scores as in COCO's, or the protocol's own if it does not rank. All classes are one."""
+    rules: dict[str, Any] = {
+        "name": "confusion",
+        "iou_thresholds": (iou_threshold,),
+        "max_dets": (cap,),
+        "area_ranges": (AreaRange("all", 0.0, math.inf),),
+        "class_agnostic": True,
+    }
+    if protocol.ranks:
+        return Protocol(recall_thresholds=(1.0,), **rules)
+    return protocol.replace(**rules)
 
 
 def _matched(rematched: Rematched, chosen: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -1,0 +1,145 @@
+"""TAO and BURST: what was not looked for does not count. TrackEval's own data sets are run beside on the same files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ioukit import evaluate_tracks
+from ioukit.errors import DatasetError
+from ioukit.tracks import TRACK_PROTOCOLS
+from support.random_federated_sets import random_tao_set
+from support.trackeval_runs import all_differences, numbers_of, trackeval
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def tao_of_trackeval(folder: Path, **options: Any) -> Any:
+    folders = {"GT_FOLDER": str(folder / "gt"), "TRACKERS_FOLDER": str(folder), "TRACKERS_TO_EVAL": ["."]}
+    with contextlib.redirect_stdout(io.StringIO()):
+        return trackeval().datasets.TAO(
+            {"PRINT_CONFIG": False, **folders, "TRACKER_SUB_FOLDER": "found", "OUTPUT_FOLDER": str(folder), **options}
+        )
+
+
+def write(folder: Path, truth: Any, found: Any) -> None:
+    for name, values in (("gt", truth), ("found", found)):
+        (folder / name).mkdir()
+        (folder / name / "all.json").write_text(json.dumps(values))
+
+
+@pytest.mark.parametrize("seed", [*range(40), 123])  # in 123, tracks of both sides are in other frames alone
+def test_tao_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
+    truth, found = random_tao_set(seed)
+    if not truth["annotations"]:
+        return
+    write(tmp_path, truth, found)
+    most = 300 if seed % 4 else 3
+    rules = replace(TRACK_PROTOCOLS["tao"], most_detections=most)
+    expected = numbers_of(tao_of_trackeval(tmp_path, MAX_DETECTIONS=most))
+    ours = evaluate_tracks(tmp_path / "gt" / "all.json", tmp_path / "found" / "all.json", protocol=rules)
+    assert all_differences(ours, expected) == []
+
+
+BOX = [0.0, 0.0, 10.0, 10.0]
+
+
+def video(*, absent: list[int], unfinished: list[int], objects: list[tuple[int, int]]) -> Any:
+    """A video of three images; objects are the image and the class, all of one place."""
+    return {
+        "videos": [{"id": 1, "name": "walk", "neg_category_ids": absent, "not_exhaustive_category_ids": unfinished}],
+        "images": [{"id": at, "video_id": 1, "frame_index": at, "file_name": f"{at}.jpg"} for at in (1, 2, 3)],
+        "categories": [{"id": 1, "name": "person"}, {"id": 2, "name": "dog"}],
+        "annotations": [
+            {"id": at + 1, "image_id": image, "category_id": kind, "track_id": kind, "bbox": BOX, "iscrowd": 0}
+            for at, (image, kind) in enumerate(objects)
+        ],
+    }
+
+
+def result(*rows: tuple[int, int, float]) -> Any:
+    """Detections: the image, the class and how far they are from the objects."""
+    return [
+        {"image_id": image, "category_id": kind, "track_id": at, "bbox": [far, 0.0, 10.0, 10.0], "score": 0.5}
+        for at, (image, kind, far) in enumerate(rows, start=1)
+    ]
+
+
+ROWS = result((1, 1, 0), (1, 1, 90), (2, 1, 0), (3, 1, 0), (1, 2, 0))
+
+
+@pytest.mark.parametrize(
+    ("absent", "unfinished", "counted"),
+    [
+        ([], [], 2),  # the person in image 1, and what is beside; in image 2 is a dog, and nobody looked for persons
+        ([1], [], 3),  # in image 3 is nothing at all
+        ([], [1], 1),  # perhaps a person without a label is beside
+    ],
+)
+def test_what_was_not_looked_for_does_not_count(absent: list[int], unfinished: list[int], counted: int) -> None:
+    gt = video(absent=absent, unfinished=unfinished, objects=[(1, 1), (2, 2)])
+    found = evaluate_tracks(gt, ROWS, protocol="tao")
+    assert found.per_class["person"].summary["Dets"] == counted
+    assert found.per_class["dog"].summary["Dets"] == 0
+    assert found.notes[-1].startswith(
+        f"ground truth: evaluated by the protocol TAO, which leaves out 0 of 2 objects and {5 - counted} of 5"
+    )
+
+
+def test_only_classes_with_objects_are_evaluated() -> None:
+    gt = video(absent=[], unfinished=[], objects=[(1, 1)])
+    assert [one.name for one in evaluate_tracks(gt, ROWS, protocol="tao").per_class] == ["person"]
+
+
+def test_merged_classes_are_one() -> None:
+    gt = video(absent=[], unfinished=[], objects=[(1, 1), (2, 2)])
+    gt["categories"][0]["merged"] = [{"id": 2, "name": "dog"}]
+    assert evaluate_tracks(gt, result((1, 2, 0), (2, 1, 0)), protocol="tao").summary["TP"] == 2
+    gt["categories"][0]["merged"] = ["dog"]
+    with pytest.raises(
+        DatasetError, match=r'category 1.merged: expected a list of records with an id, found \["dog"\]'
+    ):
+        evaluate_tracks(gt, ROWS, protocol="tao")
+
+
+def test_missing_and_wrong_lists_are_refused() -> None:
+    gt = video(absent=[], unfinished=[], objects=[(1, 1)])
+    gt["videos"][0]["neg_category_ids"] = 3
+    with pytest.raises(
+        DatasetError, match=r"videos\[0\].neg_category_ids: expected a list of ids of categories, found 3"
+    ):
+        evaluate_tracks(gt, ROWS, protocol="tao")
+    del gt["videos"][0]["neg_category_ids"]
+    with pytest.raises(DatasetError, match=r"videos: the protocol expects neg_category_ids, a list .* found none"):
+        evaluate_tracks(gt, ROWS, protocol="tao")
+
+
+def test_rules_that_exclude_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match="a federated protocol names no classes"):
+        replace(TRACK_PROTOCOLS["tao"], classes=("person",))
+    with pytest.raises(ValueError, match="it alone can limit the detections of an image"):
+        replace(TRACK_PROTOCOLS["plain"], most_detections=3)
+
+
+@pytest.mark.parametrize("seed", range(0, 24, 3))
+def test_masks_follow_the_rules_of_boxes(seed: int) -> None:
+    """On a grid of pixels, masks that fill their boxes have the numbers of the boxes."""
+    truth, found = random_tao_set(seed)
+    if not truth["annotations"]:
+        return
+    for image in truth["images"]:
+        image |= {"width": 200, "height": 200}
+    for record in (*truth["annotations"], *found):
+        x, y, width, height = record["bbox"] = [record["bbox"][0] + 80, record["bbox"][1] + 80, *record["bbox"][2:]]
+        corners = [x, y, x + width, y, x + width, y + height, x, y + height]
+        record["segmentation"] = [corners]
+    boxes, masks = (evaluate_tracks(truth, found, protocol="tao", iou_type=kind) for kind in ("bbox", "segm"))
+    one, other = (evaluation.to_dict() for evaluation in (boxes, masks))
+    assert one.pop("notes") == other.pop("notes")
+    assert one == other
