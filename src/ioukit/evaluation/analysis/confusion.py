@@ -201,7 +201,7 @@ def confusion_matrix(
 
 
 def _rules(protocol: Protocol, iou_threshold: float, cap: int) -> Protocol:
-    """The rules of the pairs: by scores as in COCO's, or the protocol's own if it does not rank. All classes are one."""
+    """The rules of the pairs: by scores as in COCO's, or the protocol's own if it ranks nothing. Classes are one."""
     rules: dict[str, Any] = {
         "name": "confusion",
         "iou_thresholds": (iou_threshold,),
