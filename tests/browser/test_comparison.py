@@ -229,6 +229,25 @@ def test_sliders_change_images_and_counts(open_page: OpenPage, pages: Written) -
         assert number(page.locator("#b-tp").inner_text()) == pair.b.score_curves().overall.at(score).true_positives
 
 
+def test_without_scores_nothing_is_said_of_them(open_page: OpenPage, pages: Written) -> None:
+    comparison, path = pages["without scores"]
+    page, (pair,) = open_page(path), comparison.pairs
+    counts = [[number(page.locator(f"#{side}-{key}").inner_text()) for key in ("tp", "fp", "fn")] for side in "ab"]
+    for one, found in zip((pair.a, pair.b), counts, strict=True):
+        right = int(one.matches.is_true_positive(0.5).sum())
+        assert found == [right, len(one.matches.detections) - right, len(one.matches.objects) - right]
+    assert page.locator("input[type=range]").count() == 0
+    page.locator("#changes-table tbody button").first.click()
+    words = page.locator("#pair-words").inner_text()
+    assert "IoU" in words or "no detection" in words
+    labels = page.locator("#pair-stages svg text").all_text_contents()
+    assert labels
+    assert not any(character.isdigit() for label in labels for character in label)
+    note = "the detections have no scores, so nothing ranks them"
+    text = page.locator("body").inner_text().replace(note, "").replace("does not read scores", "")
+    assert "score" not in text.lower()
+
+
 def test_a_change_is_marked_on_both_sides(open_page: OpenPage, pages: Written) -> None:
     page = open_page(pages["80 classes"][1])
     for box in page.locator("#changes-kinds input:enabled").all():

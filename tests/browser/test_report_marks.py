@@ -269,6 +269,24 @@ def test_a_list_has_the_words_about_every_region(open_page: OpenPage, written: W
     assert serious_violations(page) == []
 
 
+def test_without_scores_no_words_about_a_region_have_one(open_page: OpenPage, written: Written) -> None:
+    evaluation, path = written["without scores"]
+    page = open_page(path)
+    assert page.locator("#gallery svg text").count()
+    labels = page.locator("#gallery svg text").all_text_contents()
+    assert not [label for label in labels if any(letter.isdigit() for letter in label)]
+    page.locator("#gallery button").first.click()
+    page.locator("#viewer-list summary").click()
+    lines = page.locator("#viewer-list li").all_inner_texts()
+    right = [line for line in lines if "true positive" in line]
+    wrong = [line for line in lines if "false positive" in line]
+    results = evaluation.per_image()
+    worst = results.worst(1)[0]
+    assert (len(right), len(wrong)) == (results.true_positives[worst], results.false_positives[worst])
+    assert wrong
+    assert not [line for line in lines if "score" in line]
+
+
 def test_bars_and_sizes_have_commands(open_page: OpenPage, written: Written) -> None:
     page = open_page(written["80 classes"][1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ioukit import Detections, GroundTruth, evaluate
 from ioukit.comparison import compare_models
 from support.region_cases import evaluated
-from support.report_cases import ATTACKS, attacked, coco, drawn, photographed
+from support.report_cases import ATTACKS, attacked, coco, drawn, photographed, unscored
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,6 +136,15 @@ def hostile(folder: Path) -> ModelComparison:
     return compared({ATTACKS[0]: a, ATTACKS[1]: shaken(a)}, score_threshold=0.0)
 
 
+def _without_scores() -> ModelComparison:
+    a = unscored()
+    assert a.ground_truth is not None
+    assert a.detections is not None
+    b = shaken(a).detections
+    assert b is not None
+    return compared({"first": a, "second": evaluate(a.ground_truth, dataclasses.replace(b, scored=False))})
+
+
 CASES = {
     "three classes": lambda: _shaken_pair(drawn(200, ["cat", "dog", "bird"])),
     "80 classes": lambda: _shaken_pair(coco()),
@@ -150,5 +160,6 @@ CASES = {
     "no objects": _no_objects,
     "nothing changed": _equal,
     "tables alone": _tables,
+    "without scores": _without_scores,
 }
 """Functions that make comparisons, by their special property."""

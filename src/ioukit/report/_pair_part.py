@@ -82,7 +82,7 @@ def pair_part(pair: ModelPair, letter: str, *, folder: Path | None, photographs:
     )
     rows, scale = difference_rows(pair.a, pair.comparison)
     scores = [_score_words(score) for score in pair.changes.score_thresholds]
-    thresholds = f"A {scores[0]}, {letter} {scores[1]}"
+    thresholds = f"A {scores[0]}, {letter} {scores[1]}" if pair.a.protocol.ranks else ""
     return PairPart(
         letter=letter,
         names=(abbreviate(pair.name_a, "unnamed"), abbreviate(pair.name_b, "unnamed")),
@@ -138,7 +138,8 @@ def _drawn(
     records = _records(pair, order, drawn_images)
     parts: list[PartList] = []
     if pair.parts is None:
-        missing["parts"] = printable(pair.without_parts) or "The difference cannot be split."
+        known = f"It is not known: {printable(pair.without_parts)}." if pair.without_parts else ""
+        missing["parts"] = known or "The difference cannot be split."
     else:
         evaluated = names if len(pair.parts.categories) == len(names) else ["all classes"]
         parts = part_lists(pair, letter, pair.parts, evaluated, place, [record["name"] for record in records])
@@ -239,13 +240,14 @@ def _numbers_words(pair: ModelPair, letter: str, level: str) -> str:
 
 def _changes_words(pair: ModelPair, letter: str, thresholds: str, drawn: Mapping[str, Any]) -> str:
     changes = pair.changes
+    counted = f"Detections count with these scores: {thresholds}." if thresholds else "All detections count."
     words = (
         f"Objects and false positives that changed from A to {letter}, at IoU {iou_text(changes.iou_threshold)}. "
-        f"Detections count with these scores: {thresholds}. An object is better or worse placed if its IoU changes by "
-        f"at least {changes.placement:g}."
+        f"{counted} An object is better or worse placed if its IoU changes by at least {changes.placement:g}."
     )
     if drawn["leftOut"]:
-        words += f" The list has the changes with the highest scores; {drawn['leftOut']:,} others are left out."
+        kept = "The list has the changes with the highest scores;" if thresholds else "The list has not all changes:"
+        words += f" {kept} {drawn['leftOut']:,} others are left out."
     return words
 
 
@@ -260,7 +262,8 @@ def _images_words(drawn: Mapping[str, Any]) -> str:
 def _settings(pair: ModelPair, thresholds: str) -> list[tuple[str, str]]:
     changes, statistics = pair.changes, pair.comparison
     paired = "the IoU of their boxes" if changes.paired_by == "boxes" else "the order of their scores"
-    words = f"IoU {iou_text(changes.iou_threshold)}, area “{abbreviate(changes.area_range)}”, scores: {thresholds}"
+    words = f"IoU {iou_text(changes.iou_threshold)}, area “{abbreviate(changes.area_range)}”"
+    words += f", scores: {thresholds}" if thresholds else ""
     return [
         ("Changes, images", words),
         ("Pairs of false positives", f"by {paired}"),

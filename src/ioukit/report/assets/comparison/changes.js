@@ -27,7 +27,7 @@ function startChanges() {
     { title: "class", style: "class-name", value: (k) => labelPlaces[CHANGES.label[k]], cell: (k) => labelWords(k) },
     { title: "image", style: "wide-name", value: (k) => imagePlaces[CHANGES.image[k]], cell: (k) => named(imageName(k)) },
     ...SIDES.flatMap((_, side) => [
-      { title: `score ${LETTERS[side]}`, num: true, style: "model", value: (k) => scoreOf(side, k), cell: (k) => measured(scoreOf(side, k)) },
+      ...(DATA.ranks ? [{ title: `score ${LETTERS[side]}`, num: true, style: "model", value: (k) => scoreOf(side, k), cell: (k) => measured(scoreOf(side, k)) }] : []),
       { title: `IoU ${LETTERS[side]}`, num: true, style: "model", value: (k) => iouOf(side, k), cell: (k) => measured(iouOf(side, k)) },
     ]),
   ];
@@ -81,7 +81,8 @@ function changeWords(k) {
   const side = (at) => {
     const value = scoreOf(at, k), iou = iouOf(at, k);
     if (!Number.isFinite(value)) return `${LETTERS[at]}: no detection`;
-    return `${LETTERS[at]}: score ${value.toFixed(2)}${Number.isFinite(iou) ? `, IoU ${iou.toFixed(2)}` : ""}`;
+    const words = [...(DATA.ranks ? [`score ${value.toFixed(2)}`] : []), ...(Number.isFinite(iou) ? [`IoU ${iou.toFixed(2)}`] : [])];
+    return `${LETTERS[at]}: ${words.join(", ") || "a detection"}`;
   };
   const { title, words } = CHANGES.kinds[CHANGES.kind[k]];
   return [element("strong", {}, title), " – ", ...labelWords(k, ", "), `. ${words} ${side(0)}. ${side(1)}.`];

@@ -30,7 +30,7 @@ function boxesOn(image, kinds, marked) {
     const kind = kinds.get(r);
     if (!kind) continue;
     const detection = image.regions[r * 3] > 1;
-    boxes.push({ kind, label: DATA.names[label], score: detection ? points / 1000 : null, x: x / 10, y: y / 10, w: w / 10, h: h / 10,
+    boxes.push({ kind, label: DATA.names[label], score: detection && DATA.ranks ? points / 1000 : null, x: x / 10, y: y / 10, w: w / 10, h: h / 10,
       outline: image.shapes && image.shapes[k / 7], look: !marked ? null : marked.includes(r) ? "marked" : "dim" });
   }
   return boxes;
@@ -76,7 +76,7 @@ function startPair() {
   const state = { items: [], at: 0, changes: false, near: true };
   const stages = SIDES.map((side) => byId(`pair-${side}`));
   overlaySwitches(byId("pair-overlays"), byId("pair-stages"), true);
-  SIDES.forEach((side, at) => startSlider(byId(`pair-score-${side}`), byId(`pair-score-${side}-now`), at));
+  if (DATA.ranks) SIDES.forEach((side, at) => startSlider(byId(`pair-score-${side}`), byId(`pair-score-${side}-now`), at));
 
   const item = () => state.items[state.at];
   const imageAt = () => DATA.images[state.changes ? CHANGES.image[item()] : item()];

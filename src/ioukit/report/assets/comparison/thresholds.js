@@ -52,14 +52,18 @@ function startSlider(slider, output, side) {
   show();
 }
 
-function startThresholds() {
-  if (!DATA.curves) return;
+function startSliders() {
   SIDES.forEach((name, side) => startSlider(byId(`score-${name}`), byId(`score-${name}-now`), side));
   byId("best").addEventListener("click", () => choose({ positions: CURVES.map((curves, side) => {
     const best = curves ? curves.rows[chosen.row].best : 0;
     return best >= 0 ? best : chosen.positions[side];
   }) }));
   byId("start").addEventListener("click", () => choose({ positions: [...DATA.starts] }));
+}
+
+function startThresholds() {
+  if (!DATA.curves) return;
+  if (DATA.ranks) startSliders();
   const select = byId("class");
   select.append(element("option", { value: 0 }, "All classes"),
     ...DATA.curves.classes.map((name, k) => element("option", { value: k + 1 }, name)));
@@ -112,12 +116,14 @@ function startThresholds() {
     });
     chartTable(byId("curve-table"), `Precision, recall and F1 of both models, ${rowName()}`, ["model", "score ≥", "precision", "recall", "F1"], rows);
   }
+  listeners.push(numbers);
+  numbers();
+  if (!DATA.ranks) return; // then there is no curve
   for (const id of ["pr-legend", "f1-legend"]) {
     legend(byId(id), SIDES.map((name, side) => [element("span", {}, `${LETTERS[side]} `, named(MODELS[side])), `s-${name}`]));
   }
   byId("curve-fold").addEventListener("toggle", charts);
-  listeners.push(numbers, charts);
-  numbers();
+  listeners.push(charts);
   drawnToFit(byId("pr-chart"), charts);
 }
 

@@ -61,7 +61,7 @@ function startImages() {
     gallery.classList.toggle("single", shown.length === 1);
     byId("gallery-more").hidden = list.length <= most;
     byId("gallery-said").textContent = list.length ? `${whole(shown.length)} of ${plural(list.length, "image")}`
-      : "No image of this page has such a region at this score threshold.";
+      : `No image of this page has such a region${DATA.ranks ? " at this score threshold" : ""}.`;
   }
   const first = () => { state.pages = 1; draw(); };
   choice(byId("gallery-order"), (value) => { state.order = value; first(); });

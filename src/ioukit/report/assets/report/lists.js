@@ -19,7 +19,7 @@ function showList(panel, { heading, count, entries, missed, focus, filters }) {
   const listed = images.reduce((total, [, times]) => total + times, 0);
   const on = plural(list.length, "image");
   const words = !count ? "No image to show." : listed < count
-    ? `The ${whole(listed)} ${missed ? "with the lowest" : "with the highest"} scores, on ${on}:` : `On ${on}:`;
+    ? `${DATA.ranks ? `The ${whole(listed)} ${missed ? "with the lowest" : "with the highest"} scores` : `${whole(listed)} of them`}, on ${on}:` : `On ${on}:`;
   focus.words = () => heading;
   // The list itself is not announced to screen readers, because it may be long.
   panel.querySelector('[role="status"]').replaceChildren(element("h3", {}, heading), element("p", { class: "soft small" }, words));

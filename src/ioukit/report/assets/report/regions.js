@@ -15,7 +15,7 @@ function regionsOf(image) {
       return { object: true, kind, label, found, paired, missed };
     }
     const [reach, truth, pair, error, partner, iou, pairIou] = marks.slice(at, at += 7);
-    return { object: false, kind, label, score: points / 1000, reach, truth, pair, error, partner, iou: iou / 100, pairIou: pairIou / 100 };
+    return { object: false, kind, label, score: DATA.ranks ? points / 1000 : null, reach, truth, pair, error, partner, iou: iou / 100, pairIou: pairIou / 100 };
   });
   return image.regions;
 }
@@ -59,13 +59,15 @@ function noteOf(region, ofMatrix) {
   return kind === "tp" ? `, ${iouText(region.iou)}` : kind === "fp" ? `: ${errorName(region)}${region.iou ? `, ${iouText(region.iou)}` : ""}` : "";
 }
 
+const scoreWords = (before, { score }) => (score === null ? "" : `${before} ${score.toFixed(3)}`);
+
 // The whole story of a region, for a reader who points at it.
 function storyOf(image, region) {
   const regions = regionsOf(image), kind = kindAt(region);
   const name = (other) => DATA.names[other.label];
   if (region.object) {
     const match = regions.find((other) => !other.object && other.kind === 1 && other.partner >= 0 && regions[other.partner] === region);
-    const end = kind === "gt" && match ? `, found by a detection of score ${match.score.toFixed(3)}, ${iouText(match.iou)}`
+    const end = kind === "gt" && match ? `, found by a detection${scoreWords(" of score", match)}, ${iouText(match.iou)}`
       : kind === "fn" && match ? `: its detection has a score of ${match.score.toFixed(3)} only` : "";
     return `Object ${name(region)}: ${outcomeWords(kind)}${end}.`;
   }
@@ -74,7 +76,7 @@ function storyOf(image, region) {
   // An ignored partner may be a crowd: a share of the detection lies in it.
   const measured = kind === "ignored" ? iouText(region.iou).replace("IoU", "overlap") : iouText(region.iou);
   const where = partner ? `; ${measured} with an object ${name(partner)}` : kind === "fp" ? `; highest ${iouText(region.iou)}` : "";
-  return `Detection ${name(region)}, score ${region.score.toFixed(3)}: ${outcomeWords(kind)}${about}${where}.`;
+  return `Detection ${name(region)}${scoreWords(", score", region)}: ${outcomeWords(kind)}${about}${where}.`;
 }
 
 // What picture() draws. focus: {has(region, regions), matrix}, the regions to emphasise, or null.

@@ -1,10 +1,10 @@
 // What the images of an evaluation show: detected objects, true and false positives, missed objects, and ignored ones.
-// A page makes its LOOK of it, see pictures.js.
+// A page makes its LOOK of it, see pictures.js. DATA.ranks: whether the protocol reads scores; where it does not, none is shown.
 
 const outcomesLook = (someIgnored) => ({
   kinds: ["gt", "tp", "fp", "fn", "ignored", "ignored"],
   order: ["ignored", "gt", "tp", "fn", "fp"], // errors are drawn on top
-  scored: [1, 2, 5],
+  scored: DATA.ranks === false ? [] : [1, 2, 5],
   before: { fn: "missed " },
   quiet: "gt", // its detection has a label
   switches: [...["tp", "fp", "fn"].map((kind) => [kind, `${WORDS.outcomes[kind]}s (${kind.toUpperCase()})`, true]),
