@@ -150,6 +150,20 @@ def test_results_keep_their_memory() -> None:
         assert runs.base is not None
 
 
+def test_results_in_memory_of_numpy() -> None:
+    for rows, columns in ((0, 3), (3, 0), (0, 0), (1, 1), (3, 7)):
+        table = _core.plain_pairwise("iou", (), np.zeros((rows, 4)), np.zeros((columns, 4)))
+        assert table is not None
+        assert (table.shape, table.dtype, table.base) == ((rows, columns), np.dtype(np.float64), None)
+        assert table.flags.owndata
+        assert table.flags.writeable
+        assert table.flags.c_contiguous
+        assert not table.any()
+    many = np.zeros((1 << 22, 4), np.float32)
+    with pytest.raises(MemoryError):
+        _core.plain_pairwise("iou", (), many, many)  # 64 TiB
+
+
 def test_a_defect_of_the_core_is_an_exception(capfd: pytest.CaptureFixture[str]) -> None:
     """A panic: it names its place, prints nothing, and nothing is wrong afterwards."""
     gt = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=[[0, 0, 9, 9]] * 2)

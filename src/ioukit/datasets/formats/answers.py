@@ -101,9 +101,9 @@ def read_answers_detections(
         DatasetError: If the data is invalid, layout and scale are not named, or there is no ``ground_truth``.
         OSError: If the file cannot be read.
     """
-    source = os.fspath(path)
+    source, gt = os.fspath(path), required(ground_truth, path)
     names = _named(source, model, layout, scale, f"; ioukit check GT {source} lists the number that each reading gives")
-    reading = _Reading(source, required(ground_truth, path), *names, synonyms)
+    reading = _Reading(source, gt, *names, synonyms)
     problems = Problems.of(on_invalid)
     for answer in _answers_in(path, problems):
         with problems.record("invalid line"):

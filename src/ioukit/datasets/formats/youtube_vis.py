@@ -11,6 +11,7 @@ import numpy as np
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.masks import decode
+from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes
 from ioukit.datasets.formats.text_files import abbreviate, member, read_json, refuse, to_number
@@ -162,7 +163,7 @@ def read_youtube_vis(
 def read_youtube_vis_detections(
     path: str | os.PathLike[str],
     *,
-    ground_truth: GroundTruth,
+    ground_truth: GroundTruth | None = None,
     on_invalid: OnInvalid = "error",
     threads: int | None = None,
 ) -> Detections:
@@ -173,19 +174,20 @@ def read_youtube_vis_detections(
 
     Args:
         path: The file.
-        ground_truth: The ground truth, which has the ids of the images.
+        ground_truth: The ground truth, which has the ids of the images; required.
         on_invalid: As for :func:`read_youtube_vis`.
         threads: As there.
 
     Raises:
-        DatasetError: If the data is invalid, or the images of the ground truth have no ``video_id``.
+        DatasetError: If the data is invalid, ``ground_truth`` was not given, or its images have no ``video_id``.
         OSError: If the file cannot be read.
     """
+    gt = required(ground_truth, path, "the ids of images")
     problems, file, source = Problems.of(on_invalid), os.fspath(path), read_json(path)
     if not isinstance(source, list):
         refuse(file, "a list of tracks", abbreviate(source))
-    videos = _known_videos(ground_truth, file)
-    known = dict.fromkeys(ground_truth.categories.ids.tolist())
+    videos = _known_videos(gt, file)
+    known = dict.fromkeys(gt.categories.ids.tolist())
     rows = _Rows()
     for at, record in enumerate(source):
         where = f"{file}: detections[{at}]"
