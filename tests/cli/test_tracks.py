@@ -171,6 +171,36 @@ def test_files_of_coco(tmp_path: Path) -> None:
     assert "track ids of COCO's files are read after the boxes, and - (standard input) is a pipe" in piped.err
 
 
+def test_j_and_f(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    square = {"category_id": 1, "bbox": [10, 10, 20, 20], "segmentation": [[10, 10, 30, 10, 30, 30, 10, 30]]}
+    images = [{"id": frame, "file_name": f"walk/{frame}.jpg", "width": 90, "height": 90} for frame in (1, 2)]
+    rows = [{"image_id": frame, "track_id": 3, **square} for frame in (1, 2)]
+    truth = {
+        "images": images,
+        "categories": [{"id": 1, "name": "car"}],
+        "annotations": [{"id": at, "area": 400, "iscrowd": 0, **row} for at, row in enumerate(rows)],
+    }
+    for name, content in (("gt.json", truth), ("dt.json", [{**rows[0], "score": 1}])):
+        (tmp_path / name).write_text(json.dumps(content))
+    paths = tmp_path / "gt.json", tmp_path / "dt.json"
+    monkeypatch.setenv("COLUMNS", "120")
+    table, of_classes = run_here("tracks", *paths, "--protocol", "davis", "--per-class").out.split("\n\n")
+    keys = ["J&F", "J-Mean", "J-Recall", "J-Decay", "F-Mean", "F-Recall", "F-Decay"]
+    assert [line.split()[:9] for line in table.splitlines()[:3]] == [
+        ["sequence", *keys, "HOTA"],
+        *([name, *["50.000"] * 3, "100.000", *["50.000"] * 2, "100.000", "50.000"] for name in ("walk", "all")),
+    ]
+    assert of_classes.splitlines()[0].split()[:9] == ["class", *keys, "HOTA"]
+    answer = json.loads(run_here("tracks", *paths, "--protocol", "davis", "--json").out)
+    assert answer["protocol"] == "DAVIS"
+    (one,) = answer["classes"]
+    for numbers in (*answer["sequences"].values(), answer["summary"], one["summary"], one["sequences"]["walk"]):
+        assert [numbers[key] for key in keys] == [0.5, 0.5, 0.5, 1, 0.5, 0.5, 1]
+    refused = run_here("tracks", *paths, "--protocol", "davis", "--iou-type", "bbox")
+    assert (refused.code, refused.out) == (2, "")
+    assert "DAVIS compares masks, 'segm', and not 'bbox'" in " ".join(refused.err.replace("│", " ").split())
+
+
 def test_eval_names_the_command(folders: tuple[Path, Path]) -> None:
     assert "which eval does not look at: ioukit tracks evaluates them" in run_here("eval", *folders).err
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from ioukit import Detections, GroundTruth, Masks
+from ioukit import Detections, GroundTruth, Masks, evaluate_tracks
 from ioukit._boundary import PairColumns
-from ioukit.tracks import evaluate_j_and_f
-from ioukit.tracks.j_and_f import _Measured
+from ioukit.datasets import Categories
+from ioukit.errors import DatasetError
+from ioukit.tracks import TrackProtocol, evaluate_j_and_f
+from ioukit.tracks.j_and_f import MeasuredMasks
 from support.trackeval_runs import trackeval
 
 if TYPE_CHECKING:
@@ -144,7 +147,7 @@ def test_f_is_that_of_pixels(size: tuple[int, int]) -> None:
             pixels[top : top + rng.integers(0, 12), left : left + rng.integers(0, 12)] = True
             pair.append(pixels if rng.random() < 0.8 else ~pixels if size[0] < 100 else pixels)
         found, objects = (Masks.from_arrays([pixels]) for pixels in pair)
-        measured = _Measured(objects, found, PairColumns(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)))
+        measured = MeasuredMasks(objects, found, PairColumns(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)))
         assert measured.f(np.array([0]), np.array([0])).tolist() == [plain_f(*pair)]
 
 
@@ -180,3 +183,51 @@ def test_sequences_without_objects_do_not_count_and_long_ones_decay() -> None:
     assert np.isnan(ours.sequences["b"]["J&F"])
     assert ours.summary["J-Decay"] == 1
     assert ours.per_class["thing"] == ours.summary == ours.sequences["a"]
+
+
+KEYS = ["J&F", "J-Mean", "J-Recall", "J-Decay", "F-Mean", "F-Recall", "F-Decay"]
+
+
+def test_davis_has_j_and_f_beside_the_other_numbers() -> None:
+    objects, found = random_sequences(np.random.default_rng(7))
+    gt, dt = sides({**objects, "d": [{}]}, {**found, "d": [{0: square(10)}]})
+    of_objects, of_found = (1 + np.asarray(side.attributes["track_id"]) % 2 for side in (gt, dt))
+    gt = replace(gt, category_ids=of_objects, categories=Categories(np.array([1, 2]), ("a", "b")))
+    dt = replace(dt, category_ids=of_found)
+    tracks, fit = evaluate_tracks(gt, dt, protocol="davis"), evaluate_j_and_f(gt, dt)
+    plain = evaluate_tracks(gt, dt, protocol="plain", iou_type="segm")
+    parts = [
+        (tracks.summary, plain.summary, fit.summary),
+        (tracks.class_average, plain.class_average, fit.summary),
+        *((tracks.sequences[name], plain.sequences[name], fit.sequences[name]) for name in fit.sequence_names),
+    ]
+    for name in ("a", "b"):
+        ours, expected = tracks.per_class[name], plain.per_class[name]
+        parts += [(ours.summary, expected.summary, fit.per_class[name])]
+        parts += [(ours.sequences[one], expected.sequences[one], fit.part(name, one)) for one in fit.sequence_names]
+    for numbers, others, fits in parts:
+        assert list(numbers) == [*others, *KEYS]
+        np.testing.assert_equal(dict(numbers), {**others, **{key: fits[key] for key in KEYS}})
+    assert np.isnan(tracks.sequences["d"]["J&F"])
+    assert "J&F" not in plain.summary
+    assert plain.j_and_f is None
+    assert tracks.j_and_f is not None
+    assert len(tracks.j_and_f.objects) == len(fit.objects)
+    assert [list(row)[1:8] for row in tracks.notebook_rows()[0]] == [KEYS] * (len(fit.sequence_names) + 1)
+
+
+def test_the_rule_needs_masks() -> None:
+    objects: Drawn = {"a": [{1: square(10)}] * 2}
+    gt, dt = sides(objects, objects)
+    with pytest.raises(ValueError, match="the protocol DAVIS compares masks, 'segm', and not 'bbox'"):
+        evaluate_tracks(gt, dt, protocol="davis", iou_type="bbox")
+    with pytest.raises(ValueError, match="a protocol that counts J and F compares masks, 'segm', got 'bbox'"):
+        TrackProtocol(name="mine", j_and_f=True)
+    boxes = GroundTruth.from_arrays(
+        image_ids=["a/000"], category_ids=[1], boxes=[[0, 0, 1, 1]], attributes={"track_id": [1]}, images=["a/000"]
+    )
+    found = Detections.from_arrays(
+        image_ids=["a/000"], category_ids=[1], boxes=[[0, 0, 1, 1]], attributes={"track_id": [1]}, scores=None
+    )
+    with pytest.raises(DatasetError, match="segmentation"):
+        evaluate_tracks(boxes, found, protocol="davis")

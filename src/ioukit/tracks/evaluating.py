@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ioukit import _core
-from ioukit._checks import check_threads, pluralize
+from ioukit._checks import pluralize
 from ioukit._keywords import answers_keywords
-from ioukit.datasets.columns.detections import Detections
-from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.columns.images import Categories
-from ioukit.datasets.formats.registry import find_format
-from ioukit.errors import DatasetError
-from ioukit.evaluation.evaluating import detections_of, ground_truth_of
-from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.tracks.events import Trace
-from ioukit.tracks.federated import FederatedRows, federated_rows, tracks_looked_for, with_merged_classes
-from ioukit.tracks.identities import Side, side_of, tracks_of
+from ioukit.tracks.federated import tracks_looked_for
+from ioukit.tracks.identities import tracks_of
+from ioukit.tracks.j_and_f import j_and_f_of, masks_measured
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
-from ioukit.tracks.overlaps import compared_sides, overlap_tables
-from ioukit.tracks.protocols import BOXES, kept_rows, known_protocol, track_protocol_of
+from ioukit.tracks.overlaps import compared_sides, frame_tables, overlap_tables
+from ioukit.tracks.preparing import SHOWN, prepared
+from ioukit.tracks.protocols import BOXES
 from ioukit.tracks.results import TrackEvaluation
-from ioukit.tracks.sequences import frames_of
 from ioukit.tracks.tubes import Compared, tracks_in, tube_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit._array_types import Positions
+    from ioukit._array_types import Floats, Positions
+    from ioukit.datasets import Categories, Detections, GroundTruth
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
     from ioukit.evaluation.kinds.kind import Kind
+    from ioukit.tracks.federated import FederatedRows
+    from ioukit.tracks.identities import Side
+    from ioukit.tracks.j_and_f import JAndF
     from ioukit.tracks.measures import Values
+    from ioukit.tracks.preparing import Prepared
     from ioukit.tracks.protocols import KeptRows, TrackProtocol
     from ioukit.tracks.sequences import Frames
     from ioukit.typing import IouType
-
-_COCO = "coco"
-_SHOWN = 5
-"""How many names of classes or sequences a message has."""
 
 
 @answers_keywords
@@ -97,12 +90,8 @@ def evaluate_tracks(
         TrackEvaluation(HOTA=0.7454, MOTA=0.6667, IDF1=0.6667, 1 sequence, 1 class)
     """
     given = prepared(ground_truth, detections, protocol, iou_type, categories, threads)
-    gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated = given
-    tables, begins = (
-        (None, None)
-        if kind.name == BOXES
-        else overlap_tables(kind, compared_sides(gt, dt, found_in, workers), objects, found)
-    )
+    gt, dt, kind, frames, rules, chosen, kept, _, objects, found, workers, images, federated = given
+    tables, begins, fit = _overlaps(given)
     sequences = _sequences(objects, found, frames, begins)
     counted = _core.count_tracks(
         sequences, objects.columns, found.columns, tables, THRESHOLDS, MATCH_THRESHOLD, MATCH_THRESHOLD, workers
@@ -125,7 +114,23 @@ def evaluate_tracks(
     trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches, *shared, sources)
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     notes += _without_detections(dt, frames.names, objects, found)
-    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes)
+    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes, fit)
+
+
+def _overlaps(given: Prepared) -> tuple[Floats | None, Positions | None, JAndF | None]:
+    """The tables of overlaps of all frames and where each begins, and J and F, if the protocol counts them.
+
+    The core measures upright boxes itself, so they have no tables.
+    """
+    if given.kind.name == BOXES:
+        return None, None, None
+    compared = compared_sides(given.gt, given.dt, given.found_in, given.workers)
+    if not given.rules.j_and_f:
+        return *overlap_tables(given.kind, compared, given.objects, given.found), None
+    measured = masks_measured(compared)
+    objects, found = ((side.rows, side.columns) for side in (given.objects, given.found))
+    tables = frame_tables(measured.pairs, objects, found, (len(given.gt), len(given.dt)))
+    return *tables, j_and_f_of(given, measured)
 
 
 def _tubes(
@@ -150,110 +155,6 @@ def _tubes(
         is_open = federated.labelled.is_open
     compared = Compared(kind, data, images, (objects, found), frames, chosen, threads)
     return tube_numbers(protocol.tubes, compared, is_open)
-
-
-class Prepared(NamedTuple):
-    """Both sides of an evaluation, and what counts of them."""
-
-    gt: GroundTruth
-    dt: Detections
-    kind: Kind
-    frames: Frames
-    rules: TrackProtocol
-    chosen: Categories
-    """The classes."""
-    kept: KeptRows
-    found_in: Positions
-    """(D,) the image of each detection, as the ground truth identifies it."""
-    objects: Side
-    found: Side
-    workers: int
-    images: tuple[Positions, Positions]
-    """The position of the image of each row of both sides."""
-    federated: FederatedRows | None
-    """Which detections count where not all classes were looked for."""
-
-
-def prepared(
-    ground_truth: GroundTruthLike,
-    detections: DetectionsLike,
-    protocol: TrackProtocol | str | None,
-    iou_type: IouType | None,
-    categories: Sequence[int | str] | None,
-    threads: int | None,
-) -> Prepared:
-    """Read both sides and leave out what the protocol does; the arguments are those of :func:`evaluate_tracks`."""
-    kind = None if iou_type is None else find_kind(iou_type)
-    workers = check_threads(threads)
-    gt = ground_truth_of(_with_attributes(ground_truth, GroundTruth, threads), None, threads)
-    dt = detections_of(_with_attributes(detections, Detections, threads), gt, threads).known_to(gt)
-    frames = frames_of(gt)
-    kind_name = None if kind is None else kind.name
-    if protocol is None:
-        wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
-        rules = known_protocol(gt, frames.names, kind_name, wanted)
-    else:
-        rules = track_protocol_of(protocol, kind_name)
-    kind = find_kind(rules.iou_type) if kind is None else kind
-    boxes = kind.name == BOXES
-    gt, dt = with_merged_classes(gt, dt) if rules.federated else (gt, dt)
-    chosen = _chosen(gt, dt, categories, rules)
-    found_in = dt.image_ids_in(gt.images)
-    object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
-    kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
-    objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
-    images, ids, federated = (object_images, found_images), None, None
-    if rules.federated:
-        federated = federated_rows(kind, (gt, dt), images, frames, chosen, rules.most_detections, workers)
-        kept, ids = kept._replace(found=federated.counted), federated.order_of_tracks
-    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
-    return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated)
-
-
-def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
-    """Data of COCO with the members ``attributes``, which its readers otherwise leave out; other data as it is."""
-    is_path = isinstance(given, str | os.PathLike)
-    if is_path and find_format(given).name != _COCO:
-        return given
-    if is_path or isinstance(given, Mapping | list):
-        return side.from_coco(given, attributes=True, threads=threads)
-    return given
-
-
-def _chosen(
-    gt: GroundTruth, dt: Detections, categories: Sequence[int | str] | None, protocol: TrackProtocol
-) -> Categories:
-    """The classes to evaluate, in ascending order of their ids.
-
-    Raises:
-        DatasetError: If there is nothing to evaluate, or a named class is not one of the protocol.
-    """
-    evaluated = protocol.places(gt.categories)
-    if protocol.classes and not len(evaluated):
-        names = gt.categories.names
-        shown = f"{', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" or "none"
-        expected = " or ".join(protocol.classes)
-        raise DatasetError(
-            f"{gt.source}: categories: the protocol {protocol.name} expects {expected}, found {shown}; rename a class, "
-            "or choose the protocol plain"
-        )
-    if categories is not None:
-        places = np.unique(np.array(gt.categories.positions(categories), np.int64))
-        if others := np.setdiff1d(places, evaluated).tolist():
-            raise DatasetError(
-                f"{gt.source}: the protocol {protocol.name} evaluates {', '.join(protocol.classes)}, and not "
-                f"{gt.categories.names[others[0]]}; the protocol plain evaluates every class"
-            )
-    elif protocol.classes:
-        places = evaluated
-    else:
-        objects = gt.category_ids[~(gt.flag("dont_care") | gt.flag("ignore_region"))]  # areas of KITTI and MOTS
-        there = objects if protocol.federated else np.concatenate([objects, dt.category_ids])
-        places = np.flatnonzero(np.isin(gt.categories.ids, there))
-    if not len(places) or not len(gt.images):
-        raise DatasetError(f"{gt.source}: expected objects with tracks, found no object and no detection")
-    chosen: Categories = gt.categories.take(places)
-    return chosen
 
 
 def _sequences(objects: Side, found: Side, frames: Frames, begins: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
@@ -290,5 +191,5 @@ def _without_detections(dt: Detections, names: Sequence[str], objects: Side, fou
     lacking = np.flatnonzero((objects.totals.sum(axis=0) > 0) & (found.totals.sum(axis=0) == 0)).tolist()
     if not lacking:
         return []
-    shown = ", ".join(names[at] for at in lacking[:_SHOWN]) + (", ..." if len(lacking) > _SHOWN else "")
+    shown = ", ".join(names[at] for at in lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
     return [f"{dt.source}: no detection in {pluralize(len(lacking), 'sequence')} with objects: {shown}"]

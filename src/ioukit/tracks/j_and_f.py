@@ -26,10 +26,10 @@ from ioukit._keywords import answers_keywords
 from ioukit.evaluation.kinds.kind import measured_pairs
 from ioukit.evaluation.kinds.masks import masks_of_both
 from ioukit.overlap.one_to_one import assign_rows
-from ioukit.tracks.evaluating import prepared
 from ioukit.tracks.identities import tracks_of
 from ioukit.tracks.measures import EPSILON, MATCH_THRESHOLD
 from ioukit.tracks.overlaps import compared_sides
+from ioukit.tracks.preparing import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,11 +37,15 @@ if TYPE_CHECKING:
     from ioukit._array_types import Flags, Floats, Rows
     from ioukit._boundary import PairColumns
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
+    from ioukit.evaluation.kinds.kind import Comparison
     from ioukit.regions.masks import Masks
     from ioukit.tracks.identities import Side
+    from ioukit.tracks.preparing import Prepared
     from ioukit.tracks.protocols import TrackProtocol
 
 _KEYS = ("J-Mean", "J-Recall", "J-Decay", "F-Mean", "F-Recall", "F-Decay")
+J_AND_F_KEYS = ("J&F", *_KEYS)
+"""The numbers that a user sees, in their order."""
 _DISTANCE = 0.008
 """How far apart boundaries may be, as a share of the diagonal of the image: DAVIS' number."""
 _PARTS = 4
@@ -80,21 +84,34 @@ class JAndF(Frozen):
     objects: tuple[ObjectNumbers, ...]
     """A row per object, by class and sequence, in the order of the tracks that are their pairs."""
 
-    def _part(self, category: str, sequence: str) -> dict[str, float]:
-        """The mean over the objects of a class in a sequence."""
-        rows = [one.numbers for one in self.objects if (one.category, one.sequence) == (category, sequence)]
+    @cached_property
+    def _by_scope(self) -> dict[tuple[str, str], list[Mapping[str, float]]]:
+        """The numbers of the objects of each class in each sequence."""
+        found: dict[tuple[str, str], list[Mapping[str, float]]] = {}
+        for one in self.objects:
+            found.setdefault((one.category, one.sequence), []).append(one.numbers)
+        return found
+
+    def part(self, category: str, sequence: str) -> dict[str, float]:
+        """The mean over the objects of a class in a sequence; NaN without objects.
+
+        Args:
+            category: The name of the class.
+            sequence: The name of the sequence.
+        """
+        rows = self._by_scope.get((category, sequence), [])
         means = {key: float(np.mean([row[key] for row in rows])) if rows else nan for key in _KEYS}
         return {"J&F": (means["J-Mean"] + means["F-Mean"]) / 2, **means, "num_gt_tracks": len(rows)}
 
     @cached_property
     def per_class(self) -> Mapping[str, Mapping[str, float]]:
         """The numbers of each class by its name: the mean over the objects of all sequences; NaN without objects."""
-        return {one: _together([self._part(one, name) for name in self.sequence_names]) for one in self.category_names}
+        return {one: _together([self.part(one, name) for name in self.sequence_names]) for one in self.category_names}
 
     @cached_property
     def sequences(self) -> Mapping[str, Mapping[str, float]]:
         """The numbers of each sequence by its name: the mean over its classes with objects."""
-        return {one: _averaged([self._part(name, one) for name in self.category_names]) for one in self.sequence_names}
+        return {one: _averaged([self.part(name, one) for name in self.category_names]) for one in self.sequence_names}
 
     @cached_property
     def summary(self) -> Mapping[str, float]:
@@ -110,14 +127,16 @@ def _together(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The mean over sequences, each with the weight of its objects, summed one after another as in TrackEval."""
     parts = [part for part in parts if part["num_gt_tracks"]]
     count = sum(part["num_gt_tracks"] for part in parts)
-    keys = ("J&F", *_KEYS)
-    sums = {key: reduce(operator.add, (part[key] * part["num_gt_tracks"] for part in parts), 0.0) for key in keys}
-    return {**{key: value / count if count else nan for key, value in sums.items()}, "num_gt_tracks": count}
+    means = {}
+    for key in J_AND_F_KEYS:
+        total = reduce(operator.add, (part[key] * part["num_gt_tracks"] for part in parts), 0.0)
+        means[key] = total / count if count else nan
+    return {**means, "num_gt_tracks": count}
 
 
 def _averaged(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     parts = [part for part in parts if part["num_gt_tracks"]]
-    means = {key: float(np.mean([part[key] for part in parts])) if parts else nan for key in ("J&F", *_KEYS)}
+    means = {key: float(np.mean([part[key] for part in parts])) if parts else nan for key in J_AND_F_KEYS}
     return {**means, "num_gt_tracks": sum(part["num_gt_tracks"] for part in parts)}
 
 
@@ -160,8 +179,16 @@ def evaluate_j_and_f(
     """
     given = prepared(ground_truth, detections, protocol, "segm", categories, threads)
     compared = compared_sides(given.gt, given.dt, given.found_in, given.workers)
-    masks = masks_of_both(compared, "segm")
-    measured = _Measured(*masks, measured_pairs(compared, *masks))
+    return j_and_f_of(given, masks_measured(compared))
+
+
+def j_and_f_of(given: Prepared, measured: MeasuredMasks) -> JAndF:
+    """J and F of all objects.
+
+    Args:
+        given: Both sides.
+        measured: Their masks.
+    """
     ids, rows = (tracks_of(given.gt), tracks_of(given.dt)), []
     starts = given.frames.starts
     for place, category in enumerate(given.chosen.names):
@@ -205,11 +232,25 @@ def _numbers(values: Floats) -> list[float]:
     return [float(np.mean(values)), float(recall), float(np.mean(first) - np.mean(last))]
 
 
-class _Measured:
+def masks_measured(compared: Comparison) -> MeasuredMasks:
+    """The masks of both sides, and their overlaps.
+
+    Args:
+        compared: Both sides.
+
+    Raises:
+        DatasetError: If a side has no masks, or those of an image have different sizes.
+    """
+    masks = masks_of_both(compared, "segm")
+    return MeasuredMasks(*masks, measured_pairs(compared, *masks))
+
+
+class MeasuredMasks:
     """J and F of pairs of masks. The row -1 stands for no mask, which is a mask without pixels."""
 
     def __init__(self, objects: Masks, found: Masks, pairs: PairColumns) -> None:
         """Take the masks of both sides, and the IoU of the pairs that overlap, sorted."""
+        self.pairs = pairs
         self._count = len(objects)
         self._keys = np.append(pairs.detection * self._count + pairs.object, np.iinfo(np.int64).max)
         self._overlaps = np.append(pairs.overlap, 0.0)

@@ -53,7 +53,8 @@ class TrackProtocol:
     name: str
     """Its name in messages."""
     iou_type: str = BOXES
-    """The kind of region that is compared if a user names none. A protocol with classes compares no other kind."""
+    """The kind of region that is compared if a user names none. A protocol with classes, or one that counts J
+    and F, compares no other kind."""
     classes: tuple[str, ...] = ()
     """The classes that are evaluated; all if empty. Objects and detections of other classes do not count."""
     distractors: tuple[tuple[str, str], ...] = ()
@@ -83,6 +84,8 @@ class TrackProtocol:
     """Only so many detections of an image count, the surest ones; all if ``None``. For a protocol that is federated."""
     tubes: TubeRules | None = None
     """How AP of whole tracks is counted; not at all if ``None``."""
+    j_and_f: bool = False
+    """Whether J and F are counted, as :func:`ioukit.tracks.evaluate_j_and_f` does. For a protocol of masks."""
     sequences: str = ""
     """A pattern (regular expression) of the names of its sequences, by which the benchmark is recognised; empty if
     names do not tell."""
@@ -98,6 +101,8 @@ class TrackProtocol:
             raise ValueError("a protocol that leaves regions out must name its classes")
         if self.iou_type not in (BOXES, _MASKS) or (self.iou_type == _MASKS and self.least_height is not None):
             raise ValueError(f"iou_type must be {BOXES!r}, or {_MASKS!r} without least_height, got {self.iou_type!r}")
+        if self.j_and_f and self.iou_type != _MASKS:
+            raise ValueError(f"a protocol that counts J and F compares masks, {_MASKS!r}, got {self.iou_type!r}")
         wrong = [name for name, _ in self.distractors if name not in self.classes]
         if wrong:
             raise ValueError(f"distractors must be of a class that is evaluated, got {wrong[0]!r}")
@@ -214,10 +219,18 @@ YOUTUBE_VIS = TrackProtocol(
 )
 """YouTube-VIS: masks, and AP of whole tracks."""
 
+DAVIS = TrackProtocol(
+    name="DAVIS",
+    iou_type=_MASKS,
+    j_and_f=True,
+    reference="Perazzi et al., CVPR 2016; Pont-Tuset et al., 2017, arXiv:1704.00675; TrackEval 1.3.0, JAndF",
+)
+"""DAVIS: masks, and J and F of each object."""
+
 TRACK_PROTOCOLS: Register[TrackProtocol] = Register("protocol of tracks")
 """The protocols of tracking by name, in lower case."""
 for _one in (
-    PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, MOTS, KITTI_MOTS, TAO, YOUTUBE_VIS,
+    PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, MOTS, KITTI_MOTS, TAO, YOUTUBE_VIS, DAVIS,
 ):  # fmt: skip
     TRACK_PROTOCOLS.add(_one.name.lower(), _one)
 
@@ -236,7 +249,7 @@ def track_protocol_of(given: TrackProtocol | str, iou_type: str | None) -> Track
     if not isinstance(given, str | TrackProtocol):
         raise TypeError(f"protocol must be a TrackProtocol, or the name of one, got {type(given).__name__}")
     protocol = TRACK_PROTOCOLS.find(given.lower()) if isinstance(given, str) else given
-    if protocol.classes and iou_type not in (None, protocol.iou_type):
+    if (protocol.classes or protocol.j_and_f) and iou_type not in (None, protocol.iou_type):
         what = "upright boxes" if protocol.iou_type == BOXES else "masks"
         raise ValueError(f"the protocol {protocol.name} compares {what}, {protocol.iou_type!r}, and not {iou_type!r}")
     return protocol

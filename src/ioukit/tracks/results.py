@@ -20,6 +20,7 @@ from ioukit.evaluation.class_results import ClassResults
 from ioukit.evaluation.summary import Summary
 from ioukit.tracks.costs import TrackCosts, costs_of
 from ioukit.tracks.events import Trace, TrackEvents, events_of
+from ioukit.tracks.j_and_f import J_AND_F_KEYS
 from ioukit.tracks.measures import CURVES, KEYS, Values, averaged, together
 from ioukit.tracks.tubes import TUBE_KEYS, mean_of_classes
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ioukit._array_types import Floats
     from ioukit.datasets import Categories
+    from ioukit.tracks.j_and_f import JAndF
 
 TABLE_KEYS = ("HOTA", "DetA", "AssA", "MOTA", "IDF1", "TP", "FP", "FN", "IDSW", "Frag", "MT", "ML")
 """The columns of a table."""
@@ -40,6 +42,7 @@ class TrackNumbers(Summary):
     ``TP``, ``FN``, ``FP``, ``Re``, ``Pr`` and ``F1`` are those of CLEAR (``CLR_TP`` and so on in TrackEval). The
     numbers of HOTA are means over its 19 thresholds; :attr:`curves` has the value of each. So are ``AP_all`` and the
     other numbers of whole tracks over 10 thresholds, which only protocols such as ``"tao"`` have, and no sequence.
+    ``J&F``, ``J-Mean``, ``F-Mean`` and so on are those of :class:`JAndF`; the protocol ``"davis"`` has them.
     """
 
     def __init__(self, values: Values) -> None:
@@ -49,7 +52,7 @@ class TrackNumbers(Summary):
     @cached_property
     def _numbers(self) -> dict[str, float]:  # type: ignore[override]  # made when the first one is asked for
         values, curves = self._values, (*CURVES, *TUBE_KEYS)
-        keys = [*KEYS, *(key for key in TUBE_KEYS if key in values)]
+        keys = [*KEYS, *(key for key in (*TUBE_KEYS, *J_AND_F_KEYS) if key in values)]
         return {key: float(np.mean(values[key])) if key in curves else _plain(values[key]) for key in keys}
 
     @property
@@ -117,6 +120,13 @@ class TrackEvaluation(Frozen):
     """The name of the protocol, which says what was left out before the evaluation."""
     tubes: Sequence[Values] = ()
     """(K,) AP of whole tracks, of each class; none if the protocol does not count it."""
+    j_and_f: JAndF | None = None
+    """J and F of each object; ``None`` if the protocol does not count them."""
+
+    @property
+    def _averages(self) -> Values:
+        """The numbers that are only a mean over classes, however classes are combined."""
+        return {**mean_of_classes(self.tubes), **(self.j_and_f.summary if self.j_and_f else {})}
 
     @cached_property
     def _of_classes(self) -> list[Values]:
@@ -131,7 +141,7 @@ class TrackEvaluation(Frozen):
         (``cls_comb_det_av``). :attr:`class_average` counts each class once.
         """
         values = together(self._of_classes) if len(self.values) != 1 else self._of_classes[0]
-        return TrackNumbers({**values, **mean_of_classes(self.tubes)})
+        return TrackNumbers({**values, **self._averages})
 
     @cached_property
     def events(self) -> TrackEvents:
@@ -150,47 +160,54 @@ class TrackEvaluation(Frozen):
     @cached_property
     def class_average(self) -> TrackNumbers:
         """The mean over classes of each ratio, and the sum of each count: TrackEval's ``cls_comb_cls_av``."""
-        return TrackNumbers({**averaged(self._of_classes), **mean_of_classes(self.tubes)})
+        return TrackNumbers({**averaged(self._of_classes), **self._averages})
 
     @cached_property
     def per_class(self) -> ClassResults[TrackClass]:
         """The numbers of each class: ``per_class["car"].summary["HOTA"]``, ``per_class[0].sequences["0001"]``."""
+        fit = self.j_and_f
+        made = []
         listed = zip(self.categories.ids.tolist(), self.categories.names, self._of_classes, self.values, strict=True)
-        return ClassResults(
-            [
-                TrackClass(
-                    number,
-                    name,
-                    TrackNumbers(values),
-                    dict(zip(self.sequence_names, map(TrackNumbers, row), strict=True)),
-                )
-                for number, name, values, row in listed
-            ]
-        )
+        for number, name, values, row in listed:
+            sequences = {
+                sequence: TrackNumbers({**one, **(fit.part(name, sequence) if fit else {})})
+                for sequence, one in zip(self.sequence_names, row, strict=True)
+            }
+            summary = TrackNumbers({**values, **(fit.per_class[name] if fit else {})})
+            made.append(TrackClass(number, name, summary, sequences))
+        return ClassResults(made)
 
     @cached_property
     def sequences(self) -> Mapping[str, TrackNumbers]:
         """The numbers of each sequence by its name; several classes are combined as for :attr:`summary`."""
-        columns = zip(*self.values, strict=True)
-        made = (TrackNumbers(column[0] if len(column) == 1 else together(column)) for column in columns)
-        return MappingProxyType(dict(zip(self.sequence_names, made, strict=True)))
+        fit, found = self.j_and_f, {}
+        for name, column in zip(self.sequence_names, zip(*self.values, strict=True), strict=True):
+            values = column[0] if len(column) == 1 else together(column)
+            found[name] = TrackNumbers({**values, **(fit.sequences[name] if fit else {})})
+        return MappingProxyType(found)
 
-    def table(self, keys: Sequence[str] = TABLE_KEYS, *, width: int | None = None) -> str:
+    @property
+    def _table_keys(self) -> tuple[str, ...]:
+        """The columns of a table if a user names none."""
+        return (*J_AND_F_KEYS, *TABLE_KEYS) if self.j_and_f else TABLE_KEYS
+
+    def table(self, keys: Sequence[str] | None = None, *, width: int | None = None) -> str:
         """A line per sequence, and one for all of them: ratios in percent, and counts.
 
         Args:
-            keys: The numbers to show.
+            keys: The numbers to show. If ``None``, the usual ones, after J and F if the protocol counts them.
             width: How many characters a line may have; columns on the right are left out. No limit if ``None``.
         """
         rows = {**self.sequences, "all": self.summary}
-        return number_table("sequence", rows, keys, width=width)
+        return number_table("sequence", rows, self._table_keys if keys is None else keys, width=width)
 
-    def class_table(self, keys: Sequence[str] = TABLE_KEYS, *, width: int | None = None) -> str:
+    def class_table(self, keys: Sequence[str] | None = None, *, width: int | None = None) -> str:
         """A line per class, then one for all classes together, and one for their mean; see :meth:`table`.
 
         AP and AR of whole tracks come first, if the protocol counts them.
         """
-        keys = ("AP_all", "AR_all", *keys) if self.tubes and keys is TABLE_KEYS else keys
+        if keys is None:
+            keys = ("AP_all", "AR_all", *self._table_keys) if self.tubes else self._table_keys
         rows = [(one.name, one.summary) for one in self.per_class]
         rows += [("all", self.summary), ("class average", self.class_average)]
         return number_table("class", rows, keys, width=width)
@@ -233,7 +250,7 @@ class TrackEvaluation(Frozen):
     def notebook_rows(self) -> tuple[list[Any], int]:
         """A row per sequence, and one for all."""
         rows = {**self.sequences, "all": self.summary}
-        made = [{"sequence": name, **{key: numbers[key] for key in TABLE_KEYS}} for name, numbers in rows.items()]
+        made = [{"sequence": name, **{key: numbers[key] for key in self._table_keys}} for name, numbers in rows.items()]
         return made, len(made)
 
     def __repr__(self) -> str:
