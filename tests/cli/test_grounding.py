@@ -42,9 +42,10 @@ def test_concepts_of_several_annotators(tmp_path: Path) -> None:
     table = run_here("grounding", *files, "--concepts", *more, "--score-threshold", "0.6")
     expected = evaluate_concepts(recorded["annotators"], recorded["results"], score_threshold=0.6)
     assert table.out.rstrip("\n") == expected.table()
-    refused = run_here("grounding", *files, *more)
-    assert (refused.code, refused.out) == (2, "")
-    assert "--annotators: needs --concepts" in refused.err
+    for option in (more, ["--iou-type", "bbox"], ["--score-threshold", "0.1"]):
+        refused = run_here("grounding", *files, *option)
+        assert (refused.code, refused.out) == (2, "")
+        assert f"{option[0]}: needs --concepts" in refused.err
 
 
 def test_expressions_by_columns(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gzip
 import json
 import math
@@ -163,6 +164,8 @@ def test_what_is_refused() -> None:
         evaluate_concepts([gt, truth_of({1: [A]})], dt, **options)
     with pytest.raises(DatasetError, match="found none of 2 images"):
         evaluate_concepts(truth_of({1: [A], 2: []}, image_attributes={"is_instance_exhaustive": [0, 0]}), dt, **options)
+    with pytest.raises(DatasetError, match=r"have no scores, and those with a score of at least 0\.5 count"):
+        evaluate_concepts(gt, dataclasses.replace(dt, scored=False), **options)
     names = GroundTruth.from_arrays(image_ids=["a"], category_ids=[1], boxes=[A])
     with pytest.raises(DatasetError, match="expected those of ground truth, only one has image '1'"):
         evaluate_concepts([gt, names], dt, **options)

@@ -226,4 +226,6 @@ def test_who_ranks_is_refused() -> None:
         evaluate(truth_of([Object(1, 1, (0, 0, 10, 10))]), found_of([Object(1, 1, (0, 0, 10, 10))]), "coco")
     with pytest.raises(ValueError, match="only a number of counts over all categories can be pooled, got AP"):
         Measure("AP", pooled=True)
+    with pytest.raises(ValueError, match="max_dets cannot cap detections where nothing ranks them, got 1, 10"):
+        UNRANKED.replace(max_dets=(1, 10))
     assert Protocol.from_dict(UNRANKED.to_dict()) == UNRANKED

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ioukit import Detections, GroundTruth, Masks, RotatedBoxes, evaluate_tracks
+from ioukit.errors import DatasetError
 from ioukit.tracks import TRACK_PROTOCOLS, TubeRules
 from support.random_federated_sets import random_vis_set
 from support.random_tracks import random_track_set
@@ -153,6 +154,13 @@ def test_a_number_without_objects_is_null_in_json() -> None:
     found = evaluate_tracks(gt, dt, protocol=replace(PLAIN, tubes=TubeRules(areas=(200, 300), lengths=(1, 3))))
     numbers = json.loads(found.to_json())["summary"]
     assert [numbers[f"AP_{name}"] for name in ("all", "area_s", "area_m", "time_l")] == [0, 0, None, 0]
+
+
+def test_results_without_scores_are_refused() -> None:
+    gt, dt = sides_of([(1, 5, 1.0)])
+    with pytest.raises(DatasetError, match="have no scores, and AP of whole tracks ranks by scores"):
+        evaluate_tracks(gt, replace(dt, scored=False), protocol=replace(PLAIN, tubes=TubeRules()))
+    assert evaluate_tracks(gt, replace(dt, scored=False)).summary["HOTA"] > 0
 
 
 def test_other_regions_than_boxes_and_masks_are_refused() -> None:

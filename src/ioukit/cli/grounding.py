@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ioukit._output import printable
-from ioukit.cli._arguments import RULES, ThreadsOption
+from ioukit.cli._arguments import RULES, ThreadsOption, complete_kind
 from ioukit.cli._data_files import GroundTruthPath, Reader, Source, input_files, open_source, with_attributes
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
-from ioukit.cli._rules import KindOption, kind_of, parse_list
+from ioukit.cli._rules import kind_of, parse_list
 from ioukit.cli._streams import Talk
 
 if TYPE_CHECKING:
@@ -43,10 +43,21 @@ def grounding(
             help="Of expressions: numbers per value of a column of GT, or per combination: platform,data_type.",
         ),
     ] = None,
-    iou_type: KindOption = "segm",
+    iou_type: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=complete_kind,
+            rich_help_panel=RULES,
+            help="With --concepts: the kind of region, bbox or segm. [default: segm]",
+        ),
+    ] = None,
     score_threshold: Annotated[
-        float, typer.Option(rich_help_panel=RULES, help="With --concepts: the score from which detections count.")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            rich_help_panel=RULES, help="With --concepts: the score from which detections count. [default: 0.5]"
+        ),
+    ] = None,
     threads: ThreadsOption = None,
     answer: AnswerOptions,
 ) -> None:
@@ -69,19 +80,25 @@ def grounding(
     start, talk = time.perf_counter(), answer.talk()
     gt_path, dt_path, *further = input_files(ground_truth, results, *(annotators or ()))
     with bad_use():
-        if annotators and not concepts:
-            raise typer.BadParameter("needs --concepts", param_hint="--annotators")
+        of_concepts = {"--annotators": annotators, "--iou-type": iou_type, "--score-threshold": score_threshold}
+        for option, value in of_concepts.items():
+            if value is not None and not concepts:
+                raise typer.BadParameter("needs --concepts; expressions are of boxes", param_hint=option)
         if by and concepts:
             raise typer.BadParameter("is for expressions, without --concepts", param_hint="--by")
         answer.check([gt_path, dt_path, *further])
-        kind = kind_of(iou_type)
+        kind = kind_of(iou_type or "segm")
     with bad_input(), talk.busy("comparing regions"):
         from ioukit import evaluation  # noqa: PLC0415 - `ioukit --help` waits for no evaluation
 
         found: Any
         if concepts:
             found = evaluation.evaluate_concepts(
-                [gt_path, *further], dt_path, iou_type=kind.name, score_threshold=score_threshold, threads=threads
+                [gt_path, *further],
+                dt_path,
+                iou_type=kind.name,
+                score_threshold=0.5 if score_threshold is None else score_threshold,
+                threads=threads,
             )
         else:
             found = evaluation.evaluate_expressions(_truth(gt_path, by, threads, talk), dt_path, threads=threads)

@@ -478,7 +478,9 @@ def _interval(
 
 def _limits(key: str, value: float, left: Floats, level: float, *, lowest: float) -> Interval:
     strata = np.zeros(len(left), np.intp)
-    return interval_of_left_out(value, left, strata, len(left), key=key, level=level, lowest=lowest)
+    found = interval_of_left_out(value, left, strata, len(left), key=key, level=level, lowest=lowest)
+    # Where no image moves the number, these images say nothing about others: limits without width would look certain.
+    return dataclasses.replace(found, low=math.nan, high=math.nan) if found.low == found.high else found
 
 
 def _kappa(confusion: Counts, first: Positions, second: Positions, place: Positions, images: int, level: float) -> Any:

@@ -173,7 +173,8 @@ def _notes(
     if protocol.classes or protocol.federated:
         sides = zip(("object", "detection"), kept, strict=True)
         out = " and ".join(f"{int((~side).sum()):,} of {pluralize(len(side), name)}" for name, side in sides)
-        why = "; protocol='plain' (--protocol plain) leaves out none" if is_default else ""
+        none = "only regions" if (gt.flag("ignore_region") | gt.flag("dont_care")).any() else "none"
+        why = f"; protocol='plain' (--protocol plain) leaves out {none}" if is_default else ""
         return [f"{gt.source}: evaluated by the protocol {protocol.name}, which leaves out {out}{why}"]
     notes = []
     for name in ("ignore", "crowd"):

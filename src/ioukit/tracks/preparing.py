@@ -78,6 +78,11 @@ def prepared(
         rules = known_protocol(gt, frames.names, kind_name, wanted)
     else:
         rules = track_protocol_of(protocol, kind_name)
+    if rules.tubes is not None and not dt.scored:
+        raise DatasetError(
+            f"{dt.source}: the detections have no scores, and AP of whole tracks ranks by scores; the protocol plain "
+            "counts without them"
+        )
     kind = find_kind(rules.iou_type) if kind is None else kind
     boxes = kind.name == BOXES
     gt, dt = with_merged_classes(gt, dt) if rules.federated else (gt, dt)

@@ -243,6 +243,10 @@ def evaluate_concepts(
             f"{first.source}: images: expected one in which all annotators marked all instances ({of_all}"
         )
     dt = detections_of(detections, first, threads).known_to(first)
+    if not dt.scored:
+        raise DatasetError(
+            f"{dt.source}: the detections have no scores, and those with a score of at least {score_threshold:g} count"
+        )
     labels = first.images.labels[counts]
     dt = dt.take(counts[np.searchsorted(first.images.ids, dt.image_ids_in(first.images))])
     dt = dt.take(dt.scores >= score_threshold)

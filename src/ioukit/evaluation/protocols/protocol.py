@@ -15,6 +15,7 @@ from ioukit._notebook import Shown
 from ioukit._register import Register
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule, checked_measures
 from ioukit.evaluation.protocols.parts import (
+    NO_CAP,
     AreaRange,
     BoxRules,
     CountRules,
@@ -74,6 +75,10 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
             object.__setattr__(self, "summary", checked_measures(self.summary))
         if not self.ranks and (curve := [one.key for one in self.measures if one.quantity in ("AP", "MR", "JI")]):
             raise ValueError(f"without recall_thresholds, no measure can be one of curves, got {', '.join(curve)}")
+        if not self.ranks and self.max_dets != (NO_CAP,):
+            raise ValueError(
+                f"max_dets cannot cap detections where nothing ranks them, got {', '.join(map(str, self.max_dets))}"
+            )
         if self.objects_choose is not None:  # its rules exclude some of every part
             self.objects_choose.check(vars(self))
 
