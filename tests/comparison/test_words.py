@@ -167,9 +167,11 @@ def test_what_intervals_and_letters_mean() -> None:
         [interval(), interval(bias=0.02), interval(warnings=("there are 8 videos",))], 0.95, "none", 99
     )
     assert biased == (
-        f"Intervals are for endlessly many images: AP of this many is too high. {said}. "
+        f"Intervals are for endlessly many images: AP of this many is too high, by about 0.020. {said}. "
         "Intervals that may miss the true value in more than 5 % of cases: there are 8 videos."
     )
+    several = ranking_note([interval(bias=0.031), interval(bias=0.02), interval()], 0.95, "none", 99)
+    assert "AP of this many is too high, by about 0.020 to 0.031. " in several
 
 
 def test_whose_limits_are_doubtful() -> None:

@@ -152,9 +152,11 @@ def ranking_note(intervals: Sequence[Interval], level: float, correction: str, p
 
 def bias_sentence(intervals: Sequence[Interval]) -> str:
     """Why numbers do not lie in the middle of their intervals; empty if they do."""
-    if not any(one.bias for one in intervals):
+    ends = sorted({f"{one.bias:.3f}" for one in intervals if one.bias > 0}, key=float)
+    if not ends:
         return ""
-    return f"Intervals are for endlessly many images: {intervals[0].key} of this many is too high."
+    how_far = " to ".join(dict.fromkeys((ends[0], ends[-1])))
+    return f"Intervals are for endlessly many images: {intervals[0].key} of this many is too high, by about {how_far}."
 
 
 def interval_doubts(intervals: Sequence[Interval | Difference], level: float) -> str:
