@@ -269,6 +269,8 @@ def test_the_command(tmp_path: Path) -> None:
     again = read(tmp_path / "all.json")
     assert again.boxes.tolist() == expected.consensus().boxes.tolist()
     assert run_here("agree", files[0]).code == 2
+    refused = run_here("agree", *files, "--consensus", "union")
+    assert (refused.code, "--consensus: needs --output" in refused.err) == (2, True)
     assert "a name that ends with .json" in run_here("agree", *files, "-o", tmp_path / "all.csv").err
     before = files[0].read_bytes()
     assert run_here("agree", *files, "-o", files[0]).code == 2

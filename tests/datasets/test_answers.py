@@ -302,16 +302,20 @@ def test_there_are_sixty_damaged_samples() -> None:
 
 def test_nothing_is_guessed(tmp_path: Path) -> None:
     file = written(tmp_path, LINE)
-    for options in ({}, {"layout": "bbox_2d"}, {"scale": "1000"}):
-        with pytest.raises(DatasetError, match=r"not guessed: name the model, .*qwen2\.5-vl.*bbox_2d.*input-pixels"):
+    for options, lacking in (
+        ({}, r"name the model, .*qwen2\.5-vl.*bbox_2d.*input-pixels"),
+        ({"layout": "bbox_2d"}, r"beside layout=bbox_2d, give scale=NAME \(1, .*pixels\); .* scale=NAME"),
+        ({"scale": "1000"}, r"beside scale=1000, give layout=NAME \(bbox_2d, .*point\); .* layout=NAME"),
+    ):
+        with pytest.raises(DatasetError, match=f"how boxes are written is not guessed: {lacking}"):
             read_detections(file, ground_truth=GT, **options)
-    for options, said in (
+    for wrong, said in (
         ({"model": "qwen3"}, "unknown model 'qwen3'; choose from .*did you mean 'qwen3-vl'"),
         ({"layout": "json", "scale": "1"}, "unknown layout 'json'; choose from bbox_2d"),
         ({"layout": "bbox", "scale": "640"}, "unknown scale '640'; choose from 1, 100"),
     ):
         with pytest.raises(ValueError, match=said):
-            read_detections(file, ground_truth=GT, **options)
+            read_detections(file, ground_truth=GT, **wrong)
     with pytest.raises(DatasetError, match="come from the ground truth"):
         read_detections(file, model="qwen3-vl")
 

@@ -12,7 +12,7 @@ import pytest
 from evaluation.plain_unranked import Counts, Object, best_pairs, best_pairs_first, counts, iou, numbers
 from ioukit import COCO, Detections, GroundTruth, evaluate
 from ioukit.errors import DatasetError
-from ioukit.evaluation import accumulate, load_table, save_table, summarise
+from ioukit.evaluation import Requirement, accumulate, check_requirements, load_table, save_table, summarise
 from ioukit.evaluation.protocols import UNRANKED, UNRANKED_GREEDY, Measure, Protocol
 
 AREAS = {"": (0.0, 1e10), "s": (0.0, 1024.0), "m": (1024.0, 9216.0), "l": (9216.0, 1e10)}
@@ -228,4 +228,7 @@ def test_who_ranks_is_refused() -> None:
         Measure("AP", pooled=True)
     with pytest.raises(ValueError, match="max_dets cannot cap detections where nothing ranks them, got 1, 10"):
         UNRANKED.replace(max_dets=(1, 10))
+    found = evaluate(truth_of([Object(1, 1, (0, 0, 10, 10))]), found_of([Object(1, 1, (0, 0, 10, 10))]))
+    with pytest.raises(ValueError, match="AP and AR need scores, and the protocol Unranked does not read them"):
+        check_requirements(found, [Requirement("AP", 0.4)])
     assert Protocol.from_dict(UNRANKED.to_dict()) == UNRANKED

@@ -37,9 +37,11 @@ def agree(
         ),
     ] = None,
     consensus: Annotated[
-        Literal["union", "intersection", "majority"],
-        typer.Option(help="With --output: the objects of any, of all, or of more than half of the annotators."),
-    ] = "majority",
+        Literal["union", "intersection", "majority"] | None,
+        typer.Option(
+            help="With --output: the objects of any, of all, or of most of the annotators. [default: majority]"
+        ),
+    ] = None,
     page: ReportOptions,
     threads: ThreadsOption = None,
     answer: AnswerOptions,
@@ -65,6 +67,8 @@ def agree(
         answer.check(sources, {"--output": output, "--report": page.report})
         if output is not None and output.suffix != ".json":
             raise typer.BadParameter(f"expected a name that ends with .json, got {output.name}", param_hint="--output")
+        if consensus is not None and output is None:
+            raise typer.BadParameter("needs --output, the file to write", param_hint="--consensus")
         kind = kind_of(iou_type)
         known = model_names(names, files)
     reader = Reader("error", threads, talk)
@@ -81,7 +85,7 @@ def agree(
         talk.say(f"note {printable(note)}")
     if output is not None:
         with bad_output():
-            datasets.write(found.consensus(consensus), output, "coco")
+            datasets.write(found.consensus(consensus or "majority"), output, "coco")
         talk.say(f"wrote {printable(str(output))}")
     page.write("write_agreement", found, found.annotations, talk)
     done = f"done {len(found.objects):,} objects of {len(known)} annotators  {time.perf_counter() - start:.2f} s"

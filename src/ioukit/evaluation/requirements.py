@@ -107,6 +107,8 @@ def check_requirements(evaluation: Evaluation, requirements: Iterable[Requiremen
     known = evaluation.metrics(per_class=tuple(evaluation.summary))
     for requirement in wanted:
         if requirement.metric not in known:
+            if requirement.metric.startswith(("AP", "AR")):
+                evaluation.protocol.check_ranks("AP and AR")
             summary = ", ".join(one for one in known if "/" not in one)
             every = f"choose from {summary}, or the same of a class, as in {next(iter(known))}/NAME"
             raise ValueError(f"there is no metric {requirement.metric!r}{suggest(requirement.metric, known, every, 1)}")

@@ -442,13 +442,19 @@ def _named(
 ) -> tuple[str, str]:
     """The names of the layout and of the scale. The error about those that lack ends with the hint."""
     layout, scale = _names(model, layout, scale)
-    if layout is None or scale is None:
-        raise DatasetError(
-            f"{source}: how boxes are written is not guessed: name the model, model=NAME with one of "
-            f"{', '.join(PROFILES)}; or layout=NAME ({', '.join(LAYOUTS)}) and scale=NAME ({', '.join(SCALES)}); in "
-            f"a command: --dt-option (or --option) model=NAME{hint}"
-        )
-    return layout, scale
+    if layout is not None and scale is not None:
+        return layout, scale
+    start = f"{source}: how boxes are written is not guessed"
+    of_layout, of_scale = f"layout=NAME ({', '.join(LAYOUTS)})", f"scale=NAME ({', '.join(SCALES)})"
+    option = "in a command: --dt-option (or --option)"
+    if layout is not None:
+        raise DatasetError(f"{start}: beside layout={layout}, give {of_scale}; {option} scale=NAME{hint}")
+    if scale is not None:
+        raise DatasetError(f"{start}: beside scale={scale}, give {of_layout}; {option} layout=NAME{hint}")
+    raise DatasetError(
+        f"{start}: name the model, model=NAME with one of {', '.join(PROFILES)}; or {of_layout} and {of_scale}; "
+        f"{option} model=NAME{hint}"
+    )
 
 
 def _found_in(text: str, layout: str) -> Sequence[AnsweredBox | Damage]:
