@@ -80,6 +80,10 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
         ("a.json", '{"annotations": [{"segments_info": []}], "images": []}'),
         ("b.json", '{"images": ["' + "x" * 90_000 + '"], "annotations": [{"segments_info" : []}]}'),
     ],
+    "burst": [
+        ("a.json", '{"sequences": [], "categories": []}'),
+        ("b.json", '{"split": "val", "sequences": [{"track_category_ids": {}, "segmentations": [{}]}]}'),
+    ],
     "youtube-vis": [
         ("a.json", '{"videos": [{"id": 1, "file_names": ["a/0.jpg"]}], "annotations": []}'),
         ("b.json", '[{"video_id": 1, "score": 0.5, "segmentations" : [null]}]'),

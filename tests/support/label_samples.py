@@ -136,5 +136,19 @@ def _plain_sample(name: str, place: Path) -> Path:
         place = place.with_suffix(".json")
         place.write_text(json.dumps({"videos": videos, "annotations": [track], "categories": categories}))
         return place
+    if name == "burst":
+        walk = {
+            "dataset": "set",
+            "seq_name": "walk",
+            "width": 6,
+            "height": 4,
+            "annotated_image_paths": ["a.jpg", "b.jpg"],
+        }
+        lists: dict[str, list[int]] = {"neg_category_ids": [], "not_exhaustive_category_ids": []}
+        masks = {"track_category_ids": {"3": 7}, "segmentations": [{"3": {"rle": "48<"}}, {}]}
+        place = place.with_suffix(".json")
+        categories = [{"id": 7, "name": "cat"}]
+        place.write_text(json.dumps({"sequences": [{**walk, **lists, **masks}], "categories": categories}))
+        return place
     shutil.copytree(DATA / PLAIN[name], place)
     return place

@@ -1,10 +1,11 @@
-"""Random files as TAO has them, which list what was looked for, and as YouTube-VIS has them, with whole tracks."""
+"""Random files as TAO and BURST have them, which list what was looked for, and as YouTube-VIS has them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pytest
 
 from support.trackeval_runs import painted
 
@@ -118,3 +119,46 @@ def _runs(mask: Any) -> Any:
     pixels = np.concatenate([[0], mask.T.reshape(-1), [2]])
     ends = np.flatnonzero(np.diff(pixels)).tolist()
     return {"size": [48, 48], "counts": np.diff([0, *ends]).tolist()}
+
+
+def random_burst_set(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The ground truth and the result of a set as BURST has them: ellipses that move in frames of 48 x 48."""
+    rng = np.random.default_rng(seed)
+    names = {1: "acorn", 2: "aerosol_can", 3: "air_conditioner", 5: "alarm_clock", 8: "almond"}  # as TAO calls them
+    sides: list[dict[str, Any]] = [{"split": "val", "sequences": []} for _ in range(2)]
+    sides[0]["categories"] = [{"id": number, "name": name} for number, name in names.items()]
+    for number in range(1, 2 + int(rng.integers(1, 4))):
+        length, count = int(rng.integers(1, 9)), int(rng.integers(0, 6))
+        lists = [rng.choice(CLASSES, int(rng.integers(0, 3)), replace=False).tolist() for _ in range(2)]
+        video = {
+            "id": number,
+            "dataset": "ABC"[number % 3],
+            "seq_name": f"{number:03d}",
+            "width": 48,
+            "height": 48,
+            "annotated_image_paths": [f"frame{30 * at:04d}.jpg" for at in range(length)],
+            "neg_category_ids": lists[0],
+            "not_exhaustive_category_ids": lists[1],
+        }
+        kinds = rng.choice(CLASSES[:3], count).tolist()
+        boxes = [np.concatenate([rng.uniform(0, 30, 2), rng.uniform(4, 20, 2)]) for _ in kinds]
+        followers = [(at, kind) for at, kind in enumerate(kinds) for _ in range(int(rng.integers(0, 3)))]
+        ids = (rng.permutation(40)[: len(followers)] + 1).tolist()
+        for side, tracks, far in ((0, [*enumerate(kinds)], 0.5), (1, followers, 2.0)):
+            frames: list[dict[str, Any]] = [{} for _ in range(length)]
+            classes = {}
+            for place, (at, kind) in enumerate(tracks):
+                track = str(ids[place] if side else place + 1)
+                classes[track] = kind if not side or rng.random() < 0.9 else int(rng.choice(CLASSES))
+                for frame, mask in zip(frames, _ellipses(rng, boxes[at], length, far), strict=True):
+                    if mask is not None and mask.any():
+                        frame[track] = {"rle": mask_api().encode(np.asfortranarray(mask))["counts"].decode()}
+                        if side and seed % 4:
+                            frame[track]["score"] = round(float(rng.random()), 1 + seed % 2)
+            sides[side]["sequences"].append({**video, "track_category_ids": classes, "segmentations": frames})
+    return sides[0], sides[1]
+
+
+def mask_api() -> Any:
+    """pycocotools' functions for masks; a test that asks for them skips where they are not installed."""
+    return pytest.importorskip("pycocotools.mask")

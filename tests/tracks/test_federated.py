@@ -13,7 +13,7 @@ import pytest
 from ioukit import evaluate_tracks
 from ioukit.errors import DatasetError
 from ioukit.tracks import TRACK_PROTOCOLS
-from support.random_federated_sets import random_tao_set
+from support.random_federated_sets import random_burst_set, random_tao_set
 from support.trackeval_runs import all_differences, numbers_of, trackeval
 
 if TYPE_CHECKING:
@@ -45,6 +45,28 @@ def test_tao_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
     expected = numbers_of(tao_of_trackeval(tmp_path, MAX_DETECTIONS=most))
     ours = evaluate_tracks(tmp_path / "gt" / "all.json", tmp_path / "found" / "all.json", protocol=rules)
     assert all_differences(ours, expected) == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_burst_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
+    """There, AP of whole tracks is of masks, and all other numbers are of the boxes around them."""
+    if not hasattr(trackeval().datasets, "BURST"):
+        pytest.skip("TrackEval's BURST needs tabulate")
+    truth, found = random_burst_set(seed)
+    if not any(any(one["segmentations"]) for one in truth["sequences"]):
+        return
+    write(tmp_path, truth, found)
+    folders = {"GT_FOLDER": str(tmp_path / "gt"), "TRACKERS_FOLDER": str(tmp_path), "TRACKERS_TO_EVAL": ["."]}
+    with contextlib.redirect_stdout(io.StringIO()):
+        data = trackeval().datasets.BURST(
+            {"PRINT_CONFIG": False, **folders, "TRACKER_SUB_FOLDER": "found", "OUTPUT_FOLDER": str(tmp_path)}
+        )
+    files = tmp_path / "gt" / "all.json", tmp_path / "found" / "all.json"
+    parts, *others = numbers_of(data)
+    parts = {one: {name.removeprefix("val-"): part for name, part in row.items()} for one, row in parts.items()}
+    for kind in ("bbox", "segm"):
+        wrong = all_differences(evaluate_tracks(*files, protocol="tao", iou_type=kind), (parts, *others))
+        assert [name for name in wrong if name.startswith(("AP_", "AR_")) == (kind == "segm")] == []
 
 
 BOX = [0.0, 0.0, 10.0, 10.0]

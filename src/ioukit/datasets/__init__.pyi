@@ -6,6 +6,7 @@ from ioukit.datasets.columns.hierarchy import ClassHierarchy
 from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.columns.images import Categories, Images
 from ioukit.datasets.formats.answers import from_answers, read_answers_detections
+from ioukit.datasets.formats.burst import read_burst, read_burst_detections
 from ioukit.datasets.formats.coco import read_coco
 from ioukit.datasets.formats.createml import read_createml, read_createml_detections
 from ioukit.datasets.formats.crowdhuman import read_crowdhuman, read_crowdhuman_detections
@@ -53,6 +54,8 @@ __all__ = [
     "merge_detections",
     "read",
     "read_answers_detections",
+    "read_burst",
+    "read_burst_detections",
     "read_class_map",
     "read_coco",
     "read_createml",

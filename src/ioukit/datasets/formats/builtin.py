@@ -165,6 +165,12 @@ BUILTIN = (
         detections_suffix=".json",
     ),
     _row(
+        "burst",
+        "BURST's .json: sequences with the masks of all tracks, frame by frame",
+        *("read", "read_detections"),
+        suffixes=(".json",),
+    ),
+    _row(
         "createml",
         "Create ML's JSON: a list of images with annotations, boxes by their centres; or detections with confidence",
         *("read", "read_detections", "write", "write_detections"),

@@ -21,7 +21,7 @@ _LISTS = (b'"not_exhaustive_category_ids"', b'"neg_category_ids"')
 _ATTRIBUTES = re.compile(rb'"attributes"\s*:\s*\{[^{}]*\}')
 _BEGUN = re.compile(rb"^[^{]*")
 _FREQUENCY = b'"frequency"'
-_VIDEOS = re.compile(rb'"(?:videos|tracks)"\s*:\s*\[')
+_VIDEOS = re.compile(rb'"(?:videos|tracks|sequences)"\s*:\s*\[')
 _IMAGES_FIRST = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"images"\s*:\s*\[\s*\{')
 
 
@@ -31,7 +31,7 @@ def recognises(path: Path) -> bool:
     The order of the arrays in a file does not matter for reading. But a file that has these keys only in its middle is
     recognised as COCO's. The frequency of classes is enough, unless images without LVIS's lists come first: files of
     COCO may have further members of classes, too. TAO's files of videos are COCO's: their videos have the lists, their
-    images do not, and their classes have frequencies.
+    images do not, and their classes have frequencies. BURST's sequences have the lists, too.
     """
     if not coco.recognises(path):
         return False

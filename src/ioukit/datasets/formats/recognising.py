@@ -28,6 +28,10 @@ _ARCHIVES = (
 
 OTHER_JSON: dict[str, re.Pattern[bytes]] = {
     "answers": re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{[^\n]*"answer"\s*:'),
+    "burst": re.compile(
+        rb'"(?:annotated_image_paths|all_image_paths|track_category_ids)"\s*:'
+        rb'|^(?:\xef\xbb\xbf)?\s*\{\s*"sequences"\s*:'
+    ),
     "coco-panoptic": re.compile(rb'"segments_info"\s*:'),
     "createml": re.compile(rb'"(?:coordinates|imagefilename)"\s*:|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"image"\s*:'),
     "labelme": re.compile(rb'"(?:imagePath|imageData|shape_type|shapes)"\s*:'),

@@ -3,91 +3,47 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import nan
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
-from ioukit.datasets.columns.masks import decode
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import OTHER_JSON, first_bytes
 from ioukit.datasets.formats.text_files import abbreviate, member, read_json, refuse, to_number
-from ioukit.errors import DatasetError
+from ioukit.datasets.formats.video_masks import Frame, MaskRows, check_one_per_frame, classes_in, id_in
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ioukit.datasets.columns._checks import OnInvalid
-    from ioukit.regions.masks import Masks
 
 
-class _Frame(NamedTuple):
-    """An image of a video."""
+def _add(
+    rows: MaskRows, record: Any, where: str, track: int, category: int, frames: Sequence[Frame], values: Sequence[Any]
+) -> None:
+    """Add the masks of a track.
 
-    id: int
-    size: tuple[float, float]
-    """Width and height."""
-
-
-class _Rows:
-    """The masks of all tracks so far."""
-
-    def __init__(self) -> None:
-        self.frames: list[_Frame] = []
-        self.masks: list[Any] = []
-        self.places: list[str] = []
-        self.columns: list[tuple[int, int, float]] = []
-        """Track, class, and score or area of each mask; NaN for an area that the file does not have."""
-
-    def add(
-        self, record: Any, where: str, track: int, category: int, frames: Sequence[_Frame], values: Sequence[Any]
-    ) -> None:
-        """Add the masks of a track.
-
-        Raises:
-            DatasetError: If there is not one for each frame of the video, or a value is no number.
-        """
-        masks = member(record, "segmentations", list, where)
-        if len(masks) != len(frames) or len(values) != len(frames):
-            wrong = "segmentations" if len(masks) != len(frames) else "areas"
-            found = len(masks) if wrong == "segmentations" else len(values)
-            refuse(f"{where}.{wrong}", f"{len(frames)} items, one per frame of the video", str(found))
-        given = [(at, mask, value) for at, (mask, value) in enumerate(zip(masks, values, strict=True)) if mask]
-        numbers = [np.nan if value is None else to_number(value, where, text=False) for _, _, value in given]
-        for (at, mask, _), number in zip(given, numbers, strict=True):
-            self.frames.append(frames[at])
-            self.masks.append(mask)
-            self.places.append(f"{where}.segmentations[{at}]")
-            self.columns.append((track, category, number))
-
-    def regions(self, threads: int | None) -> Masks:
-        """The masks.
-
-        Raises:
-            DatasetError: If one is neither RLE nor polygons.
-        """
-        sizes = np.array([frame.size for frame in self.frames], np.float64).reshape(-1, 2)
-        try:
-            return decode(self.masks, sizes, source="", array="", threads=threads)
-        except DatasetError:
-            for mask, size, place in zip(self.masks, sizes, self.places, strict=True):
-                _check(mask, size, place)
-            raise
-
-
-def _check(mask: Any, size: np.ndarray[Any, Any], place: str) -> None:
-    try:
-        decode([mask], size[np.newaxis], source="", array="")
-    except DatasetError as error:
-        raise DatasetError(f"{place}: {str(error).partition('segmentation')[2].lstrip(': ')}") from None
+    Raises:
+        DatasetError: If there is not one for each frame of the video, or a value is no number.
+    """
+    masks = member(record, "segmentations", list, where)
+    check_one_per_frame(masks, len(frames), f"{where}.segmentations")
+    check_one_per_frame(values, len(frames), f"{where}.areas")
+    given = [(at, mask, value) for at, (mask, value) in enumerate(zip(masks, values, strict=True)) if mask]
+    numbers = [nan if value is None else to_number(value, where, text=False) for _, _, value in given]
+    for (at, mask, _), number in zip(given, numbers, strict=True):
+        rows.add(frames[at], mask, f"{where}.segmentations[{at}]", track, category, number)
 
 
 def recognises(path: Path) -> bool:
     """Whether a JSON file has tracks with lists of masks, or videos with lists of files."""
-    return bool(OTHER_JSON["youtube-vis"].search(first_bytes(path)))
+    start = first_bytes(path)
+    return bool(OTHER_JSON["youtube-vis"].search(start)) and not OTHER_JSON["burst"].search(start)
 
 
 def read_youtube_vis(
@@ -111,45 +67,42 @@ def read_youtube_vis(
         OSError: If the file cannot be read.
     """
     problems, file, source = Problems.of(on_invalid), os.fspath(path), read_json(path)
-    classes = {
-        _id(record, "id", f"{file}: categories[{at}]"): member(record, "name", str, f"{file}: categories[{at}]")
-        for at, record in enumerate(member(source, "categories", list, file))
-    }
+    classes = classes_in(source, file)
     names: list[str] = []
-    videos: dict[int, list[_Frame]] = {}
+    videos: dict[int, list[Frame]] = {}
     for at, video in enumerate(member(source, "videos", list, file)):
         where = f"{file}: videos[{at}]"
         files = [str(name) for name in member(video, "file_names", list, where)]
         size = (to_number(video.get(name), f"{where}.{name}", lowest=1, text=False) for name in ("width", "height"))
         width, height = size
-        videos[_id(video, "id", where, new_in=videos)] = [
-            _Frame(len(names) + place, (width, height)) for place in range(1, len(files) + 1)
+        videos[id_in(video, "id", where, new_in=videos)] = [
+            Frame(len(names) + place, (width, height)) for place in range(1, len(files) + 1)
         ]
         names += files
-    rows = _Rows()
+    rows = MaskRows()
     crowd: list[bool] = []
     for at, record in enumerate(member(source, "annotations", list, file)):
         where = f"{file}: annotations[{at}]"
         with problems.record("bad annotation"):
-            frames = videos[_id(record, "video_id", where, known=videos)]
-            areas = record["areas"] if isinstance(record.get("areas"), list) else [None] * len(frames)
-            category = _id(record, "category_id", where, known=classes)
-            rows.add(record, where, _id(record, "id", where), category, frames, areas)
+            frames = videos[id_in(record, "video_id", where, known=videos)]
+            given = record["areas"] if isinstance(record.get("areas"), list) else [None] * len(frames)
+            category = id_in(record, "category_id", where, known=classes)
+            _add(rows, record, where, id_in(record, "id", where), category, frames, given)
             crowd += [bool(record.get("iscrowd"))] * (len(rows.masks) - len(crowd))
     masks = rows.regions(threads)
-    table = np.array(rows.columns, np.float64).reshape(-1, 3)
+    tracks, categories, areas = rows.columns()
     lengths = list(map(len, videos.values()))
     gt = GroundTruth.from_arrays(
-        image_ids=np.array([frame.id for frame in rows.frames], np.int64),
-        category_ids=table[:, 1].astype(np.int64),
-        areas=np.where(np.isnan(table[:, 2]), masks.area, table[:, 2]),
+        image_ids=rows.image_ids,
+        category_ids=categories,
+        areas=np.where(np.isnan(areas), masks.area, areas),
         crowd=np.array(crowd, np.bool_),
         regions=masks,
         images=np.arange(1, len(names) + 1),
         sizes=[frame.size for frames in videos.values() for frame in frames],
         names=names,
         categories=classes,
-        attributes={"track_id": table[:, 0].astype(np.int64)},
+        attributes={"track_id": tracks},
         image_attributes={
             "sequence": np.repeat(_sequences(names, videos), lengths),
             "video_id": np.repeat(np.array(list(videos), np.int64), lengths),
@@ -188,63 +141,40 @@ def read_youtube_vis_detections(
         refuse(file, "a list of tracks", abbreviate(source))
     videos = _known_videos(gt, file)
     known = dict.fromkeys(gt.categories.ids.tolist())
-    rows = _Rows()
+    rows = MaskRows()
     for at, record in enumerate(source):
         where = f"{file}: detections[{at}]"
         with problems.record("bad detection"):
-            frames = videos[_id(record, "video_id", where, known=videos)]
+            frames = videos[id_in(record, "video_id", where, known=videos)]
             score = to_number(record.get("score"), f"{where}.score", text=False)
-            category = _id(record, "category_id", where, known=known)
-            rows.add(record, where, at, category, frames, [score] * len(frames))
-    table = np.array(rows.columns, np.float64).reshape(-1, 3)
+            category = id_in(record, "category_id", where, known=known)
+            _add(rows, record, where, at, category, frames, [score] * len(frames))
+    tracks, categories, scores = rows.columns()
     dt = Detections.from_arrays(
-        image_ids=np.array([frame.id for frame in rows.frames], np.int64),
-        category_ids=table[:, 1].astype(np.int64),
+        image_ids=rows.image_ids,
+        category_ids=categories,
         regions=rows.regions(threads),
-        scores=table[:, 2],
-        attributes={"track_id": table[:, 0].astype(np.int64)},
+        scores=scores,
+        attributes={"track_id": tracks},
         source=file,
     )
     return problems.noted_in(dt)
 
 
-def _id(
-    record: Any,
-    name: str,
-    where: str,
-    *,
-    known: Mapping[int, Any] | None = None,
-    new_in: Mapping[int, Any] | None = None,
-) -> int:
-    """An id of a record, one of those that are known, or one that is new.
-
-    Raises:
-        DatasetError: If it is none.
-    """
-    value = member(record, name, int, where)
-    if isinstance(value, bool) or abs(value) >= 2**53:
-        refuse(f"{where}.{name}", "an integer below 2**53", abbreviate(value))
-    if known is not None and value not in known:
-        refuse(f"{where}.{name}", "one that the ground truth lists", str(value))
-    if new_in is not None and value in new_in:
-        refuse(f"{where}.{name}", "one that differs from those before", str(value))
-    return int(value)
-
-
-def _sequences(names: Sequence[str], videos: Mapping[int, Sequence[_Frame]]) -> np.ndarray[Any, Any]:
+def _sequences(names: Sequence[str], videos: Mapping[int, Sequence[Frame]]) -> np.ndarray[Any, Any]:
     """The names of the videos: the folders of their first images, if each video has one of its own."""
     firsts = [names[frames[0].id - 1].rpartition("/")[0].partition("/")[0] for frames in videos.values() if frames]
     are_names = len(set(firsts)) == len(videos) and all(firsts)
     return np.array(firsts if are_names else [str(number) for number in videos], np.str_)
 
 
-def _known_videos(gt: GroundTruth, file: str) -> dict[int, list[_Frame]]:
+def _known_videos(gt: GroundTruth, file: str) -> dict[int, list[Frame]]:
     """The frames of the videos of a ground truth, by the ids of the videos."""
     numbers, frames = (gt.images.attributes.get(name) for name in ("video_id", "frame_index"))
     if numbers is None or frames is None:
         refuse(f"{file}: {gt.source}", "a ground truth whose images have video_id and frame_index", "none")
-    videos: dict[int, list[_Frame]] = {}
+    videos: dict[int, list[Frame]] = {}
     sizes, ids = gt.images.sizes.tolist(), gt.images.ids.tolist()
     for at in np.lexsort((frames, numbers)).tolist():
-        videos.setdefault(int(numbers[at]), []).append(_Frame(ids[at], (sizes[at][0], sizes[at][1])))
+        videos.setdefault(int(numbers[at]), []).append(Frame(ids[at], (sizes[at][0], sizes[at][1])))
     return videos
