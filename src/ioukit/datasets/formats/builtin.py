@@ -162,7 +162,6 @@ BUILTIN = (
         "YouTube-VIS's .json: videos, and a track per record with a list of masks, one per frame",
         *("read", "read_detections"),
         suffixes=(".json",),
-        detections_suffix=".json",
     ),
     _row(
         "burst",
