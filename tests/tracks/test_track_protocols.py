@@ -223,7 +223,7 @@ def test_an_own_protocol() -> None:
 def test_kitti_is_recognised() -> None:
     found = evaluate_tracks(*KITTI)
     assert found.protocol == "KITTI"
-    assert found.notes[-1].endswith("; protocol='plain' (--protocol plain) leaves out none")
+    assert found.notes[-1].endswith("; protocol='plain' (--protocol plain) leaves out only regions")
     assert evaluate_tracks(*KITTI, categories=["Van"]).protocol == "plain"
 
 

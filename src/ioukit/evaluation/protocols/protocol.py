@@ -75,7 +75,8 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
             object.__setattr__(self, "summary", checked_measures(self.summary))
         if not self.ranks and (curve := [one.key for one in self.measures if one.quantity in ("AP", "MR", "JI")]):
             raise ValueError(f"without recall_thresholds, no measure can be one of curves, got {', '.join(curve)}")
-        if not self.ranks and self.max_dets != (NO_CAP,):
+        as_group = self.choice in ("together", "best_pairs_first")  # then the order of the data decides nothing
+        if as_group and not self.ranks and self.max_dets != (NO_CAP,):
             raise ValueError(
                 f"max_dets cannot cap detections where nothing ranks them, got {', '.join(map(str, self.max_dets))}"
             )
