@@ -77,7 +77,10 @@ def test_each_mask_is_a_row_of_its_frame(tmp_path: Path) -> None:
     assert (dt.image_ids.tolist(), dt.scores.tolist()) == ([1, 2, 2], [0.5, 1, 1])
     assert (dt.category_ids.tolist(), dt.attributes["track_id"].tolist()) == ([7, 7, 9], [3, 3, 4])
     assert dt.boxes.tolist() == [[1, 0, 2, 4]] * 3
-    assert dt.notes == (f"{found}: left out 1 x mask of a frame that the ground truth does not have",)
+    assert dt.notes == (
+        f"{found}: left out 1 x mask of a frame that the ground truth does not have",
+        f"{found}: 2 x a mask without a score, which counts as 1, as in TrackEval",
+    )
 
 
 def first(values: Any) -> Any:

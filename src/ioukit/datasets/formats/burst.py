@@ -145,6 +145,7 @@ def read_burst_detections(
                 )
                 score = to_number(mask["score"], f"{place}.score", text=False) if "score" in mask else 1.0
                 rows.add(frame, segmentation, place, track, category, score)
+                problems.note("a mask without a score, which counts as 1, as in TrackEval", "score" not in mask)
     tracks, categories, scores = rows.columns()
     dt = Detections.from_arrays(
         image_ids=rows.image_ids,

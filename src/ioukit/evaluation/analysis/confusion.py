@@ -16,11 +16,8 @@ from ioukit._columns import Frozen, frozen, record
 from ioukit.datasets import Categories
 from ioukit.evaluation.analysis._near import Rematched, match_again, near_pairs
 from ioukit.evaluation.analysis._quotient import quotient
-from ioukit.evaluation.protocols import AreaRange, Protocol
+from ioukit.evaluation.protocols import NO_CAP, AreaRange, Protocol
 from ioukit.evaluation.table import IGNORED, MatchTable, threshold_bits
-
-# The largest number that the match table can count.
-_NO_CAP = 2**31 - 1
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -167,7 +164,7 @@ def confusion_matrix(
                [0, 1, 0]])
     """
     check_number(score_threshold=score_threshold)
-    protocol = _rules(table.protocol, iou_threshold, _NO_CAP if max_dets is None else max_dets)
+    protocol = _rules(table.protocol, iou_threshold, NO_CAP if max_dets is None else max_dets)
     near = near_pairs(table, iou_threshold)
     if not table.protocol.ranks:
         score_threshold = -math.inf
