@@ -57,6 +57,11 @@ WORKLOADS: dict[str, tuple[str, str, int]] = {
         "nms(boxes, scores, iou_threshold=0.5, threads=1)",
         500,
     ),
+    "nms, 100 boxes of 3 classes": (  # with an option, Python asks about every argument
+        BOXES.format(count=100) + "labels = np.arange(100) % 3\nfrom ioukit import nms",
+        "nms(boxes, scores, iou_threshold=0.5, labels=labels, threads=1)",
+        500,
+    ),
     "pairwise_iou, 300 x 300": (
         BOXES.format(count=300) + "from ioukit import pairwise_iou",
         "pairwise_iou(boxes, boxes, threads=1)",
@@ -65,6 +70,11 @@ WORKLOADS: dict[str, tuple[str, str, int]] = {
     "pairwise_iou, 10 x 10": (
         BOXES.format(count=10) + "from ioukit import pairwise_iou",
         "pairwise_iou(boxes, boxes, threads=1)",
+        500,
+    ),
+    "pairwise_iou, 10 x 10, format said": (
+        BOXES.format(count=10) + "from ioukit import pairwise_iou",
+        "pairwise_iou(boxes, boxes, format='xyxy', threads=1)",
         500,
     ),
 }

@@ -152,7 +152,7 @@ def test_results_keep_their_memory() -> None:
 
 def test_results_in_memory_of_numpy() -> None:
     for rows, columns in ((0, 3), (3, 0), (0, 0), (1, 1), (3, 7)):
-        table = _core.plain_pairwise("iou", (), np.zeros((rows, 4)), np.zeros((columns, 4)))
+        table = _core.plain_pairwise("iou", (), np.zeros((rows, 4)), np.zeros((columns, 4)), None)
         assert table is not None
         assert (table.shape, table.dtype, table.base) == ((rows, columns), np.dtype(np.float64), None)
         assert table.flags.owndata
@@ -161,7 +161,7 @@ def test_results_in_memory_of_numpy() -> None:
         assert not table.any()
     many = np.zeros((1 << 22, 4), np.float32)
     with pytest.raises(MemoryError):
-        _core.plain_pairwise("iou", (), many, many)  # 64 TiB
+        _core.plain_pairwise("iou", (), many, many, None)  # 64 TiB
 
 
 def test_a_defect_of_the_core_is_an_exception(capfd: pytest.CaptureFixture[str]) -> None:

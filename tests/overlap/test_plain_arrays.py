@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import hypothesis.extra.numpy as hnp
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 SIZES = st.tuples(st.integers(0, 9), st.just(4))
 COORDINATES = st.one_of(st.integers(-3, 9).map(float), st.floats(width=32))
 THRESHOLDS = [0.0, -0.0, 1e-46, 0.1, 0.5, 1 / 3, 1.0, 1, True, np.float32(0.7), float("nan"), -0.5, 1.5, "0.5", None]
+THREADS = [None, 1, 2, 1 << 40, 0, -1, True, np.int64(2), 1.0, "1"]
 KINDS = [np.float16, np.float32, np.float64, np.int64, ">f8"]
 
 
@@ -39,9 +41,10 @@ def answer(call: Callable[[], Any]) -> Any:
     st.sampled_from(KINDS),
     st.sampled_from(KINDS),
     st.booleans(),
+    st.sampled_from(THREADS),
 )
 def test_the_short_way_is_the_long_way(
-    first: Any, second: Any, threshold: Any, kind1: Any, kind2: Any, sort: bool
+    first: Any, second: Any, threshold: Any, kind1: Any, kind2: Any, sort: bool, threads: Any
 ) -> None:
     if sort:  # most drawn boxes are inverted
         for boxes in (first, second):
@@ -49,23 +52,22 @@ def test_the_short_way_is_the_long_way(
     with np.errstate(all="ignore"):
         first, second = first.astype(kind1), second.astype(kind2)
     scores = np.arange(len(first), dtype=kind2)[::-1] % 3
-    assert answer(lambda: ioukit.pairwise_iou(first, second)) == answer(
-        lambda: ioukit.pairwise_iou(first, second, threads=1)
-    )
-    assert answer(lambda: ioukit.nms(first, scores, threshold)) == answer(
-        lambda: ioukit.nms(first, scores, threshold, threads=1)
-    )
-    assert answer(lambda: ioukit.match_boxes(first, second, min_iou=threshold)) == answer(
-        lambda: ioukit.match_boxes(first, second, min_iou=threshold, threads=1)
-    )
+    calls: list[Callable[..., Any]] = [
+        partial(ioukit.pairwise_iou, first, second, threads=threads),
+        partial(ioukit.nms, first, scores, threshold, threads=threads),
+        partial(ioukit.match_boxes, first, second, min_iou=threshold, threads=threads),
+    ]
+    for call in calls:
+        long_way = partial(call, format="xyxy")  # the short way has no answer to this
+        assert answer(call) == answer(long_way)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_plain_arrays_take_it(kind: Any) -> None:
     boxes, scores = np.array([[0, 0, 4, 4], [0, 0, 4, 3], [6, 6, 8, 8]], kind), np.array([0.8, 0.9, 0.7], kind)
-    keep = _core.plain_nms(boxes, scores, 0.5)
-    table = _core.plain_pairwise("iou", (), boxes, boxes[:2])
-    matches = _core.plain_matches(boxes, boxes[::-1].copy(), 0.5)
+    keep = _core.plain_nms(boxes, scores, 0.5, None)
+    table = _core.plain_pairwise("iou", (), boxes, boxes[:2], 1)
+    matches = _core.plain_matches(boxes, boxes[::-1].copy(), 0.5, None)
     assert keep is not None
     assert keep.tolist() == [1, 2]
     assert table is not None
@@ -99,10 +101,10 @@ class Own(np.ndarray):
 )
 def test_all_else_is_left_to_python(boxes: Any) -> None:
     good, scores = np.array([[0, 0, 4, 4.0]] * 3), np.zeros(3)
-    assert _core.plain_nms(boxes, scores, 0.5) is None
-    assert _core.plain_pairwise("iou", (), boxes, good) is None
-    assert _core.plain_pairwise("iou", (), good, boxes) is None
-    assert _core.plain_matches(good, boxes, 0.5) is None
+    assert _core.plain_nms(boxes, scores, 0.5, None) is None
+    assert _core.plain_pairwise("iou", (), boxes, good, None) is None
+    assert _core.plain_pairwise("iou", (), good, boxes, None) is None
+    assert _core.plain_matches(good, boxes, 0.5, None) is None
 
 
 @pytest.mark.parametrize(
@@ -120,4 +122,4 @@ def test_all_else_is_left_to_python(boxes: Any) -> None:
     ],
 )
 def test_scores_and_thresholds_that_are_not_plain(scores: Any, threshold: Any) -> None:
-    assert _core.plain_nms(np.array([[0, 0, 4, 4.0]] * 3), scores, threshold) is None
+    assert _core.plain_nms(np.array([[0, 0, 4, 4.0]] * 3), scores, threshold, None) is None

@@ -12,7 +12,7 @@ use ioukit_core::overlap::{Run, Variant};
 use ioukit_core::regions::boxes::Layout;
 use ioukit_core::simd::Level;
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyFloat, PyInt};
 
 use crate::arrays::{ArrayMut, Column, Item, Table, column, empty, is_plain};
 use crate::detached::detached;
@@ -27,22 +27,29 @@ pub fn plain_pairwise<'py>(
     parameters: std::vec::Vec<f64>,
     boxes1: &Bound<'py, PyAny>,
     boxes2: &Bound<'py, PyAny>,
+    threads: &Bound<'py, PyAny>,
 ) -> Answer<'py> {
     let variant = variant_named(variant, &parameters)?;
+    let Some(threads) = number_of(threads) else { return Ok(None) };
     if let (Some(first), Some(second)) = (plain::<f32>(boxes1), plain::<f32>(boxes2)) {
-        return overlaps(variant, &first, &second);
+        return overlaps(variant, &first, &second, threads);
     }
     match (plain::<f64>(boxes1), plain::<f64>(boxes2)) {
-        (Some(first), Some(second)) => overlaps(variant, &first, &second),
+        (Some(first), Some(second)) => overlaps(variant, &first, &second, threads),
         _ => Ok(None),
     }
 }
 
-fn overlaps<'py, F: Coordinate + Item>(variant: Variant, first: &Table<'py, F>, second: &Table<'py, F>) -> Answer<'py> {
+fn overlaps<'py, F: Coordinate + Item>(
+    variant: Variant,
+    first: &Table<'py, F>,
+    second: &Table<'py, F>,
+    threads: usize,
+) -> Answer<'py> {
     let py = first.py();
     let result = empty::<F, 2>(py, [first.shape()[0], second.shape()[0]])?;
     let mut out: ArrayMut<'py, F, 2> = result.extract()?;
-    let (out, run) = (out.items(&[])?, Run { threads: 0, level: Level::best(), reused: false });
+    let (out, run) = (out.items(&[])?, Run { threads, level: Level::best(), reused: false });
     let (rows1, rows2) = (first.as_chunks().0, second.as_chunks().0);
     detached(py, || {
         valid(rows1) && valid(rows2) && {
@@ -59,19 +66,25 @@ pub fn plain_nms<'py>(
     boxes: &Bound<'py, PyAny>,
     scores: &Bound<'py, PyAny>,
     threshold: &Bound<'py, PyAny>,
+    threads: &Bound<'py, PyAny>,
 ) -> Answer<'py> {
-    let Some(threshold) = ratio(threshold) else { return Ok(None) };
+    let (Some(threshold), Some(threads)) = (ratio(threshold), number_of(threads)) else { return Ok(None) };
     if let Some(boxes) = plain::<f32>(boxes) {
-        return survivors(&boxes, scores, (threshold as f32).next_up());
+        return survivors(&boxes, scores, (threshold as f32).next_up(), threads);
     }
     match plain::<f64>(boxes) {
-        Some(boxes) => survivors(&boxes, scores, threshold.next_up()),
+        Some(boxes) => survivors(&boxes, scores, threshold.next_up(), threads),
         None => Ok(None),
     }
 }
 
 /// By a rule that removes from the overlap `least` on.
-fn survivors<'py, F: Coordinate + Item>(boxes: &Table<'py, F>, scores: &Bound<'py, PyAny>, least: F) -> Answer<'py> {
+fn survivors<'py, F: Coordinate + Item>(
+    boxes: &Table<'py, F>,
+    scores: &Bound<'py, PyAny>,
+    least: F,
+    threads: usize,
+) -> Answer<'py> {
     if !is_plain(scores) {
         return Ok(None);
     }
@@ -85,7 +98,8 @@ fn survivors<'py, F: Coordinate + Item>(boxes: &Table<'py, F>, scores: &Bound<'p
     if scores.count() != rows.len() {
         return Ok(None);
     }
-    let keep = detached(py, || if valid(rows) { F::survivors(rows, scores, None, rule, None, 0).ok() } else { None })?;
+    let keep =
+        detached(py, || if valid(rows) { F::survivors(rows, scores, None, rule, None, threads).ok() } else { None })?;
     keep.map(|keep| column(py, keep)).transpose()
 }
 
@@ -96,25 +110,31 @@ pub fn plain_matches<'py>(
     boxes1: &Bound<'py, PyAny>,
     boxes2: &Bound<'py, PyAny>,
     min_iou: &Bound<'py, PyAny>,
+    threads: &Bound<'py, PyAny>,
 ) -> Answer<'py> {
-    let Some(least) = ratio(min_iou) else { return Ok(None) };
+    let (Some(least), Some(threads)) = (ratio(min_iou), number_of(threads)) else { return Ok(None) };
     if let (Some(first), Some(second)) = (plain::<f32>(boxes1), plain::<f32>(boxes2)) {
-        return matches(&first, &second, least);
+        return matches(&first, &second, least, threads);
     }
     match (plain::<f64>(boxes1), plain::<f64>(boxes2)) {
-        (Some(first), Some(second)) => matches(&first, &second, least),
+        (Some(first), Some(second)) => matches(&first, &second, least, threads),
         _ => Ok(None),
     }
 }
 
-fn matches<'py, F: Coordinate + Item>(first: &Table<'py, F>, second: &Table<'py, F>, least: f64) -> Answer<'py> {
+fn matches<'py, F: Coordinate + Item>(
+    first: &Table<'py, F>,
+    second: &Table<'py, F>,
+    least: f64,
+    threads: usize,
+) -> Answer<'py> {
     let Some(threshold) = Threshold::new(Variant::Iou, F::from_f64(least)) else { return Ok(None) };
     let (py, rows1, rows2) = (first.py(), first.as_chunks().0, second.as_chunks().0);
     let found = detached(py, || {
         if !(valid(rows1) && valid(rows2)) {
             return None;
         }
-        let pairs = F::join(Set { boxes: rows1, labels: None }, Set { boxes: rows2, labels: None }, threshold, 0);
+        let pairs = F::join(Set { boxes: rows1, labels: None }, Set { boxes: rows2, labels: None }, threshold, threads);
         let values: Vec<f64> = pairs.values.iter().map(|value| value.to_f64()).collect();
         let chosen = highest_pairs([&pairs.rows, &pairs.columns], &values, [rows1.len(), rows2.len()]);
         let rows: Vec<i64> = chosen.iter().map(|&place| pairs.rows[place]).collect();
@@ -142,4 +162,13 @@ fn valid<F: Coordinate>(rows: &[[F; 4]]) -> bool {
 fn ratio(number: &Bound<'_, PyAny>) -> Option<f64> {
     let number = number.cast_exact::<PyFloat>().ok()?.value();
     (0.0..=1.0).contains(&number).then_some(number)
+}
+
+/// The threads that may work, 0 for all cores: None, or an int of Python from 1 to 65,535, above which Python cuts.
+fn number_of(threads: &Bound<'_, PyAny>) -> Option<usize> {
+    if threads.is_none() {
+        return Some(0);
+    }
+    let count: u16 = threads.cast_exact::<PyInt>().ok()?.extract().ok()?;
+    (count > 0).then_some(count.into())
 }

@@ -82,9 +82,9 @@ def match_boxes(
     if boxes2 is None:
         raise TypeError("boxes2 must be boxes, got None: a set is not matched with itself")
     labelled = labels1 is not None or labels2 is not None
-    usual = metric == "iou" and of is None and format is None and check and threads is None
+    usual = metric == "iou" and of is None and format is None and check
     if type(boxes1) is np.ndarray and usual and not labelled:
-        matches = _core.plain_matches(boxes1, boxes2, min_iou)
+        matches = _core.plain_matches(boxes1, boxes2, min_iou, threads)
         if matches is not None:
             return BoxMatches(*matches)
     pairs = overlap_join(

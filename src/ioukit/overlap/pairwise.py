@@ -88,8 +88,8 @@ def _pairwise(
     max_bytes: int | None,
 ) -> Array:
     """By the engine of the regions; for upright boxes by native code if it can read the arrays, else by formulas."""
-    if type(boxes1) is np.ndarray and fmt is out is threads is None and check:
-        table = _core.plain_pairwise(*measure, boxes1, boxes2)
+    if type(boxes1) is np.ndarray and fmt is out is None and check:
+        table = _core.plain_pairwise(*measure, boxes1, boxes2, threads)
         if table is not None:
             return table
     given = receive(boxes1, boxes2, fmt, check, out)

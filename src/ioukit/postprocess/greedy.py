@@ -168,9 +168,9 @@ def nms(  # noqa: D417 - `unknown` is refused
         raise wrong_call(nms, unknown, "nms(boxes, scores, 0.5): a score per box, then the IoU threshold")
     grouped = labels is not None or batch is not None
     limited = score_threshold is not None or max_keep is not None
-    usual = metric == "iou" and of is None and suppress == "above" and format is None and check and threads is None
+    usual = metric == "iou" and of is None and suppress == "above" and format is None and check
     if type(boxes) is np.ndarray and usual and not (grouped or limited or explain):
-        keep = _core.plain_nms(boxes, scores, iou_threshold)
+        keep = _core.plain_nms(boxes, scores, iou_threshold, threads)
         if keep is not None:
             return keep
     rule, limits = rule_of(metric, of, iou_threshold, suppress), limits_of(score_threshold, max_keep)
