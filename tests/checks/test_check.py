@@ -107,6 +107,18 @@ class TestFindings:
             assert not checked.ok
             assert "classes_without_objects" not in [one.code for one in checked] or code == "no_detections"
 
+    def test_swapped_sides_are_found(self, data: Pair) -> None:
+        gt, dt = data
+        unscored = dataclasses.replace(dt, scores=np.zeros(len(dt)), scored=False)
+        scored = dataclasses.replace(gt, attributes={"score": np.linspace(0, 1, len(gt))})
+        for truth, found, wrong in (
+            (scored, unscored, True),
+            (scored, dt, False),
+            (gt, unscored, False),
+        ):
+            said = [one for one in check(truth, found) if one.code == "swapped_sides"]
+            assert [(one.harmful, one.suspicion.count) for one in said] == ([(True, len(dt))] if wrong else [])
+
     def test_fractions_without_sizes(self, data: Pair) -> None:
         """Of both sides, as Open Images has them, they are a note; of one side, nothing can match."""
         gt, dt = data

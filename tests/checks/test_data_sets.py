@@ -241,6 +241,14 @@ def test_crowds_are_no_objects() -> None:
     assert codes(detections, GroundTruth.from_arrays(**rows, category_ids=wanted, crowd=[True] * 40)) == []
 
 
+@pytest.mark.parametrize(("score", "found", "wrong"), [(0.5, None, True), (0.5, 0.7, False), (None, None, False)])
+def test_swapped_sides(score: float | None, found: float | None, wrong: bool) -> None:
+    rows: dict[str, Any] = {"image_ids": [1], "category_ids": [1], "boxes": [[0, 0, 50, 50]]}
+    truth = GroundTruth.from_arrays(**rows, attributes={} if score is None else {"score": [score]})
+    detections = Detections.from_arrays(**rows, scores=None if found is None else [found])
+    assert codes(detections, truth) == (["swapped_sides"] if wrong else [])
+
+
 # ---- Images.
 
 

@@ -242,6 +242,12 @@ REPORTS: dict[str, Diagnosis] = {
     "category ids": diagnose(detections(range(10, 40), shift=1), reference=truth()),
     "images": diagnose(detections(range(20, 40)), reference=truth()),
     "padding": diagnose(Detections.concat([detections(range(40)), detections(range(20))]), reference=truth()),
+    "swapped": diagnose(
+        Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]]),
+        reference=GroundTruth.from_arrays(
+            image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], attributes={"score": [0.5]}
+        ),
+    ),
 }
 
 

@@ -115,6 +115,13 @@ FAULTS = (
         "Look for the right file",
     ),
     Fault(
+        "Ground truth and detections in the wrong order",
+        ("swapped_sides",),
+        "No AP, or precision and recall exchanged",
+        "The objects have scores, and the detections have none",
+        "Give the files in the other order",
+    ),
+    Fault(
         "Classes on one side only",
         (
             "classes_without_detections",

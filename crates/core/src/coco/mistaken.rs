@@ -15,7 +15,7 @@ pub(super) fn object(source: &Source) -> String {
         "an empty object".into()
     } else if has(&["images", "categories", "annotations", "info", "licenses"]) {
         "an object with images or annotations (a data set; detections are a plain array of objects with image_id, \
-         category_id, bbox and score)"
+         category_id, bbox and score; `ioukit agree` compares two data sets, `ioukit view --annotators` shows them)"
             .into()
     } else {
         format!("an object with the key {:?}", keys[0])

@@ -66,6 +66,7 @@ def diagnose_data(
       detection. There is no finding if there are no detections at all.
     - ``repeated_images``: of the images of the last detections of the file, at least a fifth of the detections, and at
       least 10, repeat an earlier one with its score, as the padding of a sampler leaves them.
+    - ``swapped_sides``: the detections have no scores, and the objects have some, as an attribute ``score``.
 
     Args:
         data: Ground truth or detections.
@@ -107,6 +108,9 @@ def diagnose_data(
     _categories(found, data, few, image_ids[few], ground_truth, places)
     _images(found, image_ids, ground_truth, places)
     _repeated(found, data, most_rows)
+    if len(data) and not data.scored and "score" in ground_truth.attributes:
+        message = "the detections have no scores, and the objects of the ground truth have scores"
+        found.state("swapped_sides", "warning", None, message, "check whether the two files are swapped")
     return found.diagnosis()
 
 

@@ -89,7 +89,8 @@ def diagnose(
       ``bad_runs``, exactly those that `Masks.from_rle` refuses.
     - `GroundTruth` and `Detections`: ``normalized_not_declared``, ``looks_like_xyxy``, ``looks_like_yxyx``,
       ``looks_like_cxcywh``; for detections with their ground truth also ``other_category_ids``,
-      ``images_without_detections`` and ``repeated_images``. In large data sets, 5,000 boxes are checked.
+      ``images_without_detections``, ``repeated_images`` and ``swapped_sides``. In large data sets, 5,000 boxes are
+      checked.
 
     Args:
         regions: A set of regions of any kind; or (N, 4) numbers in ``format``, one box of 4 numbers, or ``[]``; or

@@ -62,6 +62,7 @@ Code: TypeAlias = Literal[
     "other_category_ids",
     "images_without_detections",
     "repeated_images",
+    "swapped_sides",
 ]
 """The codes of findings; `diagnose` lists the codes of each kind of region."""
 CODES: tuple[Code, ...] = get_args(Code)

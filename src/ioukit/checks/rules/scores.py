@@ -37,8 +37,14 @@ LOW_SCORE, FEWEST_OF_ALL, MISSED = 0.06, 100, 0.1  # some frameworks leave out w
 
 
 def scores(case: Case) -> Iterator[Suspicion]:
-    """Scores that say little: one value for all or many, costs instead of confidences, percent, logits."""
+    """Scores on the wrong side, or that say little: one value for all or many, costs, percent, logits."""
     dt = case.detections
+    if len(dt) and not dt.scored and "score" in case.ground_truth.attributes:
+        yield Suspicion(
+            "swapped_sides", "likely",
+            f"the {len(dt):,} detections have no scores, and the {len(case.ground_truth):,} objects have scores",
+            len(dt), len(dt), "give the two files in the other order, if they are swapped",
+        )  # fmt: skip
     if len(dt) < FEWEST or not dt.scored:
         return
     yield from _equal(case)
