@@ -43,6 +43,8 @@ def in_words(error: BaseException) -> str:
 
 def printable(text: str) -> str:
     """`text` with an escape for each character that is not printable or controls a terminal, such as a line break."""
+    if text.isprintable():  # nearly all, and pages show thousands
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 

@@ -263,11 +263,14 @@ class _DrawnMarks:
         category = np.concatenate([of_objects.category[objects], of_detections.category[found]]).astype(np.int64)
         score = np.concatenate([np.zeros(len(objects)), of_detections.score[found]])
         boxes = np.concatenate([truth.boxes[of_objects.row[objects]], detections.boxes[of_detections.row[found]]])
-        self._boxes = np.column_stack([category, thousandths(score), tenths(boxes), side, row])[order]
+        number = np.arange(len(order)) - starts[image[order]]  # of each mark in its image
+        rows = np.column_stack([category, thousandths(score), tenths(boxes), side, row])[order]
+        self._rows = np.column_stack([number, rows])
+        self._objects: list[int] = np.bincount(of_objects.image[objects], minlength=len(table.image_ids)).tolist()
 
         place = np.full(len(of_objects) + 1, -1)  # of each object among the marks of its image; the last is that of -1
         at = np.empty(len(order), np.int64)
-        at[order] = np.arange(len(order)) - starts[image[order]]
+        at[order] = number
         place[objects] = at[: len(objects)]
         pair, error = near.pair[found], near.error[found].astype(np.int64)
         true = pair.copy()
@@ -291,13 +294,12 @@ class _DrawnMarks:
         The drawer leaves out and orders marks, so their places among its boxes are found again.
         """
         here = slice(self._starts[image], self._starts[image + 1])
-        boxes, kinds, numbers = self._boxes[here], self._kind[here].tolist(), self._numbers[here].tolist()
-        rows = np.column_stack([np.arange(len(boxes)), boxes])
+        rows, kinds, numbers = self._rows[here], self._kind[here].tolist(), self._numbers[here].tolist()
         drawing = drawer.drawing(rows, known)
         order = drawing["boxes"][::_COLUMNS]
         drawing["boxes"][::_COLUMNS] = [kinds[number] for number in order]
         place = {number: k for k, number in enumerate(order)}
-        objects = int((boxes[:, 6] == 0).sum())
+        objects = self._objects[image]
         flat: list[int] = []
         for number in order:
             if number < objects:

@@ -85,15 +85,16 @@ def find_rises(
     weights, cuts = parts
     if not plain or not len(cuts):
         return [NO_RISES] * len(measures)
-    whole = np.ones((1, len(table.image_ids)), np.uint16)
-    values = _of_classes(table, whole, plain, threads)[0]
+    # The whole and all parts together: every call sorts the detections first.
+    weights = np.concatenate([np.ones((1, len(table.image_ids)), np.uint16), weights])
+    batches = batches_of(table, len(weights), len(table.evaluated) * len(plain))
+    made = np.concatenate([_of_classes(table, weights[start:stop], plain, threads) for start, stop in batches])
+    values, cut_into = made[0], np.concatenate([[1], cuts])
     areas = [table.protocol.area_of(measure) for measure in plain]
     rises, shapes = np.zeros_like(values), np.zeros_like(values)
     for cut in np.unique(cuts).tolist():
-        rows = weights[cuts == cut]
+        found, rows = made[cut_into == cut], weights[cut_into == cut]
         shape = {area: bias_shape(on[area].counts_in(rows)) for area in set(areas)}
-        batches = batches_of(table, len(rows), values.size)
-        found = np.concatenate([_of_classes(table, rows[start:stop], plain, threads) for start, stop in batches])
         defined = ~np.isnan(found)
         curve = np.stack([shape[area] for area in areas], axis=-1)
         totals = [each.sum(axis=0) for each in (defined, np.where(defined, found, 0), np.where(defined, curve, 0))]
