@@ -243,7 +243,7 @@ REPORTS: dict[str, Diagnosis] = {
     "images": diagnose(detections(range(20, 40)), reference=truth()),
     "padding": diagnose(Detections.concat([detections(range(40)), detections(range(20))]), reference=truth()),
     "swapped": diagnose(
-        Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]]),
+        Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], scores=None),
         reference=GroundTruth.from_arrays(
             image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], attributes={"score": [0.5]}
         ),
