@@ -14,12 +14,6 @@ const PAIRS_AT_ONCE: usize = 1 << 12;
 /// More than the rounding of a sum of `exp`, relative to the sum.
 const MARGIN: f64 = 1e-6;
 
-/// Most points of most pairs are farther apart than this exponent says, and cost no `exp`.
-const FAR: f64 = 8.0;
-
-/// At least `exp(-FAR)`.
-const AT_FAR: f64 = 0.000_336;
-
 /// Keypoints of detections and of objects. Each has x, y and visibility of as many points as there are sigmas.
 #[derive(Clone, Copy)]
 pub struct Keypoints<'a> {
@@ -43,29 +37,35 @@ pub struct Keypoints<'a> {
 pub fn may_reach(keypoints: Keypoints<'_>, rows: &[i64], columns: &[i64], least: f64, threads: usize) -> Vec<bool> {
     let Keypoints { detections, objects, boxes, areas, sigmas } = keypoints;
     let width = 3 * sigmas.len();
-    let scales: Vec<f64> = sigmas.iter().map(|sigma| 8.0 * sigma * sigma).collect();
+    let weights: Vec<f64> = sigmas.iter().map(|sigma| 1.0 / (8.0 * sigma * sigma)).collect();
+    let labelled: Vec<usize> = objects.chunks_exact(width).map(labelled).collect();
     let mut kept = vec![false; rows.len()];
     fill(&mut kept, PAIRS_AT_ONCE, threads, &|start, kept| {
         for ((kept, &row), &column) in kept.iter_mut().zip(&rows[start..]).zip(&columns[start..]) {
             let (row, column) = (row as usize, column as usize);
             let (found, object) = (&detections[row * width..][..width], &objects[column * width..][..width]);
-            let area = areas[column] + f64::EPSILON;
-            let labelled = object.chunks_exact(3).filter(|point| point[2] > 0.0).count();
-            let mut bound = Bound::new(if labelled > 0 { labelled } else { scales.len() }, least);
-            let points = found.chunks_exact(3).zip(object.chunks_exact(3)).zip(&scales);
-            *kept = if labelled > 0 {
-                points
-                    .filter(|((_, to), _)| to[2] > 0.0)
-                    .all(|((from, to), scale)| bound.add(square(from[0] - to[0], from[1] - to[1]) / (scale * area)))
+            let weight = 1.0 / (areas[column] + f64::EPSILON);
+            let count = if labelled[column] > 0 { labelled[column] } else { sigmas.len() };
+            let mut bound = Bound::new(count, least);
+            let mut points = found.chunks_exact(3).zip(object.chunks_exact(3)).zip(&weights);
+            *kept = if labelled[column] > 0 {
+                points.filter(|((_, to), _)| to[2] > 0.0).all(|((from, to), of_point)| {
+                    bound.add(square(from[0] - to[0], from[1] - to[1]) * of_point * weight)
+                })
             } else {
                 let [x, y, width, height] = boxes[column];
-                points.into_iter().all(|((from, _), scale)| {
-                    bound.add(square(beyond(from[0], x, width), beyond(from[1], y, height)) / (scale * area))
+                points.all(|((from, _), of_point)| {
+                    bound.add(square(beyond(from[0], x, width), beyond(from[1], y, height)) * of_point * weight)
                 })
             };
         }
     });
     kept
+}
+
+/// How many points of an object are labelled.
+fn labelled(object: &[f64]) -> usize {
+    object.chunks_exact(3).filter(|point| point[2] > 0.0).count()
 }
 
 /// For each pair, as many numbers as there are points, whose `exp` are the terms of the similarity: those of the labelled
@@ -120,7 +120,7 @@ pub fn means(keypoints: Keypoints<'_>, columns: &[i64], terms: &[f64], threads: 
         let terms = terms[start * points..].chunks_exact(points);
         for ((mean, &column), terms) in means.iter_mut().zip(&columns[start..]).zip(terms) {
             let object = &keypoints.objects[column as usize * 3 * points..][..3 * points];
-            let labelled = object.chunks_exact(3).filter(|point| point[2] > 0.0).count();
+            let labelled = labelled(object);
             let count = if labelled > 0 { labelled } else { points };
             *mean = sum(&terms[..count]) / count as f64;
         }
@@ -172,7 +172,7 @@ pub fn bounds(keypoints: &[f64], points: usize, threads: usize) -> Vec<[f64; 4]>
     bounds
 }
 
-/// A sum of `exp(-e)`, and how much it can still become.
+/// A sum that is at least that of `exp(-e)`, and how much it can still become.
 struct Bound {
     sum: f64,
     left: f64,
@@ -186,7 +186,8 @@ impl Bound {
 
     /// Adds a term; whether the sum can still become as large as is needed. It can if it is NaN.
     fn add(&mut self, exponent: f64) -> bool {
-        self.sum += if exponent > FAR { AT_FAR } else { (-exponent).exp() };
+        // The first terms of the series of `exp(e)` are at most `exp(e)`, and cost less.
+        self.sum += 1.0 / (1.0 + exponent * (1.0 + exponent * (0.5 + exponent / 6.0)));
         self.left -= 1.0;
         let most = self.sum + self.left;
         most >= self.needed || most.is_nan()

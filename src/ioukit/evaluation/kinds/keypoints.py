@@ -15,7 +15,6 @@ from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, Kind, column_of, image_pairs
-from ioukit.evaluation.outlines.keypoints import keypoint_outlines
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
 
 COCO_SIGMAS = tuple(
@@ -44,6 +43,8 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
         >>> from ioukit.evaluation import keypoints_kind, register_kind
         >>> register_kind(keypoints_kind("hand", [0.03] * 21, "21 points of a hand"))  # doctest: +SKIP
     """
+    from ioukit.evaluation.outlines.keypoints import keypoint_outlines  # noqa: PLC0415 - matching does not draw
+
     spread = np.array(sigmas, np.float64)
     if spread.ndim != 1 or not len(spread) or not (spread > 0).all() or not np.isfinite(spread).all():
         raise ValueError(f"sigmas must be positive numbers, one per keypoint, got {list(sigmas)!r}")
