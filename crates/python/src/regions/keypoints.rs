@@ -82,7 +82,7 @@ pub fn keypoint_bounds<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let points = &points[..];
-    if count == 0 || points.len() % (3 * count) > 0 {
+    if count == 0 || !points.len().is_multiple_of(3 * count) {
         return Err(PyValueError::new_err("rows of as many points as it says, and at least one"));
     }
     table(py, detached(py, || keypoints::bounds(points, count, threads))?)
