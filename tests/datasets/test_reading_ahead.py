@@ -108,6 +108,37 @@ def test_the_usual_options_take_what_was_read_ahead(files: tuple[Path, Path]) ->
     assert read(files[0]).image_ids[0] == read_detections(files[1]).image_ids[0] == 2
 
 
+def posed(places: list[float], **box: Any) -> str:
+    """Detections with one point each, and no boxes."""
+    one = {"image_id": 1, "category_id": 1, "score": 0.5}
+    return json.dumps([{**one, "keypoints": [place, 2 * place, 1], **box} for place in places])
+
+
+@pytest.mark.parametrize("box", [{}, {"bbox": [0, 0, 1, 1]}])
+def test_keypoints_of_detections_without_boxes_are_read_ahead(box: dict[str, Any], files: tuple[Path, Path]) -> None:
+    for _ in range(20):  # as above
+        files[1].write_text(posed([3, 5], **box))
+        with ReadingAhead(*files, threads=None):
+            time.sleep(0.2)
+            files[1].write_text(posed([4, 6], **box))  # as many bytes as before
+            dt = read_detections(files[1])
+            xs = [point[0] for point in dt.regions["keypoints"]]
+        if box:  # they were not needed, and are read from the file as it is
+            assert xs == [4, 6]
+            break
+        if dt.boxes[:, 0].tolist() == [3, 5]:
+            break
+        assert dt.boxes[:, 0].tolist() == [4, 6]
+    else:
+        pytest.fail("nothing was read ahead")
+
+
+def test_keypoints_that_cannot_be_read_are_named(files: tuple[Path, Path]) -> None:
+    files[1].write_text(posed([3, 5]).replace("5, 10", "true, 10"))
+    with ReadingAhead(*files, threads=None), pytest.raises(DatasetError, match=r"detections\[1\]\.keypoints: expected"):
+        read_detections(files[1])
+
+
 def test_other_options_read_for_themselves(files: tuple[Path, Path]) -> None:
     drop: dict[str, Any] = {"on_invalid": "drop"}
     both = lambda: (read(files[0], **drop), read_detections(files[1], **drop))  # noqa: E731

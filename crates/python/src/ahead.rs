@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 
-use ioukit_core::coco::{self, Detections, Dialect, GroundTruth, OnInvalid, ReadError, Source};
+use ioukit_core::coco::{self, Detections, Dialect, GroundTruth, Keypoints, OnInvalid, ReadError, Source};
 use ioukit_core::ending::{EVERY, ask, endable};
+use ioukit_core::memory::Vec;
 use ioukit_core::threads::with_threads;
 use pyo3::prelude::*;
 
@@ -21,6 +22,9 @@ use crate::detached::detached;
 /// Two files of together so many bytes are read by one thread. That takes less time than the imports, and leaves them a
 /// core of their own.
 const SMALL: u64 = 32 << 20;
+
+/// The array of the records of a file of detections.
+const DETECTIONS: &str = "detections";
 
 /// A file that another thread reads, unless this is dropped before.
 struct Reading<T> {
@@ -68,10 +72,18 @@ impl<T> Drop for Reading<T> {
     }
 }
 
+/// Keypoints of detections that have no boxes: whoever reads such detections asks for them next.
+struct Points {
+    spans: Vec<[u64; 2]>,
+    /// As `read_keypoints` returns them.
+    values: (Vec<f64>, usize),
+}
+
 /// The files of an evaluation.
 struct Ahead {
     ground_truth: Option<Reading<GroundTruth>>,
     detections: Option<Reading<Detections>>,
+    keypoints: Option<Reading<Option<Points>>>,
 }
 
 thread_local! {
@@ -98,12 +110,26 @@ fn start(ground_truth: PathBuf, detections: PathBuf) -> Option<Ahead> {
     let (ground_truth, read_first) = Reading::new(ground_truth, move |source| {
         coco::read_ground_truth(source, OnInvalid::Error, Dialect::Coco, threads)
     });
-    let (detections, read_second) =
-        Reading::new(detections, move |source| coco::read_detections(source, OnInvalid::Error, false, threads));
+    let (tell, told) = channel::<Vec<[u64; 2]>>();
+    let points_of = detections.clone();
+    let (detections, read_second) = Reading::new(detections, move |source| {
+        let found = coco::read_detections(source, OnInvalid::Error, false, threads)?;
+        if !found.without_box.is_empty() && found.segmentations.0.is_empty() {
+            tell.send(found.keypoints.0.iter().copied().collect()).ok();
+        }
+        Ok(found)
+    });
+    let (keypoints, read_third) = Reading::new(points_of, move |source| {
+        let Ok(spans) = told.recv() else { return Ok(None) }; // they have boxes
+        let records: Vec<i64> = (0..spans.len() as i64).collect();
+        let keypoints = Keypoints { array: DETECTIONS, records: &records, spans: &spans, points: None };
+        let values = coco::read_keypoints(source, keypoints, threads)?;
+        Ok(Some(Points { spans, values }))
+    });
     // One after the other, in the order in which they are asked for.
-    let work = move || (read_first(), read_second());
+    let work = move || (read_first(), read_second(), read_third());
     Builder::new().spawn(move || with_threads(threads, work)).ok()?;
-    Some(Ahead { ground_truth: Some(ground_truth), detections: Some(detections) })
+    Some(Ahead { ground_truth: Some(ground_truth), detections: Some(detections), keypoints: Some(keypoints) })
 }
 
 /// The ground truth of a file, if it has been read ahead with these options.
@@ -121,6 +147,15 @@ pub fn ground_truth(
 pub fn detections(py: Python<'_>, path: &Path, on_invalid: OnInvalid, lines: bool) -> PyResult<Option<Detections>> {
     let is_usual = on_invalid == OnInvalid::Error && !lines;
     finished(py, taken(path, |ahead| &mut ahead.detections).filter(|_| is_usual))
+}
+
+/// The keypoints of a file, if they have been read ahead for these records.
+pub fn keypoints(py: Python<'_>, path: &Path, asked: Keypoints<'_>) -> PyResult<Option<(Vec<f64>, usize)>> {
+    let reading = if asked.array == DETECTIONS { taken(path, |ahead| &mut ahead.keypoints) } else { None };
+    let found = finished(py, reading)?.flatten();
+    let is_asked =
+        |read: &Points| read.spans[..] == *asked.spans && asked.points.is_none_or(|points| points == read.values.1);
+    Ok(found.filter(is_asked).map(|read| read.values))
 }
 
 fn finished<T: Send>(py: Python<'_>, reading: Option<Reading<T>>) -> PyResult<Option<T>> {

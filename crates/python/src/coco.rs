@@ -349,7 +349,8 @@ pub fn read_coco_keypoints<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let (records, spans) = (&records[..], spans.as_chunks().0);
     let keypoints = Keypoints { array: array_name(array), records, spans, points };
-    let (values, points) = read(py, &path, |source| coco::read_keypoints(&source, keypoints, threads))?;
+    let read_now = || read(py, &path, |source| coco::read_keypoints(&source, keypoints, threads));
+    let (values, points) = ahead::keypoints(py, &path, keypoints)?.map_or_else(read_now, Ok)?;
     Ok((column(py, values)?, points))
 }
 

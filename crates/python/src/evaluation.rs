@@ -10,6 +10,7 @@ use ioukit_core::evaluation::{
 use ioukit_core::memory::{Vec, zeros};
 use ioukit_core::regions::rle;
 use ioukit_core::threads::{join, with_threads};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -378,6 +379,24 @@ fn pair_columns(py: Python<'_>, pairs: PairRows) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("object", column(py, widen(pairs.object))?)?;
     dict.set_item("iou", column(py, pairs.overlap)?)?;
     Ok(dict)
+}
+
+/// (P,) rows of detections and (P,) rows of objects of one image, by detection, then object; of one category if the
+/// categories of objects and detections are given.
+#[pyfunction]
+pub fn pairs_of_images<'py>(
+    py: Python<'py>,
+    objects: Column<'py, i64>,
+    detections: Column<'py, i64>,
+    categories: Option<(Column<'py, i64>, Column<'py, i64>)>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let (objects, detections) = (&objects[..], &detections[..]);
+    let categories = categories.as_ref().map(|(of_objects, of_detections)| (&of_objects[..], &of_detections[..]));
+    if categories.is_some_and(|(of, to)| [of.len(), to.len()] != [objects.len(), detections.len()]) {
+        return Err(PyValueError::new_err("a category of every row"));
+    }
+    let (rows, columns) = detached(py, || evaluation::pairs_of_images(objects, detections, categories))?;
+    Ok((column(py, rows)?, column(py, columns)?))
 }
 
 /// The columns of a match table of which objects choose among the detections.

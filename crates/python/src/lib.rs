@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::curves::{CurveDrawer, accumulate, curve_points, order_by_category, sums_by_category};
     #[pymodule_export]
-    use super::evaluation::{match_detections, step_curves};
+    use super::evaluation::{match_detections, pairs_of_images, step_curves};
     #[pymodule_export]
     use super::formats::{
         find_csv_parts, read_csv, read_csv_rows, read_image_sizes, read_number_lines, read_voc_annotations,
@@ -75,7 +75,7 @@ mod _core {
     #[pymodule_export]
     use super::regions::convex::{hull_giou, polygon_elementwise, polygon_pairs, polygon_pairwise};
     #[pymodule_export]
-    use super::regions::keypoints::keypoints_may_reach;
+    use super::regions::keypoints::{keypoint_bounds, keypoint_exponents, keypoint_means, keypoints_may_reach};
     #[pymodule_export]
     use super::regions::masks::conversion::{
         masks_from_boxes, masks_from_pixels, masks_from_polygons, masks_from_rle, masks_to_pixels, masks_to_rle,

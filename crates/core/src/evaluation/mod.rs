@@ -13,6 +13,7 @@ mod influence;
 mod matches;
 mod matching;
 mod object_choice;
+mod pairs_of_images;
 mod points;
 pub mod regions;
 pub mod replicates;
@@ -34,6 +35,7 @@ pub use influence::{Inconsistent, Influence, LeftOut, Quantity, Reading, Table, 
 pub use matches::{DetectionRows, Matches, ObjectRows, PairRows};
 pub use matching::match_detections;
 pub use object_choice::{Choices, Pair, StepCurve, Wanted, step_curve};
+pub use pairs_of_images::pairs_of_images;
 pub use points::Points;
 pub use rules::{CapScope, Choice, Rules};
 pub use scene::{Areas, Detections, NOWHERE, Objects, Scene, flag};

@@ -78,7 +78,10 @@ impl Source {
         }
         let mut window = Window::new(self);
         window.load(start, end)?;
-        Ok(copied(&window.bytes()[..(end - start) as usize]))
+        match self {
+            Self::File { .. } => Ok(window.buffer),
+            Self::Memory(_) => Ok(copied(&window.bytes()[..(end - start) as usize])),
+        }
     }
 
     /// The whole text.

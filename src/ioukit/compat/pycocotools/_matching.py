@@ -187,14 +187,10 @@ def _check_keypoints(objects: Side, detections: Side, rules: Rules) -> None:
 
 def _pairs_of_groups(objects: Side, detections: Side, count: int) -> tuple[Ids, Ids]:
     """(P,) rows of detections and of objects of one group, by detection, then object."""
-    of_objects, of_detections = (side.image * count + side.category for side in (objects, detections))
-    order = np.argsort(of_objects, kind="stable")
-    keys = of_objects[order]
-    starts = np.searchsorted(keys, of_detections, side="left")
-    counts = np.searchsorted(keys, of_detections, side="right") - starts
-    rows = np.repeat(np.arange(len(of_detections)), counts)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return rows.astype(np.int64), order[starts[rows] + within].astype(np.int64)
+    of_objects, of_detections = (
+        np.ascontiguousarray(side.image * count + side.category, np.int64) for side in (objects, detections)
+    )
+    return _core.pairs_of_images(of_objects, of_detections, None)
 
 
 def overlaps_of(matched: Matched, rows: Ids, places: Ids) -> Any:

@@ -22,7 +22,6 @@ from ioukit.datasets.columns._checks import check_readable_again
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_AREA
 from ioukit.datasets.columns.keypoints import boxes_of_keypoints
 from ioukit.datasets.columns.lazy import Segmentations, ValuesOfFiles
-from ioukit.datasets.columns.masks import boxes_of_masks
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ def boxes_of_regions(regions: Mapping[str, Any], source: str, threads: int | Non
         DatasetError: If a mask or keypoints cannot be read.
     """
     if SEGMENTATIONS in regions:
+        from ioukit.datasets.columns.masks import boxes_of_masks  # noqa: PLC0415 - keypoints should not load masks
+
         return boxes_of_masks(regions[SEGMENTATIONS], source, threads)
     return boxes_of_keypoints(regions[KEYPOINTS], source, threads)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from functools import partial
 
@@ -16,7 +15,6 @@ from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, Kind, column_of, image_pairs
-from ioukit.evaluation.outlines.keypoints import keypoint_outlines
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
 
 COCO_SIGMAS = tuple(
@@ -25,8 +23,8 @@ COCO_SIGMAS = tuple(
 )
 """Standard deviations of the positions of COCO's 17 keypoints of a person, relative to the size of the object."""
 
-# The number of pairs in one step: the arrays of a step fit into the cache.
-_AT_ONCE = 2048
+# The number of pairs in one step: its terms of 17 points are 2 MB.
+_AT_ONCE = 1 << 14
 
 
 def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints") -> Kind:
@@ -45,6 +43,8 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
         >>> from ioukit.evaluation import keypoints_kind, register_kind
         >>> register_kind(keypoints_kind("hand", [0.03] * 21, "21 points of a hand"))  # doctest: +SKIP
     """
+    from ioukit.evaluation.outlines.keypoints import keypoint_outlines  # noqa: PLC0415 - matching does not draw
+
     spread = np.array(sigmas, np.float64)
     if spread.ndim != 1 or not len(spread) or not (spread > 0).all() or not np.isfinite(spread).all():
         raise ValueError(f"sigmas must be positive numbers, one per keypoint, got {list(sigmas)!r}")
@@ -69,11 +69,11 @@ def columns(compared: Comparison, name: str = "keypoints", sigmas: Sequence[floa
     )
     gt = compared.ground_truth
     rows, places = _comparable(compared, objects, detections)
+    measured = _contiguous(detections, objects, gt.boxes, gt.areas, spread)
     # The pairs that may reach the similarity that is needed, by a bound that is cheaper than the similarity.
-    measured = (np.ascontiguousarray(detections), np.ascontiguousarray(objects), gt.boxes, gt.areas, spread)
     kept = _core.keypoints_may_reach(measured, rows, places, compared.least, compared.threads)
     rows, places = rows[kept], places[kept]
-    overlap = keypoint_similarity(detections, objects, gt.boxes, gt.areas, (rows, places), spread)
+    overlap = _similarity(measured, rows, places, compared.threads)
     found = overlap > 0
     return PairColumns(rows[found], places[found], overlap[found])
 
@@ -82,8 +82,7 @@ def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tu
     """The pairs of one image. Rows without keypoints are refused in a category whose keypoints are compared."""
     rows, places = image_pairs(compared)
     gt, dt = compared.ground_truth, compared.detections
-    lacks: npt.NDArray[np.bool_] = np.asarray(np.isnan(objects).any(axis=(1, 2)))
-    missing = np.isnan(detections).any(axis=(1, 2))
+    lacks, missing = _without_points(objects), _without_points(detections)
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise DatasetError(f"{dt.source}: detections[{row}].keypoints: expected numbers, found none")
@@ -93,6 +92,13 @@ def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tu
             raise DatasetError(f"{gt.source}: annotations[{wrong.min()}].keypoints: expected numbers, found none")
         rows, places = rows[~lacks[places]], places[~lacks[places]]
     return rows, places
+
+
+def _without_points(points: Floats) -> npt.NDArray[np.bool_]:
+    """(N,) whether a row of (N, P, 3) has a number that is NaN. Few data sets have any, and that is quick to see."""
+    if not points.size or not np.isnan(points.min()):
+        return np.zeros(len(points), np.bool_)
+    return np.asarray(np.isnan(points).any(axis=(1, 2)))
 
 
 def keypoint_similarity(
@@ -116,33 +122,24 @@ def keypoint_similarity(
         pairs: (M,) rows of detections and (M,) rows of objects.
         sigmas: (P,), see :func:`keypoints_kind`.
     """
-    labelled = objects[..., 2] > 0
-    counts = labelled.sum(axis=1)
-    # (G, P) positions of the keypoints of each object, the labelled ones first.
-    order = np.argsort(~labelled, axis=1, kind="stable")
-    variances = (sigmas * 2) ** 2
-    similarity = np.empty(len(pairs[0]))
-    # Rows of one length together: a sum along them adds in the same order as a sum of each row alone.
-    by_count = np.argsort(counts[pairs[1]], kind="stable")
-    ends = np.cumsum(np.bincount(counts[pairs[1]], minlength=len(sigmas) + 1)).tolist()
-    for count, (start, end) in enumerate(itertools.pairwise([0, *ends])):
-        for first in range(start, end, _AT_ONCE):
-            alike = by_count[first : min(first + _AT_ONCE, end)]
-            rows, places = (side[alike] for side in pairs)
-            if count:
-                chosen = order[places, :count]
-                offsets = detections[rows[:, None], chosen, :2] - objects[places[:, None], chosen, :2]
-            else:
-                chosen = np.arange(len(sigmas))[None]
-                offsets = _beyond(detections[rows, :, :2], boxes[places])
-            squared = offsets[..., 0] ** 2 + offsets[..., 1] ** 2
-            terms = np.exp(-(squared / variances[chosen] / (areas[places] + np.spacing(1))[:, None] / 2), order="C")
-            similarity[alike] = np.sum(terms, axis=1) / terms.shape[1]
+    measured = _contiguous(detections, objects, boxes, areas, sigmas)
+    rows, places = (np.ascontiguousarray(side, np.int64) for side in pairs)
+    return _similarity(measured, rows, places, threads=0)
+
+
+def _contiguous(*columns: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    detections, objects, boxes, areas, sigmas = (np.ascontiguousarray(column, np.float64) for column in columns)
+    return detections, objects, boxes, areas, sigmas
+
+
+def _similarity(
+    measured: tuple[Floats, Floats, Floats, Floats, Floats], rows: Rows, places: Rows, threads: int
+) -> Floats:
+    similarity = np.empty(len(rows))
+    for first in range(0, len(rows), _AT_ONCE):
+        step = slice(first, first + _AT_ONCE)
+        terms = _core.keypoint_exponents(measured, rows[step], places[step], threads)
+        # Here and not in the core: pycocotools' last bit is that of NumPy's function, which differs between machines.
+        np.exp(terms, out=terms)
+        similarity[step] = _core.keypoint_means(measured, places[step], terms, threads)
     return similarity
-
-
-def _beyond(points: Floats, boxes: Floats) -> Floats:
-    """(M, P, 2) distance along x and y of each point from a box that is widened by its own sides."""
-    place, side = boxes[:, None, :2], boxes[:, None, 2:]
-    low, high = place - side, place + side * 2
-    return np.maximum(0.0, low - points) + np.maximum(0.0, points - high)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ioukit import _core
 from ioukit._array_types import Rows
 from ioukit._boundary import BoxColumns, MaskColumns, PairColumns
 from ioukit._columns import record
@@ -207,17 +208,9 @@ def image_pairs(compared: Comparison) -> tuple[Rows, Rows]:
     Only pairs of one category are listed, unless overlaps are wanted across categories.
     """
     gt, dt = compared.ground_truth, compared.detections
-    order = np.argsort(gt.image_ids, kind="stable")
-    images = gt.image_ids[order]
-    starts = np.searchsorted(images, compared.detection_images, side="left")
-    counts = np.searchsorted(images, compared.detection_images, side="right") - starts
-    rows = np.repeat(np.arange(len(dt)), counts)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    columns = order[starts[rows] + within]
-    if not compared.all_categories:
-        same = dt.category_ids[rows] == gt.category_ids[columns]
-        rows, columns = rows[same], columns[same]
-    return rows.astype(np.int64), columns.astype(np.int64)
+    images = np.ascontiguousarray(gt.image_ids), np.ascontiguousarray(compared.detection_images)
+    categories = np.ascontiguousarray(gt.category_ids), np.ascontiguousarray(dt.category_ids)
+    return _core.pairs_of_images(*images, None if compared.all_categories else categories)
 
 
 def column_of(side: GroundTruth | Detections, name: str, column: str, array: str) -> Any:
