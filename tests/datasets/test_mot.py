@@ -281,7 +281,6 @@ SPELLED = [
     ("", " "),
     ("", "\t"),
     ("frame id x1 y1 width height conf class visibility\n", "  "),
-    ("", ";"),
 ]
 
 

@@ -46,8 +46,6 @@ MOT_NAMES = (
 """The names of MOTChallenge's classes, in the order of their numbers, which are 1 to 13."""
 
 _FIELDS = ("frame", "id", "bb_left", "bb_top", "bb_width", "bb_height", "conf", "class", "visibility")
-_BETWEEN = ";,"
-"""What stands between numbers, if it is not white space."""
 _HEADS = (
     {"frame", "frame_id", "frame_number", "frameid", "frameno"},
     {"id", "track_id", "track", "tracker_id", "object_id", "trackid"},
@@ -90,18 +88,17 @@ def recognises(path: Path) -> bool:
 
 
 def _first_row(file: Path) -> tuple[list[str], bool]:
-    """The fields of the first line of numbers, and whether commas or semicolons stand between them."""
+    """The fields of the first line of numbers, and whether commas stand between them."""
     for line in map(" ".join, first_lines(file)[:2]):
         fields = _fields_of(line)
         if file.suffix != ".txt" or not _is_head(fields):
-            return fields, any(one in line for one in _BETWEEN)
+            return fields, "," in line
     return [""], False
 
 
 def _fields_of(line: str) -> list[str]:
-    """The fields of a line between semicolons or commas, or else between spaces."""
-    between = next((one for one in _BETWEEN if one in line), None)
-    return [field.strip() for field in line.split(between)]
+    """The fields of a line between commas, or else between spaces."""
+    return [field.strip() for field in line.split("," if "," in line else None)]
 
 
 def _is_head(fields: Sequence[str]) -> bool:
@@ -138,7 +135,7 @@ def read_mot(
     attributes are ``track_id``, the number of the track, and ``visibility``, within [0, 1]. Files with 7 columns, or
     with 10, the last three of which are a place in the world (2D MOT 2015), have no class: all objects are pedestrians.
 
-    Between the numbers may be commas, semicolons or white space, and a first line may name the columns in this order.
+    Between the numbers may be commas or white space, and a first line may name the columns in this order.
 
     The images are all frames of the sequence, by ``seqinfo.ini``, which also has their size and the names of the files;
     without it, those in the file. The id of an image is the number of its frame with six digits; with several
