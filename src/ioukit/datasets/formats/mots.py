@@ -237,6 +237,7 @@ class _Reader:
         self.problems = Problems.of(on_invalid)
         self.finder = None if gt is None else ImageFinder(gt)
         self.sizes: list[tuple[float, float]] = [] if gt is None else list(map(tuple, gt.images.sizes.tolist()))
+        self.places: dict[str, int] = {}
         self.masks: list[Masks] = []
         self.known = [number for number, name in MOTS_NAMES.items() if gt is None or name in gt.categories.names]
 
@@ -317,7 +318,9 @@ class _Reader:
         image = 0
         if self.finder is not None:
             key = f"{sequence.name}/{frame:06d}" if sequence.name else f"{frame:06d}"
-            image = self.finder.position(key, f"{where}, time_frame")
+            if key not in self.places:
+                self.places[key] = self.finder.position(key, f"{where}, time_frame")
+            image = self.places[key]
         return _Line(where, frame, track, category, row, (high, wide), image)
 
 
