@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from ioukit.comparison.drawn_sequences import exchanges_of, limits_of_differences, tests_of_differences
-from ioukit.tracks.measures import THRESHOLDS, drawn_numbers
+from ioukit.tracks.draws import drawn_numbers
+from ioukit.tracks.measures import THRESHOLDS
 
 KEYS = ("HOTA", "MOTA")
 POPULATIONS = ("alike", "lengths", "heavy", "rare")

@@ -9,7 +9,7 @@ import pytest
 
 from ioukit import Detections, GroundTruth, evaluate_tracks
 from ioukit.comparison import compare_tracks
-from ioukit.report import write_tracks
+from ioukit.report import tracks_page, write_tracks
 from support.browsing import assert_themes, pictured, serious_violations
 from support.random_tracks import random_track_set
 from support.report_cases import ATTACKS
@@ -139,6 +139,7 @@ def test_a_tracker_is_chosen(open_page: OpenPage, pages: dict[str, Path]) -> Non
     lead = page.locator("#comparison .lead").inner_text()
     assert lead.endswith("B is higher by 12.7 points of HOTA (36.89 to 49.61 %).")
     page.get_by_text("Each object that changes").first.click()
+    assert page.locator("#changes-said-0").inner_text() == ""
     changes = [list(map(int, row[2:])) for row in rows(page, "changes-0")]
     assert changes
     assert all(sum(row[:4]) == row[4] for row in changes)
@@ -147,6 +148,21 @@ def test_a_tracker_is_chosen(open_page: OpenPage, pages: dict[str, Path]) -> Non
     page.locator("#tracker").select_option(label="C")
     assert rows(page, "costs-table") != before
     assert page.locator("#sequence").evaluate("select => select.selectedOptions[0].text") == "S03"
+
+
+def test_a_list_of_changes_says_what_it_lacks(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracks_page, "MOST_COSTS", 3)
+    gt = tracked_truth(6)
+    pair = compare_tracks(*(evaluate_tracks(gt, tracker(6, seed, found=0.7)) for seed in (1, 2)))
+    write_tracks(pair, tmp_path / "page.html")
+    page = open_page(tmp_path / "page.html")
+    page.get_by_text("Each object that changes").click()
+    listed = len(pair.to_dict()["pairs"][0]["changed_objects"])
+    assert page.locator("#changes-said-0").inner_text() == (
+        f"These are 3 of {listed} objects that change; pairs[0].changed_objects of ioukit tracks --json has all."
+    )
 
 
 def test_attacks_stay_inert(open_page: OpenPage, tmp_path: Path) -> None:

@@ -322,3 +322,96 @@ def test_metrics_that_cannot_be_evaluated(config: dict[str, Any]) -> None:
     dataset, metrics = ours.datasets.MotChallenge2DBox(config), [ours.metrics.HOTA(), ours.metrics.HOTA()]
     with pytest.raises(error, match="multiple metrics of the same name"):
         ours.Evaluator(dict(QUIET)).evaluate([dataset], metrics)
+
+
+def random_sequence(rng: np.random.Generator, frames: int | None = None) -> dict[str, Any]:
+    """A sequence as TrackEval's data sets give it: some frames and sides are empty."""
+    length = int(rng.integers(0, 12)) if frames is None else frames
+    counts = {side: int(rng.integers(0, 9)) for side in ("gt", "tracker")}
+    share = {side: rng.choice([0.0, 0.5, 0.8], p=[0.05, 0.35, 0.6]) for side in counts}
+    data: dict[str, Any] = {"num_timesteps": length, "similarity_scores": []}
+    for side, count in counts.items():
+        listed = [np.flatnonzero(rng.random(count) < share[side] * (rng.random() < 0.9)) for _ in range(length)]
+        known = np.unique(np.concatenate([np.zeros(0, np.int64), *listed]))
+        data[f"{side}_ids"] = [rng.permutation(np.searchsorted(known, one)) for one in listed]
+        data[f"num_{side}_ids"], data[f"num_{side}_dets"] = len(known), sum(map(len, listed))
+    for pair in zip(data["gt_ids"], data["tracker_ids"], strict=True):
+        table = rng.random((len(pair[0]), len(pair[1]))) ** 0.4 * (rng.random((len(pair[0]), len(pair[1]))) < 0.6)
+        near = np.equal.outer(*pair) & (rng.random(table.shape) < 0.8)
+        table[near] = rng.uniform(0.5, 1, near.sum())
+        data["similarity_scores"].append(np.round(table, 1) if rng.random() < 0.3 else table)
+    return data
+
+
+def metric_pairs() -> list[tuple[Any, Any]]:
+    """Each metric of TrackEval, and ours."""
+    quiet = {"PRINT_CONFIG": False}
+    return [(one, getattr(ours.metrics, one.get_name())(quiet)) for one in all_measures()]
+
+
+def differing(found: dict[str, Any], expected: dict[str, Any]) -> list[str]:
+    """The names of numbers that differ in a bit, or that only one has."""
+    wrong = [
+        name for name in expected if name in found and not np.array_equal(found[name], expected[name], equal_nan=True)
+    ]
+    return [*wrong, *(expected.keys() ^ found.keys())]
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_sequences_are_those_of_trackeval(first: int) -> None:
+    for seed in range(first, first + 50):
+        rng = np.random.default_rng(seed)
+        parts = {f"s{at}": random_sequence(rng) for at in range(rng.integers(1, 5))}
+        if seed % 10 == 0:
+            parts["long"] = random_sequence(rng, frames=150)
+        for theirs, mine in metric_pairs():
+            expected, found = (
+                {name: one.eval_sequence(data) for name, data in parts.items()} for one in (theirs, mine)
+            )
+            for name in parts:
+                assert (seed, name, differing(found[name], expected[name])) == (seed, name, [])
+            for method in ("combine_sequences", "combine_classes_det_averaged"):
+                both = [getattr(mine, method)(found), getattr(theirs, method)(expected)]
+                assert (seed, mine.get_name(), method, differing(*both)) == (seed, mine.get_name(), method, [])
+            for ignore in (False, True):
+                if ignore and not all(
+                    any(data[f"num_{side}_dets"] for side in ("gt", "tracker")) for data in parts.values()
+                ):
+                    continue  # a mean of nothing warns in both
+                both = [
+                    one.combine_classes_class_averaged(given, ignore)
+                    for one, given in ((mine, found), (theirs, expected))
+                ]
+                assert (seed, mine.get_name(), ignore, differing(*both)) == (seed, mine.get_name(), ignore, [])
+
+
+def test_empty_classes_do_not_count() -> None:
+    rng = np.random.default_rng(3)
+    counts = dict.fromkeys(("num_timesteps", "num_gt_ids", "num_tracker_ids", "num_gt_dets", "num_tracker_dets"), 0)
+    empty: dict[str, Any] = {**counts, "gt_ids": [], "tracker_ids": [], "similarity_scores": []}
+    parts = {"a": random_sequence(rng, frames=5), "b": empty, "c": random_sequence(rng, frames=8)}
+    for theirs, mine in metric_pairs():
+        results = {name: theirs.eval_sequence(data) for name, data in parts.items()}
+        found, expected = (one.combine_classes_class_averaged(results, True) for one in (mine, theirs))
+        assert differing(found, expected) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"gt_ids": [[0]]}, r"gt_ids has 1 frames, expected num_timesteps, 2"),
+        ({"num_tracker_dets": 3}, r"tracker_ids has 2 ids, expected num_tracker_dets, 3"),
+        ({"tracker_ids": [[0], [2]]}, r"tracker_ids has 2, expected ids from 0 to num_tracker_ids - 1, 1"),
+        ({"similarity_scores": [[[1.0]]]}, r"similarity_scores has 1 frames, expected 2 as gt_ids has"),
+        (
+            {"similarity_scores": [[[1.0]], [[1.0, 0.0]]]},
+            r"similarity_scores\[1\] has the shape \(1, 2\), expected \(1, 1\)",
+        ),
+    ],
+)
+def test_sequences_that_do_not_fit_together(change: dict[str, Any], says: str) -> None:
+    ids: dict[str, Any] = {"gt_ids": [[0], [0]], "tracker_ids": [[0], [1]], "similarity_scores": [[[1.0]], [[1.0]]]}
+    counts = {"num_timesteps": 2, "num_gt_ids": 1, "num_tracker_ids": 2, "num_gt_dets": 2, "num_tracker_dets": 2}
+    assert ours.metrics.CLEAR({"PRINT_CONFIG": False}).eval_sequence({**ids, **counts})["IDSW"] == 1
+    with pytest.raises(ours.utils.TrackEvalException, match=says):
+        ours.metrics.HOTA().eval_sequence({**ids, **counts, **change})

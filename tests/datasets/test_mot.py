@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ioukit import DatasetError, evaluate
 from ioukit.datasets import Detections, GroundTruth, find_format, read, read_detections, write
 from ioukit.datasets.formats.left_out import Holds
-from ioukit.datasets.formats.mot import MOT_NAMES
+from ioukit.datasets.formats.mot import MOT_NAMES, recognises
 from support.data_sets import (
     CLASS_NAMES,
     FREE,
@@ -273,3 +273,50 @@ def test_links_out_are_refused(tmp_path: Path) -> None:
         place = tmp_path / str(at)
         place.mkdir()
         assert_links_out_are_refused(sequence, name, lambda path: read(path, "mot"), place)
+
+
+SPELLED = [
+    ("frame,id,bb_left,bb_top,bb_width,bb_height,conf,class,visibility\n", ","),
+    ("# Frame, Track_ID, x, y, w, h, score, class, visibility\n", ", "),
+    ("", " "),
+    ("", "\t"),
+    ("frame id x1 y1 width height conf class visibility\n", "  "),
+]
+
+
+@pytest.mark.parametrize(("head", "between"), SPELLED)
+def test_a_line_of_names_and_other_separators(tmp_path: Path, head: str, between: str) -> None:
+    rows = [[frame, 7, 10 * frame, 5.5, 20, 30, 1, 2, 0.5] for frame in (1, 2, 12)]
+    plain, other = tmp_path / "plain", tmp_path / "other"
+    for folder, first, sign in ((plain, "", ","), (other, head, between)):
+        text = first + "".join(f"{sign.join(map(str, row))}\n" for row in rows)
+        for file in (folder / "data" / "S1" / "gt" / "gt.txt", folder / "results" / "S1.txt"):
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
+    gt, same = (read(folder / "data") for folder in (plain, other))
+    assert np.array_equal(same.boxes, gt.boxes)
+    assert same.images.labels.tolist() == gt.images.labels.tolist()
+    assert same.attributes["visibility"].tolist() == [0.5] * 3
+    for of in ("results", "results/S1.txt"):
+        dt, found = (read_detections(folder / of, ground_truth=gt) for folder in (plain, other))
+        assert np.array_equal(found.boxes, dt.boxes)
+        assert found.attributes["track_id"].tolist() == [7] * 3
+
+
+@pytest.mark.parametrize(
+    "names", ["frame,id,x1,y1,x2,y2,conf", "frame,id,cx,cy,w,h,conf", "frame,x,y,w,h,conf,id", "frame,id"]
+)
+def test_other_columns_are_refused(tmp_path: Path, names: str) -> None:
+    (tmp_path / "gt.txt").write_text(f"{names}\n1,1,0,0,9,9,1\n")
+    expected = "no names of columns, or frame, id, bb_left, bb_top, bb_width, bb_height, conf in this order"
+    with pytest.raises(DatasetError, match=rf"gt\.txt: line 1: expected {expected}, found '?frame, "):
+        read(tmp_path / "gt.txt", "mot")
+
+
+@pytest.mark.parametrize(
+    "line", ["0 0.5 0.5 0.2 0.2 0.9 1", "3 1 1 0.5 0.5 0.2 0.2", "1 0.1 0.1 0.5 0.1 0.5 0.5 0.1 0.5"]
+)
+def test_lines_of_yolo_are_none_of_motchallenge(tmp_path: Path, line: str) -> None:
+    (tmp_path / "1.txt").write_text(f"{line}\n")
+    assert not recognises(tmp_path / "1.txt")
+    assert not recognises(tmp_path)

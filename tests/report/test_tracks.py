@@ -5,18 +5,20 @@ from __future__ import annotations
 import datetime
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from ioukit import evaluate_tracks
+from ioukit import Masks, evaluate_tracks
 from ioukit.comparison import compare_tracks
 from ioukit.report import tracks_page, write_tracks
 from ioukit.report.tracks_page import tracks_data
-from ioukit.tracks import EVENT_KINDS
+from ioukit.tracks import EVENT_KINDS, TRACK_PROTOCOLS, TubeRules
 from support.random_tracks import random_track_set
-from support.tracked_scenes import tracked_truth, tracker
+from support.tracked_scenes import tracked_truth, tracker, walking
+from support.trackeval_runs import painted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,7 +130,7 @@ def test_a_comparison_has_all_trackers() -> None:
             )
         )
         by_sequence = pair.changes.by_sequence()
-        rows = np.array([row[1:] for row in data.drawn["changes"][comparison.pairs.index(pair)]])
+        rows = np.array([row[1:] for row in data.drawn["changes"][comparison.pairs.index(pair)]["rows"]])
         for at, key in enumerate(("found", "lost", "new_switches", "gone_switches"), start=1):
             found = np.bincount(rows[:, 0], rows[:, at], minlength=6).tolist()
             assert found == [by_sequence[name][key] for name in comparison.evaluations[0].sequence_names]
@@ -150,6 +152,30 @@ def test_long_sequences_say_what_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
     left_out = len(every["objects"]) - len(one["objects"]), (len(every["false"]) - len(one["false"])) // 3
     assert one["unlisted"] == [*left_out]
     assert (len(drawn["costs"]), drawn["unlisted"]) == (3, len(evaluation.costs) - 3)
+    comparison = compared()
+    for changes, pair in zip(page_data(comparison).drawn["changes"], comparison.pairs, strict=True):
+        listed = pair.to_dict()["changed_objects"]
+        assert [[*one.values()][2:] for one in listed[:3]] == [row[2:] for row in changes["rows"]]
+        assert (len(changes["rows"]), changes["unlisted"]) == (3, len(listed) - 3)
+
+
+def test_whole_tracks_and_j_and_f_have_columns() -> None:
+    gt, a, b = walking()
+    protocol = replace(TRACK_PROTOCOLS["plain"], tubes=TubeRules(), name="mine")
+    comparison = compare_tracks(*(evaluate_tracks(gt, dt, protocol=protocol) for dt in (a, b)))
+    (pair,), data = comparison.pairs, page_data(comparison)
+    assert data.tables[0].columns[:3] == ("AP_all", "AR_all", "HOTA")
+    assert data.tables[0].rows[1][2][:2] == tuple(f"{100 * pair.b.summary[key]:.2f}" for key in ("AP_all", "AR_all"))
+    assert data.tables[0].rows[2][2][:2] == ("-", "-")  # a sequence has none
+    assert [row[0] for row in data.parts[0].rows[:3]] == ["AP_all", "AR_all", "HOTA"]
+    assert f"{100 * pair['AP_all'].difference:+.2f}" == data.parts[0].rows[0][3]
+    assert "\nAP_all " in comparison.text()
+    assert (data.has_tubes, data.has_j_and_f) == (True, False)
+    given = random_track_set(2)
+    masks = [{"Masks": Masks.from_arrays(painted(rows.boxes))} for rows in (given.objects, given.found)]
+    gt, dt = replace(given.ground_truth(), regions=masks[0]), replace(given.detections(), regions=masks[1])
+    davis = page_data(evaluate_tracks(gt, dt, protocol="davis"))
+    assert (davis.tables[0].columns[0], davis.has_tubes, davis.has_j_and_f) == ("J&F", False, True)
 
 
 def written(path: Path, tracks: Any, **options: Any) -> str:

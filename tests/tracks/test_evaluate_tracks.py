@@ -221,8 +221,11 @@ def test_results() -> None:
     assert repr(found.per_class["car"]).startswith("TrackClass('car', HOTA=")
     assert repr(found.summary).startswith("TrackNumbers(HOTA=")
     made = json.loads(found.to_json())
-    assert [*made] == ["summary", "class_average", "sequences", "classes", "protocol", "notes", "version"]
+    assert [*made] == ["summary", "class_average", "sequences", "classes", "costs", "protocol", "notes", "version"]
     assert made["summary"] == dict(found.summary)
+    costs = found.costs[found.costs.cost > 0]
+    assert 0 < len(costs) < len(found.costs)
+    assert made["costs"] == costs.to_pandas().to_dict("records")
     assert made["sequences"]["b"] == dict(found.sequences["b"])
     assert [one["name"] for one in made["classes"]] == ["car", "van"]
     assert made["classes"][1]["sequences"]["a"]["HOTA"] == found.per_class["van"].sequences["a"]["HOTA"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ioukit import evaluate_tracks
+from ioukit import Detections, evaluate_tracks
 from ioukit.errors import DatasetError
 from ioukit.tracks import TRACK_PROTOCOLS
 from support.random_federated_sets import random_burst_set, random_tao_set
@@ -165,3 +165,17 @@ def test_masks_follow_the_rules_of_boxes(seed: int) -> None:
     one, other = (evaluation.to_dict() for evaluation in (boxes, masks))
     assert one.pop("notes") == other.pop("notes")
     assert one == other
+
+
+def test_tao_is_recognised_by_the_lists_of_its_videos() -> None:
+    gt = video(absent=[], unfinished=[1], objects=[(1, 1), (2, 2)])
+    found = evaluate_tracks(gt, ROWS)
+    assert found.to_dict()["summary"] == evaluate_tracks(gt, ROWS, protocol="tao").to_dict()["summary"]
+    assert (found.protocol, "AP_all" in found.summary) == ("TAO", True)
+    assert found.notes[-1].endswith("; protocol='plain' (--protocol plain) leaves out none")
+    assert "evaluated by the protocol TAO, which leaves out 0 of 2 objects and 4 of 5 detections" in found.notes[-1]
+    one_list = {key: value for key, value in gt["videos"][0].items() if key != "neg_category_ids"}
+    assert evaluate_tracks({**gt, "videos": [one_list]}, ROWS).protocol == "plain"
+    without = Detections.from_coco(ROWS, attributes=True)
+    without = replace(without, scored=False)
+    assert evaluate_tracks(gt, without).protocol == "plain"

@@ -25,7 +25,7 @@ from ioukit.statistics.detectable import alarm, images_needed
 from ioukit.statistics.resampling import ImageGroups
 from ioukit.statistics.spread import jackknifed, variances
 from ioukit.statistics.student import t_quantile
-from ioukit.tracks.measures import drawn_numbers
+from ioukit.tracks.draws import drawn_numbers
 
 if TYPE_CHECKING:
     from ioukit._array_types import Floats

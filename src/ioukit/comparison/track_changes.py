@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ioukit.tracks import TrackEvaluation, TrackEvents
 
 TRACK_CHANGES = ("found", "lost", "still_found", "still_missed", "new_switches", "gone_switches", "still_switches")
+OBJECT_CHANGES = ("found", "lost", "new_switches", "gone_switches")
+"""Those that :func:`changed_objects` counts of each object."""
 _SWITCH, _MISS = EVENT_KINDS.index("switch"), EVENT_KINDS.index("miss")
 
 
@@ -87,8 +89,7 @@ def changed_objects(a: TrackEvaluation, b: TrackEvaluation) -> list[tuple[str, i
     events, flags = _flags(a, b)
     number, titles = named_tracks(events, events.object_track)
     unique, first, of = np.unique(events.sequence * len(titles) + number, return_index=True, return_inverse=True)
-    changes = ("found", "lost", "new_switches", "gone_switches")
-    counts = np.stack([np.bincount(of[flags[name]], minlength=len(unique)) for name in changes], axis=1)
+    counts = np.stack([np.bincount(of[flags[name]], minlength=len(unique)) for name in OBJECT_CHANGES], axis=1)
     order = np.argsort(-counts.sum(axis=1), kind="stable")[: int(counts.any(axis=1).sum())]
     columns = (number[first], events.sequence[first], *counts.T)
     rows = zip(*(column[order].tolist() for column in columns), strict=True)

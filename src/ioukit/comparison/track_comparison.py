@@ -7,7 +7,7 @@ import json
 import operator
 import string
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,14 +22,9 @@ from ioukit.statistics import adjust_p_values
 from ioukit.statistics.estimating import check_level
 from ioukit.statistics.resampling import check_seed
 from ioukit.tracks import TrackEvaluation
-from ioukit.tracks.measures import KEYS, together
-
-if TYPE_CHECKING:
-    from ioukit.tracks.measures import Values
+from ioukit.tracks.draws import drawn_keys, parts_of
 
 _OF_THE_DATA = ("GT_Dets", "GT_IDs", "Frames")  # the same for all trackers
-COMPARED = tuple(key for key in KEYS if key not in _OF_THE_DATA)
-"""The numbers that are compared."""
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -122,20 +117,21 @@ def compare_tracks(
     check_count(replicates=replicates, permutations=permutations)
     replicates, permutations, seed = operator.index(replicates), operator.index(permutations), check_seed(seed)
     (name_a, a), *rest = trackers.items()
-    parts_a, pairs = _of_sequences(a), []
+    compared = tuple(key for key in drawn_keys(a) if key not in _OF_THE_DATA)
+    parts_a, pairs = parts_of(a), []
     for name_b, b in rest:
         _check_same_data(a, b, (name_a, name_b))
-        parts_b = _of_sequences(b)
+        parts_b = parts_of(b)
         exchanges = exchanges_of(parts_a, parts_b, permutations)
-        limits = limits_of_differences(parts_a, parts_b, COMPARED, level=level, replicates=replicates, seed=seed)
-        tests = tests_of_differences(parts_a, parts_b, COMPARED, exchanges, level=level, seed=seed)
+        limits = limits_of_differences(parts_a, parts_b, compared, level=level, replicates=replicates, seed=seed)
+        tests = tests_of_differences(parts_a, parts_b, compared, exchanges, level=level, seed=seed)
         pairs.append(
             TrackPair(
                 name_a=name_a,
                 name_b=name_b,
                 a=a,
                 b=b,
-                differences=_differences(a, b, limits, tests, level),
+                differences=_differences(a, b, compared, limits, tests, level),
                 changes=track_changes(a, b),
                 num_differing=len(exchanges.differing),
                 permutations=exchanges.tried,
@@ -149,6 +145,7 @@ def compare_tracks(
 def _differences(
     a: TrackEvaluation,
     b: TrackEvaluation,
+    keys: Sequence[str],
     limits: Sequence[Limits],
     tests: Sequence[tuple[float, int | None]],
     level: float,
@@ -167,7 +164,7 @@ def _differences(
             sequences_needed=needed,
             warnings=one.warnings,
         )
-        for key, one, (p_value, needed) in zip(COMPARED, limits, tests, strict=True)
+        for key, one, (p_value, needed) in zip(keys, limits, tests, strict=True)
     )
 
 
@@ -182,12 +179,6 @@ def _corrected(pairs: Sequence[TrackPair]) -> Sequence[TrackPair]:
         corrected, least = (float(adjust_p_values(values)[at]) for values in (p_values, smallest))
         found.append(dataclasses.replace(pair, p_corrected=corrected, p_smallest=least))
     return found
-
-
-def _of_sequences(evaluation: TrackEvaluation) -> list[Values]:
-    """(S,) the numbers of each sequence, of all classes together."""
-    columns = zip(*evaluation.values, strict=True)
-    return [column[0] if len(column) == 1 else together(column) for column in columns]
 
 
 def _check_same_data(a: TrackEvaluation, b: TrackEvaluation, names: tuple[str, str]) -> None:

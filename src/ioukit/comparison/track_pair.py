@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ioukit._columns import Frozen, record
+from ioukit.comparison.track_changes import OBJECT_CHANGES, changed_objects
 from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.words import outcome, tracks_verdict
 from ioukit.statistics.differences import find_difference
@@ -105,6 +106,14 @@ class TrackPair(Frozen):
             "verdict": self.verdict(),
             "differences": [one.to_dict() for one in self.differences],
             "changes": self.changes.to_dict(),
+            "changed_objects": [
+                {
+                    "object": name,
+                    "sequence": self.a.sequence_names[at],
+                    **dict(zip(OBJECT_CHANGES, counts, strict=True)),
+                }
+                for name, at, *counts in changed_objects(self.a, self.b)
+            ],
             "num_differing": self.num_differing,
             "permutations": self.permutations,
             "is_every_permutation": self.is_every_permutation,

@@ -12,7 +12,7 @@ from ioukit._output import aligned
 from ioukit._words_and_colours import percent, shorten
 from ioukit.comparison.track_pair import MAIN
 from ioukit.comparison.words import doubt_sentence, interval_note, track_change_sentences
-from ioukit.tracks.results import AS_COUNTS, TABLE_KEYS, number_table
+from ioukit.tracks.results import AS_COUNTS, number_table
 
 if TYPE_CHECKING:
     from ioukit.comparison.track_differences import TrackDifference
@@ -37,7 +37,7 @@ def tracks_text(pairs: Sequence[TrackPair], *, width: int) -> str:
     said.append(textwrap.fill(notes, width))
     rows = [(_short(pairs[0].name_a), pairs[0].a.summary)]
     rows += [(_short(pair.name_b), pair.b.summary) for pair in pairs]
-    blocks = ["\n".join(said), number_table("tracker", rows, TABLE_KEYS, width=width)]
+    blocks = ["\n".join(said), number_table("tracker", rows, pairs[0].a.table_keys, width=width)]
     for pair in pairs:
         title = f"{_short(pair.name_b)} compared with {_short(pair.name_a)}"
         blocks.append("\n".join([title, *_changes(pair, width)]))
@@ -54,7 +54,7 @@ def _of_pair(pair: TrackPair, width: int) -> Iterator[str]:
     level = pair.difference.level
     note = interval_note(level) if _shows_limits(pair) else ""
     yield "\n".join(textwrap.fill(line, width) for line in (pair.verdict(), note) if line)
-    shown = [pair[key] for key in TABLE_KEYS]
+    shown = [pair[key] for key in pair.a.table_keys]
     head = ("", *map(_short, pair.names), "difference", f"{percent(level)} interval", "p-value")
     doubt = doubt_sentence(shown, level)
     table = aligned([head, *map(difference_row, shown)], width=width, drop=(1, 2))

@@ -20,7 +20,7 @@ from ioukit.report._sources import input_file, made_with, time_text
 from ioukit.report._texts import abbreviate, fact_list
 from ioukit.report.writer import Layout, Page, write_page
 from ioukit.tracks.events import EVENT_KINDS, named_tracks, runs_of
-from ioukit.tracks.results import TABLE_KEYS, cell_text
+from ioukit.tracks.results import cell_text
 
 if TYPE_CHECKING:
     import datetime
@@ -40,6 +40,7 @@ class NumberTable(NamedTuple):
     """Numbers of trackers: of sequences, or of classes."""
 
     title: str
+    columns: tuple[str, ...]
     rows: tuple[tuple[str, str, tuple[str, ...]], ...]
     """A name, the tracker if there are several, and a text per number."""
 
@@ -72,7 +73,9 @@ class TracksPage(Page):
     )
 
     trackers: tuple[str, ...]
-    columns: tuple[str, ...]
+    has_tubes: bool
+    """Whether there is AP of whole tracks."""
+    has_j_and_f: bool
     tables: tuple[NumberTable, ...]
     parts: tuple[TracksPart, ...]
     """The first tracker with each of the others; none if there is only one."""
@@ -140,7 +143,8 @@ def tracks_data(
             ("box of an object", "boxes of objects", int(numbers["GT_Dets"])),
         ),
         trackers=tuple(name for name, _ in named) if pairs else (),
-        columns=TABLE_KEYS,
+        has_tubes=bool(first.tubes),
+        has_j_and_f=first.j_and_f is not None,
         tables=tuple(_tables(named if pairs else [("", first)])),
         parts=tuple(_part(pair) for pair in pairs),
         notes=tuple(dict.fromkeys(printable(note) for one in evaluations for note in one.notes)),
@@ -153,10 +157,7 @@ def tracks_data(
         ),
         drawn={
             "trackers": drawn,
-            "changes": [
-                [[abbreviate(name), *rest] for name, *rest in changed_objects(pair.a, pair.b)[:MOST_COSTS]]
-                for pair in pairs
-            ],
+            "changes": [_changes(pair) for pair in pairs],
         },
     )
 
@@ -165,26 +166,27 @@ def _tables(named: Sequence[tuple[str, TrackEvaluation]]) -> Iterable[NumberTabl
     """The numbers of sequences, and of classes if there are several."""
 
     def rows(name: str, numbers: Iterable[TrackNumbers]) -> list[tuple[str, str, tuple[str, ...]]]:
-        texts = (tuple(cell_text(one, key, 2) for key in TABLE_KEYS) for one in numbers)
+        texts = (tuple(cell_text(one, key, 2) for key in keys) for one in numbers)
         return [(abbreviate(name, "unnamed"), tracker, row) for (tracker, _), row in zip(named, texts, strict=True)]
 
     every = [one for _, one in named]
     first = every[0]
+    keys = first.table_keys
     made = rows("all", (one.summary for one in every))
     listed = [rows(name, (one.sequences[name] for one in every)) for name in first.sequence_names]
-    yield NumberTable("Sequence", tuple(itertools.chain(made, *listed)))
+    yield NumberTable("Sequence", keys, tuple(itertools.chain(made, *listed)))
     if len(first.categories) > 1:
         listed = [rows("class average", (one.class_average for one in every))]
         listed += [
             rows(name, (one.per_class[at].summary for one in every)) for at, name in enumerate(first.categories.names)
         ]
-        yield NumberTable("Class", tuple(itertools.chain(made, *listed)))
+        yield NumberTable("Class", keys, tuple(itertools.chain(made, *listed)))
 
 
 def _part(pair: TrackPair) -> TracksPart:
     """What the page says of two trackers."""
     a, b = (abbreviate(name, "unnamed") for name in pair.names)
-    level, shown = pair.difference.level, [pair[key] for key in TABLE_KEYS]
+    level, shown = pair.difference.level, [pair[key] for key in pair.a.table_keys]
     doubt = doubt_sentence(shown, level)
     return TracksPart(
         title=f"{b} compared with {a}",
@@ -195,6 +197,13 @@ def _part(pair: TrackPair) -> TracksPart:
         sequence_head=("sequence", a, b, "HOTA", "found", "lost", "new", "gone"),
         sequences=tuple(sequence_rows(pair, abbreviate)),
     )
+
+
+def _changes(pair: TrackPair) -> dict[str, Any]:
+    """The objects that change most, and how many others change."""
+    changed = changed_objects(pair.a, pair.b)
+    rows = [[abbreviate(name), *rest] for name, *rest in changed[:MOST_COSTS]]
+    return {"rows": rows, "unlisted": len(changed) - len(rows)}
 
 
 def _tracker(name: str, evaluation: TrackEvaluation, most: int) -> dict[str, Any]:

@@ -110,11 +110,11 @@ def evaluate_tracks(
     matches = {name: column for name, column in counted.items() if name.startswith("match_")}
     shared = counted["shared_tracks"], counted["shared_counts"]
     sources = gt.source, dt.source
-    tubes = _tubes(rules, kind, (gt, dt), images, frames, chosen, federated, workers)
+    tubes, tube_matches = _tubes(rules, kind, (gt, dt), images, frames, chosen, federated, workers)
     trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches, *shared, sources)
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     notes += _without_detections(dt, frames.names, objects, found)
-    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes, fit)
+    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes, tube_matches, fit)
 
 
 def _overlaps(given: Prepared) -> tuple[Floats | None, Positions | None, JAndF | None]:
@@ -142,10 +142,10 @@ def _tubes(
     chosen: Categories,
     federated: FederatedRows | None,
     threads: int,
-) -> list[Values]:
-    """AP of whole tracks of each class, if the protocol counts it."""
+) -> tuple[list[Values], list[Values]]:
+    """AP of whole tracks of each class, and the matches of each sequence, if the protocol counts them."""
     if protocol.tubes is None:
-        return []
+        return [], []
     across, order = federated is not None, None if federated is None else federated.order
     objects = tracks_in(data[0], frames, images[0], across_classes=across)
     found = tracks_in(data[1], frames, images[1], order, across_classes=across)

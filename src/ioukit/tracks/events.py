@@ -79,6 +79,15 @@ class ReadableColumns(Columns):
         columns = self._readable().items()
         return arrow.table({name: arrow.array(column, mask=_is_missing(column)) for name, column in columns})
 
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A dictionary of plain Python values per row, with the names of sequences and classes; ``None`` if missing."""
+        columns = self._readable()
+        values = [
+            [None if gone else value for value, gone in zip(column.tolist(), _is_missing(column).tolist(), strict=True)]
+            for column in columns.values()
+        ]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+
     def write_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows as CSV, with the names of sequences and classes. What is missing is an empty field.
 

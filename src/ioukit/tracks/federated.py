@@ -123,6 +123,12 @@ def tracks_looked_for(rows: FederatedRows, objects: Tracks, found: Tracks, chose
     return found._replace(category=np.where(is_there[place, found.sequence], found.category, -1))
 
 
+def lists_of_videos(gt: GroundTruth) -> bool:
+    """Whether videos list what was looked for, by which TAO's files are told from other files of videos of boxes."""
+    lists = all(hasattr(gt.images.attributes.get(name), "ends") for name in (_ABSENT, _OPEN))
+    return lists and "video_id" in gt.images.attributes and "Masks" not in gt.regions
+
+
 def _labelled(gt: GroundTruth, chosen: Categories, frames: Frames) -> Labelled:
     """What was looked for in each sequence, from the lists of its images.
 

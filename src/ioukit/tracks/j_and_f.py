@@ -118,6 +118,17 @@ class JAndF(Frozen):
         """The mean over classes with objects, by TrackEval's names: ``J&F``, ``J-Mean``, ``F-Mean`` and so on."""
         return _averaged([*self.per_class.values()])
 
+    def sums(self, sequence: str) -> Floats:
+        """(K, 8) the number of objects of each class in a sequence, and the sums of their numbers.
+
+        Args:
+            sequence: The name of the sequence.
+        """
+        parts = [self.part(name, sequence) for name in self.category_names]
+        counts = np.array([part["num_gt_tracks"] for part in parts], np.float64).reshape(-1, 1)
+        means = np.nan_to_num([[part[key] for key in J_AND_F_KEYS] for part in parts]).reshape(-1, len(J_AND_F_KEYS))
+        return np.hstack([counts, counts * means])
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={self.summary[key]:.4f}" for key in ("J&F", "J-Mean", "F-Mean"))
         return f"JAndF({shown}, {pluralize(len(self.objects), 'object')})"
@@ -138,6 +149,19 @@ def _averaged(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     parts = [part for part in parts if part["num_gt_tracks"]]
     means = {key: float(np.mean([part[key] for part in parts])) if parts else nan for key in J_AND_F_KEYS}
     return {**means, "num_gt_tracks": sum(part["num_gt_tracks"] for part in parts)}
+
+
+def drawn_j_and_f(sums: Sequence[Floats], weights: Floats) -> dict[str, Floats]:
+    """(R,) the numbers of R data sets in which each sequence stands so many times; 0 without objects.
+
+    Args:
+        sums: (N,) the sums of each sequence, see :meth:`JAndF.sums`.
+        weights: (R, N) how many times each sequence stands in each data set; not only whole numbers.
+    """
+    drawn = np.tensordot(weights, np.stack(sums), axes=1)  # (R, K, 8)
+    counts = drawn[:, :, :1]
+    means = (drawn[:, :, 1:] / np.where(counts > 0, counts, 1)).sum(axis=1) / np.maximum(1, (counts > 0).sum(axis=1))
+    return dict(zip(J_AND_F_KEYS, means.T, strict=True))
 
 
 @answers_keywords

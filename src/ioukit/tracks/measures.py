@@ -121,18 +121,20 @@ def together(parts: Sequence[Values]) -> Values:
     return _of_sums(sums, products)
 
 
-def drawn_numbers(sequences: Sequence[Values], weights: Floats, keys: Sequence[str]) -> Floats:
-    """(R, Q) numbers of R data sets in which each of several sequences stands so many times, combined as `together`.
+def drawn_counts(sequences: Sequence[Values], weights: Floats) -> dict[str, Floats]:
+    """(R,) numbers of R data sets in which each of several sequences stands so many times, combined as `together`.
 
     Args:
         sequences: The numbers of N sequences.
         weights: (R, N) how many times each sequence stands in each data set; not only whole numbers.
-        keys: (Q,) which numbers, of :data:`KEYS`. Their last bits are not those of :func:`together`.
+
+    Returns:
+        The numbers of :data:`KEYS` by their names. Their last bits are not those of :func:`together`.
     """
     sums = {name: (weights @ np.array([one[name] for one in sequences], np.float64)).T for name in _SUMS}
     products = {name: (weights @ np.array([one[name] * one["HOTA_TP"] for one in sequences])).T for name in _MEANS}
     values = _of_sums(sums, products)
-    return np.stack([values[key].mean(axis=0) if key in CURVES else values[key] for key in keys], axis=1)
+    return {key: values[key].mean(axis=0) if key in CURVES else values[key] for key in KEYS}
 
 
 def _of_sums(values: Values, products: Values) -> Values:

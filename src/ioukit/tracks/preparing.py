@@ -75,7 +75,7 @@ def prepared(
     kind_name = None if kind is None else kind.name
     if protocol is None:
         wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
-        rules = known_protocol(gt, frames.names, kind_name, wanted)
+        rules = known_protocol(gt, frames.names, kind_name, wanted, scored=dt.scored)
     else:
         rules = track_protocol_of(protocol, kind_name)
     if rules.tubes is not None and not dt.scored:

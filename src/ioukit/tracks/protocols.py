@@ -24,6 +24,7 @@ import numpy as np
 from ioukit import _core
 from ioukit._register import Register
 from ioukit.errors import DatasetError
+from ioukit.tracks.federated import lists_of_videos
 from ioukit.tracks.identities import corners_of, rows_by_frame
 from ioukit.tracks.mask_sides import MaskSides
 from ioukit.tracks.measures import EPSILON, MATCH_THRESHOLD
@@ -256,7 +257,7 @@ def track_protocol_of(given: TrackProtocol | str, iou_type: str | None) -> Track
 
 
 def known_protocol(
-    gt: GroundTruth, sequence_names: Sequence[str], iou_type: str | None, categories: Ids | None
+    gt: GroundTruth, sequence_names: Sequence[str], iou_type: str | None, categories: Ids | None, *, scored: bool
 ) -> TrackProtocol:
     """The protocol of the benchmark that a data set is from; :data:`PLAIN` if the data do not say it.
 
@@ -266,6 +267,7 @@ def known_protocol(
         iou_type: What is compared; what the protocol compares if ``None``.
         categories: The ids of the classes that a user asked for, if any. Who asks for classes that the benchmark does
             not evaluate gets :data:`PLAIN`.
+        scored: Whether the result has scores, which AP of whole tracks needs.
     """
     place = Path(gt.source)
     folders = (place.resolve() if place.exists() else place).parts if len(sequence_names) == 1 else ()
@@ -274,7 +276,8 @@ def known_protocol(
             all(re.match(protocol.sequences, name) for name in sequence_names)
             or any(re.match(protocol.sequences, name) for name in folders)
         )
-        if not by_name and protocol.flag not in gt.flags:
+        by_lists = protocol.federated and scored and lists_of_videos(gt)
+        if not by_name and not by_lists and protocol.flag not in gt.flags:
             continue
         if iou_type not in (None, protocol.iou_type) or (protocol.iou_type == _MASKS and "Masks" not in gt.regions):
             continue

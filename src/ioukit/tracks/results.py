@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,8 @@ class TrackEvaluation(Frozen):
     """The name of the protocol, which says what was left out before the evaluation."""
     tubes: Sequence[Values] = ()
     """(K,) AP of whole tracks, of each class; none if the protocol does not count it."""
+    tube_matches: Sequence[Values] = ()
+    """(S,) the whole tracks of each sequence that are found, from which :attr:`tubes` are counted; or none."""
     j_and_f: JAndF | None = None
     """J and F of each object; ``None`` if the protocol does not count them."""
 
@@ -187,33 +190,33 @@ class TrackEvaluation(Frozen):
         return MappingProxyType(found)
 
     @property
-    def _table_keys(self) -> tuple[str, ...]:
-        """The columns of a table if a user names none."""
-        return (*J_AND_F_KEYS, *TABLE_KEYS) if self.j_and_f else TABLE_KEYS
+    def table_keys(self) -> tuple[str, ...]:
+        """The columns of a table if a user names none: AP of whole tracks, J and F, if they are counted, and others."""
+        of_tubes = ("AP_all", "AR_all") if self.tubes else ()
+        return (*of_tubes, *(J_AND_F_KEYS if self.j_and_f else ()), *TABLE_KEYS)
 
     def table(self, keys: Sequence[str] | None = None, *, width: int | None = None) -> str:
         """A line per sequence, and one for all of them: ratios in percent, and counts.
 
         Args:
-            keys: The numbers to show. If ``None``, the usual ones, after J and F if the protocol counts them.
+            keys: The numbers to show. If ``None``, the usual ones, after AP and AR of whole tracks, which no sequence
+                has, and J and F, if the protocol counts them.
             width: How many characters a line may have; columns on the right are left out. No limit if ``None``.
         """
         rows = {**self.sequences, "all": self.summary}
-        return number_table("sequence", rows, self._table_keys if keys is None else keys, width=width)
+        return number_table("sequence", rows, self.table_keys if keys is None else keys, width=width)
 
     def class_table(self, keys: Sequence[str] | None = None, *, width: int | None = None) -> str:
-        """A line per class, then one for all classes together, and one for their mean; see :meth:`table`.
-
-        AP and AR of whole tracks come first, if the protocol counts them.
-        """
-        if keys is None:
-            keys = ("AP_all", "AR_all", *self._table_keys) if self.tubes else self._table_keys
+        """A line per class, then one for all classes together, and one for their mean; see :meth:`table`."""
         rows = [(one.name, one.summary) for one in self.per_class]
         rows += [("all", self.summary), ("class average", self.class_average)]
-        return number_table("class", rows, keys, width=width)
+        return number_table("class", rows, self.table_keys if keys is None else keys, width=width)
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers in plain Python values: ``summary``, ``class_average``, ``sequences`` and ``classes``."""
+        """All numbers in plain Python values: ``summary``, ``class_average``, ``sequences``, ``classes`` and ``costs``.
+
+        The costs are those of the objects and tracks that cost something, the costliest first.
+        """
         return {
             "summary": plain_value(self.summary),
             "class_average": plain_value(self.class_average),
@@ -227,6 +230,7 @@ class TrackEvaluation(Frozen):
                 }
                 for one in self.per_class
             ],
+            "costs": [] if self.trace is None else self.costs[self.costs.cost > 0].to_dicts(),
             "protocol": self.protocol,
             "notes": list(self.notes),
             "version": _core.__version__,
@@ -250,7 +254,10 @@ class TrackEvaluation(Frozen):
     def notebook_rows(self) -> tuple[list[Any], int]:
         """A row per sequence, and one for all."""
         rows = {**self.sequences, "all": self.summary}
-        made = [{"sequence": name, **{key: numbers[key] for key in self._table_keys}} for name, numbers in rows.items()]
+        made = [
+            {"sequence": name, **{key: numbers.get(key, nan) for key in self.table_keys}}
+            for name, numbers in rows.items()
+        ]
         return made, len(made)
 
     def __repr__(self) -> str:
@@ -274,6 +281,8 @@ def number_table(
 
 
 def cell_text(numbers: TrackNumbers, key: str, digits: int = 3) -> str:
-    """A ratio in percent, or a count."""
+    """A ratio in percent, or a count; - for AP of a single sequence, which there is not."""
+    if key in TUBE_KEYS and key not in numbers:
+        return "-"
     value = numbers[key]
     return f"{value:,}" if key in AS_COUNTS or isinstance(value, int) else f"{100 * value:.{digits}f}"

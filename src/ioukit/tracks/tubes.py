@@ -133,8 +133,10 @@ def tracks_in(
     return Tracks(of_row, rows, side.category_ids[firsts], frames.sequence[images[firsts]])
 
 
-def tube_numbers(rules: TubeRules, compared: Compared, is_open: Flags) -> list[Values]:
+def tube_numbers(rules: TubeRules, compared: Compared, is_open: Flags) -> tuple[list[Values], list[Values]]:
     """AP and AR of each class: (10,) arrays, a value per overlap, NaN where there is no object to find.
+
+    The second list has the matches of all tracks of each sequence, from which :func:`drawn_tubes` counts.
 
     Args:
         rules: What is counted.
@@ -152,9 +154,10 @@ def tube_numbers(rules: TubeRules, compared: Compared, is_open: Flags) -> list[V
     orders = range(len(compared.tracks[0].rows)), sorted(range(len(score)), key=lambda at: -score[at])
     of_objects, of_found = (_by_scope(*pair) for pair in zip(compared.tracks, orders, strict=True))
     made: list[Values] = [{} for _ in is_open]
+    of_sequences: list[Values] = []
     for name, outside in _outside(rules, compared, areas):
-        for place, number in enumerate(compared.chosen.ids.tolist()):
-            parts = [
+        parts = [
+            [
                 _matched(
                     of_objects.get((number, at), []),
                     of_found.get((number, at), []),
@@ -163,10 +166,15 @@ def tube_numbers(rules: TubeRules, compared: Compared, is_open: Flags) -> list[V
                     score,
                     is_open=open_,
                 )
-                for at, open_ in enumerate(is_open[place].tolist())
+                for at, open_ in enumerate(row)
             ]
-            made[place][f"AP_{name}"], made[place][f"AR_{name}"] = _precision(parts)
-    return made
+            for number, row in zip(compared.chosen.ids.tolist(), is_open.tolist(), strict=True)
+        ]
+        for values, row in zip(made, parts, strict=True):
+            values[f"AP_{name}"], values[f"AR_{name}"] = _precision(row)
+        if name == "all":
+            of_sequences = [_of_sequence(column) for column in zip(*parts, strict=True)]
+    return made, of_sequences
 
 
 def _by_scope(tracks: Tracks, order: Sequence[int]) -> dict[tuple[int, int], list[int]]:
@@ -324,6 +332,9 @@ class _Matched(NamedTuple):
     """(10, D) whether it does not count."""
 
 
+_NOTHING = _Matched(0, [], *np.zeros((2, len(TUBE_THRESHOLDS), 0), np.bool_))
+
+
 def _matched(
     objects: list[int],
     found: list[int],
@@ -334,6 +345,8 @@ def _matched(
     is_open: bool,
 ) -> _Matched:
     """One to one, the surest track first: an object that counts before others, then the highest overlap."""
+    if not objects and not found:
+        return _NOTHING
     is_found, is_ignored = np.zeros((2, len(TUBE_THRESHOLDS), len(found)), np.bool_)
     counts = sum(not outside[0][one] for one in objects)
     rank = {one: (outside[0][one], at) for at, one in enumerate(objects)}
@@ -373,3 +386,48 @@ def _precision(parts: Sequence[_Matched]) -> tuple[Floats, Floats]:
         at = np.searchsorted(recall, _RECALLS, side="left")
         average.append(np.mean(np.append(precision, 0.0)[at]))  # a recall that is not reached has precision 0
     return np.array(average), recalls[:, -1] if len(scores) else np.zeros(len(TUBE_THRESHOLDS))
+
+
+def _of_sequence(parts: Sequence[_Matched]) -> Values:
+    """The matches of a sequence as arrays, from those of each class."""
+    is_found, is_ignored = (np.concatenate(columns, axis=1) for columns in list(zip(*parts, strict=True))[2:])
+    return {
+        "tube_objects": np.array([part.objects for part in parts], np.float64),
+        "tube_classes": np.repeat(np.arange(len(parts)), [len(part.scores) for part in parts]),
+        "tube_scores": np.array([score for part in parts for score in part.scores], np.float64),
+        "tube_hits": is_found & ~is_ignored,
+        "tube_errors": ~is_found & ~is_ignored,
+    }
+
+
+def drawn_tubes(sequences: Sequence[Values], weights: Floats) -> dict[str, Floats]:
+    """(R,) AP and AR of all tracks of R data sets in which each sequence stands so many times; 0 without objects.
+
+    Args:
+        sequences: The matches of N sequences, see :func:`tube_numbers`.
+        weights: (R, N) how many times each sequence stands in each data set; not only whole numbers.
+    """
+    objects = weights @ np.stack([one["tube_objects"] for one in sequences])  # (R, K)
+    classes, scores = (np.concatenate([one[name] for one in sequences]) for name in ("tube_classes", "tube_scores"))
+    hits, errors = (np.concatenate([one[name] for one in sequences], axis=1) for name in ("tube_hits", "tube_errors"))
+    sequence = np.repeat(np.arange(len(sequences)), [len(one["tube_scores"]) for one in sequences])
+    order = np.lexsort((-scores, classes))
+    sums = np.zeros((2, len(weights)))
+    for rows in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1) if len(order) else []:
+        drawn, total = weights[:, sequence[rows]], objects[:, classes[rows[0]]]
+        for hit, error in zip(hits[:, rows], errors[:, rows], strict=True):
+            if hit.any():
+                sums += _drawn_precision(drawn, hit, error, total)
+    means = sums / len(TUBE_THRESHOLDS) / np.maximum(1, (objects > 0).sum(axis=1))
+    return {"AP_all": means[0], "AR_all": means[1]}
+
+
+def _drawn_precision(weights: Floats, hit: Flags, error: Flags, total: Floats) -> tuple[Floats, Floats]:
+    """(R,) AP and AR of a class at one overlap, from the weights of its tracks, the surest first."""
+    found = np.cumsum(weights[:, hit], axis=1)
+    wrong = np.pad(np.cumsum(weights[:, error], axis=1), ((0, 0), (1, 0)))[:, np.cumsum(error)[hit]]
+    precisions = found / (found + wrong + np.spacing(1))
+    precisions = np.maximum.accumulate(precisions[:, ::-1], axis=1)[:, ::-1]
+    recalls = found / np.where(total > 0, total, 1)[:, np.newaxis]
+    reached = np.searchsorted(_RECALLS, recalls, side="right")
+    return (precisions * np.diff(reached, prepend=0, axis=1)).sum(axis=1) / len(_RECALLS), recalls[:, -1]

@@ -8,7 +8,6 @@ The results of `Evaluator.evaluate`, the tables that it prints and the files tha
 - `datasets.MotChallenge2DBox` and `datasets.Kitti2DBox` are the only data sets, and HOTA, CLEAR, Identity, VACE and
   Count are the only metrics. CLEAR and Identity have their default threshold, 0.5, alone. VACE of a sequence without
   boxes is NaN, where TrackEval ends with a ``ZeroDivisionError``.
-- Metrics have no ``eval_sequence``: `ioukit.TrackEvaluator` evaluates arrays.
 - All sequences of a tracker are evaluated in one call of `ioukit.evaluate_tracks`. So ``USE_PARALLEL`` and
   ``NUM_PARALLEL_CORES`` change nothing, and the times of single steps are not printed.
 - Curves are not plotted: ``PLOT_CURVES`` changes nothing. Errors are not logged, unless ``LOG_ON_ERROR`` is given.

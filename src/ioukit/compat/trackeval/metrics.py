@@ -1,17 +1,21 @@
 """`trackeval.metrics`: which numbers of `ioukit.evaluate_tracks` belong to HOTA, CLEAR, Identity, VACE and Count.
 
-Owns the names of the numbers, their order, and how they are printed. Does not own the numbers (`ioukit.tracks`).
+Owns the names of the numbers, their order, how they are printed, and how TrackEval's dictionary of a sequence is read.
+Does not own the numbers (`ioukit.tracks`).
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ioukit import _core
+from ioukit._boundary import TrackColumns
 from ioukit.compat._originals import keep
 from ioukit.compat.trackeval.utils import TrackEvalException, init_config
-from ioukit.tracks.measures import THRESHOLDS
+from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, averaged, of_sequences, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["CLEAR", "HOTA", "VACE", "Count", "Identity"]
 
 _ALL = "COMBINED_SEQ"
+_OTHER_NAMES = {"VACE_IDs": "IDs", "VACE_GT_IDs": "GT_IDs", "num_non_empty_timesteps": "VACE_Frames"}
+"""Names of TrackEval that `ioukit.tracks` has another one for, besides those that begin with ``CLR_``."""
 
 
 class _Metric:
@@ -32,6 +38,8 @@ class _Metric:
     integer_fields: ClassVar[list[str]] = []
     summary_fields: ClassVar[list[str]] = []
     array_labels = THRESHOLDS
+    _found: ClassVar[list[str]] = []
+    """What is 0 for a class without any region."""
 
     def __init__(self, config: dict[str, Any] | None = None) -> None:
         self.config = config
@@ -48,7 +56,60 @@ class _Metric:
 
     def results(self, values: Values) -> dict[str, Any]:
         """The numbers of this metric among those of `ioukit.tracks`."""
-        return {name: values[name if name in values else name.removeprefix("CLR_")] for name in self.fields}
+        return {name: values[_key(name, values)] for name in self.fields}
+
+    def eval_sequence(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The numbers of a sequence.
+
+        Args:
+            data: What TrackEval's data sets make of a sequence: ``gt_ids`` and ``tracker_ids``, a list with the ids of
+                each frame, from 0 on; ``similarity_scores``, a table of each frame with a row per object; and
+                ``num_timesteps``, ``num_gt_ids``, ``num_tracker_ids``, ``num_gt_dets``, ``num_tracker_dets``.
+
+        Raises:
+            TrackEvalException: If these do not fit together.
+        """
+        return self.results(_values_of(data))
+
+    def combine_sequences(self, all_res: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
+        """The numbers of several sequences together.
+
+        Args:
+            all_res: Those of each sequence, by any keys.
+        """
+        values = together([self._values(one) for one in all_res.values()])
+        del values["Frames"]  # TrackEval has them of sequences alone
+        return self.results(values)
+
+    def combine_classes_det_averaged(self, all_res: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
+        """The numbers of several classes as if their regions were of one class.
+
+        Args:
+            all_res: Those of each class, by any keys.
+        """
+        return self.combine_sequences(all_res)
+
+    def combine_classes_class_averaged(
+        self, all_res: Mapping[Any, Mapping[str, Any]], ignore_empty_classes: bool = False
+    ) -> dict[str, Any]:
+        """The mean over classes of each ratio, and the sum of each count.
+
+        Args:
+            all_res: The numbers of each class, by any keys.
+            ignore_empty_classes: Whether classes without any region do not count.
+        """
+        chosen = [one for one in all_res.values() if not ignore_empty_classes or self._is_seen(one)]
+        values = averaged([self._values(one) for one in chosen])
+        del values["Frames"]
+        return self.results(values)
+
+    def _is_seen(self, results: Mapping[str, Any]) -> bool:
+        return bool(np.any([results[name] for name in self._found])) or not self._found
+
+    def _values(self, results: Mapping[str, Any]) -> Values:
+        """The numbers by the names of `ioukit.tracks`; those of other metrics are those of nothing."""
+        values = dict(_nothing())
+        return values | {_key(name, values): results[name] for name in self.fields}
 
     def print_table(self, table_res: Mapping[str, Mapping[str, Any]], tracker: str, cls: str) -> None:
         """Print a row per sequence, and one for all of them."""
@@ -84,6 +145,7 @@ class HOTA(_Metric):
     integer_array_fields: ClassVar = ["HOTA_TP", "HOTA_FN", "HOTA_FP"]
     float_fields: ClassVar = ["HOTA(0)", "LocA(0)", "HOTALocA(0)"]
     summary_fields: ClassVar = float_array_fields + float_fields
+    _found: ClassVar = integer_array_fields
 
 
 class _WithThreshold(_Metric):
@@ -109,6 +171,7 @@ class CLEAR(_WithThreshold):
     _integers: ClassVar = ["CLR_TP", "CLR_FN", "CLR_FP", "IDSW", "MT", "PT", "ML", "Frag"]
     float_fields: ClassVar = [*_floats, "CLR_F1", "FP_per_frame", "MOTAL", "MOTP_sum"]
     integer_fields: ClassVar = [*_integers, "CLR_Frames"]
+    _found: ClassVar = _integers[:3]
     summary_fields: ClassVar = _floats + _integers
 
 
@@ -117,6 +180,7 @@ class Identity(_WithThreshold):
 
     float_fields: ClassVar = ["IDF1", "IDR", "IDP"]
     integer_fields: ClassVar = ["IDTP", "IDFN", "IDFP"]
+    _found: ClassVar = integer_fields
     summary_fields: ClassVar = float_fields + integer_fields
 
 
@@ -138,10 +202,70 @@ class VACE(_Metric):
     integer_fields: ClassVar = ["VACE_IDs", "VACE_GT_IDs", "num_non_empty_timesteps"]
     summary_fields: ClassVar = ["SFDA", "ATA"]
 
-    def results(self, values: Values) -> dict[str, Any]:
-        """The numbers of this metric among those of `ioukit.tracks`."""
-        counts = (values[name] for name in ("IDs", "GT_IDs", "VACE_Frames"))
-        return super().results({**values, **dict(zip(self.integer_fields, counts, strict=True))})
+    def combine_classes_det_averaged(self, all_res: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
+        """The ratios of several classes as if their regions were of one class; without counts, as in TrackEval.
+
+        Args:
+            all_res: The numbers of each class, by any keys.
+        """
+        combined = self.combine_sequences(all_res)
+        return {name: combined[name] for name in ("ATA", "SFDA")}
+
+    def combine_classes_class_averaged(
+        self, all_res: Mapping[Any, Mapping[str, Any]], ignore_empty_classes: bool = True
+    ) -> dict[str, Any]:
+        """The mean over classes of each number, as in TrackEval, of counts too.
+
+        Args:
+            all_res: The numbers of each class, by any keys.
+            ignore_empty_classes: Whether classes without any region do not count.
+        """
+        chosen = [one for one in all_res.values() if not ignore_empty_classes or one["VACE_IDs"] or one["VACE_GT_IDs"]]
+        return {name: np.mean([one[name] for one in chosen], axis=0) for name in self.fields}
+
+
+def _key(name: str, values: Values) -> str:
+    """The name that `ioukit.tracks` has for a number of TrackEval."""
+    return _OTHER_NAMES.get(name, name if name in values else name.removeprefix("CLR_"))
+
+
+def _values_of(data: Mapping[str, Any]) -> Values:
+    """The numbers of a sequence by the names of `ioukit.tracks`."""
+    sides = [_side_of(data, side) for side in ("gt", "tracker")]
+    shapes = list(zip(*(np.diff(side.starts).tolist() for side in sides), strict=True))
+    tables = [np.asarray(one, np.float64) for one in data["similarity_scores"]]
+    if len(tables) != len(shapes):
+        raise TrackEvalException(f"similarity_scores has {len(tables)} frames, expected {len(shapes)} as gt_ids has")
+    for frame, (table, shape) in enumerate(zip(tables, shapes, strict=True)):
+        if table.shape != shape and (table.size or shape[0] * shape[1]):
+            raise TrackEvalException(f"similarity_scores[{frame}] has the shape {table.shape}, expected {shape}")
+    sequence = np.array([[0, data["num_gt_ids"], data["num_tracker_ids"], 0]], np.int64)
+    overlaps = np.concatenate([np.zeros(0), *(table.ravel() for table in tables)])
+    thresholds = THRESHOLDS, MATCH_THRESHOLD, MATCH_THRESHOLD
+    counted = _core.count_tracks(sequence, sides[0], sides[1], overlaps, *thresholds, 1)
+    counts = ("num_tracker_dets", "num_gt_dets", "num_tracker_ids", "num_gt_ids", "num_timesteps")
+    return of_sequences(counted, [[int(data[name]) for name in counts]])[0]
+
+
+def _side_of(data: Mapping[str, Any], side: str) -> TrackColumns:
+    ids, count = [np.asarray(one) for one in data[f"{side}_ids"]], data[f"num_{side}_ids"]
+    starts = np.cumsum([0, *map(len, ids)], dtype=np.int64)
+    tracks = np.concatenate([np.zeros(0, np.int64), *ids]).astype(np.int64)
+    if len(ids) != data["num_timesteps"]:
+        raise TrackEvalException(f"{side}_ids has {len(ids)} frames, expected num_timesteps, {data['num_timesteps']}")
+    if len(tracks) != data[f"num_{side}_dets"]:
+        expected = data[f"num_{side}_dets"]
+        raise TrackEvalException(f"{side}_ids has {len(tracks)} ids, expected num_{side}_dets, {expected}")
+    if len(outside := tracks[(tracks < 0) | (tracks >= count)]):
+        raise TrackEvalException(f"{side}_ids has {outside[0]}, expected ids from 0 to num_{side}_ids - 1, {count - 1}")
+    return TrackColumns(starts, tracks, np.zeros((0, 4)))
+
+
+@cache
+def _nothing() -> Values:
+    """The numbers of a sequence without frames."""
+    counts = dict.fromkeys(("num_timesteps", "num_gt_ids", "num_tracker_ids", "num_gt_dets", "num_tracker_dets"), 0)
+    return _values_of({**counts, "gt_ids": [], "tracker_ids": [], "similarity_scores": []})
 
 
 def _print_row(cells: list[str], first: int = 35) -> None:

@@ -6,6 +6,7 @@ import configparser
 import itertools
 import math
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -45,6 +46,12 @@ MOT_NAMES = (
 """The names of MOTChallenge's classes, in the order of their numbers, which are 1 to 13."""
 
 _FIELDS = ("frame", "id", "bb_left", "bb_top", "bb_width", "bb_height", "conf", "class", "visibility")
+_HEADS = (
+    {"frame", "frame_id", "frame_number", "frameid", "frameno"},
+    {"id", "track_id", "track", "tracker_id", "object_id", "trackid"},
+    *({"left", "x", "x1", "xmin"}, {"top", "y", "y1", "ymin"}, {"width", "w"}, {"height", "h"}),
+)
+"""What the first six columns may be called, in lower case and without ``bb_``, ``bbox_`` or ``box_``."""
 _WITH_PLACE = 10  # columns of a file whose last three are a place in the world, as in 2D MOT 2015
 _MOST_FRAMES = 10_000_000
 _VIDEO = "video_id"  # the attribute of images of COCO's and of Scalabel's videos
@@ -54,7 +61,8 @@ _FRAME_RATE = 30  # other tools refuse a sequence without a frame rate; a data s
 def recognises(path: Path) -> bool:
     """Whether a path is a sequence or a folder of sequences: with ``gt/gt.txt`` or ``det/det.txt``; or such files.
 
-    A first line with a mistake counts, too, so that the reader says what it is.
+    A first line with a mistake counts, too, so that the reader says what it is; but not between spaces, where lines of
+    YOLO's files look alike.
     """
     columns = {5, 6, 7, 8, 9, _WITH_PLACE}
     try:
@@ -66,14 +74,44 @@ def recognises(path: Path) -> bool:
             if found is None and children and all(map(_first_of_sequence, children)):
                 found = _first_of_sequence(children[0])
             if found is not None:  # files of these names: the reader says what is wrong with them
-                return not (lines := first_lines(found)) or "," in "".join(lines[0])
+                fields, is_separated = _first_row(found)
+                return not first_lines(found) or is_separated or _is_row(fields)
             # Results, a file per sequence; with 8 columns, it could be VisDrone's.
             file = next((one for one in sorted(path.glob("*.txt")) if first_lines(one)), path)
             columns -= {8}
-        words = next(("".join(line).split(",") for line in first_lines(file)), [""])
-        return len(words) in columns and is_number(words[0]) and sum(map(is_number, words)) >= len(words) - 1
+        fields, is_separated = _first_row(file)
+        if not is_separated:
+            return _is_row(fields)
+        return len(fields) in columns and is_number(fields[0]) and sum(map(is_number, fields)) >= len(fields) - 1
     except OSError:
         return False
+
+
+def _first_row(file: Path) -> tuple[list[str], bool]:
+    """The fields of the first line of numbers, and whether commas stand between them."""
+    for line in map(" ".join, first_lines(file)[:2]):
+        fields = _fields_of(line)
+        if file.suffix != ".txt" or not _is_head(fields):
+            return fields, "," in line
+    return [""], False
+
+
+def _fields_of(line: str) -> list[str]:
+    """The fields of a line between commas, or else between spaces."""
+    return [field.strip() for field in line.split("," if "," in line else None)]
+
+
+def _is_head(fields: Sequence[str]) -> bool:
+    """Whether a line names the columns."""
+    return fields[0].lstrip("# ").lower().startswith("frame") and not any(map(is_number, fields))
+
+
+def _is_row(fields: Sequence[str]) -> bool:
+    """Whether numbers are a line: a frame from 1 on, a track, a box of pixels; YOLO's files have fractions there."""
+    if not 7 <= len(fields) <= _WITH_PLACE or not all(map(is_number, fields)):
+        return False
+    frame, track, _, _, width, height = map(float, fields[:6])
+    return frame.is_integer() and track.is_integer() and frame >= 1 and track >= -1 and min(width, height) > 1
 
 
 def _first_of_sequence(folder: Path) -> Path | None:
@@ -96,6 +134,8 @@ def read_mot(
     numbered from 1. Objects with a ``conf`` of 0 have the flag ``ignore``: MOTChallenge does not evaluate them. The
     attributes are ``track_id``, the number of the track, and ``visibility``, within [0, 1]. Files with 7 columns, or
     with 10, the last three of which are a place in the world (2D MOT 2015), have no class: all objects are pedestrians.
+
+    Between the numbers may be commas or white space, and a first line may name the columns in this order.
 
     The images are all frames of the sequence, by ``seqinfo.ini``, which also has their size and the names of the files;
     without it, those in the file. The id of an image is the number of its frame with six digits; with several
@@ -455,10 +495,19 @@ def _check_first_pixel(first_pixel: int) -> None:
 
 
 def _lines(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """The lines that are not empty, as fields, each with its place."""
+    """The lines that are not empty, as fields, each with its place. A first line that names the columns is none."""
+    is_first = True
     for number, line in enumerate(read_lines(file), start=1):
-        if line.strip():
-            yield f"{file}: line {number}", [field.strip() for field in line.split(",")]
+        if not line.strip():
+            continue
+        where, fields = f"{file}: line {number}", _fields_of(line)
+        if is_first and _is_head(fields):
+            names = [re.sub("^bb(ox)?_|^box_", "", name.lstrip("# ").lower()) for name in fields]
+            if len(names) < 7 or not all(one in known for one, known in zip(names, _HEADS, strict=False)):
+                refuse(where, f"no names of columns, or {', '.join(_FIELDS[:7])} in this order", ", ".join(fields))
+        else:
+            yield where, fields
+        is_first = False
 
 
 def _values(where: str, words: Sequence[str], *, least: int) -> list[float]:

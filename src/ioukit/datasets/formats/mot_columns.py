@@ -14,6 +14,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._checks import check_threads
+from ioukit.datasets.formats.recognising import first_lines
 from ioukit.datasets.formats.text_files import FARTHEST
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def valid_lines(files: Sequence[Path], threads: int | None) -> Lines | None:
     """The lines of files whose numbers, frames and boxes are all valid; ``None`` if one is not, or there is none."""
     if not all(file.is_file() for file in files):
         return None
-    raw = _core.read_number_lines([os.fspath(file) for file in files], True, check_threads(threads))
+    commas = any("," in word for file in files[:1] for line in first_lines(file)[:1] for word in line)
+    raw = _core.read_number_lines([os.fspath(file) for file in files], commas, check_threads(threads))
     counts = np.diff(raw["ends"], prepend=0)
     if raw["problems"][0] or not len(counts) or (raw["states"] == 0).any():
         return None

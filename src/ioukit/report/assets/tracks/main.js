@@ -32,7 +32,7 @@ function filter() {
 function showTracker() {
   const { unlisted } = tracker();
   costsTable(byId("costs-table"), tracker(), choose);
-  byId("costs-said").textContent = unlisted ? `Without ${plural(unlisted, "object or track", "objects or tracks")} that cost less or nothing.` : "";
+  byId("costs-said").textContent = unlisted ? `Without ${plural(unlisted, "object or track", "objects or tracks")} that cost less or nothing; costs of ioukit tracks --json has all that cost something.` : "";
   filterEvents = eventsTable(byId("events-table"), tracker());
   const [objects, wrong] = [total(0), total(1)];
   const parts = [objects && `all events of ${plural(objects, "object")} with fewer mistakes`, wrong && `${plural(wrong, "shorter row")} of false boxes`].filter(Boolean);
@@ -52,7 +52,10 @@ byId("all-objects").addEventListener("click", () => { state.every = !state.every
 byId("events-kind").append(element("option", { value: -1 }, "all"), ...options(EVENT_NAMES));
 byId("events-kind").addEventListener("change", filter);
 byId("events-filter").addEventListener("input", filter);
-DATA.changes.forEach((rows, at) => changesTable(byId(`changes-${at}`), rows, `Changed objects of ${DATA.trackers[at + 1].name}`));
+DATA.changes.forEach(({ rows, unlisted }, at) => {
+  changesTable(byId(`changes-${at}`), rows, `Changed objects of ${DATA.trackers[at + 1].name}`);
+  byId(`changes-said-${at}`).textContent = unlisted ? `These are ${whole(rows.length)} of ${plural(rows.length + unlisted, "object")} that change; pairs[${at}].changed_objects of ioukit tracks --json has all.` : "";
+});
 timelineLegend(byId("timeline-legend"));
 showTracker();
 drawnToFit(byId("timeline-chart"), showSequence);
