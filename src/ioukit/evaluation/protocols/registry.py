@@ -23,6 +23,7 @@ for _name, _home in {
     "wider-face": "pedestrians:WIDER_FACE",
     "kitti": "kitti:KITTI",
     "kitti-r11": "kitti:KITTI_R11",
+    "kitti-aos": "kitti:KITTI_AOS",
     "open-images": "open_images:OPEN_IMAGES",
     "open-images-challenge": "open_images:OPEN_IMAGES_CHALLENGE",
     "ultralytics": "ultralytics:ULTRALYTICS",
