@@ -13,13 +13,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ioukit import _core
 from ioukit._checks import pluralize
-from ioukit._columns import Frozen, positions_in, record
+from ioukit._columns import Columns, Frozen, positions_in, record
 from ioukit._keywords import answers_keywords
 from ioukit._output import aligned
 from ioukit._plain_values import plain_value
@@ -28,7 +28,7 @@ from ioukit.evaluation.evaluating import detections_of, ground_truth_of
 from ioukit.evaluation.summary import Summary
 
 if TYPE_CHECKING:
-    from ioukit._array_types import Flags, Floats, Ids
+    from ioukit._array_types import Floats, Ids
     from ioukit.datasets import Detections, GroundTruth
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
 
@@ -234,8 +234,8 @@ def evaluate_distances(
         ...     regions=Boxes3D([[10, 5.75, 1, 4, 2, 1.5, 0]], **meaning),
         ... )
         >>> found = evaluate_distances(ground_truth, detections)
-        >>> found.summary["mAP"], found.summary["mATE"], found.per_class["car"]["AP@0.5"]
-        (0.75, 0.75, 0.0)
+        >>> {key: round(found.summary[key], 3) for key in ("mAP", "mATE", "mASE")}
+        {'mAP': 0.75, 'mATE': 0.75, 'mASE': 0.0}
     """
     gt = ground_truth_of(ground_truth, None, threads)
     dt = detections_of(detections, gt, threads).meeting(gt).known_to(gt)
@@ -256,20 +256,21 @@ def evaluate_distances(
     ap, errors, counts = [], [], []
     for at in chosen.tolist():
         name = known.names[at]
-        sides = [side.of_class(int(known.ids[at]), rules.ranges.get(name)) for side in (truth, found)]
-        curves = _curves(*sides, rules, half_turn=name in rules.half_turns)
+        objects, taking = (side.of_class(int(known.ids[at]), rules.ranges.get(name)) for side in (truth, found))
+        curves = _curves(objects, taking, rules, half_turn=name in rules.half_turns)
         ap.append([curve.ap(rules) for curve in curves])
         of_class = curves[rules.thresholds.index(rules.error_threshold)].mean_errors(rules)
         left_out = {*rules.without.get(name, ()), *truth.missing}
         errors.append([np.nan if key in left_out else error for key, error in zip(ERRORS, of_class, strict=True)])
-        counts.append([len(side.image) for side in sides])
+        counts.append((len(objects), len(taking)))
     lacks = [f"the ground truth lacks {words}: {key} and NDS are undefined" for key, words in truth.missing.items()]
     return DistanceEvaluation(
         rules,
         tuple(known.names[at] for at in chosen.tolist()),
-        *np.array(counts, np.int64).reshape(-1, 2).T.copy(),
-        np.array(ap, np.float64).reshape(-1, len(rules.thresholds)),
-        np.array(errors, np.float64).reshape(-1, len(ERRORS)),
+        np.array([count for count, _ in counts]),
+        np.array([count for _, count in counts]),
+        np.array(ap),
+        np.array(errors),
         tuple(dict.fromkeys([*gt.notes, *dt.notes, *lacks])),
     )
 
@@ -282,8 +283,11 @@ def _text(value: float) -> str:
     return f"{value:.4f}" if value == value else "-"  # noqa: PLR0124 - NaN
 
 
-class _Side(NamedTuple):
+@record(frozen=True, eq=False, repr=False)
+class _Side(Columns):
     """What is needed of the objects, or of the detections."""
+
+    SHARED: ClassVar[frozenset[str]] = frozenset({"missing"})
 
     image: Ids
     category: Ids
@@ -296,7 +300,7 @@ class _Side(NamedTuple):
     score: Floats
     distance: Floats
     """(N,) from the vehicle; 0 if unknown."""
-    missing: dict[str, str]
+    missing: Mapping[str, str]
     """The errors that the data cannot have, and the columns that they lack."""
 
     @classmethod
@@ -343,9 +347,8 @@ class _Side(NamedTuple):
         points = columns["num_pts"]
         return side if points is None else side.take(points != 0)
 
-    def take(self, rows: Flags) -> _Side:
-        """Some rows."""
-        return _Side(*(column[rows] for column in self[:-1]), self.missing)
+    def __len__(self) -> int:
+        return len(self.image)
 
     def of_class(self, category: int, limit: float | None) -> _Side:
         """The rows of a class within its range."""

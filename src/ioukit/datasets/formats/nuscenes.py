@@ -72,7 +72,7 @@ def read_nuscenes(
     """
     problems, names = Problems.of(on_invalid), names_of(names)
     records = _Records(dict(zip(names, range(1, len(names) + 1), strict=True)), problems, scored=False)
-    samples = []
+    samples: list[str] = []
     for sample, boxes, where in _samples(path):
         records.read(boxes, len(samples), where)
         samples.append(sample)

@@ -70,6 +70,11 @@ def find_protocol(name: str, iou_type: str | None = None) -> Protocol:
 
     if key in REGION_KINDS and key not in PROTOCOLS:
         raise ValueError(f"unknown protocol {name!r}: it is a kind of region, so write iou_type={name!r}")
+    if key == "nuscenes" and key not in PROTOCOLS:
+        raise ValueError(
+            f"unknown protocol {name!r}: its boxes match by distance, not by overlap, so write `ioukit nuscenes GT DT` "
+            "or evaluation.evaluate_distances(...)"
+        )
     return PROTOCOLS.find(key)
 
 
