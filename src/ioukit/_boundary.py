@@ -205,6 +205,8 @@ class ChoiceColumns:
     pair_detection: Ids
     pair_object: Ids
     pair_overlap: Floats
+    pair_turned: Floats
+    """(P,) the difference of orientations in radians; 0 where nobody asks for orientations."""
     num_objects: NDArray[np.uint64]
     """(K, A) objects to find."""
 

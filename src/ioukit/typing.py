@@ -43,6 +43,7 @@ ProtocolName: TypeAlias = (
         "wider-face",
         "kitti",
         "kitti-r11",
+        "kitti-aos",
         "open-images",
         "open-images-challenge",
         "ultralytics",

@@ -48,6 +48,7 @@ COMMANDS: dict[str, list[str]] = {
     "panoptic": ["{gt}", "{dt}"],
     "agree": ["{gt}", "{gt}"],
     "grounding": ["{gt}", "{dt}"],
+    "nuscenes": ["{gt}", "{dt}"],
     "tracks": ["{gt}", "{dt}"],
     "protocols": ["{gt}", "{dt}"],
     "convert": ["{gt}", "out", "--to=coco"],

@@ -27,9 +27,11 @@ _OF_MASKS = {"burst", "mots", "youtube-vis"}  # without boxes
 GROUND_TRUTH = [name for name, known in FORMATS.items() if known.read is not None and name not in _OF_MASKS]
 DETECTIONS = [name for name, known in FORMATS.items() if known.write_detections is not None]
 
-WITHOUT_CROWD = frozenset({"voc", "createml", "kitti", "open-images", "dota", "mot", "padilla", "yolo", "labelme-xml"})
+WITHOUT_CROWD = frozenset(
+    {"voc", "createml", "kitti", "nuscenes", "open-images", "dota", "mot", "padilla", "yolo", "labelme-xml"}
+)
 """Formats that have no crowds; in LVIS, they are ignored."""
-WITHOUT_SIZES = frozenset({"createml", "dota", "kitti", "mot", "padilla", "wider-face"})
+WITHOUT_SIZES = frozenset({"createml", "dota", "kitti", "mot", "nuscenes", "padilla", "wider-face"})
 """Formats of ground truth that do not have the sizes of images. CrowdHuman has them, and no names of files."""
 NAMES_OF_CLASSES = frozenset({"voc", "createml", "scalabel", "kitti", "open-images", "dota", "padilla"})
 """Formats of detections that have the names of classes, and no ids."""

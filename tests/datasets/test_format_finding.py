@@ -103,6 +103,10 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
         ("a/MOTS20-02/gt/gt.txt", "1 2001 2 2 4 24P\n"),
     ],
     "wider-face": [("a/b.txt", "b\n1\n0 0 5 5 0.5\n"), ("a.txt", "b.jpg\n0\n0 0 0 0 0 0 0 0 0 0\nc.jpg\n0\n")],
+    "nuscenes": [
+        ("a.json", '{"meta": {"use_camera": true}, "results": {}}'),
+        ("b.json", '{"results" : {"token": [{"detection_name": "car"}]}, "meta": {}}'),
+    ],
     "open-images": [("a.csv", "ImageID,LabelName,XMin,XMax,YMin,YMax\n")],
     "scalabel": [
         ("a.json", '{"frames": []}'),

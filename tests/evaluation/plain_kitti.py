@@ -33,10 +33,11 @@ class Row(NamedTuple):
     place: tuple[float, float, float] = (-1000, -1000, -1000)
     turned: float = -10
     score: float = 0
+    alpha: float = 0.5
 
     def line(self, *, score: bool) -> str:
         """The line of a file."""
-        numbers = [self.truncated, self.occluded, 0.5, *self.box, *self.size, *self.place, self.turned]
+        numbers = [self.truncated, self.occluded, self.alpha, *self.box, *self.size, *self.place, self.turned]
         return " ".join([self.type, *map(repr, [*numbers, self.score] if score else numbers)])
 
 
@@ -126,11 +127,14 @@ def _by_score(scene: _Scene, overlap: Callable[..., float], least: float) -> lis
     return hits
 
 
-def _by_overlap(scene: _Scene, overlap: Callable[..., float], least: float, score: float) -> tuple[int, int]:
-    """Hits and false positives where each object takes the detection with the highest overlap."""
+def _by_overlap(scene: _Scene, overlap: Callable[..., float], least: float, score: float) -> tuple[int, int, float]:
+    """Hits and false positives where each object takes the detection with the highest overlap.
+
+    And the similarity of the orientations of the hits.
+    """
     there = [at for at, (row, _) in enumerate(scene.detections) if row.score >= score]
     taken: set[int] = set()
-    hits = 0
+    hits, alike = 0, 0.0
     for thing, ignored in scene.objects:
         near = {at: overlap(scene.detections[at][0], thing) for at in there if at not in taken}
         near = {at: value for at, value in near.items() if value > least}
@@ -138,14 +142,19 @@ def _by_overlap(scene: _Scene, overlap: Callable[..., float], least: float, scor
         if near:
             best = max(large, key=lambda at: near[at]) if large else next(iter(near))
             taken.add(best)
-            hits += not ignored and not scene.detections[best][1]
+            found, small = scene.detections[best]
+            if not ignored and not small:
+                hits += 1
+                alike += (1 + math.cos(thing.alpha - found.alpha)) / 2
     wrong = [scene.detections[at][0] for at in there if at not in taken and not scene.detections[at][1]]
     covered = [any(overlap(row, area, over_detection=True) > least for area in scene.areas) for row in wrong]
-    return hits, len(wrong) - sum(covered)
+    return hits, len(wrong) - sum(covered), alike
 
 
-def plain_curve(images: Sequence[Image], name: str, difficulty: str, overlap: Callable[..., float]) -> list[float]:
-    """The precision at the 41 recalls; NaN if there is nothing to find."""
+def plain_curve(
+    images: Sequence[Image], name: str, difficulty: str, overlap: Callable[..., float], *, turned: bool = False
+) -> list[float]:
+    """The precision at the 41 recalls, or the similarity of orientation; NaN if there is nothing to find."""
     scenes = [_scene(image, name, difficulty) for image in images]
     count = sum(row.type == name and not ignored for scene in scenes for row, ignored in scene.objects)
     if not count:
@@ -154,8 +163,8 @@ def plain_curve(images: Sequence[Image], name: str, difficulty: str, overlap: Ca
     curve = []
     for score in _thresholds(scores, count):
         counts = [_by_overlap(scene, overlap, LEAST[name], score) for scene in scenes]
-        hits, wrong = (sum(column) for column in zip(*counts, strict=True))
-        curve.append(hits / (hits + wrong) if hits + wrong else 0.0)
+        hits, wrong, alike = (sum(column) for column in zip(*counts, strict=True))
+        curve.append((alike if turned else hits) / (hits + wrong) if hits + wrong else 0.0)
     curve += [0.0] * (STEPS + 1 - len(curve))
     return [max(curve[at:]) for at in range(STEPS + 1)]
 
@@ -182,6 +191,7 @@ def _random_image(draw: random.Random, *, ties: bool) -> Image:
                 (draw.uniform(1, 2), draw.uniform(1, 2), draw.uniform(2, 4)),
                 place,
                 0.0,
+                alpha=draw.uniform(-math.pi, math.pi),
             )
         )
     for _ in range(draw.choice([0, 1, 3])):
@@ -203,6 +213,7 @@ def _random_image(draw: random.Random, *, ties: bool) -> Image:
                     place=(x, y, z) if known else (draw.uniform(-6, 6), 1.5, draw.uniform(5, 12)),
                     turned=0.0,
                     score=draw.randint(0, 9) / 10 if ties else draw.random(),
+                    alpha=thing.alpha + draw.choice([0, 0.1, -0.4, 2, math.pi]),
                 )
             )
     draw.shuffle(detections)

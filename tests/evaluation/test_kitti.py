@@ -34,7 +34,9 @@ from ioukit.evaluation import (
 )
 from ioukit.evaluation.protocols import (
     KITTI,
+    KITTI_AOS,
     KITTI_R11,
+    Measure,
     ObjectChoice,
     ObjectLimit,
     Protocol,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ALL_STEPS = KITTI.replace(name="41 steps", recall_thresholds=[step / 40 for step in range(41)])
+AOS_R11 = KITTI_AOS.replace(name="AOS R11", recall_thresholds=KITTI_R11.recall_thresholds)
 OVERLAPS = {"bbox": image_overlap, "bev": ground_overlap}
 
 
@@ -81,6 +84,80 @@ def test_curves_are_those_of_the_description(iou_type: str, seed: int, tmp_path:
             for protocol, points in ((KITTI, plain[1:]), (KITTI_R11, plain[::4])):
                 number = evaluate(gt, dt, protocol, iou_type=iou_type).summary[f"{name}_{difficulty}"]
                 np.testing.assert_allclose(number, sum(points) / len(points), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_orientation_similarity_is_that_of_the_description(seed: int, tmp_path: Path) -> None:
+    images = [*random_images(seed), Image([CAR], [CAR._replace(alpha=1.0)])]
+    gt, dt = read(tmp_path, images)
+    for recalls in (KITTI.recall_thresholds, KITTI_R11.recall_thresholds):
+        rules = KITTI_AOS.replace(recall_thresholds=recalls)
+        summary, without = evaluate(gt, dt, rules).summary, evaluate(gt, dt, KITTI.replace(recall_thresholds=recalls))
+        for name in LEAST:
+            for difficulty in ("easy", "moderate", "hard"):
+                plain = plain_curve(images, name, difficulty, image_overlap, turned=True)
+                points = plain[1:] if len(recalls) == 40 else plain[::4]
+                number = summary[f"{name}_AOS_{difficulty}"]
+                np.testing.assert_allclose(number, sum(points) / len(points), rtol=0, atol=1e-14)
+        assert {key: value for key, value in summary.items() if "AOS" not in key} == pytest.approx(
+            dict(without.summary), abs=0, nan_ok=True
+        )
+
+
+@pytest.mark.parametrize(
+    ("turned", "expected"), [(0.0, 1.0), (np.pi / 2, 0.5), (np.pi, 0.0), (2 * np.pi, 1.0), (-np.pi / 3, 0.75)]
+)
+def test_a_true_positive_counts_by_its_angle(turned: float, expected: float, tmp_path: Path) -> None:
+    evaluation = evaluate(*read(tmp_path, [Image([CAR] * 2, [CAR._replace(alpha=0.5 + turned)])]), KITTI_AOS)
+    r11 = evaluate(*read(tmp_path, [Image([CAR] * 2, [CAR._replace(alpha=0.5 + turned)])]), AOS_R11)
+    assert (evaluation.summary["Car_easy"], r11.summary["Car_easy"]) == (0.0, 1 / 11)  # one step, at recall 0
+    assert r11.summary["Car_AOS_easy"] == pytest.approx(expected / 11, abs=1e-16)
+
+
+def test_the_table_of_orientations(data: tuple[GroundTruth, Detections]) -> None:
+    evaluation = evaluate(*data, KITTI_AOS)
+    assert list(evaluation.summary)[:4] == ["AOS_moderate", "AOS_easy", "AOS_hard", "Car_AOS_easy"]
+    assert evaluation.table().splitlines()[0] == (
+        f" Orientation (AOS) | mean           | moderate = {evaluation.summary['AOS_moderate']:.4f}"
+    )
+    assert evaluation.per_class["Car"].summary["AOS_easy"] == evaluation.summary["Car_AOS_easy"] > 0
+    for difficulty in ("easy", "moderate", "hard"):
+        for name in LEAST:
+            assert not evaluation.summary[f"{name}_AOS_{difficulty}"] > evaluation.summary[f"{name}_{difficulty}"]
+
+
+def test_angles_stay_in_sums_and_files(data: tuple[GroundTruth, Detections], tmp_path: Path) -> None:
+    gt, dt = data
+    whole = evaluate(gt, dt, KITTI_AOS)
+    parts = np.array_split(np.random.default_rng(1).permutation(gt.images.labels), 3)
+    tables = [match(gt, dt, KITTI_AOS, images=part) for part in parts]
+    save_table(tables[0], tmp_path / "part.npz")
+    merged = MatchTable.merge([tables[2], load_table(tmp_path / "part.npz"), tables[1]])
+    again = Evaluation.from_table(merged)
+    np.testing.assert_array_equal(list(again.summary.values()), list(whole.summary.values()))
+    assert match(gt, dt, KITTI).objects.angle is None
+    table = dataclasses.replace(match(gt, dt, KITTI), protocol=KITTI_AOS)
+    with pytest.raises(ValueError, match="was not matched by the protocol 'KITTI AOS'"):
+        Evaluation.from_table(table)
+
+
+def test_angles_that_are_missing_are_refused(tmp_path: Path) -> None:
+    unknown = CAR._replace(alpha=-10)
+    with pytest.raises(
+        DatasetError,
+        match=r"results: the protocol 'KITTI AOS' needs the attribute 'alpha' of the detections: expected an angle in "
+        r"radians for each one of Car, Pedestrian, Cyclist, found none for 1 of 2 detections .*'kitti' needs no angles",
+    ):
+        evaluate(*read(tmp_path / "a", [Image([CAR], [CAR, unknown])]), KITTI_AOS)
+    with pytest.raises(DatasetError, match=r"label_2: .* of the objects: .* found none for 1 of 1 object"):
+        evaluate(*read(tmp_path / "b", [Image([unknown], [CAR])]), KITTI_AOS)
+    gt, dt = read(tmp_path / "c", [Image([CAR], [CAR])])
+    with pytest.raises(DatasetError, match="found none for 1 of 1 detection "):
+        evaluate(gt, dataclasses.replace(dt, attributes={}), KITTI_AOS)
+    others = [Row("Van", CAR.box, 0, 0, alpha=-10), Row("DontCare", (0, 0, 9, 9), alpha=-10)]
+    images = [Image([CAR, *others], [CAR, CAR._replace(type="Van", alpha=-10)])]
+    assert evaluate(*read(tmp_path / "d", images), AOS_R11).summary["Car_AOS_easy"] == 1 / 11
+    assert np.isnan(evaluate(*read(tmp_path / "e", [Image([], [])]), KITTI_AOS).summary["AOS_moderate"])
 
 
 def test_summary_has_the_lines_of_the_table(data: tuple[GroundTruth, Detections]) -> None:
@@ -220,6 +297,7 @@ def test_the_protocol_survives_json_and_changes() -> None:
     assert Protocol.from_dict(json.loads(json.dumps(KITTI.to_dict()))) == KITTI
     assert pickle.loads(pickle.dumps(KITTI_R11)) == KITTI_R11
     assert find_protocol("KITTI-R11") is KITTI_R11
+    assert Protocol.from_dict(json.loads(json.dumps(KITTI_AOS.to_dict()))) == KITTI_AOS
     assert KITTI_R11.recall_thresholds == (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
     loose = KITTI.replace(
         iou_thresholds=[0.25, 0.5], objects_choose=ObjectChoice((("Car", 0.5), ("Pedestrian", 0.25), ("Cyclist", 0.25)))
@@ -242,6 +320,7 @@ assert CHOICE is not None
         ({"class_agnostic": True}, "where objects choose, class_agnostic must be False, got True"),
         ({"threshold": "at_least"}, "where objects choose, threshold must be 'more_than', got 'at_least'"),
         ({"integral": "area"}, "where objects choose, integral must be 'recalls' or 'points', got 'area'"),
+        ({"summary": (Measure("AOS", "AOS"),)}, "measures of AOS need objects_choose with an orientation, got AOS"),
         ({"cap_scope": "category"}, "cap_scope must be 'image_and_category' or 'image', got 'category'"),
     ],
 )
@@ -259,6 +338,7 @@ def test_rules_that_do_not_fit_are_refused(changes: dict[str, Any], message: str
             r"iou_thresholds must name each category once, got \['a', 'a'\]",
         ),
         ({"neighbours": (("a", "c"), ("b", "c"))}, "neighbour of one other category"),
+        ({"orientation": 1}, "orientation must be the name of an attribute, got 1"),
         ({"steps": 0}, "steps must be an integer from 1 to 10,000, got 0"),
         ({"limits": (ObjectLimit("occluded", (1,)), ("hidden",))}, "missing 1 required positional argument"),
     ],

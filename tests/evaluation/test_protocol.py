@@ -139,3 +139,5 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     for iou_type in (None, "bbox", "segm"):
         with pytest.raises(ValueError, match="unknown protocol 'dot'; choose from coco, coco-keypoints, "):
             find_protocol("dot", iou_type)
+    with pytest.raises(ValueError, match=r"match by distance, .* write `ioukit nuscenes GT DT` or evaluation.evaluate"):
+        find_protocol("nuScenes")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ioukit import Masks, datasets
 from ioukit.datasets import FORMATS, Detections, GroundTruth
+from support.nuscenes_files import write_nuscenes
 from support.panoptic_files import write_panoptic
 from support.paths import DATA
 
@@ -25,7 +26,12 @@ PLAIN = {
 }
 """Samples of the formats that are only read, in the folder of test data."""
 
-CLASSES = {"kitti": ("Car", "Pedestrian"), "crowdhuman": ("person",), "wider-face": ("face",)}
+CLASSES = {
+    "kitti": ("Car", "Pedestrian"),
+    "nuscenes": ("car", "pedestrian"),
+    "crowdhuman": ("person",),
+    "wider-face": ("face",),
+}
 """Names of classes, where a format has its own."""
 
 IMAGES = {"mot": ("1", "2", "3")}
@@ -87,6 +93,8 @@ def write_sample(name: str, folder: Path) -> Sample:
     if name == "mots":
         gt_path, dt_path = (_masks_of_sequence(folder / side) for side in ("gt", "dt"))
         return Sample(gt_path, dt_path, datasets.read(gt_path, name))
+    if name == "nuscenes":
+        return Sample(write_nuscenes(gt, folder / "gt.json"), None, gt)
     if known.write is None:
         return Sample(_plain_sample(name, folder / "gt"), None, gt)
     path = folder / f"gt{known.suffix}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ioukit import datasets
 from ioukit.datasets import FORMATS, Detections, GroundTruth
+from support.nuscenes_files import write_nuscenes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +69,8 @@ def write_ground_truth(gt: GroundTruth, name: str, folder: Path) -> Path:
     elif name == "coco-panoptic":
         place = place.with_suffix(".json")
         place.write_text(json.dumps(_panoptic(gt)))
+    elif name == "nuscenes":
+        place = write_nuscenes(gt, place.with_suffix(".json"))
     else:
         assert name == "labelme-xml", f"add a way to write {name}"
         place.mkdir()
@@ -82,8 +85,9 @@ def write_ground_truth(gt: GroundTruth, name: str, folder: Path) -> Path:
 
 
 def read_ground_truth(path: Path, name: str, gt: GroundTruth) -> GroundTruth:
-    """Read what was written; KITTI's reader takes the classes, which its files do not list."""
-    options: dict[str, dict[str, Any]] = {"kitti": {"names": gt.categories.names}, "roboflow-coco": {"split": "valid"}}
+    """Read what was written; KITTI's and nuScenes' readers take the classes, which their files do not list."""
+    names = {"names": gt.categories.names}
+    options: dict[str, dict[str, Any]] = {"kitti": names, "nuscenes": names, "roboflow-coco": {"split": "valid"}}
     return datasets.read(path, name, **options.get(name, {}))
 
 

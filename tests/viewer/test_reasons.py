@@ -125,6 +125,7 @@ def every_flag(seed: int) -> tuple[GroundTruth, Detections]:
             "occluded": rng.integers(0, 4, count),
             "truncated": rng.random(count),
             "visibility": rng.random(count),
+            "alpha": np.zeros(count),
         },
         category_attributes={"frequency": ["r", "c", "f", "f"]},
         image_attributes={name: lists() for name in LISTS},
@@ -135,6 +136,7 @@ def every_flag(seed: int) -> tuple[GroundTruth, Detections]:
         category_ids=np.where(rng.random(found) < 0.2, rng.integers(1, 5, found), category[kept]),
         boxes=np.abs(boxes[kept] + rng.normal(0, 7, (found, 4))) * (rng.random((found, 1)) > 0.02) + [[0, 0, 0, 0]],
         scores=rng.random(found).round(2),
+        attributes={"alpha": np.zeros(found)},
     )
     return gt, dt
 

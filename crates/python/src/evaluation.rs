@@ -413,10 +413,11 @@ pub struct ChoiceColumns<'py> {
     pair_detection: Column<'py, i64>,
     pair_object: Column<'py, i64>,
     pair_overlap: Column<'py, f64>,
+    pair_turned: Column<'py, f64>,
     num_objects: Table<'py, u64>,
 }
 
-/// Precision, scores and recall at equal steps of recall, for every category, area range, cap and IoU threshold.
+/// Precision, similarity of orientation, scores and recall at equal steps of recall, for every category, area range, cap and IoU threshold.
 #[pyfunction]
 pub fn step_curves<'py>(
     py: Python<'py>,
@@ -426,13 +427,13 @@ pub fn step_curves<'py>(
     steps: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let &[categories, ranges] = columns.num_objects.shape() else { unreachable!("a table has two dimensions") };
-    let rows = columns.pair_detection.iter().zip(&columns.pair_object[..]).zip(&columns.pair_overlap[..]);
-    let pair = |((&detection, &object), &overlap): ((&i64, &i64), &f64)| Pair {
-        detection: detection as u32,
-        object: object as u32,
-        overlap,
+    let pair = |at: usize| Pair {
+        detection: columns.pair_detection[at] as u32,
+        object: columns.pair_object[at] as u32,
+        overlap: columns.pair_overlap[at],
+        turned: columns.pair_turned[at],
     };
-    let pairs: Vec<Pair> = attached(|| Ok(rows.map(pair).collect()))?;
+    let pairs: Vec<Pair> = attached(|| Ok((0..columns.pair_detection.len()).map(pair).collect()))?;
     let choices = Choices {
         category: &columns.category,
         rank: &columns.rank,
@@ -446,7 +447,8 @@ pub fn step_curves<'py>(
         ranges,
     };
     let (counts, thresholds, caps) = (&columns.num_objects[..], &thresholds[..], &caps[..]);
-    let (mut precision, mut scores, mut recall) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut precision, mut similarity) = (Vec::new(), Vec::new());
+    let (mut scores, mut recall) = (Vec::new(), Vec::new());
     detached(py, || {
         for (curve, &count) in counts.iter().enumerate() {
             for &cap in caps {
@@ -455,6 +457,7 @@ pub fn step_curves<'py>(
                     let wanted = Wanted { category, range, cap, threshold, steps };
                     let drawn = evaluation::step_curve(choices, wanted, count as usize);
                     precision.extend(drawn.precision);
+                    similarity.extend(drawn.similarity);
                     scores.extend(drawn.scores);
                     recall.push(drawn.recall);
                 }
@@ -464,6 +467,7 @@ pub fn step_curves<'py>(
     let shape = [categories, ranges, caps.len(), thresholds.len(), steps + 1];
     let dict = PyDict::new(py);
     dict.set_item("precision", array(py, precision, shape)?)?;
+    dict.set_item("similarity", array(py, similarity, shape)?)?;
     dict.set_item("scores", array(py, scores, shape)?)?;
     dict.set_item("recall", array(py, recall, [categories, ranges, caps.len(), thresholds.len()])?)?;
     Ok(dict)

@@ -37,6 +37,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "protocols": ("protocols:compare_rules", "The number of each protocol, and why two of them differ"),
         "tracks": ("tracks:tracks", "Does a tracker keep its objects? HOTA, MOTA, IDF1"),
         "grounding": ("grounding:grounding", "Regions that words name: RefCOCO's accuracy, SAM 3's cgF1"),
+        "nuscenes": ("nuscenes:nuscenes", "Boxes in space by centre distance: nuScenes' NDS, mAP, errors"),
         "panoptic": ("panoptic:panoptic", "Panoptic quality of COCO panoptic files"),
     },
     "Decide": {

@@ -20,6 +20,7 @@ from ioukit.datasets.formats.labelme_xml import read_labelme_xml
 from ioukit.datasets.formats.lvis import read_lvis
 from ioukit.datasets.formats.mot import MOT_NAMES, read_mot, read_mot_detections
 from ioukit.datasets.formats.mots import MOTS_NAMES, read_mots, read_mots_detections
+from ioukit.datasets.formats.nuscenes import NUSCENES_NAMES, read_nuscenes, read_nuscenes_detections
 from ioukit.datasets.formats.open_images import read_open_images, read_open_images_detections
 from ioukit.datasets.formats.registry import FORMATS, find_format, read, read_detections, register_format, write
 from ioukit.datasets.formats.scalabel import read_scalabel, read_scalabel_detections
@@ -40,6 +41,7 @@ __all__ = [
     "KITTI_NAMES",
     "MOTS_NAMES",
     "MOT_NAMES",
+    "NUSCENES_NAMES",
     "Categories",
     "ClassHierarchy",
     "Detections",
@@ -78,6 +80,8 @@ __all__ = [
     "read_mot_detections",
     "read_mots",
     "read_mots_detections",
+    "read_nuscenes",
+    "read_nuscenes_detections",
     "read_open_images",
     "read_open_images_detections",
     "read_scalabel",

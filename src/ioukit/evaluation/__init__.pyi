@@ -18,6 +18,7 @@ from ioukit.evaluation.disagreement.comparison import ProtocolComparison, Protoc
 from ioukit.evaluation.disagreement.moves import ClassMove, ImageMove
 from ioukit.evaluation.disagreement.tools import TOOLS, Tool, find_tool
 from ioukit.evaluation.disagreement.walk import ProtocolDifference, RuleStep, explain_difference
+from ioukit.evaluation.distances import NUSCENES, DistanceEvaluation, DistanceRules, evaluate_distances
 from ioukit.evaluation.evaluating import evaluate
 from ioukit.evaluation.evaluator.evaluator import Evaluator
 from ioukit.evaluation.grounding.concepts import ConceptEvaluation, evaluate_concepts
@@ -60,6 +61,7 @@ __all__ = [
     "COCO_KEYPOINTS",
     "COCO_SIGMAS",
     "ERROR_KINDS",
+    "NUSCENES",
     "REGION_KINDS",
     "TABLES",
     "TOOLS",
@@ -74,6 +76,8 @@ __all__ = [
     "ConfusionMatrix",
     "Curves",
     "DetectionRows",
+    "DistanceEvaluation",
+    "DistanceRules",
     "ErrorKinds",
     "Evaluation",
     "Evaluator",
@@ -129,6 +133,7 @@ __all__ = [
     "error_kinds",
     "evaluate",
     "evaluate_concepts",
+    "evaluate_distances",
     "evaluate_expressions",
     "explain_difference",
     "find_tool",

@@ -281,6 +281,7 @@ def accumulate(table: MatchTable, *, threads: int | None = None) -> Curves:
             CurveSteps.of_points(found["precision"], found["scores"]),
             found["recall"],
             None,
+            {name: found[name] for name in ("AOS",) if name in found},
         )
     category, num_objects = table.evaluated_category(rows.category), table.num_objects
     has_rows: npt.NDArray[np.bool_] = np.asarray(num_objects.any(axis=1))

@@ -151,7 +151,7 @@ def match(
         return table
     from ioukit.evaluation.object_choice import with_ranges  # noqa: PLC0415 - COCO does not need it
 
-    return with_ranges(table, everything.boxes[:, 3], protocol.objects_choose)
+    return with_ranges(table, ground_truth, everything, protocol.objects_choose)
 
 
 def default_protocol(kind: Kind, detections: Detections) -> Protocol:

@@ -1,8 +1,8 @@
 """Protocols in which objects choose among the detections, such as KITTI's.
 
 Owns everything that these protocols do differently: which ranges ignore an object by its attributes, which detections
-need not match, the curves, and the IoU threshold of each category. matching.py, counting.py, curves.py and summary.py
-call it at one place each, only if a protocol has ``objects_choose``. The rules themselves are data
+need not match, the curves, orientations, and the IoU threshold of each category. matching.py, counting.py, curves.py
+and summary.py call it at one place each, only if a protocol has ``objects_choose``. The rules themselves are data
 (protocols/object_choice.py); the choices run in the core (object_choice.rs).
 
 Cut here because the detections that an object can choose depend on the score threshold, and the thresholds depend on
@@ -21,13 +21,16 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._boundary import ChoiceColumns
-from ioukit.datasets import Categories, GroundTruth
+from ioukit._checks import pluralize
+from ioukit.datasets import Categories, Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.object_choice import ObjectChoice
-from ioukit.evaluation.table import OVER_DETECTION, MatchTable
+from ioukit.evaluation.table import OVER_DETECTION, DetectionRows, MatchTable, ObjectRows
 
 _NONE = np.iinfo(np.uint32).max
+_NO_ANGLE = -10
+"""What KITTI's files have for an unknown angle."""
 
 
 def check_selection(known: Categories, chosen: Categories, protocol: Protocol) -> None:
@@ -67,16 +70,24 @@ def ignored_ranges(ground_truth: GroundTruth, protocol: Protocol, choice: Object
     return np.packbits(beyond, axis=1, bitorder="little")
 
 
-def with_ranges(table: MatchTable, heights: npt.NDArray[np.float64], choice: ObjectChoice) -> MatchTable:
+def with_ranges(
+    table: MatchTable, ground_truth: GroundTruth, detections: Detections, choice: ObjectChoice
+) -> MatchTable:
     """The table with the ranges that each detection is outside of, and with detections that need not match ignored.
+
+    It has the orientations, too, if the rules read them.
 
     Args:
         table: The matches, with near pairs.
-        heights: The heights of the detections that were matched.
+        ground_truth: What was matched.
+        detections: What was matched.
         choice: The rules.
+
+    Raises:
+        DatasetError: If an object or a detection of an evaluated category lacks its orientation.
     """
     rows, protocol = table.detections, table.protocol
-    height = heights[rows.row][:, None]
+    height = detections.boxes[rows.row, 3][:, None]
     low, high = (np.array([limits[end] for limits in protocol.area_ranges]) for end in (1, 2))
     outside = np.packbits((height < low) | (height > high), axis=1, bitorder="little")
     assert table.near is not None
@@ -88,17 +99,49 @@ def with_ranges(table: MatchTable, heights: npt.NDArray[np.float64], choice: Obj
     np.logical_or.at(excused, table.near.detection[pairs], table.near.iou[pairs, None] > thresholds)
     bits = np.packbits(excused, axis=1, bitorder="little")[:, None, :]
     ignored = rows.ignored | (bits & ~rows.matched)
-    return dataclasses.replace(table, detections=dataclasses.replace(rows, ignored=ignored, outside=outside))
+    rows, objects = dataclasses.replace(rows, ignored=ignored, outside=outside), table.objects
+    if choice.orientation:
+        rows = dataclasses.replace(rows, angle=_angles(table, rows, detections, choice))
+        objects = dataclasses.replace(objects, angle=_angles(table, objects, ground_truth, choice))
+    return dataclasses.replace(table, detections=rows, objects=objects)
+
+
+def _angles(
+    table: MatchTable, rows: DetectionRows | ObjectRows, data: GroundTruth | Detections, choice: ObjectChoice
+) -> npt.NDArray[np.float64]:
+    """(N,) the orientation of each row; NaN if it is unknown and of a category that is not evaluated.
+
+    Raises:
+        DatasetError: If one of an evaluated category is unknown.
+    """
+    given = data.attributes.get(choice.orientation)
+    usable = given is not None and given.shape == (len(data),) and given.dtype.kind in "iuf"
+    angles = np.asarray(given, np.float64)[rows.row] if given is not None and usable else np.full(len(rows), np.nan)
+    angles = np.where(np.isfinite(angles) & (angles != _NO_ANGLE), angles, np.nan)
+    evaluated = np.array([choice.threshold_of(name) is not None for name in table.categories.names], np.bool_)
+    wanted = evaluated[rows.category]
+    if lacks := int(np.count_nonzero(wanted & np.isnan(angles))):
+        side = "objects" if isinstance(data, GroundTruth) else "detections"
+        found = f"none for {lacks:,} of {pluralize(int(wanted.sum()), side[:-1])} (NaN and {_NO_ANGLE} are none)"
+        raise DatasetError(
+            f"{data.source}: the protocol {table.protocol.name!r} needs the attribute {choice.orientation!r} of the "
+            f"{side}: expected an angle in radians for each one of {', '.join(dict(choice.iou_thresholds))}, found "
+            f"{found}. The protocol 'kitti' needs no angles"
+        )
+    return angles
 
 
 def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArray[Any]]:
     """Precision and scores at the recalls of the protocol, and recall, as :func:`ioukit.evaluation.accumulate` has it.
 
+    If the rules read orientations, ``"AOS"`` is the mean of the similarity of orientation at these recalls.
+
     Raises:
         ValueError: If the table was not matched by such a protocol.
     """
     rows, objects, near, protocol = table.detections, table.objects, table.near, table.protocol
-    if near is None or rows.outside is None:
+    unread = choice.orientation and (rows.angle is None or objects.angle is None)
+    if near is None or rows.outside is None or unread:
         raise ValueError(f"the table was not matched by the protocol {protocol.name!r}: match the data again")
     uncounted = np.zeros(len(rows))
     covered = _uncounted(table)
@@ -107,6 +150,9 @@ def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArra
     kept = np.flatnonzero(~covered)
     detection, place = near.detection[kept], near.object[kept]
     order = np.lexsort((rows.row[detection], objects.row[place], objects.image[place]))
+    turned = np.zeros(len(kept))
+    if rows.angle is not None and objects.angle is not None:
+        turned = objects.angle[place] - rows.angle[detection]
     evaluated = [choice.threshold_of(name) is not None for name in table.categories.names]
     found: dict[str, npt.NDArray[Any]] = _core.step_curves(
         ChoiceColumns(
@@ -121,6 +167,7 @@ def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArra
             pair_detection=detection[order],
             pair_object=place[order],
             pair_overlap=near.iou[kept[order]],
+            pair_turned=turned[order],
             num_objects=np.where(np.array(evaluated, np.bool_)[:, None], table.num_objects, 0).astype(np.uint64),
         ),
         np.array(protocol.iou_thresholds),
@@ -130,7 +177,8 @@ def step_curves(table: MatchTable, choice: ObjectChoice) -> dict[str, npt.NDArra
     # The first step with at least this recall. Recalls such as 0.3 are not exact.
     at = np.ceil(np.array(protocol.recall_thresholds) * choice.steps - 1e-9).astype(np.int64)
     points = {name: np.ascontiguousarray(found[name][..., at]) for name in ("precision", "scores")}
-    return {**points, "recall": found["recall"]}
+    similarity = {"AOS": found["similarity"][..., at].mean(axis=-1)} if choice.orientation else {}
+    return {**points, "recall": found["recall"], **similarity}
 
 
 def at_own_thresholds(

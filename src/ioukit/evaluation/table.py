@@ -62,6 +62,9 @@ class DetectionRows(Columns):
     outside: npt.NDArray[np.uint8] | None = None
     """(N, C) area ranges that the detection itself is outside of: range ``a`` in bit ``a % 8`` of byte ``a // 8``.
     ``None`` unless objects choose, see :attr:`Protocol.objects_choose`."""
+    angle: npt.NDArray[np.float64] | None = None
+    """(N,) orientations in radians, NaN if unknown. ``None`` unless the protocol reads them, see
+    :attr:`ObjectChoice.orientation`."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -86,6 +89,8 @@ class ObjectRows(Columns):
     the IoU threshold of its own area lies within an ignored object (only if a measure is the Jaccard index)."""
     ignored: npt.NDArray[np.uint8]
     """(G, C) area ranges in which it is ignored: range ``a`` in bit ``a % 8`` of byte ``a // 8``."""
+    angle: npt.NDArray[np.float64] | None = None
+    """(G,) orientations, as in :attr:`DetectionRows.angle`."""
 
     def __len__(self) -> int:
         return len(self.id)

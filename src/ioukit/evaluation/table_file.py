@@ -46,7 +46,7 @@ _POSITIONS = {  # columns of positions, and the rows that they are positions of
     "near.object": "objects",
 }
 
-_OPTIONAL = (("detections", "special"), ("detections", "outside"))
+_OPTIONAL = (("detections", "special"), ("detections", "outside"), ("detections", "angle"), ("objects", "angle"))
 
 
 def save_table(table: MatchTable, path: str | os.PathLike[str], *, compress: bool = True) -> None:
@@ -228,6 +228,7 @@ COLUMN_TYPES: dict[str, Any] = {
     "ignored": np.uint8,
     "special": np.uint8,
     "outside": np.uint8,
+    "angle": np.float64,
 }
 """The types of columns in memory by name; the others are int64."""
 

@@ -39,6 +39,8 @@ pub struct Pair {
     pub object: u32,
     /// Their overlap.
     pub overlap: f64,
+    /// The difference of their orientations, in radians; 0 where nobody asks for orientations.
+    pub turned: f64,
 }
 
 /// Which curve is drawn.
@@ -61,6 +63,8 @@ pub struct Wanted {
 pub struct StepCurve {
     /// At each step, the highest precision at this step or a later one; 0 at steps that are not reached.
     pub precision: Vec<f64>,
+    /// The same of the similarity of orientation: true positives count `(1 + cos(turned)) / 2`, in the place of 1.
+    pub similarity: Vec<f64>,
     /// The score threshold of each step; 0 at steps that are not reached.
     pub scores: Vec<f64>,
     /// The recall at the lowest score threshold.
@@ -72,6 +76,7 @@ pub struct StepCurve {
 struct Candidate {
     detection: usize,
     overlap: f64,
+    similarity: f64,
     /// Whether the detection is outside of the range.
     outside: bool,
 }
@@ -112,7 +117,8 @@ impl<'a> Part<'a> {
                 // A detection outside of the range may be chosen whatever its category is.
                 let known = outside || choices.category[detection] == wanted.category;
                 if known && choices.rank[detection] < wanted.cap {
-                    candidates.push(Candidate { detection, overlap: pair.overlap, outside });
+                    let similarity = (1.0 + pair.turned.cos()) / 2.0;
+                    candidates.push(Candidate { detection, overlap: pair.overlap, similarity, outside });
                 }
             }
             objects.push((candidates.len(), !own || has(choices.ignored, object, wanted.range, choices.ranges)));
@@ -151,8 +157,9 @@ impl<'a> Part<'a> {
         found
     }
 
-    /// The true positives among the detections with at least a score, and how many of those that count are taken.
-    fn count(&mut self, least: f64, counts_as_false: &[bool]) -> (usize, usize) {
+    /// The true positives among the detections with at least a score, how many of those that count are taken, and the
+    /// sum of the similarities of the true positives.
+    fn count(&mut self, least: f64, counts_as_false: &[bool]) -> (usize, usize, f64) {
         let score = self.choices.score;
         let best_overlap = |candidates: &[Candidate], free: &IsFree<'_>| {
             let is_free = |candidate: &&Candidate| score[candidate.detection] >= least && free(candidate.detection);
@@ -164,12 +171,13 @@ impl<'a> Part<'a> {
                 if better { next } else { best }
             }))
         };
-        let (mut hits, mut taken) = (0, 0);
+        let (mut hits, mut taken, mut similarity) = (0, 0, 0.0);
         self.choose(&best_overlap, &mut |candidate, counts| {
             hits += usize::from(counts);
             taken += usize::from(counts_as_false[candidate.detection]);
+            similarity += if counts { candidate.similarity } else { 0.0 };
         });
-        (hits, taken)
+        (hits, taken, similarity)
     }
 }
 
@@ -192,7 +200,9 @@ fn score_thresholds(scores: &[f64], objects: usize, steps: usize) -> Vec<f64> {
 pub fn step_curve(choices: Choices<'_>, wanted: Wanted, objects: usize) -> StepCurve {
     let size = wanted.steps + 1;
     if objects == 0 {
-        return StepCurve { precision: vec![f64::NAN; size], scores: vec![f64::NAN; size], recall: f64::NAN };
+        let undefined = || vec![f64::NAN; size];
+        let (precision, similarity, scores) = (undefined(), undefined(), undefined());
+        return StepCurve { precision, similarity, scores, recall: f64::NAN };
     }
     let mut part = Part::new(choices, wanted);
     let scores = part.scores();
@@ -207,16 +217,19 @@ pub fn step_curve(choices: Choices<'_>, wanted: Wanted, objects: usize) -> StepC
     let rows = counts_as_false.iter().zip(choices.score);
     let mut counted: Vec<f64> = rows.filter(|(counts, _)| **counts).map(|(_, &score)| score).collect();
     counted.sort_unstable_by(|a, b| b.total_cmp(a));
-    let mut curve = StepCurve { precision: vec![0.0; size], scores: vec![0.0; size], recall: 0.0 };
+    let zeros = || vec![0.0; size];
+    let mut curve = StepCurve { precision: zeros(), similarity: zeros(), scores: zeros(), recall: 0.0 };
     for (step, &least) in thresholds.iter().take(size).enumerate() {
-        let (hits, taken) = part.count(least, &counts_as_false);
+        let (hits, taken, similarity) = part.count(least, &counts_as_false);
         let wrong = counted.partition_point(|&score| score >= least) - taken;
-        curve.precision[step] = if hits + wrong == 0 { 0.0 } else { hits as f64 / (hits + wrong) as f64 };
+        let of_all = |part: f64| if hits + wrong == 0 { 0.0 } else { part / (hits + wrong) as f64 };
+        (curve.precision[step], curve.similarity[step]) = (of_all(hits as f64), of_all(similarity));
         curve.scores[step] = least;
         curve.recall = hits as f64 / objects as f64;
     }
     for step in (1..size).rev() {
         curve.precision[step - 1] = curve.precision[step - 1].max(curve.precision[step]);
+        curve.similarity[step - 1] = curve.similarity[step - 1].max(curve.similarity[step]);
     }
     curve
 }
@@ -236,9 +249,9 @@ mod tests {
     fn an_object_chooses_the_highest_overlap_again_at_each_threshold() {
         // The second detection overlaps more, but has the lower score: at its threshold, the first one is wrong.
         let pairs = [
-            Pair { detection: 0, object: 0, overlap: 0.6 },
-            Pair { detection: 1, object: 0, overlap: 0.9 },
-            Pair { detection: 2, object: 1, overlap: 0.8 },
+            Pair { detection: 0, object: 0, overlap: 0.6, turned: 0.0 },
+            Pair { detection: 1, object: 0, overlap: 0.9, turned: 0.0 },
+            Pair { detection: 2, object: 1, overlap: 0.8, turned: 0.0 },
         ];
         let mut choices = Choices {
             category: &[0, 0, 0],
@@ -252,7 +265,9 @@ mod tests {
             pairs: &pairs,
             ranges: 1,
         };
-        let expected = StepCurve { precision: vec![1.0, 2.0 / 3.0, 0.0], scores: vec![0.9, 0.4, 0.0], recall: 1.0 };
+        let precision = vec![1.0, 2.0 / 3.0, 0.0];
+        let similarity = precision.clone();
+        let expected = StepCurve { precision, similarity, scores: vec![0.9, 0.4, 0.0], recall: 1.0 };
         assert_eq!(curve(choices, 2), expected);
         choices.uncounted = &[0.6, 0.0, 0.0];
         assert_eq!(curve(choices, 2).precision, [1.0, 1.0, 0.0], "what lies in an uncounted area is not wrong");
@@ -265,8 +280,36 @@ mod tests {
     }
 
     #[test]
+    fn true_positives_count_by_their_orientation() {
+        use std::f64::consts::{FRAC_PI_2, PI};
+        let pairs = [(0, PI), (1, FRAC_PI_2), (2, 0.0)];
+        let pairs = pairs.map(|(at, turned)| Pair { detection: at, object: at, overlap: 0.9, turned });
+        let choices = Choices {
+            category: &[0, 0, 0, 0],
+            rank: &[0, 1, 2, 3],
+            score: &[0.9, 0.8, 0.7, 0.7],
+            outside: &[0; 4],
+            uncounted: &[0.0; 4],
+            object_category: &[0, 0, 0],
+            neighbour: &[NONE, NONE, NONE],
+            ignored: &[0, 0, 0],
+            pairs: &pairs,
+            ranges: 1,
+        };
+        let found = curve(choices, 3);
+        assert_eq!(found.precision, [1.0, 1.0, 0.75]);
+        // Of the first alone 0, of two 0.5 / 2, of all, with one that is wrong, 1.5 / 4.
+        let error = found.similarity.iter().map(|value| (value - 0.375).abs()).fold(0.0, f64::max);
+        assert!(error < 1e-15, "{:?}", found.similarity);
+        assert!(curve(choices, 0).similarity.iter().all(|value| value.is_nan()));
+    }
+
+    #[test]
     fn a_neighbour_takes_a_detection_that_then_does_not_count() {
-        let pairs = [Pair { detection: 0, object: 0, overlap: 0.9 }, Pair { detection: 1, object: 1, overlap: 0.9 }];
+        let pairs = [
+            Pair { detection: 0, object: 0, overlap: 0.9, turned: 0.0 },
+            Pair { detection: 1, object: 1, overlap: 0.9, turned: 0.0 },
+        ];
         let choices = Choices {
             category: &[0, 0],
             rank: &[0, 1],
@@ -286,7 +329,10 @@ mod tests {
     /// A set of nine ranges takes two bytes.
     #[test]
     fn every_range_of_many_has_its_own_bit() {
-        let pairs = [Pair { detection: 0, object: 0, overlap: 0.9 }, Pair { detection: 1, object: 1, overlap: 0.9 }];
+        let pairs = [
+            Pair { detection: 0, object: 0, overlap: 0.9, turned: 0.0 },
+            Pair { detection: 1, object: 1, overlap: 0.9, turned: 0.0 },
+        ];
         for marked in 0..9 {
             let mut second = [[0_u8; 2]; 2];
             second[1][marked / 8] |= 1 << (marked % 8);

@@ -225,6 +225,12 @@ BUILTIN = (
         suffixes=(FOLDER, ".txt"),
     ),
     _row(
+        "nuscenes",
+        "nuScenes' detection results .json: boxes in space per sample; or ground truth of this shape",
+        *("read", "read_detections"),
+        suffixes=(".json",),
+    ),
+    _row(
         "open-images",
         "Open Images' CSV files: boxes, or a folder with boxes, labels, classes and hierarchy; or detections",
         *("read", "read_detections", "write", "write_detections"),

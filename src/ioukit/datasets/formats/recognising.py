@@ -35,6 +35,7 @@ OTHER_JSON: dict[str, re.Pattern[bytes]] = {
     "coco-panoptic": re.compile(rb'"segments_info"\s*:'),
     "createml": re.compile(rb'"(?:coordinates|imagefilename)"\s*:|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"image"\s*:'),
     "labelme": re.compile(rb'"(?:imagePath|imageData|shape_type|shapes)"\s*:'),
+    "nuscenes": re.compile(rb'"results"\s*:\s*\{|"detection_name"\s*:'),
     "scalabel": re.compile(
         rb'"(?:box2d|poly2d|videoName|frameIndex|manualShape)"\s*:|"frames"\s*:\s*\['
         rb'|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"name"\s*:'

@@ -1,7 +1,7 @@
 """The rules of an evaluation, as data: one file per protocol."""
 
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
-from ioukit.evaluation.protocols.kitti import KITTI, KITTI_R11
+from ioukit.evaluation.protocols.kitti import KITTI, KITTI_AOS, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule
 from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
@@ -24,6 +24,7 @@ __all__ = [
     "DOTA_TASK1",
     "DOTA_TASK2",
     "KITTI",
+    "KITTI_AOS",
     "KITTI_R11",
     "LVIS",
     "LVIS_FIXED",

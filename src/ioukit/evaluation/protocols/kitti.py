@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.protocols.object_choice import ObjectChoice, ObjectLimit
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_LINE = " Average Precision | {classes:<14} | {label:<8} = {{value:.4f}}"
+_LINE = " {title:<17} | {classes:<14} | {label:<8} = {{value:.4f}}"
+_TITLES = {"AP": "Average Precision", "AOS": "Orientation (AOS)"}
+_NAMES = {"AP": "Average precision", "AOS": "Average orientation similarity, at most AP"}
 _WORDS = {
     "easy": "objects of at least 40 pixels in height that are fully visible and truncated by at most 15 %",
     "moderate": "objects of at least 25 pixels in height that are at most partly hidden and truncated by at most 30 %",
@@ -24,23 +27,34 @@ _ORDER = ("easy", "moderate", "hard")
 
 
 def kitti_measures(protocol: Protocol) -> tuple[Measure, ...]:
-    """The numbers of KITTI's table: AP of each class and difficulty. The means over the classes come first."""
-    return tuple(_measures(protocol))
+    """The numbers of KITTI's table: AP of each class and difficulty. The means over the classes come first.
+
+    If the protocol reads orientations, AOS is before AP.
+    """
+    turned = protocol.objects_choose is not None and protocol.objects_choose.orientation
+    return (*(_measures(protocol, "AOS") if turned else ()), *_measures(protocol, "AP"))
 
 
-def _measures(protocol: Protocol) -> Iterator[Measure]:
+def _measures(protocol: Protocol, quantity: Literal["AP", "AOS"]) -> Iterator[Measure]:
     labels = sorted(protocol.area_labels, key=lambda label: _ORDER.index(label) if label in _ORDER else len(_ORDER))
     for label in protocol.area_labels:
-        line = _LINE.format(classes="mean", label=label)
-        words = f"Average precision, the mean over {{classes}}: {_WORDS.get(label, label)}. 1 is perfect."
-        yield Measure(f"AP_{label}", "AP", None, label, line=line, headline=True, words=words)
+        line = _LINE.format(title=_TITLES[quantity], classes="mean", label=label)
+        words = f"{_NAMES[quantity]}, the mean over {{classes}}: {_WORDS.get(label, label)}. 1 is perfect."
+        yield Measure(f"{quantity}_{label}", quantity, None, label, line=line, headline=True, words=words)
     choice = protocol.objects_choose
     for name, threshold in () if choice is None else choice.iou_thresholds:
         for label in labels:
-            line = _LINE.format(classes=name, label=label)
-            words = f"AP of {name} at IoU {threshold}: {_WORDS.get(label, label)}."
-            yield Measure(f"{name}_{label}", "AP", None, label, group=name, line=line, words=words)
+            line = _LINE.format(title=_TITLES[quantity], classes=name, label=label)
+            words = f"{quantity} of {name} at IoU {threshold}: {_WORDS.get(label, label)}."
+            key = f"{name}_{label}" if quantity == "AP" else f"{name}_{quantity}_{label}"
+            yield Measure(key, quantity, None, label, group=name, line=line, words=words)
 
+
+_CHOICE = ObjectChoice(
+    iou_thresholds=(("Car", 0.7), ("Pedestrian", 0.5), ("Cyclist", 0.5)),
+    neighbours=(("Car", "Van"), ("Pedestrian", "Person_sitting")),
+    limits=(ObjectLimit("occluded", (1, 0, 2)), ObjectLimit("truncated", (0.3, 0.15, 0.5))),
+)
 
 KITTI = Protocol(
     name="KITTI",
@@ -54,11 +68,7 @@ KITTI = Protocol(
     ignored=(IgnoreRule("dont_care", over_detection=True, repeated=True),),
     precision_epsilon=False,
     category_groups="name",
-    objects_choose=ObjectChoice(
-        iou_thresholds=(("Car", 0.7), ("Pedestrian", 0.5), ("Cyclist", 0.5)),
-        neighbours=(("Car", "Van"), ("Pedestrian", "Person_sitting")),
-        limits=(ObjectLimit("occluded", (1, 0, 2)), ObjectLimit("truncated", (0.3, 0.15, 0.5))),
-    ),
+    objects_choose=_CHOICE,
     summary="kitti",
     reference="Geiger et al., CVPR 2012; evaluate_object.cpp of the development kit; R40: Simonelli et al., ICCV 2019",
     meant_for=("bbox", "bev", "box3d"),
@@ -74,3 +84,12 @@ KITTI_R11 = KITTI.replace(
     reference="Geiger et al., CVPR 2012; evaluate_object.cpp of the development kit until 2019",
 )
 """KITTI's benchmark as it was until 2019: :data:`KITTI` with the mean of the precision at 11 recalls, 0 among them."""
+
+KITTI_AOS = KITTI.replace(
+    name="KITTI AOS",
+    objects_choose=replace(_CHOICE, orientation="alpha"),
+    meant_for=("bbox",),
+)
+"""KITTI's average orientation similarity (AOS): :data:`KITTI` in which, besides AP, each true positive counts
+``(1 + cos(difference of alpha)) / 2`` in the place of 1, and false positives 0. The development kit computes it for
+boxes in the image alone. Each object and each detection of the three classes needs its ``alpha``."""

@@ -13,7 +13,9 @@ from ioukit._checks import check_choice
 
 _FPPI = tuple(10.0 ** (place / 4 - 2) for place in range(9))
 
-Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "precision", "F1", "IoU", "LRP"]
+Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "AOS", "precision", "F1", "IoU", "LRP"]
+OF_CURVES = ("AP", "MR", "JI", "AOS")
+"""Quantities that need detections ranked by their scores."""
 Reading: TypeAlias = Literal["last_at_most", "first_at_least"]
 
 
@@ -26,9 +28,10 @@ class Measure:
     quantity: Quantity = "AP"
     """``"AP"``, the mean of precisions; ``"AR"``, the mean of the recalls after the last detection; ``"MR"``, the
     log-average miss rate, see :class:`MissRateRule`; ``"JI"``, the Jaccard index of CrowdDet, see
-    :func:`ioukit.evaluation.jaccard_indices`; ``"precision"``, ``"F1"`` and ``"LRP"`` of all detections within the cap,
-    see :class:`ioukit.evaluation.LRPPoint`, and ``"IoU"``, the mean IoU of their matches. All but ``"AP"``, ``"MR"``
-    and ``"JI"`` are numbers of counts, which protocols that do not rank have, too."""
+    :func:`ioukit.evaluation.jaccard_indices`; ``"AOS"``, KITTI's average orientation similarity, which needs
+    :attr:`ObjectChoice.orientation`; ``"precision"``, ``"F1"`` and ``"LRP"`` of all detections within the cap,
+    see :class:`ioukit.evaluation.LRPPoint`, and ``"IoU"``, the mean IoU of their matches. All but ``"AP"``, ``"MR"``,
+    ``"JI"`` and ``"AOS"`` are numbers of counts, which protocols that do not rank have, too."""
     iou_threshold: float | None = None
     """The IoU threshold; ``None`` for the mean over all."""
     area_range: str | None = None
@@ -54,7 +57,7 @@ class Measure:
             raise ValueError("a measure must have a key")
         if self.quantity not in get_args(Quantity):
             raise ValueError(f"unknown quantity {self.quantity!r}; choose from {', '.join(get_args(Quantity))}")
-        if self.pooled and (self.quantity in ("AP", "MR", "JI") or self.group is not None):
+        if self.pooled and (self.quantity in OF_CURVES or self.group is not None):
             raise ValueError(f"only a number of counts over all categories can be pooled, got {self.key}")
 
     @property

@@ -39,6 +39,9 @@ class ObjectChoice:
     steps: int = 40
     """The number of steps of recall from 0 to 1. Each has a score threshold: the score of the true positive whose
     recall is closest, where objects choose the detection with the highest score."""
+    orientation: str = ""
+    """The attribute of objects and detections with their angles in radians, for measures of the quantity ``"AOS"``;
+    empty if the protocol reads no angles."""
 
     def __post_init__(self) -> None:
         """Check and freeze every field."""
@@ -58,6 +61,8 @@ class ObjectChoice:
             raise ValueError(f"a category can be the neighbour of one other category, got {others}")
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or not 1 <= self.steps <= 10_000:
             raise ValueError(f"steps must be an integer from 1 to 10,000, got {self.steps!r}")
+        if not isinstance(self.orientation, str):
+            raise ValueError(f"orientation must be the name of an attribute, got {self.orientation!r}")
 
     def check(self, rules: Mapping[str, Any]) -> None:
         """Refuse rules of a protocol that do not fit.
@@ -103,6 +108,7 @@ class ObjectChoice:
             "neighbours": dict(self.neighbours),
             "limits": [{"attribute": limit.attribute, "at_most": list(limit.at_most)} for limit in self.limits],
             "steps": self.steps,
+            "orientation": self.orientation,
         }
 
 

@@ -13,7 +13,7 @@ from ioukit._checks import check_choice
 from ioukit._near_names import suggest
 from ioukit._notebook import Shown
 from ioukit._register import Register
-from ioukit.evaluation.protocols.measures import Measure, MissRateRule, checked_measures
+from ioukit.evaluation.protocols.measures import OF_CURVES, Measure, MissRateRule, checked_measures
 from ioukit.evaluation.protocols.parts import (
     NO_CAP,
     AreaRange,
@@ -73,7 +73,7 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
             object.__setattr__(self, "summary", checked_measures(self.summary))
-        if not self.ranks and (curve := [one.key for one in self.measures if one.quantity in ("AP", "MR", "JI")]):
+        if not self.ranks and (curve := [one.key for one in self.measures if one.quantity in OF_CURVES]):
             raise ValueError(f"without recall_thresholds, no measure can be one of curves, got {', '.join(curve)}")
         as_group = self.choice in ("together", "best_pairs_first")  # then the order of the data decides nothing
         if as_group and not self.ranks and self.max_dets != (NO_CAP,):
@@ -82,6 +82,9 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
             )
         if self.objects_choose is not None:  # its rules exclude some of every part
             self.objects_choose.check(vars(self))
+        turned = self.objects_choose is not None and self.objects_choose.orientation
+        if not turned and (lacks := [one.key for one in self.measures if one.quantity == "AOS"]):
+            raise ValueError(f"measures of AOS need objects_choose with an orientation, got {', '.join(lacks)} without")
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:

@@ -23,6 +23,7 @@ for _name, _home in {
     "wider-face": "pedestrians:WIDER_FACE",
     "kitti": "kitti:KITTI",
     "kitti-r11": "kitti:KITTI_R11",
+    "kitti-aos": "kitti:KITTI_AOS",
     "open-images": "open_images:OPEN_IMAGES",
     "open-images-challenge": "open_images:OPEN_IMAGES_CHALLENGE",
     "ultralytics": "ultralytics:ULTRALYTICS",
@@ -69,6 +70,11 @@ def find_protocol(name: str, iou_type: str | None = None) -> Protocol:
 
     if key in REGION_KINDS and key not in PROTOCOLS:
         raise ValueError(f"unknown protocol {name!r}: it is a kind of region, so write iou_type={name!r}")
+    if key == "nuscenes" and key not in PROTOCOLS:
+        raise ValueError(
+            f"unknown protocol {name!r}: its boxes match by distance, not by overlap, so write `ioukit nuscenes GT DT` "
+            "or evaluation.evaluate_distances(...)"
+        )
     return PROTOCOLS.find(key)
 
 
