@@ -23,7 +23,21 @@ Array: TypeAlias = Any
 """An array of the caller's library: NumPy, PyTorch, JAX, CuPy, or another of the array API."""
 
 IouType: TypeAlias = (
-    Literal["bbox", "segm", "boundary", "keypoints", "rotated", "rotated-probiou", "polygon", "box3d", "bev"] | str
+    Literal[
+        "bbox",
+        "segm",
+        "boundary",
+        "keypoints",
+        "keypoints-crowdpose",
+        "keypoints-wholebody",
+        "keypoints-ap10k",
+        "rotated",
+        "rotated-probiou",
+        "polygon",
+        "box3d",
+        "bev",
+    ]
+    | str
 )
 """The kind of region that is compared. Editors offer these; :func:`ioukit.evaluation.register_kind` adds others."""
 
@@ -31,6 +45,7 @@ ProtocolName: TypeAlias = (
     Literal[
         "coco",
         "coco-keypoints",
+        "crowdpose",
         "voc2007",
         "voc2012",
         "dota-task1",

@@ -82,3 +82,5 @@ for _kind in (
     ),
 ):
     register_kind(_kind)
+for _name in ("crowdpose", "wholebody", "ap10k"):
+    REGION_KINDS.add(f"keypoints-{_name}", f"{_HERE}.keypoint_sets:{_name.upper()}")

@@ -1,6 +1,7 @@
 """The rules of an evaluation, as data: one file per protocol."""
 
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
+from ioukit.evaluation.protocols.crowdpose import CROWDPOSE
 from ioukit.evaluation.protocols.kitti import KITTI, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule
@@ -21,6 +22,7 @@ __all__ = [
     "COCO",
     "COCO_KEYPOINTS",
     "CROWDHUMAN",
+    "CROWDPOSE",
     "DOTA_TASK1",
     "DOTA_TASK2",
     "KITTI",

@@ -11,6 +11,7 @@ PROTOCOLS: Register[Protocol] = Register("protocol")
 for _name, _home in {
     "coco": "coco:COCO",
     "coco-keypoints": "coco:COCO_KEYPOINTS",
+    "crowdpose": "crowdpose:CROWDPOSE",
     "voc2007": "voc:VOC2007",
     "voc2012": "voc:VOC2012",
     "dota-task1": "voc:DOTA_TASK1",
