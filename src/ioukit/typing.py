@@ -36,6 +36,8 @@ IouType: TypeAlias = (
         "polygon",
         "box3d",
         "bev",
+        "centre-in-box",
+        "centre-in-mask",
     ]
     | str
 )
@@ -56,6 +58,8 @@ ProtocolName: TypeAlias = (
         "crowdhuman",
         "caltech",
         "wider-face",
+        "froc",
+        "froc-centre",
         "kitti",
         "kitti-r11",
         "open-images",

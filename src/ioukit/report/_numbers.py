@@ -147,6 +147,7 @@ _QUANTITIES = {
     "AR": "average recall",
     "MR": "miss rate",
     "JI": "Jaccard index",
+    "FROC": "sensitivity",
     "precision": "precision",
     "F1": "F1",
     "IoU": "mean IoU of matches",

@@ -2,6 +2,7 @@
 
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 from ioukit.evaluation.protocols.crowdpose import CROWDPOSE
+from ioukit.evaluation.protocols.froc import FROC, FROC_CENTRE
 from ioukit.evaluation.protocols.kitti import KITTI, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule
@@ -25,6 +26,8 @@ __all__ = [
     "CROWDPOSE",
     "DOTA_TASK1",
     "DOTA_TASK2",
+    "FROC",
+    "FROC_CENTRE",
     "KITTI",
     "KITTI_R11",
     "LVIS",

@@ -73,7 +73,9 @@ class Protocol(BoxRules, NumberRules, CountRules, MatchRules, Shown):
             check_choice("summary", self.summary, tuple(MEASURE_RULES))
         else:
             object.__setattr__(self, "summary", checked_measures(self.summary))
-        if not self.ranks and (curve := [one.key for one in self.measures if one.quantity in ("AP", "MR", "JI")]):
+        if not self.ranks and (
+            curve := [one.key for one in self.measures if one.quantity in ("AP", "MR", "JI", "FROC")]
+        ):
             raise ValueError(f"without recall_thresholds, no measure can be one of curves, got {', '.join(curve)}")
         as_group = self.choice in ("together", "best_pairs_first")  # then the order of the data decides nothing
         if as_group and not self.ranks and self.max_dets != (NO_CAP,):

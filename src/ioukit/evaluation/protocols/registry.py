@@ -22,6 +22,8 @@ for _name, _home in {
     "crowdhuman": "pedestrians:CROWDHUMAN",
     "caltech": "pedestrians:CALTECH",
     "wider-face": "pedestrians:WIDER_FACE",
+    "froc": "froc:FROC",
+    "froc-centre": "froc:FROC_CENTRE",
     "kitti": "kitti:KITTI",
     "kitti-r11": "kitti:KITTI_R11",
     "open-images": "open_images:OPEN_IMAGES",
