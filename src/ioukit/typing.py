@@ -23,7 +23,23 @@ Array: TypeAlias = Any
 """An array of the caller's library: NumPy, PyTorch, JAX, CuPy, or another of the array API."""
 
 IouType: TypeAlias = (
-    Literal["bbox", "segm", "boundary", "keypoints", "rotated", "rotated-probiou", "polygon", "box3d", "bev"] | str
+    Literal[
+        "bbox",
+        "segm",
+        "boundary",
+        "keypoints",
+        "keypoints-crowdpose",
+        "keypoints-wholebody",
+        "keypoints-ap10k",
+        "rotated",
+        "rotated-probiou",
+        "polygon",
+        "box3d",
+        "bev",
+        "centre-in-box",
+        "centre-in-mask",
+    ]
+    | str
 )
 """The kind of region that is compared. Editors offer these; :func:`ioukit.evaluation.register_kind` adds others."""
 
@@ -31,6 +47,7 @@ ProtocolName: TypeAlias = (
     Literal[
         "coco",
         "coco-keypoints",
+        "crowdpose",
         "voc2007",
         "voc2012",
         "dota-task1",
@@ -41,6 +58,8 @@ ProtocolName: TypeAlias = (
         "crowdhuman",
         "caltech",
         "wider-face",
+        "froc",
+        "froc-centre",
         "kitti",
         "kitti-r11",
         "kitti-aos",

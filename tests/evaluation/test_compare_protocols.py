@@ -42,7 +42,9 @@ def test_protocols_that_do_not_apply_say_why() -> None:
     comparison = compare_protocols(GT, DT)
     assert {result.name for result in comparison.results} >= {"coco", "voc2007", "voc2012", "dota-task2", "tide"}
     assert comparison["coco"].value == evaluate(*read_coco(GT, DT)).summary["AP"]
-    assert comparison.not_applied["coco-keypoints"] == "it is for keypoints, not for bbox"
+    assert comparison.not_applied["coco-keypoints"] == (
+        "it is for keypoints, keypoints-wholebody, keypoints-ap10k, not for bbox"
+    )
     assert comparison.not_applied["dota-task1"] == "it is for polygon, rotated, not for bbox"
     assert "the attribute 'frequency' of category 1 (person): expected one of r, c, f" in comparison.not_applied["lvis"]
     with pytest.raises(KeyError, match=r"lvis does not apply: .*'frequency'"):

@@ -127,8 +127,8 @@ def test_a_protocol_can_be_based_on_another(tmp_path: Path) -> None:
         ("[[summary]]", r"own\.toml: summary\[0\]\.key: expected text, found none"),
         (
             '[[summary]]\nkey = "a"\nquantity = "F2"',
-            r"own\.toml: summary\[0\]\.quantity: expected AP or AR or MR or JI or AOS or precision or F1 or IoU "
-            'or LRP, found "F2"',
+            r"own\.toml: summary\[0\]\.quantity: expected AP or AR or MR or JI or AOS or FROC or precision "
+            'or F1 or IoU or LRP, found "F2"',
         ),
         ('[[summary]]\nkey = "a"\niou_threshold = "x"', r"summary\[0\]\.iou_threshold: expected a number"),
         ("summary = 3", r"own\.toml: summary: expected the name of a rule or a list of tables, found 3"),

@@ -224,7 +224,7 @@ def test_parts_add_up_and_tables_keep_the_numbers(tmp_path: Any) -> None:
 def test_who_ranks_is_refused() -> None:
     with pytest.raises(DatasetError, match="have no scores, and COCO ranks by scores"):
         evaluate(truth_of([Object(1, 1, (0, 0, 10, 10))]), found_of([Object(1, 1, (0, 0, 10, 10))]), "coco")
-    with pytest.raises(ValueError, match="only a number of counts over all categories can be pooled, got AP"):
+    with pytest.raises(ValueError, match="only FROC or a number of counts over all categories can be pooled, got AP"):
         Measure("AP", pooled=True)
     with pytest.raises(ValueError, match="max_dets cannot cap detections where nothing ranks them, got 1, 10"):
         UNRANKED.replace(max_dets=(1, 10))

@@ -18,6 +18,7 @@ from ioukit.slices.match_tables import ObjectPart, tables_of_objects
 from ioukit.statistics import repeat_images
 from support.evaluated_scenes import coco, made
 
+PER_IMAGE = ("caltech", "crowdhuman", "froc", "froc-centre")
 PLAIN = ["coco", "voc2007", "voc2012", "tide", "ultralytics"]
 
 
@@ -185,7 +186,7 @@ def test_all_objects_are_the_whole_data_set(protocol: str) -> None:
             assert table.num_objects.sum() == 0
 
 
-@pytest.mark.parametrize("protocol", [name for name in CHOSEN_BY_DETECTIONS if name not in ("caltech", "crowdhuman")])
+@pytest.mark.parametrize("protocol", [name for name in CHOSEN_BY_DETECTIONS if name not in PER_IMAGE])
 def test_the_objects_of_some_images_are_these_images(protocol: str) -> None:
     """Not so where false positives are counted per image of the data set."""
     gt, dt = _for_all_protocols(5)

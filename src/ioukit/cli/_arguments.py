@@ -87,6 +87,13 @@ def complete_kind() -> list[str]:
     return [*REGION_KINDS]
 
 
+def complete_sigmas() -> list[str]:
+    """The named sets of keypoints; files are completed where none of them begins as the word does."""
+    from ioukit.evaluation.kinds.keypoint_sets import names_of_sets  # noqa: PLC0415 - for a shell
+
+    return [*names_of_sets()]
+
+
 def complete_protocol() -> list[str]:
     """The protocols; files are completed where none of them begins as the word does."""
     from ioukit.evaluation.protocols import PROTOCOLS  # noqa: PLC0415 - for a shell

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from ioukit._near_names import suggest
-from ioukit.cli._arguments import RULES, complete_kind, complete_protocol
+from ioukit.cli._arguments import RULES, complete_kind, complete_protocol, complete_sigmas
 from ioukit.cli._errors import bad_value
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
 from ioukit.evaluation.matching import default_protocol
@@ -57,10 +57,22 @@ FoundKindOption: TypeAlias = Annotated[
 ]
 
 
+SigmasOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--sigmas",
+        metavar="NAME|FILE",
+        autocompletion=complete_sigmas,
+        help="Compare keypoints of this set: coco, crowdpose, wholebody, ap10k, or a TOML or JSON file with `sigmas`.",
+    ),
+]
+
+
 class NamedRules(NamedTuple):
     """What is evaluated, and by which rules as they are."""
 
     iou_type: FoundKindOption = None
+    sigmas: SigmasOption = None
     protocol: Annotated[
         str | None, typer.Option(metavar="NAME|FILE", autocompletion=complete_protocol, help=f"{_RULES} {_BY_KIND}")
     ] = None
@@ -72,18 +84,20 @@ class NamedRules(NamedTuple):
             typer.BadParameter: If one of them is unknown. It names the option.
             OSError: If the file of the protocol cannot be read.
         """
-        kind = kind_of(self.iou_type or "bbox")
+        kind = kind_of(_given_kind(self.iou_type, self.sigmas) or "bbox")
         return kind, _named_protocol(self.protocol, kind, None)
 
     def of_data(self, gt: "GroundTruth", dt: "Detections", talk: "Talk") -> "tuple[Kind, Protocol]":
         """The same, with the kind of region found in the data if it is not given."""
-        return _of_data(self.iou_type, lambda kind: _named_protocol(self.protocol, kind, dt), gt, dt, talk)
+        given = _given_kind(self.iou_type, self.sigmas)
+        return _of_data(given, lambda kind: _named_protocol(self.protocol, kind, dt), gt, dt, talk)
 
 
 class RuleOptions(NamedTuple):
     """What is evaluated, and by which rules; options may change them."""
 
     iou_type: FoundKindOption = None
+    sigmas: SigmasOption = None
     protocol: Annotated[
         str | None,
         typer.Option(
@@ -110,8 +124,8 @@ class RuleOptions(NamedTuple):
     ] = False
 
     def kind(self) -> "Kind":
-        """The kind of region that ``--iou-type`` names; boxes if it is not given."""
-        return kind_of(self.iou_type or "bbox")
+        """The kind of region that ``--iou-type`` or ``--sigmas`` names; boxes if neither is given."""
+        return kind_of(_given_kind(self.iou_type, self.sigmas) or "bbox")
 
     def protocol_of(self, kind: "Kind", tool: "Tool | None" = None, dt: "Detections | None" = None) -> "Protocol":
         """The protocol for a kind of region: the named one, that of a tool, or the default, then changed.
@@ -146,7 +160,26 @@ class RuleOptions(NamedTuple):
 
         A line says why another kind than boxes was chosen.
         """
-        return _of_data(self.iou_type, lambda kind: self.protocol_of(kind, tool, dt), gt, dt, talk)
+        given = _given_kind(self.iou_type, self.sigmas)
+        return _of_data(given, lambda kind: self.protocol_of(kind, tool, dt), gt, dt, talk)
+
+
+def _given_kind(iou_type: str | None, sigmas: str | None) -> str | None:
+    """The name of the kind that the options name; ``None`` if the data may choose it.
+
+    Raises:
+        typer.BadParameter: If there is no such set of keypoints, or another kind is given, too.
+        OSError: If the file of the set cannot be read.
+    """
+    if sigmas is None:
+        return iou_type
+    from ioukit.evaluation import find_keypoint_set  # noqa: PLC0415 - for those who name a set
+
+    with bad_value("--sigmas"):
+        name = find_keypoint_set(sigmas).name
+        if iou_type not in (None, "keypoints", name):
+            raise ValueError(f"sigmas are of keypoints, so --iou-type must be keypoints or left out, got {iou_type}")
+    return name
 
 
 def _of_data(
@@ -331,6 +364,9 @@ def chosen_iou_type(gt: "GroundTruth", dt: "Detections", protocol: "Protocol") -
     meant = [] if "bbox" in protocol.meant_for else [kind for kind in possible if kind in protocol.meant_for]
     if len(meant) == 1:
         return meant[0], f"iou type: {meant[0]} (the protocol {protocol.name} compares {possible[meant[0]]})"
+    if len(protocol.meant_for) == 1 and protocol.meant_for[0].startswith("keypoints-") and "keypoints" in possible:
+        (kind,) = protocol.meant_for
+        return kind, f"iou type: {kind} (the protocol {protocol.name} compares {possible['keypoints']})"
     there = " and ".join(words)
     if _lacks_boxes(dt):
         if len(possible) == 1 and len(words) == 1:

@@ -34,6 +34,7 @@ from ioukit.evaluation.kinds import (
     region_kind,
     register_kind,
 )
+from ioukit.evaluation.kinds.keypoint_sets import find_keypoint_set
 from ioukit.evaluation.kinds.keypoints import COCO_SIGMAS, keypoint_similarity, keypoints_kind
 from ioukit.evaluation.matching import match
 from ioukit.evaluation.outlines.outline import Outline, Outlines
@@ -136,6 +137,7 @@ __all__ = [
     "evaluate_distances",
     "evaluate_expressions",
     "explain_difference",
+    "find_keypoint_set",
     "find_tool",
     "jaccard_indices",
     "keypoint_similarity",

@@ -18,7 +18,7 @@ from ioukit._boundary import VerifiedColumns
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
-from ioukit.evaluation.protocols.parts import CountRules, ValueRange
+from ioukit.evaluation.protocols.parts import EVERY_OBJECT, CountRules, ValueRange
 from ioukit.evaluation.table import COUNTS_ONCE, IGNORED, MORE_THAN, OVER_DETECTION, REPEATED, VOID
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def special_bits(ground_truth: GroundTruth, rules: CountRules) -> npt.NDArray[np
     outside = ~_within(ground_truth, rules.counted_values, "annotations") if rules.counted_values else None
     for rule in rules.ignored:
         flagged = ground_truth.flag(rule.flag) if rule.flag != "outside" or outside is None else outside
+        if rule.flag == EVERY_OBJECT:
+            flagged = np.ones(len(ground_truth), np.bool_)
         if flagged.any():
             bits = COUNTS_ONCE if rule.counts_once else IGNORED
             bits |= (OVER_DETECTION if rule.over_detection else 0) | (REPEATED if rule.repeated else 0)

@@ -132,15 +132,14 @@ def _part(curves: Curves, measure: Measure) -> tuple[str, int, int, slice] | Non
     protocol = curves.protocol
     of_curves = {"AR": "recall", "AP": "precision" if protocol.integral == "recalls" else "ap"}
     quantity = None if measure.pooled else of_curves.get(measure.quantity)
-    beside = f"pooled {measure.quantity}" if measure.pooled else measure.quantity
-    if not protocol.defines(measure) or (quantity is None and curves.beside(beside) is None):
+    if not protocol.defines(measure) or (quantity is None and curves.beside(measure.column) is None):
         return None
     thresholds = slice(None)
     if measure.iou_threshold is not None:
         place = protocol.position_of_iou(measure.iou_threshold)
         thresholds = slice(place, place + 1)
     return (
-        quantity or beside,
+        quantity or measure.column,
         protocol.position_of_area(protocol.area_of(measure)),
         protocol.position_of_max_dets(protocol.cap_of(measure)),
         thresholds,

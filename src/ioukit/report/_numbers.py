@@ -148,6 +148,7 @@ _QUANTITIES = {
     "MR": "miss rate",
     "JI": "Jaccard index",
     "AOS": "orientation similarity",
+    "FROC": "sensitivity",
     "precision": "precision",
     "F1": "F1",
     "IoU": "mean IoU of matches",

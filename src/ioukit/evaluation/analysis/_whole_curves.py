@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Floats
 from ioukit.evaluation.analysis.jaccard import jaccard_indices
 from ioukit.evaluation.analysis.miss_rate import MissRateCurve, miss_rate_curves
+from ioukit.evaluation.protocols.measures import Measure
 from ioukit.evaluation.table import MatchTable
 
 _STEPS = 1000
@@ -20,11 +23,14 @@ def whole_curves(table: MatchTable) -> dict[str, Floats]:
     """
     protocol = table.protocol
     quantities = {measure.quantity for measure in protocol.measures}
-    wanted = quantities & {"MR", "JI"}
+    froc = [measure for measure in protocol.measures if measure.quantity == "FROC"]
+    froc += [replace(measure, pooled=False) for measure in froc]  # classes have their own numbers beside the pooled one
+    wanted = (quantities & {"MR", "JI"}) | {measure.column for measure in froc}
     names = [*sorted(wanted), *(["area"] if protocol.integral in ("trapezoid_from_first", "score_steps") else [])]
     shape = len(table.evaluated), len(protocol.area_ranges), len(protocol.max_dets), len(protocol.iou_thresholds)
     arrays: dict[str, Floats] = {name: np.full(shape, np.nan) for name in names}
-    if quantities & {"precision", "F1", "IoU", "LRP"} or any(measure.pooled for measure in protocol.measures):
+    counted = [measure for measure in protocol.measures if measure.quantity != "FROC"]
+    if quantities & {"precision", "F1", "IoU", "LRP"} or any(measure.pooled for measure in counted):
         arrays |= _of_counts(table)
     if not names:
         return arrays
@@ -39,6 +45,8 @@ def whole_curves(table: MatchTable) -> dict[str, Floats]:
             for t, iou in enumerate(protocol.iou_thresholds):
                 curves = miss_rate_curves(table, iou_threshold=iou, area_range=area, max_dets=cap)
                 for k, curve in enumerate(curves.per_class):
+                    for measure in froc:
+                        arrays[measure.column][k, a, m, t] = _froc(curves.overall if measure.pooled else curve, measure)
                     if "MR" in arrays:
                         arrays["MR"][k, a, m, t] = curve.log_average
                     if protocol.integral == "trapezoid_from_first":
@@ -71,6 +79,10 @@ def _quotients(table: MatchTable, right: Floats, wrong: Floats, objects: Floats,
             # TP + FP + FN: each object is found or missed.
             "LRP": (localisation + wrong + objects - right) / (wrong + objects),
         }
+
+
+def _froc(curve: MissRateCurve, measure: Measure) -> float:
+    return curve.froc if measure.fppi is None else float(curve.sensitivity(measure.fppi)[0])
 
 
 def _found(curve: MissRateCurve) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Curves of the miss rate over the false positives per image (FPPI), and their log-average."""
+"""Curves of the miss rate over the false positives per image (FPPI): their log-average, and FROC."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ioukit._array_types import Floats
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit.datasets import Categories
-from ioukit.evaluation.analysis._ranking import ranking
+from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
 from ioukit.evaluation.protocols.measures import MissRateRule
 from ioukit.evaluation.table import MatchTable
 
@@ -55,6 +55,29 @@ class MissRateCurve(Frozen):
         rates = np.maximum(self.at(self.rule.fppi), self.rule.floor)
         with np.errstate(divide="ignore"):  # a miss rate of 0 without a floor
             return float(np.exp(np.log(rates).mean()))
+
+    def sensitivity(self, fppi: npt.ArrayLike) -> Floats:
+        """(M,) the share of the objects that are found at some FPPI; NaN if there are no objects.
+
+        The curve is that of FROC (free-response operating characteristic). It begins at 0, has a point behind each run
+        of detections with equal scores, and is read along straight lines between them; behind the last point, it stays
+        as it is.
+
+        Args:
+            fppi: (M,) false positives per image.
+        """
+        wanted = np.asarray(fppi, np.float64).reshape(-1)
+        if not self.num_ground_truth:
+            return np.full(len(wanted), np.nan)
+        # The miss rate falls at each true positive; counts divide without the rounding of 1 - miss rate.
+        found = np.cumsum(np.diff(self.miss_rate, prepend=1.0) < 0, dtype=np.int64) / self.num_ground_truth
+        ends = last_of_equal(self.scores)
+        return np.asarray(np.interp(wanted, np.append(0.0, self.fppi[ends]), np.append(0.0, found[ends])))
+
+    @property
+    def froc(self) -> float:
+        """The mean of the sensitivities at the FPPI of the rule; NaN if there are no objects."""
+        return float(self.sensitivity(self.rule.fppi).mean())
 
     def __repr__(self) -> str:
         return f"MissRateCurve({pluralize(len(self.scores), 'detection')}, log-average {self.log_average:.4f})"

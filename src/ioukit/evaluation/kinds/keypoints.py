@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,6 +16,7 @@ from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, Kind, column_of, image_pairs
+from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.protocols.coco import COCO_KEYPOINTS
 
 COCO_SIGMAS = tuple(
@@ -27,7 +29,14 @@ COCO_SIGMAS = tuple(
 _AT_ONCE = 1 << 14
 
 
-def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints") -> Kind:
+def keypoints_kind(
+    name: str,
+    sigmas: Sequence[float],
+    title: str = "keypoints",
+    *,
+    area_of_box: float | None = None,
+    protocol: Protocol = COCO_KEYPOINTS,
+) -> Kind:
     """A kind of region whose overlap is the object keypoint similarity with the given standard deviations.
 
     Args:
@@ -35,9 +44,12 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
         sigmas: (P,) the standard deviation of the position of each keypoint among annotators, relative to the square
             root of the area of the object.
         title: A one-line description.
+        area_of_box: If given, the area of an object is this share of the area of its box, whatever area it has itself:
+            0.53 in CrowdPose, whose objects have no areas.
+        protocol: The default protocol of the kind.
 
     Raises:
-        ValueError: If ``sigmas`` is empty, or one of them is not positive.
+        ValueError: If ``sigmas`` is empty, or one of them or ``area_of_box`` is not positive.
 
     Examples:
         >>> from ioukit.evaluation import keypoints_kind, register_kind
@@ -48,11 +60,19 @@ def keypoints_kind(name: str, sigmas: Sequence[float], title: str = "keypoints")
     spread = np.array(sigmas, np.float64)
     if spread.ndim != 1 or not len(spread) or not (spread > 0).all() or not np.isfinite(spread).all():
         raise ValueError(f"sigmas must be positive numbers, one per keypoint, got {list(sigmas)!r}")
-    return Kind(name, title, partial(columns, name=name, sigmas=sigmas), COCO_KEYPOINTS, keypoint_outlines, COLUMN)
+    if area_of_box is not None and not 0 < area_of_box < math.inf:
+        raise ValueError(f"area_of_box must be a positive number, got {area_of_box!r}")
+    made = partial(columns, name=name, sigmas=tuple(sigmas), area_of_box=area_of_box)
+    return Kind(name, title, made, protocol, keypoint_outlines, COLUMN)
 
 
-def columns(compared: Comparison, name: str = "keypoints", sigmas: Sequence[float] = COCO_SIGMAS) -> PairColumns:
-    """The similarities of all pairs of one image; ``name`` is the name of the kind."""
+def columns(
+    compared: Comparison,
+    name: str = "keypoints",
+    sigmas: Sequence[float] = COCO_SIGMAS,
+    area_of_box: float | None = None,
+) -> PairColumns:
+    """The similarities of all pairs of one image; the other arguments are those of :func:`keypoints_kind`."""
     spread: Floats = np.array(sigmas, np.float64)
     sides = ((compared.ground_truth, "annotations"), (compared.detections, "detections"))
     objects, detections = (
@@ -68,8 +88,9 @@ def columns(compared: Comparison, name: str = "keypoints", sigmas: Sequence[floa
         for side, array in sides
     )
     gt = compared.ground_truth
+    areas = gt.areas if area_of_box is None else gt.boxes[:, 3] * gt.boxes[:, 2] * area_of_box
     rows, places = _comparable(compared, objects, detections)
-    measured = _contiguous(detections, objects, gt.boxes, gt.areas, spread)
+    measured = _contiguous(detections, objects, gt.boxes, areas, spread)
     # The pairs that may reach the similarity that is needed, by a bound that is cheaper than the similarity.
     kept = _core.keypoints_may_reach(measured, rows, places, compared.least, compared.threads)
     rows, places = rows[kept], places[kept]

@@ -82,3 +82,7 @@ for _kind in (
     ),
 ):
     register_kind(_kind)
+REGION_KINDS.add("centre-in-box", f"{_HERE}.centres:CENTRE_IN_BOX")
+REGION_KINDS.add("centre-in-mask", f"{_HERE}.centres:CENTRE_IN_MASK")
+for _name in ("crowdpose", "wholebody", "ap10k"):
+    REGION_KINDS.add(f"keypoints-{_name}", f"{_HERE}.keypoint_sets:{_name.upper()}")

@@ -1,6 +1,8 @@
 """The rules of an evaluation, as data: one file per protocol."""
 
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
+from ioukit.evaluation.protocols.crowdpose import CROWDPOSE
+from ioukit.evaluation.protocols.froc import FROC, FROC_CENTRE
 from ioukit.evaluation.protocols.kitti import KITTI, KITTI_AOS, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule
@@ -21,8 +23,11 @@ __all__ = [
     "COCO",
     "COCO_KEYPOINTS",
     "CROWDHUMAN",
+    "CROWDPOSE",
     "DOTA_TASK1",
     "DOTA_TASK2",
+    "FROC",
+    "FROC_CENTRE",
     "KITTI",
     "KITTI_AOS",
     "KITTI_R11",

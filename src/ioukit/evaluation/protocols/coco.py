@@ -109,7 +109,7 @@ COCO_KEYPOINTS = COCO.replace(
     area_ranges=tuple(area for area in COCO.area_ranges if area.label != "small"),
     ignored=(IgnoreRule("crowd", repeated=True), IgnoreRule("without_keypoints")),
     summary="coco-keypoints",
-    meant_for=("keypoints",),
+    meant_for=("keypoints", "keypoints-wholebody", "keypoints-ap10k"),
 )
 """COCO's evaluation of keypoints, as pycocotools 2.0.11: 20 detections per image, no small objects, and objects without
 a labelled keypoint are ignored. The overlap is the object keypoint similarity, see ``iou_type="keypoints"``."""

@@ -13,8 +13,8 @@ from ioukit._checks import check_choice
 
 _FPPI = tuple(10.0 ** (place / 4 - 2) for place in range(9))
 
-Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "AOS", "precision", "F1", "IoU", "LRP"]
-OF_CURVES = ("AP", "MR", "JI", "AOS")
+Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "AOS", "FROC", "precision", "F1", "IoU", "LRP"]
+OF_CURVES = ("AP", "MR", "JI", "AOS", "FROC")
 """Quantities that need detections ranked by their scores."""
 Reading: TypeAlias = Literal["last_at_most", "first_at_least"]
 
@@ -27,11 +27,12 @@ class Measure:
     """Its name in the summary, in JSON and in tables per class."""
     quantity: Quantity = "AP"
     """``"AP"``, the mean of precisions; ``"AR"``, the mean of the recalls after the last detection; ``"MR"``, the
-    log-average miss rate, see :class:`MissRateRule`; ``"JI"``, the Jaccard index of CrowdDet, see
-    :func:`ioukit.evaluation.jaccard_indices`; ``"AOS"``, KITTI's average orientation similarity, which needs
-    :attr:`ObjectChoice.orientation`; ``"precision"``, ``"F1"`` and ``"LRP"`` of all detections within the cap,
+    log-average miss rate, see :class:`MissRateRule`; ``"FROC"``, the mean of the sensitivities at the false positives
+    per image of that rule, see :meth:`ioukit.evaluation.MissRateCurve.sensitivity`; ``"JI"``, the Jaccard index of
+    CrowdDet, see :func:`ioukit.evaluation.jaccard_indices`; ``"AOS"``, KITTI's average orientation similarity, which
+    needs :attr:`ObjectChoice.orientation`; ``"precision"``, ``"F1"`` and ``"LRP"`` of all detections within the cap,
     see :class:`ioukit.evaluation.LRPPoint`, and ``"IoU"``, the mean IoU of their matches. All but ``"AP"``, ``"MR"``,
-    ``"JI"`` and ``"AOS"`` are numbers of counts, which protocols that do not rank have, too."""
+    ``"FROC"``, ``"JI"`` and ``"AOS"`` are numbers of counts, which protocols that do not rank have, too."""
     iou_threshold: float | None = None
     """The IoU threshold; ``None`` for the mean over all."""
     area_range: str | None = None
@@ -42,7 +43,7 @@ class Measure:
     """The categories with this value in :attr:`Protocol.category_groups`; ``None`` for all."""
     pooled: bool = False
     """Whether it counts the regions of all categories together (a micro average), instead of being the mean of the
-    numbers of the categories (macro). Of one category, both are the same. For numbers of counts alone."""
+    numbers of the categories (macro). Of one category, both are the same. For ``"FROC"`` and numbers of counts."""
     line: str = ""
     """Its line in the table, with ``{value}`` for the number, or ``{value:.4f}`` for another number of digits; the key
     and the number if empty."""
@@ -50,6 +51,9 @@ class Measure:
     """Whether short summaries, and tables per class on the terminal, show it."""
     words: str = ""
     """Its meaning, in one or two sentences. ``{classes}`` and ``{thresholds}`` stand for what the mean is over."""
+    fppi: float | None = None
+    """Of ``"FROC"`` alone: the sensitivity at this number of false positives per image, instead of the mean over those
+    of the rule."""
 
     def __post_init__(self) -> None:
         """Refuse an empty key and an unknown quantity."""
@@ -57,8 +61,16 @@ class Measure:
             raise ValueError("a measure must have a key")
         if self.quantity not in get_args(Quantity):
             raise ValueError(f"unknown quantity {self.quantity!r}; choose from {', '.join(get_args(Quantity))}")
-        if self.pooled and (self.quantity in OF_CURVES or self.group is not None):
-            raise ValueError(f"only a number of counts over all categories can be pooled, got {self.key}")
+        if self.pooled and ((self.quantity in OF_CURVES and self.quantity != "FROC") or self.group is not None):
+            raise ValueError(f"only FROC or a number of counts over all categories can be pooled, got {self.key}")
+        if self.fppi is not None and (self.quantity != "FROC" or not 0 < self.fppi < math.inf):
+            raise ValueError(f"fppi must be a positive number of a measure of FROC, got {self.fppi!r} of {self.key}")
+
+    @property
+    def column(self) -> str:
+        """What the arrays beside the curves call its quantity."""
+        at = "" if self.fppi is None else f" at {self.fppi!r}"
+        return f"{'pooled ' if self.pooled else ''}{self.quantity}{at}"
 
     @property
     def lower_is_better(self) -> bool:
@@ -90,7 +102,8 @@ def mean_average_precision(line: str) -> Measure:
 class MissRateRule(NamedTuple):
     """How a curve of the miss rate over the false positives per image (FPPI) becomes one number.
 
-    The number is the geometric mean of the miss rates at some FPPI: ``exp(mean(log(max(miss rate, floor))))``.
+    The number is the geometric mean of the miss rates at some FPPI: ``exp(mean(log(max(miss rate, floor))))``. FROC is
+    the mean of the sensitivities there, which are interpolated: ``reading`` and ``floor`` do not apply to it.
     """
 
     fppi: tuple[float, ...] = _FPPI

@@ -51,7 +51,7 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
         (0.3,)
     """
     path = Path(path)
-    given = _fields(path)
+    given = fields_of_file(path, "a protocol")
     try:
         based_on = given.pop("based_on", None)
         given.setdefault("name", path.stem)
@@ -69,9 +69,15 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _fields(path: Path) -> dict[str, Any]:
+def fields_of_file(path: Path, what: str) -> dict[str, Any]:
+    """The fields of a TOML or JSON file that describes something, such as ``"a protocol"``.
+
+    Raises:
+        ValueError: If the file is not TOML or JSON, or holds no fields; the message names the file.
+        OSError: If the file cannot be read.
+    """
     if path.suffix not in PROTOCOL_FILES:
-        raise ValueError(f"{path}: expected the name of a protocol's file to end with {' or '.join(PROTOCOL_FILES)}")
+        raise ValueError(f"{path}: expected the name of {what}'s file to end with {' or '.join(PROTOCOL_FILES)}")
     content = read_all(path)
     try:
         text = content.decode()
@@ -79,7 +85,7 @@ def _fields(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # an encoding, TOML or JSON that is invalid
         raise ValueError(f"{path}: expected {path.suffix[1:].upper()}, found something else: {error}") from None
     if not isinstance(fields, dict):
-        raise ValueError(f"{path}: expected an object with the fields of a protocol, found {fields!r}")
+        raise ValueError(f"{path}: expected an object with the fields of {what}, found {fields!r}")
     return fields
 
 

@@ -79,11 +79,15 @@ class ValueRange(NamedTuple):
         return [self.value, *(None if math.isinf(limit) else limit for limit in (self.low, self.high))]
 
 
+EVERY_OBJECT = "every object"
+"""The flag that all objects have."""
+
+
 class IgnoreRule(NamedTuple):
     """Objects that are ignored: neither finding nor missing one counts."""
 
     flag: str
-    """The flag of the ground truth that these objects have, ``"crowd"`` for example."""
+    """The flag of the ground truth that these objects have, ``"crowd"`` for example; ``"every object"`` for all."""
     over_detection: bool = False
     """Whether their overlap is the intersection over the area of the detection, instead of the IoU."""
     repeated: bool = False

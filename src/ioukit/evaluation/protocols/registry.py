@@ -11,6 +11,7 @@ PROTOCOLS: Register[Protocol] = Register("protocol")
 for _name, _home in {
     "coco": "coco:COCO",
     "coco-keypoints": "coco:COCO_KEYPOINTS",
+    "crowdpose": "crowdpose:CROWDPOSE",
     "voc2007": "voc:VOC2007",
     "voc2012": "voc:VOC2012",
     "dota-task1": "voc:DOTA_TASK1",
@@ -21,6 +22,8 @@ for _name, _home in {
     "crowdhuman": "pedestrians:CROWDHUMAN",
     "caltech": "pedestrians:CALTECH",
     "wider-face": "pedestrians:WIDER_FACE",
+    "froc": "froc:FROC",
+    "froc-centre": "froc:FROC_CENTRE",
     "kitti": "kitti:KITTI",
     "kitti-r11": "kitti:KITTI_R11",
     "kitti-aos": "kitti:KITTI_AOS",

@@ -107,8 +107,8 @@ _SUMMARY = (
     ResultColumn(
         "quantity",
         "text",
-        "`AP`, `AR`, `MR` (log-average miss rate), `JI` (Jaccard index), `precision`, `F1`, `IoU` (of the matches) or "
-        "`LRP`.",
+        "`AP`, `AR`, `MR` (log-average miss rate), `JI` (Jaccard index), `AOS` (of orientations), `FROC`, `precision`, "
+        "`F1`, `IoU` (of the matches) or `LRP`.",
     ),
     ResultColumn("iou_threshold", "number", "Its IoU threshold. Missing for a mean over all.", "IoU", optional=True),
     ResultColumn("area_range", "text", "Label of its area range."),

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from ioukit.evaluation import MatchTable
 
 
-_OVERLAPS = {"keypoints": "OKS", "rotated-probiou": "ProbIoU", "boundary": "boundary IoU"}
+_OVERLAPS = {"keypoints": "OKS", "rotated-probiou": "ProbIoU", "boundary": "boundary IoU", "centre": "overlap"}
+"""What an overlap is called, by the kind of region, or by the first word of its name."""
 
 
 class Reason(NamedTuple):
@@ -68,7 +69,7 @@ class Explainer:
     def __init__(self, truth: GroundTruth, detections: Detections, table: MatchTable, neighbours: Neighbours) -> None:
         self._truth, self._data, self._table, self._all = truth, detections, table, neighbours
         self._protocol = table.protocol
-        self._overlap = _OVERLAPS.get(table.iou_type, "IoU")
+        self._overlap = _OVERLAPS.get(table.iou_type) or _OVERLAPS.get(table.iou_type.partition("-")[0], "IoU")
         self._together = "" if self._protocol.ranks else ": pairs are chosen together, the most and then the closest"
 
     def detection(self, row: int) -> Reason:
