@@ -35,7 +35,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -167,15 +167,19 @@ def rf_detr(backend: str, dump: Dump) -> tuple[Cost, Values]:
 
 
 def torchmetrics(backend: str, dump: Dump) -> tuple[Cost, Values]:
-    """The metric with all curves."""
-    options: dict[str, Any] = {"extended_summary": True}
-    if backend == "ioukit":
-        metric = page_code("torchmetrics")["IoukitMeanAveragePrecision"](**options)
-    elif backend == "ioukit.torch":
-        metric = importlib.import_module("ioukit.torch").MeanAveragePrecision(**options)
-    else:
-        metric = importlib.import_module("torchmetrics.detection").MeanAveragePrecision(backend=backend, **options)
-    return update_and_compute(metric, dump)
+    """The metric; all its curves are kept of the first 500 images, as it needs long to convert them."""
+
+    def make(**options: Any) -> Any:
+        if backend == "ioukit":
+            return page_code("torchmetrics")["IoukitMeanAveragePrecision"](**options)
+        if backend == "ioukit.torch":
+            return importlib.import_module("ioukit.torch").MeanAveragePrecision(**options)
+        return importlib.import_module("torchmetrics.detection").MeanAveragePrecision(backend=backend, **options)
+
+    cost, numbers = update_and_compute(make(), dump)
+    first = replace(dump, image_ids=dump.image_ids[:500], objects=dump.objects[:500], found=dump.found[:500])
+    _, more = update_and_compute(make(extended_summary=True), first)
+    return cost, {**numbers, **{f"{name} of 500 images": value for name, value in more.items()}}
 
 
 def libreyolo(backend: str, dump: Dump) -> tuple[Cost, Values]:
