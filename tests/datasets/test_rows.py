@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioukit import Boxes, DatasetError, Detections, GroundTruth, Masks, Polygons
-from ioukit._columns import concat_columns
+from ioukit._columns import concat_columns, positions_in
 from support.discs import Discs
 from support.same_columns import arrays_of, assert_same_columns
 from support.strategies import EIGHTH
@@ -370,3 +370,18 @@ def test_sets_of_regions_are_put_together_and_chosen() -> None:
     assert joined.regions["Polygons"] == polygons[[1, 0, 1]]
     assert joined.regions["Masks"] == masks[[1, 0, 1]]
     np.testing.assert_array_equal(joined.areas, polygons.area[[1, 0, 1]])
+
+
+@given(
+    st.sets(st.integers(-30, 30), max_size=9), st.lists(st.integers(-40, 40), max_size=40), st.sampled_from([1, 2**40])
+)
+def test_positions_among_known_numbers(known: set[int], values: list[int], factor: int) -> None:
+    """Numbers that are near each other are listed, others are searched."""
+    ascending = [number * factor for number in sorted(known)]
+    given = np.array([value * factor for value in values], np.int64)
+    places = {number: at for at, number in enumerate(ascending)}
+    expected = [places.get(value, -1) for value in given.tolist()]
+    assert positions_in(np.array(ascending, np.int64), given).tolist() == expected
+    ends = np.array([-(2**63), 2**63 - 1], np.int64)
+    assert positions_in(ends, given).tolist() == [-1] * len(values)
+    assert positions_in(np.array(ascending, np.int64), ends).tolist() == [-1, -1]

@@ -134,6 +134,22 @@ def test_numbers_need_no_rows(real: Scene, monkeypatch: pytest.MonkeyPatch) -> N
     assert "3 parts" in repr(ours.matches)
 
 
+def test_a_confusion_matrix_is_added_up(real: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of all parts are never in memory together; if they are, they are not read again."""
+    ours, expected = scale.evaluate(*real, parts=7, near=0.1), evaluate(*real)
+    with monkeypatch.context() as patch:
+        patch.setattr("ioukit.scale.stored_table.joined", lambda *_: pytest.fail("all rows were read"))
+        assert_same_columns(ours.confusion(), expected.confusion())
+        assert_same_columns(
+            ours.confusion(iou_threshold=0.7, max_dets=3), expected.confusion(iou_threshold=0.7, max_dets=3)
+        )
+        with pytest.raises(ValueError, match=r"without the near pairs that this needs: match with near=0\.05"):
+            ours.confusion(iou_threshold=0.05)
+    assert len(ours.matches.detections) == len(real[1])
+    monkeypatch.setattr(TableFile, "read", lambda _: pytest.fail("rows were read twice"))
+    assert_same_columns(ours.confusion(), expected.confusion())
+
+
 def test_temporary_files_go_with_the_evaluation(real: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ours = scale.evaluate(*real, parts=3)

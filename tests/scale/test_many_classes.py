@@ -15,7 +15,7 @@ from ioukit.evaluation.curves import bytes_of_curves, curves_of, most_steps
 from ioukit.scale import planning
 from ioukit.scale.memory import ANALYSES, Results
 from ioukit.scale.stages import draw_together, groups_of
-from ioukit.scale.table_files import TableFile, write_table
+from ioukit.scale.table_files import Run, TableFile, write_table
 from support.same_columns import assert_same_columns, assert_same_evaluation
 
 pa = pytest.importorskip("pyarrow")
@@ -58,6 +58,27 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(pa, "OSFile", note)
     return found
+
+
+def test_a_table_is_not_opened_again_for_its_header(tmp_path: Path) -> None:
+    """The one that was written has it, as the one that is read would."""
+    gt, dt = scene(30)
+    written, found = write_table(match(gt, dt), tmp_path / "part", block_rows=7), TableFile(tmp_path / "part")
+    assert vars(written).keys() == {"folder", "header", "protocol"}
+    assert written.protocol == found.protocol
+    assert written.header.keys() == found.header.keys()
+    for name, value in found.header.items():
+        np.testing.assert_array_equal(written.header[name], value)
+
+
+@pytest.mark.parametrize(("first", "end"), [(0, 120), (0, 0), (3, 5), (6, 8), (7, 14), (13, 50), (113, 120)])
+def test_rows_between_blocks(first: int, end: int, tmp_path: Path) -> None:
+    """They are cut from the blocks that hold them."""
+    table = match(*scene(30))
+    order = np.lexsort((-table.detections.score, table.detections.category))[first:end]
+    run = Run.joined(write_table(table, tmp_path / "part", block_rows=7).rows(first, end))
+    for name in Run._fields:
+        np.testing.assert_array_equal(getattr(run, name), getattr(table.detections, name)[order], strict=True)
 
 
 def test_files_are_opened_once_for_all_classes(opened: list[str], tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ class Evaluation(Frozen):
             ValueError: If the table does not list such pairs, and the evaluation does not hold its data.
         """
         known: MatchTable = vars(self).get("_near_matches", self.matches)
-        if (known.near is not None and known.near.least <= least) or not 0 < least <= 1:
+        if (known.near_least is not None and known.near_least <= least) or not 0 < least <= 1:
             return known  # the analysis raises the error about an invalid threshold
         if self.ground_truth is None or self.detections is None:
             raise ValueError(

@@ -10,7 +10,7 @@ otherwise be forty columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -176,6 +176,15 @@ class MatchTable(Frozen):
             f"{pluralize(int(self.num_objects[:, 0].sum()), 'object')}, {pluralize(len(self.image_ids), 'image')}, "
             f"{pluralize(len(self.categories), 'category')})"
         )
+
+    @property
+    def near_least(self) -> float | None:
+        """The lowest IoU of the near pairs; ``None`` if they were not asked for."""
+        return None if self.near is None else self.near.least
+
+    def parts(self) -> Iterator[MatchTable]:
+        """Tables of images that follow one another, for what adds up: the table itself, if its rows are in memory."""
+        yield self
 
     @property
     def evaluated(self) -> Categories:

@@ -56,9 +56,9 @@ def evaluate(
             the same arguments. If ``None``, a temporary folder that is removed with the evaluation.
         parts: Into how many parts the images are cut; by the memory if ``None``. The result does not depend on it.
         threads: How many steps run at a time; all cores if ``None``. The result does not depend on it.
-        analyses: What will be asked of the evaluation and needs the rows of its match table: ``"errors"`` (error kinds,
-            the confusion matrix), ``"intervals"``, ``"log"``, ``"report"`` or ``"tables"``. What does not fit into the
-            memory then is refused before the work. The result does not depend on it.
+        analyses: What will be asked of the evaluation and needs the rows of its match table: ``"errors"`` (error
+            kinds), ``"intervals"``, ``"log"``, ``"report"`` or ``"tables"``. What does not fit into the memory then is
+            refused before the work. The result does not depend on it.
         on: Where the steps run: ``"local"`` in this process, ``"ray"`` as tasks on a Ray cluster. There, ``memory`` is
             what each task may take, a path is one that all nodes see or a URI such as ``s3://bucket/detections``, no
             rows pass through this process, and all nodes need the same version of ioukit. Without ``work``, a cluster

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._boundary import OutcomeColumns
+from ioukit._columns import positions_in
 from ioukit._optional import import_extra
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
@@ -51,11 +52,12 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
     ids, listed = dt.image_ids_in(job.images), job.images.ids
     known = np.isin(dt.category_ids, job.known_categories)
     starts = np.flatnonzero(np.append(len(ids) > 0, ids[1:] != ids[:-1]))  # rows of one image often follow one another
-    place = np.repeat(np.searchsorted(listed, ids[starts]), np.diff(np.append(starts, len(ids))))
-    if (place == len(listed)).any() or (listed[place] != ids).any() or not known.all():
+    place = np.repeat(positions_in(listed, ids[starts]), np.diff(np.append(starts, len(ids))))
+    if (place < 0).any() or not known.all():
         # The core says which one is not listed. It looks at all images before it looks at categories.
         _core.known_detections(dt.source, (ids, dt.category_ids), (listed, job.known_categories), "error")
-    part = (np.searchsorted(job.edges, place, side="right") - 1).astype(np.uint16 if job.parts < 65_536 else np.int64)
+    parts = np.arange(job.parts, dtype=np.uint16 if job.parts < 65_536 else np.int64)
+    part = np.repeat(parts, np.diff(job.edges))[place]
     order = None if (part[1:] >= part[:-1]).all() else np.argsort(part, kind="stable")
     ends = np.cumsum(np.bincount(part, minlength=job.parts))
     columns: dict[str, Any] = {
@@ -71,7 +73,7 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
         if column.dtype.kind in "biuf":
             columns[_ATTRIBUTE + name] = column.astype(np.float64)
     arrays = {
-        name: arrow_array(arrow, one if order is None else one[order])
+        name: arrow_array(arrow, one if order is None else one.take(order, axis=0))
         for name, column in columns.items()
         for one in [narrowed(column) if narrow else column]
     }
@@ -169,7 +171,7 @@ def draw_together(protocol: Protocol, group: range, tables: Sequence[TableFile])
     are equal. So they are drawn as those of a whole table are, and a category costs as little as it does there.
     """
     edges = [table.header["ends"][group.start : group.stop + 1].astype(np.int64) for table in tables]
-    rows = Run.joined([table.rows(one[0], one[-1]) for table, one in zip(tables, edges, strict=True)])
+    rows = Run.joined([run for table, one in zip(tables, edges, strict=True) for run in table.rows(one[0], one[-1])])
     category = np.concatenate([np.repeat(np.arange(len(group), dtype=np.uint32), np.diff(one)) for one in edges])
     num_objects = np.sum([table.header["num_objects"][group.start : group.stop] for table in tables], axis=0)
     columns = OutcomeColumns(category, *rows, num_objects.astype(np.uint64))

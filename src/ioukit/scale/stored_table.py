@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
@@ -91,6 +91,16 @@ class StoredTable(MatchTable):
         rows = joined([file.read() for file in vars(self)["_files"]], self.sources)
         vars(self).update({known: getattr(rows, known) for known in _READ})
         return vars(self)[name]
+
+    @property
+    def near_least(self) -> float | None:
+        """The lowest IoU of the near pairs."""
+        least: float | None = self._headers[0]["near"]
+        return least
+
+    def parts(self) -> Iterator[MatchTable]:
+        """The tables of the parts, each read when its turn comes; the whole if it was read before."""
+        yield from [self] if "detections" in vars(self) else (file.read() for file in vars(self)["_files"])
 
     @cached_property
     def _headers(self) -> list[dict[str, Any]]:

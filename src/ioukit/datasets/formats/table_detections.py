@@ -210,12 +210,6 @@ def _places_of_ids(keys: Ids | CodedColumn, known: KnownNames) -> npt.NDArray[np
     if not isinstance(keys, np.ndarray):
         places: npt.NDArray[np.intp] = positions_in(images.labels, np.array(keys.values, np.str_))[keys.codes]
         return places
-    first, last = int(images.ids[0]), int(images.ids[-1])
-    if last - first < 4 * len(keys) + len(images):  # a list of all ids between them is small
-        table = np.full(last - first + 2, -1, np.intp)
-        table[images.ids - first] = np.arange(len(images))
-        inside = (keys >= first) & (keys <= last)
-        return np.asarray(table[np.where(inside, keys - first, last - first + 1)])
     return positions_in(images.ids, keys)
 
 

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -165,9 +165,45 @@ def confusion_matrix(
     """
     check_number(score_threshold=score_threshold)
     protocol = _rules(table.protocol, iou_threshold, NO_CAP if max_dets is None else max_dets)
-    near = near_pairs(table, iou_threshold)
     if not table.protocol.ranks:
         score_threshold = -math.inf
+    found, before = list[_Entries](), np.zeros(3, np.int64)
+    for part in table.parts():
+        found.append(_entries(part, protocol, iou_threshold, score_threshold, threads).shifted(before))
+        before += (len(part.image_ids), len(part.objects), len(part.detections))
+    return ConfusionMatrix(
+        table.categories,
+        float(iou_threshold),
+        float(score_threshold),
+        table.image_ids,
+        *(np.concatenate(column) for column in zip(*found, strict=True)),
+    )
+
+
+class _Entries(NamedTuple):
+    """The last five columns of :class:`ConfusionMatrix`."""
+
+    image: npt.NDArray[np.int64]
+    object: npt.NDArray[np.int64]
+    detection: npt.NDArray[np.int64]
+    true: npt.NDArray[np.int64]
+    predicted: npt.NDArray[np.int64]
+
+    def shifted(self, before: npt.NDArray[np.int64]) -> _Entries:
+        """The same behind so many images, objects and detections of other parts."""
+        images, objects, detections = before
+        return self._replace(
+            image=self.image + images,
+            object=np.where(self.object < 0, -1, self.object + objects),
+            detection=np.where(self.detection < 0, -1, self.detection + detections),
+        )
+
+
+def _entries(
+    table: MatchTable, protocol: Protocol, iou_threshold: float, score_threshold: float, threads: int | None
+) -> _Entries:
+    """The entries of some images."""
+    near = near_pairs(table, iou_threshold)
     chosen = np.flatnonzero((table.detections.score >= score_threshold) & table.takes_part())
     dt_of, object_of = _matched(match_again(table, near, chosen, protocol, threads=threads), chosen)
     counted = (object_of >= 0) | ~table.is_not_exhaustive()[dt_of]
@@ -184,17 +220,7 @@ def confusion_matrix(
     background = len(table.categories)
     true = _at(table.objects.category, object_of, background)
     predicted = _at(table.detections.category, dt_of, background)
-    return ConfusionMatrix(
-        table.categories,
-        iou_threshold=float(iou_threshold),
-        score_threshold=float(score_threshold),
-        image_ids=table.image_ids,
-        image=image,
-        object=object_of,
-        detection=dt_of,
-        true=true,
-        predicted=predicted,
-    )
+    return _Entries(image, object_of, dt_of, true, predicted)
 
 
 def _rules(protocol: Protocol, iou_threshold: float, cap: int) -> Protocol:

@@ -195,7 +195,7 @@ class _Run:
         if not table.folder.exists():
             objects = self._objects.between(first, end)
             matched = match_part(self._job, first, objects, batches, sources=sources, threads=threads)
-            write_table(matched, table.folder, block_rows=self._block_rows)
+            table = write_table(matched, table.folder, block_rows=self._block_rows)
         self._written.add(table.folder)
         return table
 

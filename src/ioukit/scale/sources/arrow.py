@@ -24,7 +24,7 @@ from ioukit.datasets.formats.table_columns import choose_columns
 from ioukit.datasets.formats.table_detections import detections_of_rows
 from ioukit.datasets.formats.table_sources import Table, arrow_columns
 from ioukit.errors import DatasetError
-from ioukit.scale.sources.source import Piece
+from ioukit.scale.sources.source import Piece, batches_of
 from ioukit.scale.sources.tables import columns_to_read, settled
 
 if TYPE_CHECKING:
@@ -56,11 +56,7 @@ class _TypedPiece(Piece):
 
     def _batches(self, names: KnownNames) -> Iterator[Detections]:
         for table in self.tables():
-            dt = detections_of_rows(table, self.reading, names)
-            if len(dt):
-                yield dt
-            elif dt.dropped:
-                yield dataclasses.replace(dt, notes=dt.notes[:1])
+            yield from batches_of(detections_of_rows(table, self.reading, names), self.batch_rows)
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """The rows in batches; all columns that detections need if ``columns`` is ``None``."""
