@@ -4,10 +4,10 @@
     python benchmarks/instructions.py --store    writes that file
 
 A clock cannot see a change of a few per cent on a machine that others use. A count can. This ends with status 1 if a
-call takes over 3 % more than stored. Each workload runs in two processes that differ in the number of calls alone, so
-what Python needs to start is subtracted. The collector is off, because it comes at times of its own. Counts depend on
-the versions of Python and NumPy, which the file names: with others, nothing is compared, and the last line says so.
-Valgrind has no AVX-512, so the vectors are those of AVX2.
+call takes over 3 % and 500 more than stored. Each workload runs in two processes that differ in the number of calls
+alone, so what Python needs to start is subtracted. The collector is off, because it comes at times of its own. Counts
+depend on the versions of Python and NumPy, which the file names: with others, nothing is compared, and the last line
+says so. Valgrind has no AVX-512, so the vectors are those of AVX2.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ import numpy as np
 ROOT = Path(__file__).parent.parent
 STORED = ROOT / "benchmarks" / "instructions.json"
 MOST = 1.03  # times the stored count
+# Beside it: where objects lie in memory decides how often Python's cache of attributes misses. One call of 16,000
+# instructions took from 15,720 to 16,210 with other paths and variables of the environment.
+NOISE = 500
 DATA = ROOT / "examples" / "coco_val2017_100"
 FILES = f"""
 from ioukit import evaluate, read_coco
@@ -123,10 +126,10 @@ def main() -> None:
     for name, count in found.items():
         before = stored.get("calls", {}).get(name, count)
         print(f"{name:34} {count:>14,} {count / before:7.3f} x stored")
-        more += [name] if count > MOST * before else []
+        more += [name] if count > MOST * before + NOISE else []
     if more and not asked.store:
         raise SystemExit(
-            f"over {MOST - 1:.0%} more instructions than stored: {'; '.join(more)}. "
+            f"over {MOST - 1:.0%} and {NOISE} more instructions than stored: {'; '.join(more)}. "
             "Find out why: callgrind shows where. If it is worth its price, say so in the commit and use --store"
         )
 

@@ -1,4 +1,4 @@
-"""The count of instructions: more than three per cent above what is stored ends with status 1 and names the call."""
+"""The count of instructions: over three per cent and 500 above what is stored ends with status 1 and names the call."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_three_per_cent_more_than_stored_is_too_much(run: Callable[..., str]) -> None:
-    run({"one": 1000, "other": 1000}, "--store")
-    assert "1.030 x stored" in run({"one": 1030, "other": 900})
-    with pytest.raises(SystemExit, match=r"over 3% more instructions than stored: other\. ") as ended:
-        run({"one": 1000, "other": 1031})
+    run({"one": 100_000, "other": 100_000}, "--store")
+    assert "1.035 x stored" in run({"one": 103_500, "other": 90_000})
+    with pytest.raises(SystemExit, match=r"over 3% and 500 more instructions than stored: other\. ") as ended:
+        run({"one": 100_000, "other": 103_501})
     assert ended.value.code != 0
 
 
