@@ -88,6 +88,7 @@ class TestSeveralModels:
         (plots.error_kinds_figure, lambda one: one.error_kinds()),
         (plots.confusion_figure, lambda one: one.confusion()),
         (plots.miss_rate_figure, lambda one: miss_rate_curves(one.matches)),
+        (plots.froc_figure, lambda one: miss_rate_curves(one.matches)),
         (plots.reliability_figure, calibration_errors),
     ],
 )

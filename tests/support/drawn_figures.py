@@ -37,6 +37,7 @@ DRAW: dict[str, Callable[..., Any]] = {
     "class_ap_figure at 0.5": lambda e, **o: plots.class_ap_figure(e, iou_threshold=0.5, **o),
     "score_curves_figure": lambda e, **o: plots.score_curves_figure(e.score_curves(), **o),
     "miss_rate_figure": lambda e, **o: plots.miss_rate_figure(miss_rate_curves(e.matches), **o),
+    "froc_figure": plots.froc_figure,
     "confusion_figure": lambda e, **o: plots.confusion_figure(e.confusion(), **o),
     "confusion_figure of shares": lambda e, **o: plots.confusion_figure(e.confusion(), normalize="truth", **o),
     "score_histogram_figure": plots.score_histogram_figure,

@@ -7,6 +7,7 @@ from ioukit.plots.boxes_on_image import draw_boxes, draw_regions
 from ioukit.plots.confusion import confusion_figure
 from ioukit.plots.curves import (
     ap_by_iou_figure,
+    froc_figure,
     miss_rate_figure,
     precision_recall_figure,
     reliability_figure,
@@ -46,6 +47,7 @@ __all__ = [
     "draw_regions",
     "error_kinds_figure",
     "evaluation_figure",
+    "froc_figure",
     "grid_figure",
     "iou_histogram_figure",
     "miss_rate_figure",

@@ -1,4 +1,4 @@
-"""Lines: precision over recall, AP over the IoU threshold, miss rates, F1 over the score, reliability, trainings."""
+"""Lines: precision over recall, AP over IoU, miss rates, FROC, F1 over the score, reliability, trainings."""
 
 from __future__ import annotations
 
@@ -307,38 +307,116 @@ def miss_rate_figure(
         'person: MR 0.617'
     """
     look = theme_of(theme)
-    several = isinstance(curves, Mapping)
-    given = curves if isinstance(curves, Mapping) else {"": curves}
-    named = {name: _miss_rates(one) for name, one in given.items()}
-    if not 1 <= len(named) <= len(look.styles):
-        raise ValueError(f"expected one to {len(look.styles)} results of miss_rate_curves, got {len(named)}")
-    chosen = [_curve(each, category) for each in named.values()]
-    first = next(iter(named.values()))
-    what = "all classes" if category is None else first.categories.names[first.categories.positions([category])[0]]
+    detectors, found = _detectors(curves, category, look)
     ax = axes_for(ax, look, (6.4, 4.0), needed_by="miss_rate_figure")
-    read = np.array(chosen[0].rule.fppi)
+    each = list(detectors.values())
+    read = np.array(each[0].rule.fppi)
     left = read[0] / 3
-    last = max((float(curve.fppi[-1]) for curve in chosen if len(curve.fppi)), default=0.0)
+    last = max((float(curve.fppi[-1]) for curve in each if len(curve.fppi)), default=0.0)
     right = max(read[-1] * 3, min(last, 10.0))
     handles, words = [], []
-    for place, (name, curve) in enumerate(zip(named, chosen, strict=True)):
-        colour, dashes = look.styles[place] if several else (look.ink, "-")
+    for place, (name, curve) in enumerate(detectors.items()):
+        colour, dashes = look.styles[place] if isinstance(curves, Mapping) else (look.ink, "-")
         style: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 1.8, "drawstyle": "steps-post"}
-        words.append(f"{shorten(name if several else what)}: MR {number(curve.log_average)}")
+        words.append(f"{shorten(name)}: MR {number(curve.log_average)}")
         handles += ax.plot(*_points(curve, left), gid=f"curve {place}", **style)
         at = np.maximum(curve.at(read), _LEAST)
         ax.plot(read, at, gid=f"read {place}", marker="o", ms=5, ls="none", color=colour, mec=look.paper, mew=0.6)
     legend_beside(ax, handles, words, look)
     dress(ax, look, grid="both")
-    ax.set(xscale="log", yscale="log", xlim=(left, right), xlabel=f"false positives per image ({shorten(what)})")
-    literal(ax.xaxis.label)
-    drawn = [curve.miss_rate[curve.fppi <= right] for curve in chosen if curve.num_ground_truth]
+    ax.set(xscale="log", yscale="log", xlim=(left, right))
+    drawn = [curve.miss_rate[curve.fppi <= right] for curve in each if curve.num_ground_truth]
     _miss_rate_axis(ax, min((float(rates.min(initial=1.0)) for rates in drawn), default=1.0))
-    thresholds, areas = ({getattr(each, of) for each in named.values()} for of in ("iou_threshold", "area_range"))
-    label = f"miss rate at IoU {first.iou_threshold:g}" if len(thresholds) == 1 else "miss rate"
-    ax.set_ylabel(label if areas != {first.area_range} or "all" in areas else f"{label}, {first.area_range} objects")
-    literal(ax.yaxis.label)
+    _over_fppi(ax, "miss rate", category, found)
     return ax
+
+
+def froc_figure(
+    curves: MissRateCurves | Evaluation | Mapping[str, MissRateCurves | Evaluation],
+    *,
+    category: int | str | None = None,
+    ax: Axes | None = None,
+    theme: ThemeName = "light",
+) -> Axes:
+    """Draws FROC: the sensitivity over the false positives per image, which are logarithmic, with FROC in the legend.
+
+    Dots mark where FROC reads the curve: at the FPPI of the protocol's rule, which are 1/8 to 8 in ``"froc"``. Higher
+    and further to the left is better.
+
+    Args:
+        curves: An evaluation, or the result of `ioukit.evaluation.miss_rate_curves`; or several by the name of their
+            detector. Up to six have colours and dashes of their own.
+        category: Id or name of a class; ``None`` for all classes pooled.
+        ax: Where to draw; by default axes of a new figure, with the legend to the right.
+        theme: Colours for a light or a dark background; the figure around your own axes keeps its colour.
+
+    Returns:
+        The axes. Lines have ``get_gid()`` ``"curve 0"``, ``"curve 1"``, ..., and ``"read 0"``, ... for their dots.
+        Without objects, there is no line.
+
+    Raises:
+        ValueError: If there is no such class, or there are more than six curves, or none.
+        ModuleNotFoundError: If matplotlib is not installed.
+
+    Examples:
+        >>> ax = froc_figure(evaluation, category="person")
+        >>> ax.get_legend().get_texts()[0].get_text()
+        'person: FROC 0.366'
+    """
+    look = theme_of(theme)
+    detectors, found = _detectors(curves, category, look)
+    ax = axes_for(ax, look, (6.4, 4.0), needed_by="froc_figure")
+    read = np.array(next(iter(detectors.values())).rule.fppi)
+    left, right = read[0] / 2, read[-1] * 2
+    handles, words = [], []
+    for place, (name, curve) in enumerate(detectors.items()):
+        colour, dashes = look.styles[place] if isinstance(curves, Mapping) else (look.ink, "-")
+        words.append(f"{shorten(name)}: FROC {number(curve.froc)}")
+        # What is straight between two points is not where one axis is logarithmic. Steps need both their ends.
+        bends = curve.fppi[(curve.fppi > left) & (curve.fppi < right)]
+        across = np.unique(np.concatenate([np.geomspace(left, right, 400), bends, np.nextafter(bends, 0)]))
+        across = across if curve.num_ground_truth else across[:0]
+        handles += ax.plot(across, curve.sensitivity(across), gid=f"curve {place}", color=colour, ls=dashes, lw=1.8)
+        dots: dict[str, Any] = {"marker": "o", "ms": 5, "ls": "none", "color": colour, "mec": look.paper, "mew": 0.6}
+        ax.plot(read, curve.sensitivity(read), gid=f"read {place}", **dots)
+    legend_beside(ax, handles, words, look)
+    dress(ax, look, grid="both")
+    ticker = import_extra("matplotlib.ticker", extra="plots", needed_by="froc_figure")
+    ax.set(xscale="log", xlim=(left, right), ylim=(-0.02, 1.02))
+    ax.xaxis.set_major_locator(ticker.FixedLocator(read))
+    ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:.3g}"))
+    ax.xaxis.set_minor_locator(ticker.NullLocator())
+    _over_fppi(ax, "sensitivity", category, found)
+    return ax
+
+
+def _detectors(
+    curves: MissRateCurves | Evaluation | Mapping[str, MissRateCurves | Evaluation],
+    category: int | str | None,
+    look: Theme,
+) -> tuple[dict[str, MissRateCurve], list[MissRateCurves]]:
+    """The curve of each detector, by its name or that of its class, and what they are of."""
+    given = curves if isinstance(curves, Mapping) else {"": curves}
+    found = [_miss_rates(one) for one in given.values()]
+    if not 1 <= len(found) <= len(look.styles):
+        raise ValueError(f"expected one to {len(look.styles)} results of miss_rate_curves, got {len(found)}")
+    names = given if isinstance(curves, Mapping) else [_class_words(category, found[0])]
+    return {name: _curve(one, category) for name, one in zip(names, found, strict=True)}, found
+
+
+def _class_words(category: int | str | None, curves: MissRateCurves) -> str:
+    return "all classes" if category is None else curves.categories.names[curves.categories.positions([category])[0]]
+
+
+def _over_fppi(ax: Axes, what: str, category: int | str | None, drawn: Sequence[MissRateCurves]) -> None:
+    """Labels of axes over FPPI: the class, and the IoU threshold and the area range if all curves share them."""
+    first = drawn[0]
+    ax.set_xlabel(f"false positives per image ({shorten(_class_words(category, first))})")
+    thresholds, areas = ({getattr(each, of) for each in drawn} for of in ("iou_threshold", "area_range"))
+    label = f"{what} at IoU {first.iou_threshold:g}" if len(thresholds) == 1 else what
+    ax.set_ylabel(label if areas != {first.area_range} or "all" in areas else f"{label}, {first.area_range} objects")
+    literal(ax.xaxis.label)
+    literal(ax.yaxis.label)
 
 
 def _miss_rates(given: MissRateCurves | Evaluation) -> MissRateCurves:
