@@ -36,6 +36,9 @@ def test_table_json_and_classes(tmp_path: Path) -> None:
     wrong = run_here("nuscenes", *files, "--classes", "tram")
     assert (wrong.code, wrong.out) == (2, "")
     assert "tram" in wrong.err
+    refused = run_here("nuscenes", *files, "--dt-option", "names=car,tram")
+    assert refused.code == 2
+    assert "no option 'names'; it has none: the classes are those of the ground truth" in refused.err
 
 
 def test_labels_of_kitti_with_areas(tmp_path: Path) -> None:
@@ -57,14 +60,14 @@ def test_standard_input_is_of_nuscenes(tmp_path: Path) -> None:
     for path, data in zip(files, random_records(3), strict=True):
         path.write_text(json.dumps({"results": data}))
     expected = evaluate_distances(*files).to_dict()
-    for at, arguments in enumerate((["-", files[1]], [files[0], "-"])):
-        command = run_fresh("nuscenes", *arguments, "--json", input=files[at].read_text())
+    for at, (first, second) in enumerate((("-", str(files[1])), (str(files[0]), "-"))):
+        command = run_fresh("nuscenes", first, second, "--json", input=files[at].read_text())
         assert (command.code, json.loads(command.out)["summary"]) == (0, expected["summary"]), command.err
 
 
 def test_notes_are_said_once(tmp_path: Path) -> None:
-    for name, data in (("gt.json", {"a": [], "b": []}), ("dt.json", {"a": []})):
-        (tmp_path / name).write_text(json.dumps({"results": data}))
+    for name, samples in (("gt.json", ["a", "b"]), ("dt.json", ["a"])):
+        (tmp_path / name).write_text(json.dumps({"results": {sample: [] for sample in samples}}))
     command = run_here("nuscenes", tmp_path / "gt.json", tmp_path / "dt.json")
     notes = [line for line in command.err.splitlines() if line.startswith("note")]
     assert any("1 of 2 samples are not listed" in note for note in notes)

@@ -176,13 +176,13 @@ def test_without_any_object_that_counts_the_means_are_undefined() -> None:
     empty = evaluate_distances(cars([]), cars([], []))
     assert math.isnan(empty.summary["mAP"])
     assert sum("undefined" in note and "number" in note for note in empty.notes) == 1
-    assert "no object counts" not in " ".join(empty.notes)
+    assert len(empty.notes) == len(cars([]).notes) + len(cars([], []).notes)
 
 
 def test_areas_of_kitti_are_no_class() -> None:
     gt = GroundTruth.from_arrays(
         image_ids=["a", "a"], category_ids=[1, 2], categories={1: "Car", 2: "DontCare"}, images=["a"],
-        regions=Boxes3D([[0, 0, 1, 4, 2, 1.5, 0], [0] * 7], **KIND),
+        regions=Boxes3D([[0, 0, 1, 4, 2, 1.5, 0], [0.0] * 7], **KIND),
     )  # fmt: skip
     for chosen in (None, ["Car"], ["Car", "DontCare"]):
         found = evaluate_distances(gt, cars([(0, 0)], [0.9]), categories=chosen)

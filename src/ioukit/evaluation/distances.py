@@ -303,6 +303,8 @@ def _check_numbers(gt: GroundTruth, dt: Detections, most: int) -> None:
 
 def _notes_on_columns(truth: _Side, found: _Side, errors: Floats) -> list[str]:
     """Notes on errors that are undefined, or 1 whatever was found."""
+    if not len(truth):
+        return []
     notes = [f"the ground truth lacks {words}: {key} and NDS are undefined" for key, words in truth.missing.items()]
     for key, words in found.missing.items():
         if len(found) and not np.isnan(errors[:, ERRORS.index(key)]).all():
