@@ -58,6 +58,13 @@ def test_every_field_has_a_column(tmp_path: Path) -> None:
     assert found.notes[-1].endswith("dt.json: 1 of 2 samples are not listed: they count as without detections")
 
 
+def test_null_is_an_unknown_velocity_or_attribute(tmp_path: Path) -> None:
+    unknown = [{**CAR, "velocity": None, "attribute_name": None}, {**CAR, "velocity": [None, None]}]
+    gt = read_nuscenes(written(tmp_path, {"a": unknown}))
+    assert np.isnan(gt.attributes["velocity"]).all()
+    assert gt.attributes["attribute_name"].tolist() == ["", ""]
+
+
 def test_no_sample_and_no_record(tmp_path: Path) -> None:
     gt = read(written(tmp_path, {}))
     assert (len(gt), len(gt.images)) == (0, 0)
@@ -74,9 +81,11 @@ def test_no_sample_and_no_record(tmp_path: Path) -> None:
         ({"translation": None}, r"a\[0\].translation: expected \[x, y, z\]"),
         ({"rotation": [0, 0, 0, 0]}, r"a\[0\].rotation: expected a quaternion other than 0"),
         ({"detection_name": "tram"}, r"a\[0\].detection_name: expected one of car, truck, .* names=.*, found 'tram'"),
+        ({"detection_name": "tram"}, r"--gt-option names=car,tram, gives others\), found 'tram'"),
+        ({"detection_name": "Car"}, r"found 'Car'; did you mean 'car'\?"),
         ({"detection_name": 3}, r"a\[0\].detection_name: expected text, found 3"),
         ({"velocity": 3}, r"a\[0\].velocity: expected \[x, y\], found 3"),
-        ({"attribute_name": None}, r"a\[0\].attribute_name: expected text"),
+        ({"attribute_name": 3}, r"a\[0\].attribute_name: expected text"),
         ({"ego_translation": [1]}, r"a\[0\].ego_translation: expected \[x, y, z\]"),
         ({"num_pts": 1.5}, r"a\[0\].num_pts: expected a whole number, found 1.5"),
     ],
@@ -92,7 +101,8 @@ def test_a_wrong_field_is_named(change: dict[str, Any], message: str, tmp_path: 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     gt = read_nuscenes(written(tmp_path, {"a": [CAR]}))
     for results, message in (
-        ({"a": [CAR]}, r"a\[0\].detection_score: expected a number, found nothing"),
+        ({"a": [CAR]}, r"a\[0\].detection_score: .*, found nothing: no record has one; are .* detections swapped\?$"),
+        ({"a": [FULL, CAR]}, r"a\[1\].detection_score: expected a number, found nothing$"),
         ({"c": []}, r"dt.json: c: "),
         ({"a": 3}, r"dt.json: results.a: expected a list, found 3"),
         ([], r"dt.json.results: expected an object"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import unittest
 from typing import TYPE_CHECKING, Any
 
@@ -133,9 +134,60 @@ def test_what_the_data_do_not_say_is_undefined() -> None:
     assert summary == {"NDS": None, "mATE": 0, "mASE": 0, "mAOE": 0, "mAVE": None, "mAAE": None}
     assert found.table().splitlines()[0] == "NDS        -"
     assert found.table().splitlines()[-1].split() == ["car", "1.0000", "0.0000", "0.0000", "0.0000", "-", "-"]
-    # One that is unknown is left out; if all are, the error is 1, as in nuScenes' program.
+    # Columns in which all is unknown say as little as none.
     unknown = evaluate_distances(cars([(0, 0)], velocity=[[np.nan, 0]], attribute_name=[""]), cars([(0, 0)], [0.9]))
-    assert unknown.errors[0].tolist() == [0, 0, 0, 1, 1]
+    assert (unknown.notes, unknown.to_dict()["summary"]) == (found.notes, found.to_dict()["summary"])
+
+
+def test_detections_without_velocities_and_attributes_have_errors_of_1() -> None:
+    known: dict[str, Any] = {"velocity": [[1.0, 0], [2, 0]], "attribute_name": ["moving", "moving"]}
+    gt = cars([(0, 0), (9, 9)], **known)
+    for columns in ({}, {"velocity": [[np.nan, np.nan]] * 2, "attribute_name": ["", ""]}):
+        found = evaluate_distances(gt, cars([(0, 0), (9, 9)], [0.9, 0.8], **columns))
+        assert found.errors[0].tolist() == [0, 0, 0, 1, 1]
+        assert found.notes == ("the detections lack velocity: AVE is 1", "the detections lack attribute_name: AAE is 1")
+    # Of a match, an unknown velocity is left out, and an unknown attribute is wrong.
+    some = cars([(0, 0), (9, 9)], [0.9, 0.8], velocity=[[1.5, 0], [np.nan, 0]], attribute_name=["moving", ""])
+    found = evaluate_distances(gt, some)
+    assert (found.per_class["car"]["AVE"], found.notes) == (0.5, ())
+    assert 0 < found.per_class["car"]["AAE"] < 0.5
+
+
+def test_classes_without_objects_are_counted_in_a_note() -> None:
+    two = GroundTruth.from_arrays(
+        image_ids=["a"], category_ids=[1], categories={1: "car", 2: "bus", 3: "barrier"}, images=["a"],
+        regions=Boxes3D([[0, 0, 1, 4, 2, 1.5, 0]], **KIND),
+    )  # fmt: skip
+    whole, some = (evaluate_distances(two, cars([(0, 0)], [0.9]), categories=of) for of in (None, ["car"]))
+    assert (whole.summary["mAP"], some.summary["mAP"]) == pytest.approx((1 / 3, 1))
+    assert whole.notes[-1] == (
+        "2 of 3 classes have no objects and count with AP 0 and errors of 1, as in nuScenes' program: "
+        "categories= (--classes) chooses"
+    )
+    assert not any("no objects" in note for note in some.notes)
+
+
+def test_without_any_object_that_counts_the_means_are_undefined() -> None:
+    none = evaluate_distances(cars([(0, 0)] * 2, num_pts=[0, 0]), cars([(0, 0)], [0.9]))
+    assert none.counts["objects"] == 0
+    assert {*json.loads(none.to_json())["summary"].values()} == {None}
+    assert none.notes[-2].endswith("all 2 objects have 0 points (num_pts): 0 are left")
+    assert none.notes[-1] == "no object counts: the means are undefined"
+    empty = evaluate_distances(cars([]), cars([], []))
+    assert math.isnan(empty.summary["mAP"])
+    assert sum("undefined" in note and "number" in note for note in empty.notes) == 1
+    assert len(empty.notes) == len(cars([]).notes) + len(cars([], []).notes)
+
+
+def test_areas_of_kitti_are_no_class() -> None:
+    gt = GroundTruth.from_arrays(
+        image_ids=["a", "a"], category_ids=[1, 2], categories={1: "Car", 2: "DontCare"}, images=["a"],
+        regions=Boxes3D([[0, 0, 1, 4, 2, 1.5, 0], [0.0] * 7], **KIND),
+    )  # fmt: skip
+    for chosen in (None, ["Car"], ["Car", "DontCare"]):
+        found = evaluate_distances(gt, cars([(0, 0)], [0.9]), categories=chosen)
+        assert (found.names, found.counts) == (("Car",), {"objects": 1, "detections": 1})
+        assert found.summary["mAP"] == pytest.approx(1)
 
 
 def test_boxes_far_away_and_without_points_are_left_out() -> None:
@@ -144,6 +196,21 @@ def test_boxes_far_away_and_without_points_are_left_out() -> None:
     found = evaluate_distances(gt, dt)
     assert found.counts == {"objects": 1, "detections": 2}
     assert evaluate_distances(gt, dt, DistanceRules()).counts == {"objects": 2, "detections": 2}
+
+
+def test_ranges_need_the_distances_of_both_sides() -> None:
+    far = {"ego_distance": [50.0]}
+    for of_gt, of_dt, words in (
+        (far, {}, "only the ground truth has distances .*, not the detections: "),
+        ({"ego_distance": [np.nan]}, far, "only the detections have distances .*, not the ground truth: "),
+    ):
+        gt, dt = cars([(0, 0)], **of_gt), cars([(0, 0)], [0.9], **of_dt)
+        found = evaluate_distances(gt, dt)
+        assert found.counts == {"objects": 1, "detections": 1}
+        assert re.match(words, found.notes[-1])
+        assert found.notes[-1].endswith("the ranges of the classes are applied to neither")
+        assert not any("ranges" in note for note in evaluate_distances(gt, dt, DistanceRules()).notes)
+    assert evaluate_distances(cars([(0, 0)], **far), cars([], [])).counts == {"objects": 0, "detections": 0}
 
 
 def test_the_order_of_images_and_parts_of_the_classes(tmp_path: Path) -> None:

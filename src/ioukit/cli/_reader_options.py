@@ -71,7 +71,7 @@ def reader_options(
 def _known(name: str, known: Sequence[str]) -> str:
     """Words about the options that there are."""
     if not known:
-        return "; it has none"
+        return f"; it has none{': the classes are those of the ground truth' if name == 'names' else ''}"
     return f"; it has {', '.join(known)}{suggest(name, known, most=1)}"
 
 

@@ -8,16 +8,22 @@ import typer
 
 from ioukit._output import printable
 from ioukit.cli._arguments import ThreadsOption
-from ioukit.cli._data_files import GroundTruthPath, ReadingOptions, input_files
+from ioukit.cli._data_files import STANDARD_INPUT, ReadingOptions, input_files
 from ioukit.cli._errors import bad_input, bad_use
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import ChosenClasses, chosen_classes
 
 
 def nuscenes(
-    ground_truth: GroundTruthPath,
+    ground_truth: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GT", help="Ground truth: nuScenes' records by sample, or another format; - is stdin, of nuScenes."
+        ),
+    ],
     detections: Annotated[
-        Path, typer.Argument(metavar="DT", help="Detections: nuScenes' results, or another format; - is stdin.")
+        Path,
+        typer.Argument(metavar="DT", help="Detections: nuScenes' results, or another format; - is stdin, of nuScenes."),
     ],
     *,
     classes: ChosenClasses = None,
@@ -28,7 +34,8 @@ def nuscenes(
     """Evaluate boxes in space by the distance of their centres, as nuScenes does: NDS, mAP, ATE, ASE, AOE, AVE, AAE.
 
     GT and DT are JSON files in the shape of nuScenes' detection results; nuScenes' database is not needed. KITTI's
-    folders do, too, without velocities and attributes. All classes of GT count in the means: --classes chooses some.
+    folders do, too, without velocities and attributes. --gt-option names=car,tram gives GT other classes than
+    nuScenes' ten. A class without objects counts with AP 0, as nuScenes has it: --classes chooses the ones that count.
 
     An error is undefined (-, null in JSON) where GT lacks what it compares; NDS is undefined then, too.
 
@@ -42,14 +49,19 @@ def nuscenes(
     sources = input_files(ground_truth, detections)
     with bad_use():
         answer.check(sources)
-    gt, dt = reading.reader(threads, talk).pair(reading.sources(sources))
+    read = [
+        source._replace(format="nuscenes") if source.path == STANDARD_INPUT and source.format is None else source
+        for source in reading.sources(sources)
+    ]
+    gt, dt = reading.reader(threads, talk).pair(read)
     chosen = chosen_classes(classes, gt.categories)
     with bad_input(), talk.busy("comparing boxes"):
         from ioukit.evaluation import evaluate_distances  # noqa: PLC0415 - `ioukit --help` waits for no evaluation
 
         found = evaluate_distances(gt, dt, categories=chosen, threads=threads)
     for note in found.notes:
-        talk.say(f"note {printable(note)}")
+        if note not in (*gt.notes, *dt.notes):  # those were said as the files were read
+            talk.say(f"note {printable(note)}")
     counts = "  ".join(f"{number:,} {name}" for name, number in found.counts.items())
     answer.give(
         lambda: "\n".join(map(printable, found.table().split("\n"))),

@@ -9,6 +9,7 @@ metres, radians and metres per second. It is a family beside the match table.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ioukit import _core
-from ioukit._checks import pluralize
+from ioukit._checks import agree, pluralize
 from ioukit._columns import Columns, Frozen, positions_in, record
 from ioukit._keywords import answers_keywords
 from ioukit._output import aligned
@@ -36,6 +37,8 @@ ERRORS = ("ATE", "ASE", "AOE", "AVE", "AAE")
 """The errors of true positives: of translation in metres, of scale (1 - IoU of the sizes), of orientation in radians,
 of velocity in metres per second, and of attributes (the share of wrong ones)."""
 _RECALLS = np.linspace(0, 1, 101)
+_AREAS = "DontCare"
+"""KITTI's type of areas in which nobody looked for objects: they have no boxes in space, and are no class."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class DistanceRules:
     max_detections: int = 500
     """The most detections of a sample; more are refused."""
     ranges: Mapping[str, float] = field(default_factory=dict)
-    """Distances from the vehicle by class, in metres: what is not closer is left out, if the data have the attribute
-    ``ego_distance``."""
+    """Distances from the vehicle by class, in metres: what is not closer is left out, if both objects and detections
+    have the attribute ``ego_distance``."""
     half_turns: tuple[str, ...] = ()
     """Classes whose front and back are alike."""
     without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -136,8 +139,11 @@ class DistanceEvaluation(Frozen):
     def summary(self) -> Summary:
         """``NDS``, ``mAP`` and the mean of each error over the classes, as ``mATE``.
 
-        NDS is NaN if an error is undefined for all classes: a number without it would not be NDS.
+        NDS is NaN if an error is undefined for all classes: a number without it would not be NDS. All are NaN if no
+        object of any class counts.
         """
+        if not self.num_objects.any():
+            return Summary(dict.fromkeys(("NDS", "mAP", *(f"m{key}" for key in ERRORS)), float("nan")))
         means = [float(np.mean(kept)) if (kept := of[~np.isnan(of)]).size else float("nan") for of in self.errors.T]
         mean_ap = float(np.mean([np.mean(row) for row in self.ap]))
         scores = np.sum([max(0.0, 1 - error) if error == error else error for error in means])  # noqa: PLR0124 - NaN
@@ -207,11 +213,12 @@ def evaluate_distances(
     Args:
         ground_truth: The objects, as for :func:`ioukit.evaluate`, with ``Boxes3D``. AVE needs the attribute
             ``velocity`` ((N, 2) metres per second), AAE the attribute ``attribute_name``. Objects and detections whose
-            attribute ``num_pts`` is 0 are left out, and those beyond :attr:`DistanceRules.ranges`.
+            attribute ``num_pts`` is 0 are left out, and those beyond :attr:`DistanceRules.ranges`. KITTI's
+            ``DontCare`` is no class, and is left out.
         detections: The same, with scores.
         rules: The rules.
         categories: The names or ids of the classes that are evaluated; all of the ground truth if ``None``. As in
-            nuScenes' program, a class without objects counts in the means, with AP 0 and errors of 1.
+            nuScenes' program, a class without objects counts in the means, with AP 0 and errors of 1; a note says so.
         threads: How many threads read; all cores if ``None``. The result does not depend on it.
 
     Raises:
@@ -243,27 +250,23 @@ def evaluate_distances(
         raise DatasetError(f"{dt.source}: expected detections with scores, found none with a score")
     known = gt.categories
     chosen = np.sort(known.positions(list(categories))) if categories is not None else np.arange(len(known))
+    chosen = np.array([at for at in chosen.tolist() if known.names[at] != _AREAS], np.int64)
     if not len(chosen):
         raise DatasetError(f"{gt.source}: expected at least one class, found none")
-    truth, found = _Side.of(gt, gt.image_ids), _Side.of(dt, dt.image_ids_in(gt.images))
-    images = positions_in(gt.images.ids, found.image)
-    many = np.bincount(images[images >= 0], minlength=1)
-    if len(over := np.flatnonzero(many > rules.max_detections)):
-        where = f"{gt.images.labels[over[0]]!s}, {many[over[0]]:,}"
-        raise DatasetError(
-            f"{dt.source}: expected at most {rules.max_detections:,} detections per sample, found {where}"
-        )
+    _check_numbers(gt, dt, rules.max_detections)
+    ids = known.ids[chosen]
+    truth, found = _Side.of(gt, gt.image_ids, ids), _Side.of(dt, dt.image_ids_in(gt.images), ids)
+    ranges = rules.ranges if truth.has_distances and found.has_distances else {}
     ap, errors, counts = [], [], []
     for at in chosen.tolist():
         name = known.names[at]
-        objects, taking = (side.of_class(int(known.ids[at]), rules.ranges.get(name)) for side in (truth, found))
+        objects, taking = (side.of_class(int(known.ids[at]), ranges.get(name)) for side in (truth, found))
         curves = _curves(objects, taking, rules, half_turn=name in rules.half_turns)
         ap.append([curve.ap(rules) for curve in curves])
         of_class = curves[rules.thresholds.index(rules.error_threshold)].mean_errors(rules)
         left_out = {*rules.without.get(name, ()), *truth.missing}
         errors.append([np.nan if key in left_out else error for key, error in zip(ERRORS, of_class, strict=True)])
         counts.append((len(objects), len(taking)))
-    lacks = [f"the ground truth lacks {words}: {key} and NDS are undefined" for key, words in truth.missing.items()]
     return DistanceEvaluation(
         rules,
         tuple(known.names[at] for at in chosen.tolist()),
@@ -271,8 +274,72 @@ def evaluate_distances(
         np.array([count for _, count in counts]),
         np.array(ap),
         np.array(errors),
-        tuple(dict.fromkeys([*gt.notes, *dt.notes, *lacks])),
+        tuple(
+            dict.fromkeys(
+                [
+                    *gt.notes,
+                    *dt.notes,
+                    *_notes_on_columns(truth, found, np.array(errors)),
+                    *_notes_on_what_counts(gt, dt, [count for count, _ in counts]),
+                    *(_note_on_ranges(truth, found) if rules.ranges else ()),
+                ]
+            )
+        ),
     )
+
+
+def _check_numbers(gt: GroundTruth, dt: Detections, most: int) -> None:
+    """Refuse samples with too many detections.
+
+    Raises:
+        DatasetError: If a sample has more than the most.
+    """
+    images = positions_in(gt.images.ids, dt.image_ids_in(gt.images))
+    many = np.bincount(images[images >= 0], minlength=1)
+    if len(over := np.flatnonzero(many > most)):
+        where = f"{gt.images.labels[over[0]]!s}, {many[over[0]]:,}"
+        raise DatasetError(f"{dt.source}: expected at most {most:,} detections per sample, found {where}")
+
+
+def _notes_on_columns(truth: _Side, found: _Side, errors: Floats) -> list[str]:
+    """Notes on errors that are undefined, or 1 whatever was found."""
+    if not len(truth):
+        return []
+    notes = [f"the ground truth lacks {words}: {key} and NDS are undefined" for key, words in truth.missing.items()]
+    for key, words in found.missing.items():
+        if len(found) and not np.isnan(errors[:, ERRORS.index(key)]).all():
+            notes.append(f"the detections lack {words}: {key} is 1")
+    return notes
+
+
+def _notes_on_what_counts(gt: GroundTruth, dt: Detections, objects: list[int]) -> list[str]:
+    """Notes on classes without objects, and on sides of which nothing is left."""
+    notes = []
+    for side, what in ((gt, "objects"), (dt, "detections")):
+        points = side.attributes.get("num_pts")
+        if points is not None and len(side) and not points.any():
+            notes.append(f"{side.source}: all {len(side):,} {what} have 0 points (num_pts): 0 are left")
+    without = objects.count(0)
+    if without == len(objects) and len(gt):  # a ground truth without rows has such a note of its own
+        notes.append("no object counts: the means are undefined")
+    if 0 < without < len(objects):
+        notes.append(
+            f"{without:,} of {pluralize(len(objects), 'class')} {agree(without, 'have no objects')} and "
+            f"{'counts' if without == 1 else 'count'} with AP 0 and errors of 1, as in nuScenes' program: "
+            "categories= (--classes) chooses"
+        )
+    return notes
+
+
+def _note_on_ranges(truth: _Side, found: _Side) -> list[str]:
+    """A note if the distances from the vehicle are known on one side only."""
+    if truth.has_distances == found.has_distances or not len(truth) or not len(found):
+        return []
+    one, other = ("ground truth has", "detections") if truth.has_distances else ("detections have", "ground truth")
+    return [
+        f"only the {one} distances from the vehicle (ego_translation), not the {other}: the ranges of the classes "
+        "are applied to neither"
+    ]
 
 
 def _first(rules: DistanceRules) -> int:
@@ -287,7 +354,7 @@ def _text(value: float) -> str:
 class _Side(Columns):
     """What is needed of the objects, or of the detections."""
 
-    SHARED: ClassVar[frozenset[str]] = frozenset({"missing"})
+    SHARED: ClassVar[frozenset[str]] = frozenset({"missing", "has_distances"})
 
     image: Ids
     category: Ids
@@ -299,13 +366,15 @@ class _Side(Columns):
     """(N,) text, empty if unknown."""
     score: Floats
     distance: Floats
-    """(N,) from the vehicle; 0 if unknown."""
+    """(N,) from the vehicle; NaN if unknown."""
     missing: Mapping[str, str]
-    """The errors that the data cannot have, and the columns that they lack."""
+    """The errors that the data cannot have, and the columns that they lack or that are unknown everywhere."""
+    has_distances: bool = True
+    """Whether some row has a distance from the vehicle, or there are no rows."""
 
     @classmethod
-    def of(cls, data: GroundTruth | Detections, image: Ids) -> _Side:
-        """The columns, without those that hold no points.
+    def of(cls, data: GroundTruth | Detections, image: Ids, classes: Ids) -> _Side:
+        """The columns of some classes, without boxes that hold no points.
 
         Raises:
             DatasetError: If a column is missing or has another shape.
@@ -321,7 +390,8 @@ class _Side(Columns):
         if boxes is not None:
             meant = boxes.convert(z="centre", unit="radians", sense="counterclockwise")
             box = meant.numpy().astype(np.float64)
-        if len(flat := np.flatnonzero((box[:, 3:6] <= 0).any(axis=1))):
+        wanted = np.isin(data.category_ids, classes)
+        if len(flat := np.flatnonzero(wanted & (box[:, 3:6] <= 0).any(axis=1))):
             raise DatasetError(
                 f"{data.source}: row {flat[0]}: expected sizes above 0, found {box[flat[0], 3:6].tolist()}"
             )
@@ -332,20 +402,26 @@ class _Side(Columns):
                 found = f"{column.dtype} of shape {column.shape}"
                 raise DatasetError(f"{data.source}: attribute {name!r}: expected {shape} numbers, found {found}")
             columns[name] = column
-        names = given.get("attribute_name")
-        missing = {"AVE": "velocity"} if columns["velocity"] is None else {}
+        velocity, names, distance, points = (
+            columns["velocity"], given.get("attribute_name"), columns["ego_distance"], columns["num_pts"]
+        )  # fmt: skip
         side = cls(
             image,
             data.category_ids,
             box,
-            np.full((count, 2), np.nan) if columns["velocity"] is None else columns["velocity"].astype(np.float64),
+            np.full((count, 2), np.nan) if velocity is None else velocity.astype(np.float64),
             np.zeros(count, np.str_) if names is None else names.astype(np.str_),
             getattr(data, "scores", np.zeros(count)),
-            np.zeros(count) if columns["ego_distance"] is None else np.nan_to_num(columns["ego_distance"]),
-            missing | ({"AAE": "attribute_name"} if names is None else {}),
-        )
-        points = columns["num_pts"]
-        return side if points is None else side.take(points != 0)
+            np.full(count, np.nan) if distance is None else distance.astype(np.float64),
+            {},
+        ).take(wanted if points is None else wanted & (points != 0))
+        missing = {}
+        if velocity is None or (len(side) and np.isnan(side.velocity).any(axis=1).all()):
+            missing["AVE"] = "velocity"
+        if names is None or (len(side) and (side.attribute == "").all()):
+            missing["AAE"] = "attribute_name"
+        has_distances = not len(side) or not np.isnan(side.distance).all()
+        return dataclasses.replace(side, missing=missing, has_distances=bool(has_distances))
 
     def __len__(self) -> int:
         return len(self.image)
@@ -353,7 +429,7 @@ class _Side(Columns):
     def of_class(self, category: int, limit: float | None) -> _Side:
         """The rows of a class within its range."""
         rows = self.category == category
-        return self.take(rows if limit is None else rows & (self.distance < limit))
+        return self.take(rows if limit is None else rows & ~(self.distance >= limit))
 
 
 def _curves(truth: _Side, found: _Side, rules: DistanceRules, *, half_turn: bool) -> list[DistanceCurve]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ioukit._near_names import suggest
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -52,8 +53,8 @@ def read_nuscenes(
 
     A record has ``translation`` (x, y, z of the centre in metres), ``size`` (width, length, height), ``rotation`` (the
     quaternion w, x, y, z, of which the yaw is kept) and ``detection_name``. It may have ``velocity`` (x, y in metres
-    per second; NaN or ``null`` if unknown), ``attribute_name`` (empty if unknown), ``ego_translation`` (the centre as
-    seen from the vehicle) and ``num_pts`` (the number of points in the box, -1 if unknown).
+    per second; NaN or ``null`` if unknown), ``attribute_name`` (empty or ``null`` if unknown), ``ego_translation`` (the
+    centre as seen from the vehicle) and ``num_pts`` (the number of points in the box, -1 if unknown).
 
     The ids of the images are the samples. The boxes become ``Boxes3D``; ``boxes`` are those around the rectangles seen
     from above. The objects have the attributes ``velocity``, ``attribute_name``, ``ego_distance`` and ``num_pts`` if
@@ -71,7 +72,7 @@ def read_nuscenes(
         OSError: If the file cannot be read.
     """
     problems, names = Problems.of(on_invalid), names_of(names)
-    records = _Records(dict(zip(names, range(1, len(names) + 1), strict=True)), problems, scored=False)
+    records = _Records(dict(zip(names, range(1, len(names) + 1), strict=True)), problems)
     samples: list[str] = []
     for sample, boxes, where in _samples(path):
         records.read(boxes, len(samples), where)
@@ -110,9 +111,12 @@ def read_nuscenes_detections(
     """
     problems, ground_truth = Problems.of(on_invalid), required(ground_truth, path)
     finder, labels = ImageFinder(ground_truth), ground_truth.images.labels
-    records = _Records(ClassIds(ground_truth), problems, scored=True)
+    listed = list(_samples(path))
+    scores = any("detection_score" in one for _, boxes, _ in listed for one in boxes if isinstance(one, Mapping))
+    otherwise = "" if scores else ": no record has one; are ground truth and detections swapped?"
+    records = _Records(ClassIds(ground_truth), problems, without_score=otherwise)
     seen = set()
-    for sample, boxes, where in _samples(path):
+    for sample, boxes, where in listed:
         with problems.record("unknown sample"):
             at = finder.position(sample, where)
             seen.add(at)
@@ -141,8 +145,9 @@ def _samples(path: str | os.PathLike[str]) -> Iterator[tuple[str, list[Any], str
 class _Records:
     """The columns of the records so far."""
 
-    def __init__(self, ids: Mapping[str, int], problems: Problems, *, scored: bool) -> None:
-        self.ids, self.problems, self.scored = ids, problems, scored
+    def __init__(self, ids: Mapping[str, int], problems: Problems, *, without_score: str | None = None) -> None:
+        """Take the ids of the classes, and what to say of a record without score; ``None`` if none needs one."""
+        self.ids, self.problems, self.without_score = ids, problems, without_score
         self.images: list[int] = []
         self.classes: list[int] = []
         self.scores: list[float] = []
@@ -160,7 +165,8 @@ class _Records:
         number = self.ids.get(name)
         if number is None:
             known = ", ".join(self.ids)
-            refuse(f"{where}.detection_name", f"one of {known}, or names= with the classes", abbreviate(name))
+            others = f"{known} (classes of the ground truth: names=, or --gt-option names=car,tram, gives others)"
+            refuse(f"{where}.detection_name", f"one of {others}", f"{abbreviate(name)}{suggest(name, self.ids)}")
         width, length, height = numbers(record.get("size"), _SIZE, f"{where}.size", text=False)
         if not min(width, length, height) > 0:
             refuse(f"{where}.size", "numbers above 0", abbreviate(record["size"]))
@@ -170,15 +176,18 @@ class _Records:
         if "velocity" in record:
             further["velocity"] = _velocity(record["velocity"], f"{where}.velocity")
         if "attribute_name" in record:
-            further["attribute_name"] = member(record, "attribute_name", str, where)
+            unknown = record["attribute_name"] is None
+            further["attribute_name"] = "" if unknown else member(record, "attribute_name", str, where)
         if "ego_translation" in record:
             place = numbers(record["ego_translation"], _CENTRE, f"{where}.ego_translation", text=False)
             further["ego_distance"] = math.sqrt(place[0] ** 2 + place[1] ** 2)
         if "num_pts" in record:
             further["num_pts"] = int(to_number(record["num_pts"], f"{where}.num_pts", whole=True, text=False))
-        if self.scored:
-            score = to_number(record.get("detection_score"), f"{where}.detection_score", text=False)
-            self.scores.append(score)
+        if self.without_score is not None:
+            score = record.get("detection_score")
+            if score is None:
+                refuse(f"{where}.detection_score", "a number", f"nothing{self.without_score}")
+            self.scores.append(to_number(score, f"{where}.detection_score", text=False))
         for field, value in further.items():
             self._further.setdefault(field, {})[len(self._boxes)] = value
         self.images.append(image)
@@ -212,6 +221,8 @@ def _yaw(rotation: Sequence[float], where: str) -> float:
 
 def _velocity(value: Any, where: str) -> tuple[float, float]:
     """Both parts of a velocity; NaN for both if it is not known."""
+    if value is None:
+        return math.nan, math.nan
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         refuse(where, "[x, y]", abbreviate(value))
     if any(part is None or part != part for part in value):  # noqa: PLR0124 - NaN
