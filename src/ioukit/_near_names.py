@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 _MEANT = {
     "box": ("bbox",), "boxes": ("bbox",), "bboxes": ("bbox",), "detection": ("bbox",), "rect": ("bbox",),
     "mask": ("segm",), "masks": ("segm",), "seg": ("segm",), "segmentation": ("segm",), "instance": ("segm",),
-    "pose": ("keypoints",), "kpts": ("keypoints",), "oks": ("keypoints",), "joints": ("keypoints",),
+    "keypoint": ("keypoints",), "pose": ("keypoints",), "kpts": ("keypoints",), "oks": ("keypoints",),
+    "joints": ("keypoints",),
     "obb": ("rotated",), "rbox": ("rotated",), "quad": ("polygon",), "poly": ("polygon",),
     "3d": ("box3d", "bev"), "cuboid": ("box3d",), "birds-eye": ("bev",),
     "pascal": ("voc2012", "voc2007", "voc"), "pascal-voc": ("voc2012", "voc2007", "voc"),

@@ -225,7 +225,13 @@ def test_results() -> None:
     assert made["summary"] == dict(found.summary)
     costs = found.costs[found.costs.cost > 0]
     assert 0 < len(costs) < len(found.costs)
-    assert made["costs"] == costs.to_pandas().to_dict("records")
+    of_rows = {
+        "of": ["object" if is_object else "track" for is_object in costs.is_object],
+        "sequence": [costs.sequence_names[at] for at in costs.sequence],
+        "class": [costs.class_names[at] for at in costs.category],
+        **{name: getattr(costs, name).tolist() for name in ("track", "cost", "frames", "alone", "changes")},
+    }
+    assert made["costs"] == [dict(zip(of_rows, row, strict=True)) for row in zip(*of_rows.values(), strict=True)]
     assert made["sequences"]["b"] == dict(found.sequences["b"])
     assert [one["name"] for one in made["classes"]] == ["car", "van"]
     assert made["classes"][1]["sequences"]["a"]["HOTA"] == found.per_class["van"].sequences["a"]["HOTA"]
