@@ -16,7 +16,7 @@ from ioukit.tracks.j_and_f import j_and_f_of, masks_measured
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
 from ioukit.tracks.overlaps import compared_sides, frame_tables, overlap_tables
 from ioukit.tracks.preparing import SHOWN, prepared
-from ioukit.tracks.protocols import BOXES
+from ioukit.tracks.protocols import BOXES, PLAIN
 from ioukit.tracks.results import TrackEvaluation
 from ioukit.tracks.tubes import Compared, tracks_in, tube_numbers
 
@@ -115,7 +115,7 @@ def evaluate_tracks(
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
     if rules.federated:
         notes += notes_of_lists(gt)
-    elif protocol is None and iou_type in (None, BOXES) and not dt.scored and lists_of_videos(gt):
+    elif protocol is None and rules is PLAIN and iou_type in (None, BOXES) and not dt.scored and lists_of_videos(gt):
         notes.append(
             f"{gt.source}: its videos have TAO's lists, but the protocol TAO needs scores, and the detections have "
             "none: evaluated by the protocol plain, which leaves out nothing"
