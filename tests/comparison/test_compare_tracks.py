@@ -111,7 +111,7 @@ def test_random_exchanges_of_many_sequences() -> None:
 def test_what_changed_is_what_the_events_say() -> None:
     (pair,) = compared(3, gain=0.15).pairs
     expected = {name: dict.fromkeys(pair.changes.by_sequence()[name], 0) for name in pair.a.sequence_names}
-    of_objects: Counter[tuple[str, int, str]] = Counter()
+    of_objects: Counter[tuple[Any, ...]] = Counter()
     rows = [{int(row): at for at, row in enumerate(one.events.object) if row >= 0} for one in (pair.a, pair.b)]
     assert rows[0].keys() == rows[1].keys()
     for row in rows[0]:
@@ -123,13 +123,20 @@ def test_what_changed_is_what_the_events_say() -> None:
             (of_a != "miss", of_b != "miss"), "still_found")] += 1  # fmt: skip
         if "switch" in (of_a, of_b):
             here["still_switches" if of_a == of_b else "new_switches" if of_b == "switch" else "gone_switches"] += 1
-        name = f"{pair.a.events.class_names[pair.a.events.category[at_a]]} {pair.a.events.object_track[at_a]}"
-        of_objects.update((name, int(pair.a.events.sequence[at_a]), key) for key in CHANGES if here[key] > before[key])
+        which = pair.a.events.class_names[pair.a.events.category[at_a]], pair.a.events.object_track[at_a].item()
+        of_objects.update(
+            (*which, int(pair.a.events.sequence[at_a]), key) for key in CHANGES if here[key] > before[key]
+        )
     assert pair.changes.by_sequence() == expected
     listed = changed_objects(pair.a, pair.b)
-    assert {(name, sequence) for name, sequence, *_ in listed} == {key[:2] for key in of_objects}
-    for name, sequence, *counts in listed:
-        assert counts == [of_objects[name, sequence, key] for key in CHANGES]
+    assert {one[:3] for one in listed} == {key[:3] for key in of_objects}
+    for name, track, sequence, *counts in listed:
+        assert counts == [of_objects[name, track, sequence, key] for key in CHANGES]
+    # Both lists of the JSON name an object alike.
+    fields = ("sequence", "class", "track")
+    costs = {tuple(row[key] for key in fields) for row in pair.a.costs.to_dicts() if row["of"] == "object"}
+    changed = [tuple(row[key] for key in fields) for row in pair.to_dict()["changed_objects"]]
+    assert {*changed} <= costs
     count = pair.changes.counts
     assert count["found"] + count["still_found"] == pair.b.summary["TP"]
     assert count["lost"] + count["still_found"] == pair.a.summary["TP"]

@@ -401,12 +401,21 @@ def test_empty_classes_do_not_count() -> None:
     [
         ({"gt_ids": [[0]]}, r"gt_ids has 1 frames, expected num_timesteps, 2"),
         ({"num_tracker_dets": 3}, r"tracker_ids has 2 ids, expected num_tracker_dets, 3"),
-        ({"tracker_ids": [[0], [2]]}, r"tracker_ids has 2, expected ids from 0 to num_tracker_ids - 1, 1"),
+        ({"tracker_ids": [[0], [2]]}, r"tracker_ids\[1\] has 2, expected ids from 0 to num_tracker_ids - 1, 1"),
         ({"similarity_scores": [[[1.0]]]}, r"similarity_scores has 1 frames, expected 2 as gt_ids has"),
         (
             {"similarity_scores": [[[1.0]], [[1.0, 0.0]]]},
             r"similarity_scores\[1\] has the shape \(1, 2\), expected \(1, 1\)",
         ),
+        ({"similarity_scores": [[[1.0]], [[np.nan]]]}, r"similarity_scores\[1\] has nan, expected overlaps within"),
+        ({"similarity_scores": [[[90]], [[1.0]]]}, r"similarity_scores\[0\] has 90, expected overlaps within \[0, 1\]"),
+        ({"similarity_scores": [[[-0.5]], [[1.0]]]}, r"similarity_scores\[0\] has -0.5, expected overlaps within"),
+        ({"similarity_scores": [[["a"]], [[1.0]]]}, r"similarity_scores\[0\] is no table of numbers"),
+        ({"tracker_ids": [[0, 0], []], "num_gt_dets": 2}, r"tracker_ids\[0\] has 0 twice, expected each id once"),
+        ({"tracker_ids": [[0], [0.5]]}, r"tracker_ids\[1\] has 0.5, expected ids from 0 to num_tracker_ids - 1, 1"),
+        ({"tracker_ids": [["a"], [0]]}, r"tracker_ids\[0\] is no list of numbers"),
+        ({"tracker_ids": [[[0]], [0]]}, r"tracker_ids\[0\] is no list of numbers"),
+        ({"num_gt_ids": 1.5}, r"num_gt_ids is 1.5, expected a whole number of at least 0"),
     ],
 )
 def test_sequences_that_do_not_fit_together(change: dict[str, Any], says: str) -> None:
@@ -415,3 +424,15 @@ def test_sequences_that_do_not_fit_together(change: dict[str, Any], says: str) -
     assert ours.metrics.CLEAR({"PRINT_CONFIG": False}).eval_sequence({**ids, **counts})["IDSW"] == 1
     with pytest.raises(ours.utils.TrackEvalException, match=says):
         ours.metrics.HOTA().eval_sequence({**ids, **counts, **change})
+
+
+@pytest.mark.parametrize("metric", ["HOTA", "CLEAR", "Identity", "VACE", "Count"])
+def test_every_metric_names_what_is_wrong_with_a_sequence(metric: str) -> None:
+    given: dict[str, Any] = {"gt_ids": [[0]], "tracker_ids": [[0]], "similarity_scores": [[[np.nan]]]}
+    given |= {"num_timesteps": 1, "num_gt_ids": 1, "num_tracker_ids": 1, "num_gt_dets": 1, "num_tracker_dets": 1}
+    one = getattr(ours.metrics, metric)({"PRINT_CONFIG": False})
+    with pytest.raises(ours.utils.TrackEvalException, match=r"similarity_scores\[0\] has nan"):
+        one.eval_sequence(given)
+    for name in given:
+        with pytest.raises(ours.utils.TrackEvalException, match=f"the data of a sequence have no {name}"):
+            one.eval_sequence({key: value for key, value in given.items() if key != name})

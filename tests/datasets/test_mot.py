@@ -169,6 +169,7 @@ def test_videos_need_names_that_results_can_have(tmp_path: Path) -> None:
     ("line", "expected"),
     [
         ("1,1,0,0,5", "line 1: expected frame, id, .*found '1,1,0,0,5'"),
+        ("1;1;0;0;5;5;1", "line 1: expected frame, id, .* between commas or white space, found '1;1;0;0;5;5;1'"),
         ("0,1,0,0,5,5,1,1,1", "line 1, frame: expected a number from 1 on, found 0"),
         ("1.5,1,0,0,5,5,1,1,1", "line 1, frame: expected a number from 1 on, found 1.5"),
         ("1,1,0,0,-5,5,1,1,1", "line 1: expected bb_width and bb_height of at least 0, found -5 and 5"),
@@ -304,17 +305,41 @@ def test_a_line_of_names_and_other_separators(tmp_path: Path, head: str, between
 
 
 @pytest.mark.parametrize(
-    "names", ["frame,id,x1,y1,x2,y2,conf", "frame,id,cx,cy,w,h,conf", "frame,x,y,w,h,conf,id", "frame,id"]
+    "names",
+    [
+        *("frame,id,x1,y1,x2,y2,conf", "frame,id,cx,cy,w,h,conf", "frame,x,y,w,h,conf,id", "frame,id"),
+        "id,frame,bb_left,bb_top,bb_width,bb_height,conf",
+    ],
 )
 def test_other_columns_are_refused(tmp_path: Path, names: str) -> None:
     (tmp_path / "gt.txt").write_text(f"{names}\n1,1,0,0,9,9,1\n")
     expected = "no names of columns, or frame, id, bb_left, bb_top, bb_width, bb_height, conf in this order"
-    with pytest.raises(DatasetError, match=rf"gt\.txt: line 1: expected {expected}, found '?frame, "):
+    with pytest.raises(DatasetError, match=rf"gt\.txt: line 1: expected {expected}, found '?(frame|id), "):
         read(tmp_path / "gt.txt", "mot")
 
 
 @pytest.mark.parametrize(
-    "line", ["0 0.5 0.5 0.2 0.2 0.9 1", "3 1 1 0.5 0.5 0.2 0.2", "1 0.1 0.1 0.5 0.1 0.5 0.5 0.1 0.5"]
+    "line", ["1;1;0;0;9;9;1", "1 1 0 0 9 9", "1,1,0,0,9,9", "id,frame,x,y,w,h,conf\n1,1,0,0,9,9,1"]
+)
+def test_files_with_a_mistake_are_recognised(tmp_path: Path, line: str) -> None:
+    for file in (tmp_path / "data" / "S1" / "gt" / "gt.txt", tmp_path / "results" / "S1.txt"):
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{line}\n")
+    for place in (tmp_path / "data", tmp_path / "data" / "S1", tmp_path / "results", tmp_path / "results" / "S1.txt"):
+        assert recognises(place)
+    with pytest.raises(DatasetError, match=r"gt\.txt: line 1: expected .*frame, id, bb_left, .*, found "):
+        read(tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "0 0.5 0.5 0.2 0.2 0.9 1",
+        "1 1 1 0.5 0.5 0.9",
+        "1 1.0 10 10 20 20",
+        "3 1 1 0.5 0.5 0.2 0.2",
+        "1 0.1 0.1 0.5 0.1 0.5 0.5 0.1 0.5",
+    ],
 )
 def test_lines_of_yolo_are_none_of_motchallenge(tmp_path: Path, line: str) -> None:
     (tmp_path / "1.txt").write_text(f"{line}\n")

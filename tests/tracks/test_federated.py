@@ -179,3 +179,22 @@ def test_tao_is_recognised_by_the_lists_of_its_videos() -> None:
     without = Detections.from_coco(ROWS, attributes=True)
     without = replace(without, scored=False)
     assert evaluate_tracks(gt, without).protocol == "plain"
+    assert "the protocol TAO needs scores, and the detections have none: " in evaluate_tracks(gt, without).notes[-1]
+    assert not any("TAO" in note for note in evaluate_tracks(gt, without, protocol="plain").notes)
+
+
+def test_ids_that_no_category_has_are_noted() -> None:
+    gt = video(absent=[99, 1], unfinished=[], objects=[(1, 1)])
+    note = "ground truth: neg_category_ids of videos has 1 id that no category has, the first one 99"
+    assert evaluate_tracks(gt, ROWS).notes[-1] == note
+
+
+def test_undefined_numbers_are_lines() -> None:
+    gt = video(absent=[], unfinished=[], objects=[(1, 1)])
+    table = evaluate_tracks(gt, ROWS, categories=["dog"]).table(["AP_all", "TP"])
+    assert [line.split() for line in table.splitlines()[1:]] == [["walk", "-", "0"], ["all", "-", "0"]]
+
+
+def test_the_note_of_an_empty_result_is_true_of_tracks() -> None:
+    notes = evaluate_tracks(video(absent=[], unfinished=[], objects=[(1, 1)]), []).notes
+    assert any(note.endswith("no detections: whatever there is to find is missed") for note in notes)

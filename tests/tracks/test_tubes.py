@@ -199,3 +199,10 @@ def test_youtube_vis_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> Non
     rules = replace(TRACK_PROTOCOLS["youtube-vis"], tubes=TubeRules(areas=(60.0, 150.0), of_files=True))
     files = tmp_path / "gt/youtube_vis_all/all.json", tmp_path / "found/youtube_vis_all/ours/data/all.json"
     assert all_differences(evaluate_tracks(*files, protocol=rules), expected) == []
+
+
+@pytest.mark.parametrize("bounds", [3, (3,), (3, 5, 10), (10, 3), (3, 3), (-1, 3), (3, float("nan")), "ab", ("a", "b")])
+def test_bounds_are_two_numbers(bounds: Any) -> None:
+    for name in ("areas", "lengths"):
+        with pytest.raises(ValueError, match=f"{name} must be two numbers of at least 0, the lower one first, got "):
+            TubeRules(**{name: bounds})

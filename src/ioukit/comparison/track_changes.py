@@ -80,20 +80,21 @@ def track_changes(a: TrackEvaluation, b: TrackEvaluation) -> TrackChanges:
     return TrackChanges(names, **counts)
 
 
-def changed_objects(a: TrackEvaluation, b: TrackEvaluation) -> list[tuple[str, int, int, int, int, int]]:
+def changed_objects(a: TrackEvaluation, b: TrackEvaluation) -> list[tuple[str, Any, int, int, int, int, int]]:
     """The objects that change from A to B, those that change most first.
 
     Returns:
-        What each is called, its sequence, in how many frames it is found and lost, and its new and gone switches.
+        The class, the track id and the sequence of each, in how many frames it is found and lost, and its new and gone
+        switches.
     """
     events, flags = _flags(a, b)
     number, titles = named_tracks(events, events.object_track)
     unique, first, of = np.unique(events.sequence * len(titles) + number, return_index=True, return_inverse=True)
     counts = np.stack([np.bincount(of[flags[name]], minlength=len(unique)) for name in OBJECT_CHANGES], axis=1)
     order = np.argsort(-counts.sum(axis=1), kind="stable")[: int(counts.any(axis=1).sum())]
-    columns = (number[first], events.sequence[first], *counts.T)
+    columns = (*(column[first] for column in (events.category, events.object_track, events.sequence)), *counts.T)
     rows = zip(*(column[order].tolist() for column in columns), strict=True)
-    return [(titles[title], *rest) for title, *rest in rows]
+    return [(events.class_names[category], *rest) for category, *rest in rows]
 
 
 def _flags(a: TrackEvaluation, b: TrackEvaluation) -> tuple[TrackEvents, dict[str, Flags]]:

@@ -108,11 +108,12 @@ class TrackPair(Frozen):
             "changes": self.changes.to_dict(),
             "changed_objects": [
                 {
-                    "object": name,
                     "sequence": self.a.sequence_names[at],
+                    "class": name,
+                    "track": track,
                     **dict(zip(OBJECT_CHANGES, counts, strict=True)),
                 }
-                for name, at, *counts in changed_objects(self.a, self.b)
+                for name, track, at, *counts in changed_objects(self.a, self.b)
             ],
             "num_differing": self.num_differing,
             "permutations": self.permutations,

@@ -202,7 +202,7 @@ def _part(pair: TrackPair) -> TracksPart:
 def _changes(pair: TrackPair) -> dict[str, Any]:
     """The objects that change most, and how many others change."""
     changed = changed_objects(pair.a, pair.b)
-    rows = [[abbreviate(name), *rest] for name, *rest in changed[:MOST_COSTS]]
+    rows = [[abbreviate(f"{name} {track}"), *rest] for name, track, *rest in changed[:MOST_COSTS]]
     return {"rows": rows, "unlisted": len(changed) - len(rows)}
 
 

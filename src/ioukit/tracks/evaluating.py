@@ -10,13 +10,13 @@ from ioukit import _core
 from ioukit._checks import pluralize
 from ioukit._keywords import answers_keywords
 from ioukit.tracks.events import Trace
-from ioukit.tracks.federated import tracks_looked_for
+from ioukit.tracks.federated import lists_of_videos, notes_of_lists, tracks_looked_for
 from ioukit.tracks.identities import tracks_of
 from ioukit.tracks.j_and_f import j_and_f_of, masks_measured
 from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, of_sequences
 from ioukit.tracks.overlaps import compared_sides, frame_tables, overlap_tables
 from ioukit.tracks.preparing import SHOWN, prepared
-from ioukit.tracks.protocols import BOXES
+from ioukit.tracks.protocols import BOXES, PLAIN
 from ioukit.tracks.results import TrackEvaluation
 from ioukit.tracks.tubes import Compared, tracks_in, tube_numbers
 
@@ -113,6 +113,13 @@ def evaluate_tracks(
     tubes, tube_matches = _tubes(rules, kind, (gt, dt), images, frames, chosen, federated, workers)
     trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches, *shared, sources)
     notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
+    if rules.federated:
+        notes += notes_of_lists(gt)
+    elif protocol is None and rules is PLAIN and iou_type in (None, BOXES) and not dt.scored and lists_of_videos(gt):
+        notes.append(
+            f"{gt.source}: its videos have TAO's lists, but the protocol TAO needs scores, and the detections have "
+            "none: evaluated by the protocol plain, which leaves out nothing"
+        )
     notes += _without_detections(dt, frames.names, objects, found)
     return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes, tube_matches, fit)
 

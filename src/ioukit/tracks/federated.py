@@ -18,6 +18,7 @@ import numpy as np
 
 from ioukit import _core
 from ioukit._boundary import TrackColumns
+from ioukit._checks import pluralize
 from ioukit.errors import DatasetError
 from ioukit.tracks.identities import side_of, tracks_of
 from ioukit.tracks.measures import MATCH_THRESHOLD
@@ -127,6 +128,18 @@ def lists_of_videos(gt: GroundTruth) -> bool:
     """Whether videos list what was looked for, by which TAO's files are told from other files of videos of boxes."""
     lists = all(hasattr(gt.images.attributes.get(name), "ends") for name in (_ABSENT, _OPEN))
     return lists and "video_id" in gt.images.attributes and "Masks" not in gt.regions
+
+
+def notes_of_lists(gt: GroundTruth) -> list[str]:
+    """A note for each list that has ids which no category has: they change nothing, and may be mistakes."""
+    notes = []
+    for name in (_ABSENT, _OPEN):
+        listed: Any = gt.images.attributes[name]
+        unknown = np.setdiff1d(listed.ids, gt.categories.ids)
+        if len(unknown):
+            ids = pluralize(len(unknown), "id")
+            notes.append(f"{gt.source}: {name} of videos has {ids} that no category has, the first one {unknown[0]}")
+    return notes
 
 
 def _labelled(gt: GroundTruth, chosen: Categories, frames: Frames) -> Labelled:

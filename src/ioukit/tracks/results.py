@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import nan
+from math import isnan, nan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -281,8 +281,10 @@ def number_table(
 
 
 def cell_text(numbers: TrackNumbers, key: str, digits: int = 3) -> str:
-    """A ratio in percent, or a count; - for AP of a single sequence, which there is not."""
+    """A ratio in percent, or a count; - for AP of a single sequence, which there is not, and what is undefined."""
     if key in TUBE_KEYS and key not in numbers:
         return "-"
     value = numbers[key]
+    if isnan(value):
+        return "-"
     return f"{value:,}" if key in AS_COUNTS or isinstance(value, int) else f"{100 * value:.{digits}f}"

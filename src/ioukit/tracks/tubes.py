@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from math import nan
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,18 @@ class TubeRules:
     of_files: bool = False
     """Whether the files list tracks, not regions: then the area of an object is that of its records, areas of 0 are
     left out of the mean, and the score is that of any detection of a track."""
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that are not two numbers, the lower one first."""
+        for name, bounds in (("areas", self.areas), ("lengths", self.lengths)):
+            if bounds is not None and not _are_bounds(bounds):
+                raise ValueError(f"{name} must be two numbers of at least 0, the lower one first, got {bounds!r}")
+
+
+def _are_bounds(given: Any) -> bool:
+    if not isinstance(given, Sequence) or len(given) != 2 or not all(isinstance(one, Real) for one in given):
+        return False
+    return bool(0 <= given[0] < given[1])
 
 
 class Tracks(NamedTuple):

@@ -20,6 +20,9 @@ from ioukit.tracks.measures import MATCH_THRESHOLD, THRESHOLDS, averaged, of_seq
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy.typing as npt
+
+    from ioukit._array_types import Floats
     from ioukit.tracks.measures import Values
 
 __all__ = ["CLEAR", "HOTA", "VACE", "Count", "Identity"]
@@ -27,6 +30,11 @@ __all__ = ["CLEAR", "HOTA", "VACE", "Count", "Identity"]
 _ALL = "COMBINED_SEQ"
 _OTHER_NAMES = {"VACE_IDs": "IDs", "VACE_GT_IDs": "GT_IDs", "num_non_empty_timesteps": "VACE_Frames"}
 """Names of TrackEval that `ioukit.tracks` has another one for, besides those that begin with ``CLR_``."""
+
+_COUNTS = ("num_tracker_dets", "num_gt_dets", "num_tracker_ids", "num_gt_ids", "num_timesteps")
+"""The counts of TrackEval's dictionary of a sequence, in the order of `of_sequences`."""
+_ROUNDING = 1e-6
+"""How far overlaps may be outside of [0, 1]: those that were computed in 32 bits can be a bit above 1."""
 
 
 class _Metric:
@@ -67,7 +75,8 @@ class _Metric:
                 ``num_timesteps``, ``num_gt_ids``, ``num_tracker_ids``, ``num_gt_dets``, ``num_tracker_dets``.
 
         Raises:
-            TrackEvalException: If these do not fit together.
+            TrackEvalException: If one is missing, these do not fit together, a frame has an id twice, or an overlap is
+                not within [0, 1].
         """
         return self.results(_values_of(data))
 
@@ -231,41 +240,69 @@ def _key(name: str, values: Values) -> str:
 
 def _values_of(data: Mapping[str, Any]) -> Values:
     """The numbers of a sequence by the names of `ioukit.tracks`."""
+    lacking = [name for name in (*_COUNTS, "gt_ids", "tracker_ids", "similarity_scores") if name not in data]
+    if lacking:
+        raise TrackEvalException(f"the data of a sequence have no {lacking[0]}")
+    for name in _COUNTS:
+        if not isinstance(data[name], int | np.integer) or data[name] < 0:
+            raise TrackEvalException(f"{name} is {data[name]!r}, expected a whole number of at least 0")
     sides = [_side_of(data, side) for side in ("gt", "tracker")]
     shapes = list(zip(*(np.diff(side.starts).tolist() for side in sides), strict=True))
-    tables = [np.asarray(one, np.float64) for one in data["similarity_scores"]]
-    if len(tables) != len(shapes):
-        raise TrackEvalException(f"similarity_scores has {len(tables)} frames, expected {len(shapes)} as gt_ids has")
-    for frame, (table, shape) in enumerate(zip(tables, shapes, strict=True)):
-        if table.shape != shape and (table.size or shape[0] * shape[1]):
-            raise TrackEvalException(f"similarity_scores[{frame}] has the shape {table.shape}, expected {shape}")
+    given = data["similarity_scores"]
+    if len(given) != len(shapes):
+        raise TrackEvalException(f"similarity_scores has {len(given)} frames, expected {len(shapes)} as gt_ids has")
+    tables = [_table_of(one, frame, shape) for frame, (one, shape) in enumerate(zip(given, shapes, strict=True))]
     sequence = np.array([[0, data["num_gt_ids"], data["num_tracker_ids"], 0]], np.int64)
     overlaps = np.concatenate([np.zeros(0), *(table.ravel() for table in tables)])
     thresholds = THRESHOLDS, MATCH_THRESHOLD, MATCH_THRESHOLD
     counted = _core.count_tracks(sequence, sides[0], sides[1], overlaps, *thresholds, 1)
-    counts = ("num_tracker_dets", "num_gt_dets", "num_tracker_ids", "num_gt_ids", "num_timesteps")
-    return of_sequences(counted, [[int(data[name]) for name in counts]])[0]
+    return of_sequences(counted, [[int(data[name]) for name in _COUNTS]])[0]
+
+
+def _table_of(given: Any, frame: int, shape: tuple[int, int]) -> Floats:
+    """The overlaps of a frame."""
+    place = f"similarity_scores[{frame}]"
+    try:
+        table = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise TrackEvalException(f"{place} is no table of numbers, expected the shape {shape}") from None
+    if table.shape != shape and (table.size or shape[0] * shape[1]):
+        raise TrackEvalException(f"{place} has the shape {table.shape}, expected {shape}")
+    outside = table[~((table >= -_ROUNDING) & (table <= 1 + _ROUNDING))]
+    if len(outside):
+        raise TrackEvalException(f"{place} has {outside[0]:g}, expected overlaps within [0, 1]")
+    return table
 
 
 def _side_of(data: Mapping[str, Any], side: str) -> TrackColumns:
-    ids, count = [np.asarray(one) for one in data[f"{side}_ids"]], data[f"num_{side}_ids"]
-    starts = np.cumsum([0, *map(len, ids)], dtype=np.int64)
-    tracks = np.concatenate([np.zeros(0, np.int64), *ids]).astype(np.int64)
+    ids, count = [np.asarray(one) for one in data[f"{side}_ids"]], int(data[f"num_{side}_ids"])
     if len(ids) != data["num_timesteps"]:
         raise TrackEvalException(f"{side}_ids has {len(ids)} frames, expected num_timesteps, {data['num_timesteps']}")
+    for frame, of_frame in enumerate(ids):
+        _check_ids(of_frame, f"{side}_ids[{frame}]", f"num_{side}_ids", count)
+    starts = np.cumsum([0, *map(len, ids)], dtype=np.int64)
+    tracks = np.concatenate([np.zeros(0, np.int64), *ids]).astype(np.int64)
     if len(tracks) != data[f"num_{side}_dets"]:
         expected = data[f"num_{side}_dets"]
         raise TrackEvalException(f"{side}_ids has {len(tracks)} ids, expected num_{side}_dets, {expected}")
-    if len(outside := tracks[(tracks < 0) | (tracks >= count)]):
-        raise TrackEvalException(f"{side}_ids has {outside[0]}, expected ids from 0 to num_{side}_ids - 1, {count - 1}")
     return TrackColumns(starts, tracks, np.zeros((0, 4)))
+
+
+def _check_ids(ids: npt.NDArray[Any], place: str, name: str, count: int) -> None:
+    """Refuse ids of a frame that are not different whole numbers below a count."""
+    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iuf"):
+        raise TrackEvalException(f"{place} is no list of numbers, expected the ids of the frame")
+    if len(outside := ids[~((ids >= 0) & (ids < count) & (ids == np.trunc(ids)))] if len(ids) else ids):
+        raise TrackEvalException(f"{place} has {outside[0]}, expected ids from 0 to {name} - 1, {count - 1}")
+    unique, counts = np.unique(ids, return_counts=True)
+    if len(unique) < len(ids):
+        raise TrackEvalException(f"{place} has {unique[counts > 1][0]} twice, expected each id once in a frame")
 
 
 @cache
 def _nothing() -> Values:
     """The numbers of a sequence without frames."""
-    counts = dict.fromkeys(("num_timesteps", "num_gt_ids", "num_tracker_ids", "num_gt_dets", "num_tracker_dets"), 0)
-    return _values_of({**counts, "gt_ids": [], "tracker_ids": [], "similarity_scores": []})
+    return _values_of({**dict.fromkeys(_COUNTS, 0), "gt_ids": [], "tracker_ids": [], "similarity_scores": []})
 
 
 def _print_row(cells: list[str], first: int = 35) -> None:

@@ -519,7 +519,7 @@ def _settled(dt: Detections, on_invalid: OnInvalid, *, check: bool) -> Detection
     if dropped:
         notes.append(f"{source}: {dropped:,} invalid record{'s' if dropped > 1 else ''} left out")
     if len(dt) == 0:
-        notes.append(f"{source}: no detections: AP and AR are 0 wherever there is something to find")
+        notes.append(f"{source}: no detections: whatever there is to find is missed")
     elif not dt.scored:
         notes.append(f"{source}: {_NO_SCORES}")
     return dataclasses.replace(dt, dropped=dropped, notes=tuple(notes))

@@ -88,8 +88,8 @@ def recognises(path: Path) -> bool:
 
 
 def _first_row(file: Path) -> tuple[list[str], bool]:
-    """The fields of the first line of numbers, and whether commas stand between them."""
-    for line in map(" ".join, first_lines(file)[:2]):
+    """The fields of the first line of numbers, and whether commas stand between them, or semicolons by mistake."""
+    for line in (" ".join(words).replace(";", ",") for words in first_lines(file)[:2]):
         fields = _fields_of(line)
         if file.suffix != ".txt" or not _is_head(fields):
             return fields, "," in line
@@ -102,13 +102,24 @@ def _fields_of(line: str) -> list[str]:
 
 
 def _is_head(fields: Sequence[str]) -> bool:
-    """Whether a line names the columns."""
-    return fields[0].lstrip("# ").lower().startswith("frame") and not any(map(is_number, fields))
+    """Whether a line names the columns, in whatever order."""
+    return any(map(_is_frame_name, fields)) and not any(map(is_number, fields))
+
+
+def _is_frame_name(field: str) -> bool:
+    return field.lstrip("# ").lower().startswith("frame")
 
 
 def _is_row(fields: Sequence[str]) -> bool:
-    """Whether numbers are a line: a frame from 1 on, a track, a box of pixels; YOLO's files have fractions there."""
-    if not 7 <= len(fields) <= _WITH_PLACE or not all(map(is_number, fields)):
+    """Whether numbers are a line: a frame from 1 on, a track, a box of pixels; YOLO's files have fractions there.
+
+    Six are a line without a score, of which the reader says what it lacks. Padilla's have a score with decimals there.
+    """
+    if (
+        not 6 <= len(fields) <= _WITH_PLACE
+        or not all(map(is_number, fields))
+        or (len(fields) == 6 and "." in fields[1])
+    ):
         return False
     frame, track, _, _, width, height = map(float, fields[:6])
     return frame.is_integer() and track.is_integer() and frame >= 1 and track >= -1 and min(width, height) > 1
@@ -135,7 +146,7 @@ def read_mot(
     attributes are ``track_id``, the number of the track, and ``visibility``, within [0, 1]. Files with 7 columns, or
     with 10, the last three of which are a place in the world (2D MOT 2015), have no class: all objects are pedestrians.
 
-    Between the numbers may be commas or white space, and a first line may name the columns in this order.
+    Commas or white space separate the numbers, and a first line may name the columns in this order.
 
     The images are all frames of the sequence, by ``seqinfo.ini``, which also has their size and the names of the files;
     without it, those in the file. The id of an image is the number of its frame with six digits; with several
@@ -512,7 +523,8 @@ def _lines(file: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _values(where: str, words: Sequence[str], *, least: int) -> list[float]:
     if not least <= len(words) <= _WITH_PLACE:
-        refuse(where, f"{', '.join(_FIELDS[:least])}, and perhaps class, visibility", abbreviate(",".join(words)))
+        expected = f"{', '.join(_FIELDS[:least])}, and perhaps class, visibility, between commas or white space"
+        refuse(where, expected, abbreviate(",".join(words)))
     return to_numbers(words[: len(_FIELDS)], _FIELDS, where)
 
 
