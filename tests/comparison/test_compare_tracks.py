@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from ioukit import GroundTruth, TrackEvaluation, evaluate, evaluate_tracks
 from ioukit.comparison import TrackComparison, TrackPair, compare_tracks
 from ioukit.comparison.track_changes import changed_objects
+from ioukit.comparison.track_differences import TrackDifference
+from ioukit.comparison.track_text import difference_row
 from ioukit.statistics import bootstrap_weights
 from ioukit.tracks import EVENT_KINDS, TrackNumbers
 from ioukit.tracks.measures import Values, together
@@ -348,3 +350,11 @@ def test_other_data_are_refused() -> None:
     bare = TrackEvaluation(a.categories, a.sequence_names, a.values)
     with pytest.raises(ValueError, match="without the data that a comparison needs"):
         compare_tracks(a, bare)
+
+
+def test_an_undefined_number_is_a_dash_in_the_table() -> None:
+    known = TrackDifference("HOTA", 0.5, 0.6, 0.1, 0.05, 0.15, 0.95, 0.02, 0.01, 3)
+    nan = math.nan
+    unknown = TrackDifference("AP_all", nan, nan, nan, nan, nan, 0.95, nan, nan, None)
+    assert difference_row(known) == ("HOTA", "50.00", "60.00", "+10.00", "+5.00 to +15.00", "0.010")
+    assert difference_row(unknown) == ("AP_all", "-", "-", "-", "undefined", "-")

@@ -95,5 +95,10 @@ def difference_row(one: TrackDifference) -> tuple[str, ...]:
     is_count = one.key in AS_COUNTS
     scale, form, signed = (1, ",.0f", "+,.0f") if is_count else (100, ".2f", "+.2f")
     interval = "undefined" if math.isnan(one.low) else f"{scale * one.low:{signed}} to {scale * one.high:{signed}}"
-    numbers = (f"{scale * one.a:{form}}", f"{scale * one.b:{form}}", f"{scale * one.difference:{signed}}")
-    return (one.key, *numbers, interval, f"{one.p_value:.3f}")
+    numbers = (_text(scale * one.a, form), _text(scale * one.b, form), _text(scale * one.difference, signed))
+    return (one.key, *numbers, interval, _text(one.p_value, ".3f"))
+
+
+def _text(value: float, form: str) -> str:
+    """The number, or a dash if it is undefined, as in the tables of each tracker."""
+    return "-" if math.isnan(value) else f"{value:{form}}"
