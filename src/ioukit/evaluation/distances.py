@@ -130,7 +130,7 @@ class DistanceEvaluation(Frozen):
     ap: Floats
     """(K, T) average precision at each threshold; 0 for a class without objects, as in nuScenes' program."""
     errors: Floats
-    """(K, 5) the errors, see :data:`ERRORS`; NaN where the rules leave one out, or the ground truth lacks the column;
+    """(K, 5) ATE, ASE, AOE, AVE, AAE; NaN where the rules leave one out, or the ground truth lacks the column;
     1 for a class without matches."""
     notes: tuple[str, ...] = ()
     """What a user should know about the data."""
