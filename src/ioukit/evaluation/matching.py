@@ -159,6 +159,20 @@ def default_protocol(kind: Kind, detections: Detections) -> Protocol:
     return kind.protocol if detections.scored else find_protocol("unranked")
 
 
+def notes_on_kind(kind: Kind, protocol: Protocol) -> tuple[str, ...]:
+    """What to say where a protocol evaluates a kind of region that it is not meant for; nothing elsewhere.
+
+    The default protocol of a kind and its variants are meant for it, and so is a protocol that names no kinds.
+    """
+    meant = protocol.meant_for
+    if not meant or kind.name in meant or meant == kind.protocol.meant_for:
+        return ()
+    return (
+        f"the protocol {protocol.name} is meant for {', '.join(meant)}, and {kind.name} is compared: --iou-type "
+        f"{meant[0]}, in Python iou_type={meant[0]!r}, compares what it is meant for",
+    )
+
+
 def check_scores(detections: Detections, protocol: Protocol) -> None:
     """Refuse detections without scores where a protocol ranks by them.
 
