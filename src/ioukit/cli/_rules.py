@@ -266,17 +266,24 @@ def chosen_tool(like: str | None, protocol: str | None) -> "Tool | None":
         return find_tool(like)
 
 
-def chosen_classes(values: "Iterable[str] | None", categories: "Categories") -> list[int | str] | None:
-    """The classes of ``--classes``; ``None`` for all of them.
+def chosen_classes(
+    values: "Iterable[str] | None", categories: "Categories", *protocols: "Protocol"
+) -> list[int | str] | None:
+    """The classes of ``--classes``, by which the protocols are to evaluate; ``None`` for all of them.
 
     Raises:
-        typer.BadParameter: If a class is unknown, or several have its name.
+        typer.BadParameter: If a class is unknown, several have its name, or a protocol needs all classes.
     """
     if values is None:
         return None
     with bad_value("--classes"):
         chosen = parse_classes(values, categories.names)
-        categories.positions(chosen)
+        taken = categories.take(np.array(categories.positions(chosen), int))
+        for protocol in protocols:
+            if protocol.objects_choose is not None:
+                from ioukit.evaluation.object_choice import check_selection  # noqa: PLC0415 - COCO does not need it
+
+                check_selection(categories, taken, protocol)
     return chosen
 
 
