@@ -14,7 +14,7 @@ from ioukit._near_names import suggest
 from ioukit.cli._arguments import RULES, complete_kind, complete_protocol, complete_sigmas
 from ioukit.cli._errors import bad_value
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
-from ioukit.evaluation.matching import default_protocol, notes_on_kind
+from ioukit.evaluation.matching import check_chosen_categories, default_protocol, notes_on_kind
 from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
 
 if TYPE_CHECKING:
@@ -280,10 +280,7 @@ def chosen_classes(
         chosen = parse_classes(values, categories.names)
         taken = categories.take(np.array(categories.positions(chosen), int))
         for protocol in protocols:
-            if protocol.objects_choose is not None:
-                from ioukit.evaluation.object_choice import check_selection  # noqa: PLC0415 - COCO does not need it
-
-                check_selection(categories, taken, protocol)
+            check_chosen_categories(categories, taken, protocol)
     return chosen
 
 

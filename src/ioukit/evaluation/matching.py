@@ -232,10 +232,7 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
 
 def _check_categories(ground_truth: GroundTruth, chosen: Categories, protocol: Protocol) -> None:
     """Refuses a part of the categories if objects choose, and categories in none of the groups that measures name."""
-    if protocol.objects_choose is not None:
-        from ioukit.evaluation.object_choice import check_selection  # noqa: PLC0415 - COCO does not need it
-
-        check_selection(ground_truth.categories, chosen, protocol)
+    check_chosen_categories(ground_truth.categories, chosen, protocol)
     name = protocol.category_groups
     groups = dict.fromkeys(measure.group for measure in protocol.measures if measure.group is not None)
     if not name or not groups or name == "name":  # a category of any name is in the group of that name
@@ -248,6 +245,18 @@ def _check_categories(ground_truth: GroundTruth, chosen: Categories, protocol: P
                 f"{ground_truth.source}: the attribute {name!r} of category {int(chosen.ids[row])} ({label}): expected "
                 f"one of {', '.join(groups)}, found {found}"
             )
+
+
+def check_chosen_categories(known: Categories, chosen: Categories, protocol: Protocol) -> None:
+    """Refuses a part of the categories if objects choose.
+
+    Raises:
+        ValueError: If some categories are not chosen.
+    """
+    if protocol.objects_choose is not None:
+        from ioukit.evaluation.object_choice import check_selection  # noqa: PLC0415 - COCO does not need it
+
+        check_selection(known, chosen, protocol)
 
 
 def _has_jaccard(protocol: Protocol) -> bool:
