@@ -168,6 +168,42 @@ def test_without_detections_nothing_is_found_and_without_objects_nothing_is_know
         assert np.isnan(ioukit.evaluate(gt.take([]), dt, "froc", iou_type=kind).summary["FROC"])
 
 
+def test_a_name_with_centres_is_the_protocol_of_that_name() -> None:
+    gt, dt = random_boxes(4, classes=1)
+    named, given = (ioukit.evaluate(gt, dt, rules, iou_type="centre-in-box") for rules in ("froc", FROC))
+    assert named.protocol == given.protocol == FROC
+    assert named.summary == given.summary
+    assert not [note for note in named.notes if "meant for" in note]
+
+
+@pytest.mark.parametrize("rules", ["froc-centre", FROC_CENTRE])
+def test_a_note_says_that_boxes_are_compared_by_rules_for_centres(rules: Any, tmp_path: Path) -> None:
+    gt, dt = random_boxes(4, classes=1)
+    note = (
+        "the protocol FROC, centres is meant for centre-in-box, centre-in-mask, and bbox is compared: --iou-type "
+        "centre-in-box, in Python iou_type='centre-in-box', compares what it is meant for"
+    )
+    assert note in ioukit.evaluate(gt, dt, rules).notes
+    assert note not in ioukit.evaluate(gt, dt, rules, iou_type="centre-in-box").notes
+    assert not [said for said in ioukit.evaluate(gt, dt).notes if "meant for" in said]
+    box = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9]}
+    data = {
+        "images": [{"id": 1, "width": 40, "height": 40}],
+        "categories": [{"id": 1, "name": "lesion"}],
+        "annotations": [{**box, "id": 1, "area": 81, "iscrowd": 0}],
+    }
+    said = run_here("eval", *write_coco(tmp_path, data, [{**box, "score": 0.9}]), "--protocol", "froc-centre")
+    assert f"note {note}" in said.err
+
+
+def test_the_settings_say_that_the_curve_is_read_on_straight_lines() -> None:
+    gt, dt = random_boxes(6, classes=1)
+    found = ioukit.evaluate(gt, dt, "froc")
+    assert json.loads(found.to_json())["settings"]["miss_rate"]["reading"] == "interpolated"
+    curve = miss_rate_curves(found.matches).overall
+    np.testing.assert_array_equal(curve.at(FPPI), 1 - curve.sensitivity(FPPI))
+
+
 def test_a_detection_in_two_boxes_hits_one_of_them() -> None:
     gt = GroundTruth.from_arrays(image_ids=[1, 1], category_ids=[1, 1], boxes=[[0, 0, 9, 9], [1, 1, 9, 9]])
     dt = Detections.from_arrays(image_ids=[1], category_ids=[1], boxes=[[4, 4, 2, 2]], scores=[0.9])

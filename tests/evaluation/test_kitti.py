@@ -43,6 +43,7 @@ from ioukit.evaluation.protocols import (
     find_protocol,
     read_protocol,
 )
+from support.command import run_here
 from support.same_columns import assert_same_columns
 
 if TYPE_CHECKING:
@@ -139,6 +140,29 @@ def test_angles_stay_in_sums_and_files(data: tuple[GroundTruth, Detections], tmp
     table = dataclasses.replace(match(gt, dt, KITTI), protocol=KITTI_AOS)
     with pytest.raises(ValueError, match="was not matched by the protocol 'KITTI AOS'"):
         Evaluation.from_table(table)
+
+
+def test_angles_in_degrees_are_refused(tmp_path: Path) -> None:
+    degrees = CAR._replace(alpha=90)
+    with pytest.raises(DatasetError, match=r"results: .* of the detections: expected angles in radians, found 90; are"):
+        evaluate(*read(tmp_path / "a", [Image([CAR], [degrees])]), KITTI_AOS)
+    with pytest.raises(DatasetError, match=r"label_2: .* of the objects: .* found 90; are they in degrees\?"):
+        evaluate(*read(tmp_path / "b", [Image([degrees], [CAR])]), KITTI_AOS)
+    assert evaluate(*read(tmp_path / "c", [Image([CAR], [CAR._replace(alpha=-6.3)])]), AOS_R11).summary["AOS_easy"] > 0
+
+
+@pytest.mark.parametrize("protocol", ["kitti", "kitti-aos"])
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [("eval", 1), ("compare", 2), ("figures", 1), ("gate", 2), ("operate", 1), ("view", 1), ("labels", 1)],
+)
+def test_commands_refuse_a_part_of_the_classes(command: str, files: int, protocol: str, tmp_path: Path) -> None:
+    labels, results = write_images(tmp_path, [Image([CAR, CAR._replace(type="Cyclist")], [CAR])])
+    ends = {"figures": ["--output", str(tmp_path / "drawn")]}.get(command, [])
+    said = run_here(command, labels, *[results] * files, "--protocol", protocol, "--classes", "Car", *ends)
+    assert said.code == 2
+    assert "needs all categories, because detections of one may match objects of another" in " ".join(said.err.split())
+    assert "Traceback" not in said.err
 
 
 def test_angles_that_are_missing_are_refused(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def models_of_files(
     kind, protocol = rules.of_data(gt, detections[0], reader.talk)
     found = {} if labels is None else labels.of(gt)
     _check_iou_threshold(protocol, iou_threshold)
-    chosen = chosen_classes(rules.classes, gt.categories)
+    chosen = chosen_classes(rules.classes, gt.categories, protocol)
     if near is not None:
         near = min(near, *protocol.iou_thresholds)
     with bad_input(), reader.talk.busy("evaluating"):

@@ -124,7 +124,7 @@ class PartsOptions(NamedTuple):
         gt, _ = reader.ground_truth(sources[0])
         read, detections = time.perf_counter(), _address(sources[1].path)
         options: dict[str, Any] = {
-            "categories": chosen_classes(classes, gt.categories),
+            "categories": chosen_classes(classes, gt.categories, rules),
             "near": _NEAR if {"errors", "report"} & {*analyses} else None,
             "analyses": analyses,
             "memory": self._memory(),

@@ -187,7 +187,7 @@ def _of_option(option: str, command: Any, ctx: Any) -> str:
         have = [name for name, other in commands.items() if any(wanted in one.opts for one in other.params)]
         if have:
             what = "it" if wanted == option else wanted
-            return f"; {what} is an option of {', '.join(have[:4])}{_ELSEWHERE.get(wanted, '')}"
+            return f"; {what} is an option of {', '.join(have)}{_ELSEWHERE.get(wanted, '')}"
     if near := near_names(word, [name.removeprefix("--") for name in known]):
         return did_you_mean([f"--{name}" for name in near])
     return f"; {ctx.command_path} --help lists them"

@@ -14,7 +14,7 @@ from ioukit._near_names import suggest
 from ioukit.cli._arguments import RULES, complete_kind, complete_protocol, complete_sigmas
 from ioukit.cli._errors import bad_value
 from ioukit.evaluation.kinds import REGION_KINDS, find_kind
-from ioukit.evaluation.matching import default_protocol
+from ioukit.evaluation.matching import check_chosen_categories, default_protocol, notes_on_kind
 from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
 
 if TYPE_CHECKING:
@@ -191,13 +191,15 @@ def _of_data(
 ) -> "tuple[Kind, Protocol]":
     kind = kind_of(iou_type or "bbox")
     protocol = protocol_of(kind)
-    if iou_type is not None or not dt.regions:
-        return kind, protocol
-    name, why = chosen_iou_type(gt, dt, protocol)
-    if why:
-        talk.say(why)
-    kind = find_kind(name)
-    return kind, protocol_of(kind)
+    if iou_type is None and dt.regions:
+        name, why = chosen_iou_type(gt, dt, protocol)
+        if why:
+            talk.say(why)
+        kind = find_kind(name)
+        protocol = protocol_of(kind)
+    for note in notes_on_kind(kind, protocol):
+        talk.say(f"note {note}")
+    return kind, protocol
 
 
 def kind_of(name: str) -> "Kind":
@@ -264,17 +266,21 @@ def chosen_tool(like: str | None, protocol: str | None) -> "Tool | None":
         return find_tool(like)
 
 
-def chosen_classes(values: "Iterable[str] | None", categories: "Categories") -> list[int | str] | None:
-    """The classes of ``--classes``; ``None`` for all of them.
+def chosen_classes(
+    values: "Iterable[str] | None", categories: "Categories", *protocols: "Protocol"
+) -> list[int | str] | None:
+    """The classes of ``--classes``, by which the protocols are to evaluate; ``None`` for all of them.
 
     Raises:
-        typer.BadParameter: If a class is unknown, or several have its name.
+        typer.BadParameter: If a class is unknown, several have its name, or a protocol needs all classes.
     """
     if values is None:
         return None
     with bad_value("--classes"):
         chosen = parse_classes(values, categories.names)
-        categories.positions(chosen)
+        taken = categories.take(np.array(categories.positions(chosen), int))
+        for protocol in protocols:
+            check_chosen_categories(categories, taken, protocol)
     return chosen
 
 

@@ -131,7 +131,7 @@ def eval_files(
         dt = order.filled(dt)
         read = time.perf_counter()
         kind, protocol = rules.of_data(gt, dt, talk, tool)
-        chosen = chosen_classes(rules.classes, gt.categories)
+        chosen = chosen_classes(rules.classes, gt.categories, protocol)
         with bad_input(), talk.busy("evaluating"):
             evaluation = ioukit.evaluate(gt, dt, protocol, iou_type=kind.name, categories=chosen, threads=threads)
         _tell_of_tracks(gt, dt, talk)

@@ -125,7 +125,7 @@ def find_labels(
         sources[:1] = map(with_attributes, sources[:1]) if target else sources[:1]
     gt, dt = reading.reader(threads, talk).pair(sources, repairs=repair or ())
     kind, rules = named.of_data(gt, dt, talk)
-    chosen = chosen_classes(classes, gt.categories)
+    chosen = chosen_classes(classes, gt.categories, rules)
     with bad_input(), talk.busy("looking for wrong labels"):
         from ioukit import label_errors  # noqa: PLC0415 - `ioukit --help` should not load it
 

@@ -107,7 +107,7 @@ def operate(
     kind, rules = named.of_data(gt, dt, talk)
     with bad_value("--iou-threshold"):
         rules.position_of_iou(rules.main_iou if iou_threshold is None else iou_threshold)
-    chosen = chosen_classes(classes, gt.categories)
+    chosen = chosen_classes(classes, gt.categories, rules)
     common: dict[str, Any] = {"iou_threshold": iou_threshold, "replicates": replicates, "seed": seed}
     if clusters is not None:
         with bad_value("--clusters"), bad_input():

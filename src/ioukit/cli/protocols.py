@@ -12,7 +12,7 @@ from ioukit.cli._data_files import DetectionsPath, GroundTruthPath, ReadingOptio
 from ioukit.cli._errors import bad_input, bad_use, bad_value
 from ioukit.cli._output import AnswerOptions
 from ioukit.cli._rules import ChosenClasses, KindOption, chosen_classes, kind_of, named_number
-from ioukit.evaluation.protocols import PROTOCOLS
+from ioukit.evaluation.protocols import PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
     from ioukit.evaluation import Kind, ProtocolComparison, ProtocolDifference
@@ -69,7 +69,9 @@ def compare_rules(
     gt, dt = reading.reader(threads, talk).pair(reading.sources(sources))
     options: dict[str, Any] = {"iou_type": iou_type, "threads": threads}
     if classes is not None:
-        options["categories"] = chosen_classes(classes, gt.categories)
+        options["categories"] = chosen_classes(
+            classes, gt.categories, *(given for given in ends.values() if isinstance(given, Protocol))
+        )
     with bad_input(), talk.busy("evaluating"):
         from ioukit.evaluation import compare_protocols, explain_difference  # noqa: PLC0415 - `--help` needs neither
 

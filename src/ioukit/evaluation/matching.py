@@ -159,6 +159,20 @@ def default_protocol(kind: Kind, detections: Detections) -> Protocol:
     return kind.protocol if detections.scored else find_protocol("unranked")
 
 
+def notes_on_kind(kind: Kind, protocol: Protocol) -> tuple[str, ...]:
+    """What to say where a protocol evaluates a kind of region that it is not meant for; nothing elsewhere.
+
+    The default protocol of a kind and its variants are meant for it, and so is a protocol that names no kinds.
+    """
+    meant = protocol.meant_for
+    if not meant or kind.name in meant or meant == kind.protocol.meant_for:
+        return ()
+    return (
+        f"the protocol {protocol.name} is meant for {', '.join(meant)}, and {kind.name} is compared: --iou-type "
+        f"{meant[0]}, in Python iou_type={meant[0]!r}, compares what it is meant for",
+    )
+
+
 def check_scores(detections: Detections, protocol: Protocol) -> None:
     """Refuse detections without scores where a protocol ranks by them.
 
@@ -218,10 +232,7 @@ def _chosen(count: int, positions: npt.NDArray[np.intp] | None) -> npt.NDArray[n
 
 def _check_categories(ground_truth: GroundTruth, chosen: Categories, protocol: Protocol) -> None:
     """Refuses a part of the categories if objects choose, and categories in none of the groups that measures name."""
-    if protocol.objects_choose is not None:
-        from ioukit.evaluation.object_choice import check_selection  # noqa: PLC0415 - COCO does not need it
-
-        check_selection(ground_truth.categories, chosen, protocol)
+    check_chosen_categories(ground_truth.categories, chosen, protocol)
     name = protocol.category_groups
     groups = dict.fromkeys(measure.group for measure in protocol.measures if measure.group is not None)
     if not name or not groups or name == "name":  # a category of any name is in the group of that name
@@ -234,6 +245,18 @@ def _check_categories(ground_truth: GroundTruth, chosen: Categories, protocol: P
                 f"{ground_truth.source}: the attribute {name!r} of category {int(chosen.ids[row])} ({label}): expected "
                 f"one of {', '.join(groups)}, found {found}"
             )
+
+
+def check_chosen_categories(known: Categories, chosen: Categories, protocol: Protocol) -> None:
+    """Refuses a part of the categories if objects choose.
+
+    Raises:
+        ValueError: If some categories are not chosen.
+    """
+    if protocol.objects_choose is not None:
+        from ioukit.evaluation.object_choice import check_selection  # noqa: PLC0415 - COCO does not need it
+
+        check_selection(known, chosen, protocol)
 
 
 def _has_jaccard(protocol: Protocol) -> bool:

@@ -31,6 +31,8 @@ from ioukit.evaluation.table import OVER_DETECTION, DetectionRows, MatchTable, O
 _NONE = np.iinfo(np.uint32).max
 _NO_ANGLE = -10
 """What KITTI's files have for an unknown angle."""
+_MOST_ANGLE = 4 * np.pi
+"""Two turns. An angle in radians is within half a turn; one that was added to another may be beyond a turn."""
 
 
 def check_selection(known: Categories, chosen: Categories, protocol: Protocol) -> None:
@@ -112,7 +114,7 @@ def _angles(
     """(N,) the orientation of each row; NaN if it is unknown and of a category that is not evaluated.
 
     Raises:
-        DatasetError: If one of an evaluated category is unknown.
+        DatasetError: If one of an evaluated category is unknown, or beyond two turns, as degrees are.
     """
     given = data.attributes.get(choice.orientation)
     usable = given is not None and given.shape == (len(data),) and given.dtype.kind in "iuf"
@@ -127,6 +129,12 @@ def _angles(
             f"{data.source}: the protocol {table.protocol.name!r} needs the attribute {choice.orientation!r} of the "
             f"{side}: expected an angle in radians for each one of {', '.join(dict(choice.iou_thresholds))}, found "
             f"{found}. The protocol 'kitti' needs no angles"
+        )
+    if (far := wanted & (np.abs(angles) > _MOST_ANGLE)).any():
+        side = "objects" if isinstance(data, GroundTruth) else "detections"
+        raise DatasetError(
+            f"{data.source}: the protocol {table.protocol.name!r} needs the attribute {choice.orientation!r} of the "
+            f"{side}: expected angles in radians, found {angles[far][0]:g}; are they in degrees?"
         )
     return angles
 

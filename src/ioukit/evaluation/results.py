@@ -20,7 +20,8 @@ from ioukit._columns import Frozen, record
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.evaluation.class_results import ClassResult, ClassResults
 from ioukit.evaluation.curves import Curves, accumulate
-from ioukit.evaluation.matching import match
+from ioukit.evaluation.kinds import REGION_KINDS
+from ioukit.evaluation.matching import match, notes_on_kind
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.summary import Summary, summarise, summarise_classes, table
 from ioukit.evaluation.table import MatchTable
@@ -115,8 +116,13 @@ class Evaluation(Frozen):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know about the data: how it was read, and what looks wrong with it, see :attr:`doubts`."""
-        return (*self.notes_on_reading, *self.doubts)
+        """What a user should know: how the data was read, and what looks wrong with it, see :attr:`doubts`.
+
+        One says that the protocol is not meant for the kind of region.
+        """
+        kind = REGION_KINDS.get(self.matches.iou_type)  # a table from a file may have one that nobody registered here
+        on_kind = () if kind is None else notes_on_kind(kind, self.protocol)
+        return (*self.notes_on_reading, *on_kind, *self.doubts)
 
     @cached_property
     def doubts(self) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ class MissRateCurve(Frozen):
         wanted = np.asarray(fppi, np.float64).reshape(-1)
         if not self.num_ground_truth or not len(self.fppi):
             return np.full(len(wanted), 1.0 if self.num_ground_truth else np.nan)
+        if self.rule.reading == "interpolated":
+            return 1.0 - self.sensitivity(wanted)
         if self.rule.reading == "first_at_least":
             places = np.minimum(np.searchsorted(self.fppi, wanted, side="left"), len(self.fppi) - 1)
             return np.asarray(self.miss_rate[places])

@@ -73,7 +73,11 @@ def _detection_values(protocol: Protocol) -> str:
 
 def _miss_rate(protocol: Protocol) -> str:
     fppi, reading, floor = protocol.miss_rate
-    at = {"last_at_most": "the last point with at most", "first_at_least": "the first point with at least"}[reading]
+    at = {
+        "last_at_most": "the last point with at most",
+        "first_at_least": "the first point with at least",
+        "interpolated": "straight lines at",
+    }[reading]
     return f"{at} {fppi[0]:.4g} to {fppi[-1]:.4g} false positives per image, floor {floor:g}"
 
 

@@ -98,7 +98,8 @@ def _own_set(path: Path) -> Kind:
     if given:
         raise ValueError(f"{path}: {next(iter(given))}: expected the fields sigmas and area_of_box alone")
     if not isinstance(sigmas, list) or not all(map(_is_number, sigmas)):
-        raise ValueError(f"{path}: sigmas: expected a list of positive numbers, one per keypoint, found {sigmas!r}")
+        found = "none" if sigmas is None else repr(sigmas)
+        raise ValueError(f"{path}: sigmas: expected a list of positive numbers, one per keypoint, found {found}")
     if share is not None and not _is_number(share):
         raise ValueError(f"{path}: area_of_box: expected a number, found {share!r}")
     try:

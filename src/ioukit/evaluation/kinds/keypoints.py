@@ -13,6 +13,8 @@ from ioukit import _core
 from ioukit._array_types import Floats, Rows
 from ioukit._boundary import PairColumns
 from ioukit.datasets.columns._regions import KEYPOINTS as COLUMN
+from ioukit.datasets.columns.detections import Detections
+from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import Comparison, Kind, column_of, image_pairs
@@ -76,13 +78,7 @@ def columns(
     spread: Floats = np.array(sigmas, np.float64)
     sides = ((compared.ground_truth, "annotations"), (compared.detections, "detections"))
     objects, detections = (
-        decode_keypoints(
-            column_of(side, name, COLUMN, array),
-            source=side.source,
-            array=array,
-            points=len(spread),
-            threads=compared.threads or None,
-        )
+        _decode(side, name, array, len(spread), compared.threads or None)
         if len(side)
         else np.zeros((0, len(spread), 3))
         for side, array in sides
@@ -97,6 +93,29 @@ def columns(
     overlap = _similarity(measured, rows, places, compared.threads)
     found = overlap > 0
     return PairColumns(rows[found], places[found], overlap[found])
+
+
+def _decode(side: GroundTruth | Detections, name: str, array: str, points: int, threads: int | None) -> Floats:
+    """(N, P, 3) the keypoints of one side.
+
+    Raises:
+        DatasetError: If a record has another number of them; it says so if all records have the same other number.
+    """
+    column = column_of(side, name, COLUMN, array)
+    try:
+        return decode_keypoints(column, source=side.source, array=array, points=points, threads=threads)
+    except DatasetError as error:
+        try:
+            found = decode_keypoints(column, source=side.source, array=array, threads=threads).shape[1]
+        except DatasetError:
+            raise error from None  # the records differ
+        if found in (0, points):
+            raise
+        set_of = "COCO" if name == "keypoints" else name
+        raise DatasetError(
+            f"{side.source}: {array}: expected {points} keypoints per record, which {set_of} has, found {found}; "
+            "--sigmas NAME|FILE (find_keypoint_set) is for other sets"
+        ) from None
 
 
 def _comparable(compared: Comparison, objects: Floats, detections: Floats) -> tuple[Rows, Rows]:

@@ -17,7 +17,7 @@ FROC = Protocol(
     recall_thresholds=COCO.recall_thresholds,  # only for drawn curves
     max_dets=(NO_CAP,),
     area_ranges=(AreaRange("all", 0.0, math.inf),),
-    miss_rate=MissRateRule(_FPPI),
+    miss_rate=MissRateRule(_FPPI, reading="interpolated"),
     precision_epsilon=False,
     summary=(
         Measure(
@@ -40,7 +40,7 @@ FROC = Protocol(
             for fppi in _FPPI
         ),
     ),
-    meant_for=("bbox", "segm", "rotated", "polygon", "box3d"),
+    meant_for=("bbox", "segm", "rotated", "polygon", "box3d", "centre-in-box", "centre-in-mask"),
     reference="Setio et al., LUNA16, arXiv:1612.08012; nndet/evaluator/detection/froc.py of nnDetection",
 )
 """FROC as nnDetection computes it: the mean of the sensitivities at 1/8, 1/4, 1/2, 1, 2, 4 and 8 false positives per

@@ -16,7 +16,7 @@ _FPPI = tuple(10.0 ** (place / 4 - 2) for place in range(9))
 Quantity: TypeAlias = Literal["AP", "AR", "MR", "JI", "AOS", "FROC", "precision", "F1", "IoU", "LRP"]
 OF_CURVES = ("AP", "MR", "JI", "AOS", "FROC")
 """Quantities that need detections ranked by their scores."""
-Reading: TypeAlias = Literal["last_at_most", "first_at_least"]
+Reading: TypeAlias = Literal["last_at_most", "first_at_least", "interpolated"]
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,15 @@ class MissRateRule(NamedTuple):
     """How a curve of the miss rate over the false positives per image (FPPI) becomes one number.
 
     The number is the geometric mean of the miss rates at some FPPI: ``exp(mean(log(max(miss rate, floor))))``. FROC is
-    the mean of the sensitivities there, which are interpolated: ``reading`` and ``floor`` do not apply to it.
+    the mean of the sensitivities there, which are always interpolated: ``floor`` does not apply to it.
     """
 
     fppi: tuple[float, ...] = _FPPI
     """False positives per image at which the miss rate is read, in ascending order; nine from 0.01 to 1 for MR-2."""
     reading: Reading = "last_at_most"
     """Where it is read. ``"last_at_most"``: at the last point of the curve with at most this FPPI; 1 if there is none.
-    ``"first_at_least"``: at the first point with at least this FPPI; at the last point of all if there is none."""
+    ``"first_at_least"``: at the first point with at least this FPPI; at the last point of all if there is none.
+    ``"interpolated"``: on the straight lines of :meth:`ioukit.evaluation.MissRateCurve.sensitivity`."""
     floor: float = 0.0
     """Lower miss rates count as this one. Without a floor, a single miss rate of 0 makes the mean 0."""
 
