@@ -84,7 +84,7 @@ ANSWERED: list[tuple[str, str]] = [
     ("eval gt.json dt.json --report report.txt", "the page is HTML|name it .html or .pdf, got 'report.txt'"),
     ("eval gt.json dt.json --iou-type mask", "did you mean 'segm'?"),
     ("eval gt.json dt.json --iou-type boxes", "did you mean 'bbox'?"),
-    ("eval gt.json dt.json --iou-type keypoint", "did you mean 'keypoints'"),
+    ("eval gt.json dt.json --iou-type keypoint", "did you mean 'keypoints'?"),
     ("eval gt.json dt.json --protocol pascal", "did you mean 'voc2012' or 'voc2007'?"),
     ("eval gt.json dt.json --protocol voc", "did you mean 'voc2012' or 'voc2007'?"),
     ("eval gt.json dt.json --protocol coc", "did you mean 'coco'"),

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ioukit import Detections, GroundTruth, evaluate
+from ioukit.comparison.words import verdict
 from ioukit.evaluation import Evaluation
 from ioukit.statistics import (
     ClassDifference,
@@ -388,3 +389,19 @@ def test_classes_that_are_asked_for_are_drawn_once() -> None:
     for asked in (keys, keys[:3]):
         evidence = Evidence(named_numbers(a, asked), (a, b), enough_groups(a.matches, None, None), 5, 0)
         assert [drawn.shape for drawn in evidence.drawn] == [(5, len(keys))] * 2
+
+
+def test_limits_stay_where_a_difference_can_be() -> None:
+    """Three images, of which one decides: Student's t alone would allow differences of several hundred points."""
+    rows: dict[str, Any] = {"image_ids": [1, 2, 3], "category_ids": [1, 1, 1], "boxes": [[0, 0, 9, 9]] * 3}
+    truth = GroundTruth.from_arrays(**rows)
+    a = evaluate(truth, Detections.from_arrays(**rows, scores=[0.9, 0.8, 0.7]), "froc")
+    b = evaluate(truth, Detections.from_arrays(**rows, scores=[0.9, 0.8, 0.7])[:1], "froc")
+    found = compare(a, b, **FEW)["FROC"]
+    assert found.difference == pytest.approx(-2 / 3)
+    assert -1 <= found.low < found.difference < found.high <= 1
+    assert found.low == -1
+    assert found.standard_error * t_quantile(0.975, 2) > 1 / 3  # so it would be lower
+    said = verdict(found, ("A", "B"), 3, 25)
+    assert "66.7 points of FROC" in said
+    assert "±" not in said

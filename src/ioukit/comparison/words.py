@@ -353,7 +353,7 @@ def spread_sentence(parts: Parts) -> str:
 def _with_error(difference: Difference | TrackDifference) -> str:
     """The size of a difference with half its interval: ``"0.6 ± 0.4 points"``."""
     size, half = 100 * abs(difference.difference), 50 * (difference.high - difference.low)
-    if not math.isfinite(half):
+    if not math.isfinite(half) or difference.low == -1 or difference.high == 1:  # cut there, so not symmetric
         return points(difference.difference, _digits(size))
     digits = _digits(min(value for value in (size, half) if value > 0))
     return f"{size:.{digits}f} ± {half:.{digits}f} points"

@@ -17,7 +17,7 @@ from ioukit._notebook import Shown
 from ioukit._plain_values import plain_values
 from ioukit._words_and_colours import percent
 from ioukit.evaluation import Evaluation, MatchTable
-from ioukit.statistics.evidence import Estimate, Evidence
+from ioukit.statistics.evidence import Estimate, Evidence, bounded
 from ioukit.statistics.named_numbers import chosen_keys, named_numbers
 from ioukit.statistics.resampling import ImageGroups, Labels, image_groups
 from ioukit.statistics.spread import jackknifed
@@ -166,7 +166,7 @@ def interval_of(
     return Interval(
         key,
         estimate.value,
-        *_within(*estimate.limits(level)),
+        *bounded(estimate.limits(level), 0.0),
         level,
         estimate.error,
         "t",
@@ -174,14 +174,9 @@ def interval_of(
         undefined,
         vanished,
         estimate.bias,
-        _within(*estimate.limits_of_another_set(level)),
+        bounded(estimate.limits_of_another_set(level), 0.0),
         estimate.warnings,
     )
-
-
-def _within(low: float, high: float) -> tuple[float, float]:
-    """The limits of a number that is from 0 to 1."""
-    return (low, high) if math.isnan(low + high) else (max(0.0, low), min(1.0, high))
 
 
 def interval_from_replicates(

@@ -62,6 +62,12 @@ class Estimate(NamedTuple):
         return centre - half, centre + half
 
 
+def bounded(limits: tuple[float, float], least: float) -> tuple[float, float]:
+    """The limits of a number that is from ``least`` to 1: 0 for a number of a summary, -1 for a difference of two."""
+    low, high = limits
+    return limits if math.isnan(low + high) else (max(least, low), min(1.0, high))
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Numbers of one or several evaluations of the same images, in many data sets that such images make."""
