@@ -21,7 +21,7 @@ from ioukit.statistics.comparing import ComparedNumber, PermutationTests, differ
 from ioukit.statistics.correction import ROUNDING
 from ioukit.statistics.differences import Difference
 from ioukit.statistics.estimating import Interval, enough_groups, interval_of
-from ioukit.statistics.evidence import Estimate, Evidence
+from ioukit.statistics.evidence import Estimate, Evidence, bounded
 from ioukit.statistics.named_numbers import named_numbers
 
 _DOUBTFUL = "some data sets alone have doubtful limits"
@@ -98,7 +98,16 @@ def mean_difference(
     reached = np.count_nonzero(~(np.abs(swapped) < abs(b - a) - ROUNDING))  # undefined ones, too
     p_value = (1 + reached) / (1 + permutations)
     row = ComparedNumber(
-        a, b, b - a, *mean.limits(level), level, mean.error, p_value, "t", float(undefined.mean()), mean.warnings
+        a,
+        b,
+        b - a,
+        *bounded(mean.limits(level), -1.0),
+        level,
+        mean.error,
+        p_value,
+        "t",
+        float(undefined.mean()),
+        mean.warnings,
     )
     error = math.hypot(*(float(one.errors[0]) for one in tests)) / len(pairs)
     return difference_of(mean_key(key), row, {}, error, images - len(pairs) + 1, power, images)

@@ -13,7 +13,7 @@ from ioukit.evaluation.class_results import class_labels
 from ioukit.runs.gate.gate_result import Finding, GateResult, Outcome, RuleCheck, RuleResult, certainties_of
 from ioukit.runs.gate.rules import Rule, Rules, as_decimal, default_rules
 from ioukit.statistics.estimating import enough_groups
-from ioukit.statistics.evidence import Estimate, Evidence
+from ioukit.statistics.evidence import Estimate, Evidence, bounded
 from ioukit.statistics.named_numbers import named_numbers
 from ioukit.statistics.resampling import Labels
 
@@ -178,8 +178,8 @@ def _result(
         finding = _exact(rule, *numbers) if math.isnan(bounds[0]) else _finding(rule, *bounds)
         checks.append(RuleCheck(key, *numbers, finding, *bounds))
     outcome = _outcome(rule, rules, checks)
-    bounded = rule.compares and len(checks) == 1 and not math.isnan(checks[0].low)
-    reason = _change(rule, rules, checks[0]) if bounded else _reason(rule, rules, checks, certainty)
+    has_bounds = rule.compares and len(checks) == 1 and not math.isnan(checks[0].low)
+    reason = _change(rule, rules, checks[0]) if has_bounds else _reason(rule, rules, checks, certainty)
     return RuleResult(rule, outcome, tuple(checks), certainty, reason)
 
 
@@ -187,7 +187,7 @@ def _bounds(rule: Rule, estimate: Estimate, certainties: tuple[float, float]) ->
     """One-sided bounds; NaN if the two runs have the same number in every data set that was drawn."""
     low, high = (estimate.limits(2 * one - 1)[side] for side, one in enumerate(certainties))
     if high - low > _ROUNDING:
-        return (low, high) if rule.compares else (max(low, 0.0), min(high, 1.0))
+        return bounded((low, high), -1.0 if rule.compares else 0.0)
     if rule.compares and abs(low) <= _ROUNDING:
         return math.nan, math.nan
     # No spread is no proof: if all n clusters agree, a share of 1 - (1 - certainty)^(1/n) may still differ.
