@@ -66,7 +66,7 @@ def text(found):
 give_back = getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)
 for name, function in FUNCTIONS.items():
     expected, ended = text(function()), 0
-    for more in (0, 1 << 18, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 26):
+    for more in (*range(0, 1 << 22, 1 << 18), 1 << 22, 1 << 23, 1 << 24, 1 << 26):
         give_back(0)  # what the C library holds for later would be enough for most
         resource.setrlimit(resource.RLIMIT_AS, (size() + more, resource.RLIM_INFINITY))
         try:
@@ -85,9 +85,9 @@ def test_functions_raise_memory_error() -> None:
     program = f"FILES = {FILES!r}\n{FUNCTIONS}"
     # The C library asks the system for whatever is not small, and keeps nothing of it.
     settings = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "32768", "MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "0"}
-    call = [sys.executable, "-c", program]
+    call = [sys.executable, "-X", "faulthandler", "-c", program]
     done = subprocess.run(call, capture_output=True, text=True, check=False, env=settings)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
     ended = dict(line.split() for line in done.stdout.splitlines())
     assert {name for name, times in ended.items() if times == "0"} <= {"read", "masks", "nms"}  # they need little
 
