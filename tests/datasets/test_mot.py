@@ -345,3 +345,8 @@ def test_lines_of_yolo_are_none_of_motchallenge(tmp_path: Path, line: str) -> No
     (tmp_path / "1.txt").write_text(f"{line}\n")
     assert not recognises(tmp_path / "1.txt")
     assert not recognises(tmp_path)
+
+
+def test_semicolons_of_masks_are_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "gt.txt").write_text("1 2000 2 36 48 h<;i0MXOJh09000000`R1\n", encoding="utf-8")
+    assert not recognises(tmp_path / "gt.txt")

@@ -89,7 +89,10 @@ def recognises(path: Path) -> bool:
 
 def _first_row(file: Path) -> tuple[list[str], bool]:
     """The fields of the first line of numbers, and whether commas stand between them, or semicolons by mistake."""
-    for line in (" ".join(words).replace(";", ",") for words in first_lines(file)[:2]):
+    for words in first_lines(file)[:2]:
+        line = " ".join(words)
+        if len(words) == 1 and "," not in line:  # masks of MOTS have semicolons, too, behind spaces
+            line = line.replace(";", ",")
         fields = _fields_of(line)
         if file.suffix != ".txt" or not _is_head(fields):
             return fields, "," in line
