@@ -29,6 +29,7 @@ ALLOWED = {
     r"could not import 'nuscenes.*": "nuscenes-devkit needs NumPy below 2",
     r"could not import 'sam3[.].*": "SAM 3 needs NumPy below 2.4",
     r"could not import 'mmcv'.*": "MMCV has to be compiled",
+    r"could not import 'fiftyone.*": "FiftyOne brings a database and the exact versions of a web server",
     # What a test finds out about a case while it runs.
     r"evaluate refuses boxes with negative sides": "random cases have some, and another function has no answer",
     r"files of COCO hold no boxes with negative sides": "random cases have some, and a file cannot hold them",

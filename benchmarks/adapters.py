@@ -1,6 +1,6 @@
 """ioukit in the places where projects evaluate themselves, beside the backends that they have.
 
-    pip install ".[bench,torch]" rfdetr libreyolo sahi
+    pip install ".[bench,torch]" rfdetr libreyolo sahi fiftyone
     python benchmarks/adapters.py                     # the detections of examples/coco_val2017_100
     python benchmarks/make_coco.py bench-data small
     python benchmarks/adapters.py bench-data/gt.json bench-data/dt_small.json
@@ -90,10 +90,10 @@ def scored(records: list[Any]) -> dict[str, Any]:
     return {**columns(records), "scores": np.array([record["score"] for record in records], np.float32)}
 
 
-def page_code(name: str) -> dict[str, Any]:
-    """Runs the adapter of a project, as the page has it; returns its names."""
+def page_code(name: str, kind: str = "adapter") -> dict[str, Any]:
+    """Runs the adapter of a project, as the page has it, or its recipe; returns its names."""
     page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
-    found = re.search(rf"<!-- adapter: {name} -->\n```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"<!-- {kind}: {name} -->\n```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert found is not None, name
     names: dict[str, Any] = {"__name__": "adapter"}
     exec(compile(found[1], f"<docs/frameworks.md: {name}>", "exec"), names)
@@ -334,6 +334,56 @@ def detectron2(backend: str, dump: Dump) -> tuple[Cost, Values]:
     return cost, dict(result["bbox"])
 
 
+class FiftyOneSample(dict[str, Any]):
+    """What stands for a sample of FiftyOne, whose own need a database."""
+
+    def __init__(self, objects: Any, found: Any, image_id: int, width: int, height: int) -> None:
+        super().__init__(ground_truth=objects, predictions=found)
+        self.id, self.metadata = image_id, SimpleNamespace(width=width, height=height)
+
+
+def fiftyone_samples(dump: Dump) -> tuple[Any, list[str]]:
+    """Samples that answer what is asked to compute curves, and the labels."""
+    labels = importlib.import_module("fiftyone.core.labels")
+    truth = json.loads(Path(dump.gt).read_bytes())
+    names = {one["id"]: one["name"] for one in truth["categories"]}
+    sizes = {one["id"]: (one["width"], one["height"]) for one in truth["images"]}
+
+    def labelled(records: list[Any]) -> Any:
+        made = []
+        for one in records:
+            width, height = sizes[one["image_id"]]
+            x, y, w, h = one["bbox"]
+            values = {"label": names[one["category_id"]], "confidence": one.get("score")}
+            values |= {"iscrowd": bool(one["iscrowd"])} if "iscrowd" in one else {}
+            made.append(labels.Detection(bounding_box=[x / width, y / height, w / width, h / height], **values))
+        return labels.Detections(detections=made)
+
+    rows = [
+        FiftyOneSample(labelled(objects), labelled(found), image_id, *sizes[image_id])
+        for image_id, objects, found in zip(dump.image_ids, dump.objects, dump.found, strict=True)
+    ]
+    samples = SimpleNamespace(iter_samples=lambda **_options: iter(rows))
+    samples.select_fields = lambda _fields: samples
+    samples._handle_frame_field = lambda field: (field, False)
+    return samples, list(names.values())
+
+
+def fiftyone(backend: str, dump: Dump) -> tuple[Cost, Values]:
+    """The curves of `evaluate_detections(..., compute_mAP=True)`, beside the recipe."""
+    place = importlib.import_module("fiftyone.utils.eval.coco")
+    samples, classes = fiftyone_samples(dump)
+    if backend == "ioukit":
+        evaluate = page_code("fiftyone", "recipe")["evaluate"]
+        cost, evaluation = timed(lambda: evaluate(samples, classes))
+        # FiftyOne has -1 where a class has no objects, and thresholds, classes and recalls in this order.
+        curves = [np.nan_to_num(curve[..., 0, -1], nan=-1) for curve in (evaluation.precision, evaluation.recall)]
+        return cost, {"precision": curves[0].swapaxes(1, 2), "recall": curves[1]}
+    config = place.COCOEvaluationConfig("predictions", "ground_truth", iou=0.5, classwise=True, compute_mAP=True)
+    cost, result = timed(lambda: place._compute_pr_curves(samples, config, classes=classes))
+    return cost, {"precision": result[0], "recall": result[5]}
+
+
 @dataclass(frozen=True)
 class Project:
     """A project that evaluates detections, and the backends that it has."""
@@ -370,6 +420,7 @@ PROJECTS = (
     Project("Detectron2", detectron2, "detectron2", _PYCOCOTOOLS),
     Project("MMDetection", mmdetection, "mmdet", _PYCOCOTOOLS),
     Project("Ultralytics", ultralytics, "ultralytics", _FASTER),
+    Project("FiftyOne", fiftyone, "fiftyone", {"fiftyone": "fiftyone"}),
     Project("Transformers", transformers, "torchmetrics", _PYCOCOTOOLS, ("ioukit.torch",)),
 )
 

@@ -6,11 +6,12 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from frameworks.made_data import MADE, NAMES, as_tensors, expected, write_instances
 from frameworks.recipes import assert_same, is_installed, run_recipe
-from ioukit import Detections, evaluate
+from ioukit import Detections, Evaluator, evaluate
 from support.predicted import as_instances
 
 if TYPE_CHECKING:
@@ -37,6 +38,59 @@ def test_supervision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     evaluation = run_recipe("supervision", dataset=dataset, detect=detect)["evaluator"].compute()
     assert_same(evaluation.summary, expected(MADE, paths).summary)
     assert capsys.readouterr().out == evaluation.table() + "\n"
+
+
+class Label(types.SimpleNamespace):
+    """An object of FiftyOne."""
+
+    def get_attribute_value(self, name: str, default: Any) -> Any:
+        return getattr(self, name, default)
+
+
+class Sample(dict[str, Any]):
+    """A sample of FiftyOne, whose own need a database."""
+
+    def __init__(self, number: int, **fields: Any) -> None:
+        super().__init__(fields)
+        self.id, self.metadata = f"{number:024x}", types.SimpleNamespace(width=128, height=64)
+
+
+@pytest.mark.parametrize("own_labels", [False, True])
+def test_fiftyone(own_labels: bool) -> None:
+    made: Any = types.SimpleNamespace(Detection=Label, Detections=types.SimpleNamespace)
+    if own_labels:
+        made = pytest.importorskip("fiftyone.core.labels")
+
+    def labelled(boxes: Any, labels: Any, **values: Any) -> Any:
+        size = [128, 64] * 2  # powers of two: fractions of them are exact
+        corners = boxes.astype(float)
+        fractions = np.hstack([corners[:, :2], corners[:, 2:] - corners[:, :2]]) / size
+        columns = {name: value.tolist() for name, value in values.items()}
+        objects = [
+            made.Detection(label=NAMES[label], bounding_box=box, **{name: value[at] for name, value in columns.items()})
+            for at, (box, label) in enumerate(zip(fractions.tolist(), labels.tolist(), strict=True))
+        ]
+        return made.Detections(detections=objects) if objects else None
+
+    crowds = [np.arange(len(photo.objects)) == 3 for photo in MADE]
+    assert any(map(np.any, crowds))
+    samples = [
+        Sample(
+            at,
+            ground_truth=labelled(photo.objects, photo.object_labels, iscrowd=crowd),
+            predictions=labelled(photo.found, photo.found_labels, confidence=photo.scores),
+        )
+        for at, (photo, crowd) in enumerate(zip(MADE, crowds, strict=True))
+    ]
+    assert any(sample["predictions"] is None for sample in samples)
+    evaluation = run_recipe("fiftyone")["evaluate"](types.SimpleNamespace(iter_samples=lambda: iter(samples)), NAMES)
+    wanted = Evaluator(categories=NAMES)
+    for photo, crowd in zip(MADE, crowds, strict=True):
+        target = {"boxes": photo.objects.astype(float), "labels": photo.object_labels, "iscrowd": crowd}
+        found = {"boxes": photo.found.astype(float), "labels": photo.found_labels, "scores": photo.scores.astype(float)}
+        wanted.update([found], [target])
+    assert_same(evaluation.summary, wanted.compute().summary)
+    assert set(evaluation.worst_images(9).image_ids) <= {sample.id for sample in samples}
 
 
 def test_sahi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
