@@ -71,6 +71,12 @@ def write_ground_truth(gt: GroundTruth, name: str, folder: Path) -> Path:
         place.write_text(json.dumps(_panoptic(gt)))
     elif name == "nuscenes":
         place = write_nuscenes(gt, place.with_suffix(".json"))
+    elif name == "icdar2015":
+        place.mkdir()
+        for number, file in zip(gt.images.ids.tolist(), gt.images.names, strict=True):
+            boxes = gt.boxes[gt.image_ids == number].tolist()
+            lines = (f"{x},{y},{x + w},{y},{x + w},{y + h},{x},{y + h},word\n" for x, y, w, h in boxes)
+            (place / f"gt_{file.removesuffix('.jpg')}.txt").write_text("".join(lines))
     else:
         assert name == "labelme-xml", f"add a way to write {name}"
         place.mkdir()
