@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ioukit._array_types import Positions
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -62,14 +64,22 @@ def read_icdar2015(
     Reference: Karatzas et al., ICDAR 2015 Competition on Robust Reading, ICDAR 2015.
     """
     problems = Problems.of(on_invalid)
-    images, texts = _texts(path, problems, "gt_", (*_POINTS, "transcription"))
+    images: dict[str, str] = {}
+
+    def added(image: str, file: str) -> int:
+        if images.setdefault(image, file) != file:
+            refuse(file, "one file for each image", f"also {images[image]}")
+        return len(images) - 1
+
+    texts = _texts(path, problems, "gt_", (*_POINTS, "transcription"), added)
     transcriptions = [_unquoted(text.rest) for text in texts]
     dont_care = np.array([transcription == _DONT_CARE for transcription in transcriptions], np.bool_)
+    labels = np.array(list(images), np.str_)
     gt = GroundTruth.from_arrays(
-        image_ids=np.array([text.image for text in texts], np.str_),
+        image_ids=labels[_images(texts)],
         category_ids=np.ones(len(texts), np.int64),
         regions=_polygons(texts),
-        images=np.array(list(images), np.str_),
+        images=labels,
         categories={1: "text"},
         flags={"dont_care": dont_care, "crowd": dont_care},
         attributes={"transcription": np.array(transcriptions, np.str_)},
@@ -106,18 +116,11 @@ def read_icdar2015_detections(
     if len(ids := ground_truth.categories.ids) != 1:
         refuse(ground_truth.source, f"one class, as {os.fspath(path)} names none", f"{len(ids):,}")
     problems = Problems.of(on_invalid)
-    images, texts = _texts(path, problems, "res_", _POINTS)
     finder = ImageFinder(ground_truth)
-    places: dict[str, int] = {}
-    for image, file in images.items():
-        with problems.record("bad file"):
-            places[image] = finder.position(image, file)
-    texts = [text for text in texts if text.image in places]
+    texts = _texts(path, problems, "res_", _POINTS, finder.position)
     scores = np.array([_score(text.rest) for text in texts], np.float64)
-    if some := int((scores >= 0).sum()) * int(np.isnan(scores).any()):
-        problems.note("a number from 0 to 1 behind the points, which is no score: other lines have none", some)
     dt = Detections.from_arrays(
-        image_ids=ground_truth.images.labels[np.array([places[text.image] for text in texts], np.int64)],
+        image_ids=finder.labels[_images(texts)],
         category_ids=np.full(len(texts), ids[0]),
         scores=None if np.isnan(scores).any() else scores,
         regions=_polygons(texts),
@@ -127,34 +130,33 @@ def read_icdar2015_detections(
 
 
 class _Text(NamedTuple):
-    """A line: its image, eight numbers, and what follows them."""
+    """A line: the position of its image, eight numbers, and what follows them."""
 
-    image: str
+    image: int
     points: list[float]
     rest: str
 
 
 def _texts(
-    path: str | os.PathLike[str], problems: Problems, prefix: str, fields: tuple[str, ...]
-) -> tuple[dict[str, str], list[_Text]]:
-    """The file of each image, and the lines of all files; they have at least these fields."""
-    images: dict[str, str] = {}
+    path: str | os.PathLike[str],
+    problems: Problems,
+    prefix: str,
+    fields: tuple[str, ...],
+    position: Callable[[str, str], int],
+) -> list[_Text]:
+    """The lines of all files, with at least these fields; ``position`` finds an image by its name and file."""
     texts = []
     for file in files_in(path, "*.txt", f"a folder of text files {prefix}<image>.txt"):
-        image = file.stem.removeprefix(prefix)
         with problems.record("bad file"):
-            if image in images:
-                refuse(str(file), "one file for each image", f"also {images[image]}")
-            lines = read_lines(file)
-            images[image] = str(file)
-            for number, line in enumerate(lines, start=1):
+            image = position(file.stem.removeprefix(prefix), str(file))
+            for number, line in enumerate(read_lines(file), start=1):
                 with problems.record("bad line"):
                     if line.strip():
                         texts.append(_text(image, line, f"{file}: line {number}", fields))
-    return images, texts
+    return texts
 
 
-def _text(image: str, line: str, where: str, fields: tuple[str, ...]) -> _Text:
+def _text(image: int, line: str, where: str, fields: tuple[str, ...]) -> _Text:
     words = line.split(",", len(_POINTS))
     if len(words) < len(fields):
         refuse(where, ",".join(fields), abbreviate(line))
@@ -175,12 +177,16 @@ def _crosses(points: list[float]) -> bool:
     return any(side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0 for a, b, c, d in edges)
 
 
+def _images(texts: list[_Text]) -> Positions:
+    return np.array([text.image for text in texts], np.int64)
+
+
 def _polygons(texts: list[_Text]) -> Polygons:
     return Polygons(np.array([text.points for text in texts], np.float64).reshape(-1, 4, 2))
 
 
 def _score(rest: str) -> float:
-    """The number that begins with what follows the points; NaN if it is no score."""
+    """The score behind the points; NaN if there is none."""
     word = rest.partition(",")[0]
     return float(word) if is_number(word) and 0 <= float(word) <= 1 else math.nan
 

@@ -144,8 +144,8 @@ class MatchRules:
     ``"best_pairs_first"``: the same, but pairs with objects that count are taken in descending order of their IoU; of
     pairs with the same IoU, that of the first detection, then that with its first object, in the order of the data.
     ``"in_order"``: at each threshold, a detection that reaches ignored objects takes the best of them that is free, and
-    nothing else. Of the other detections, each object that counts takes the first free one, in the order of the data:
-    ICDAR's way."""
+    nothing else. Of the other detections, each object that counts takes the first free one, in the order of the data,
+    or in that of the scores if the protocol ranks: ICDAR's way."""
     threshold: Threshold = "at_least"
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
