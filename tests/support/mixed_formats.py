@@ -10,6 +10,7 @@ import numpy as np
 
 from ioukit import datasets
 from ioukit.datasets import FORMATS, Detections, GroundTruth
+from support.icdar2015_files import write_icdar2015
 from support.nuscenes_files import write_nuscenes
 
 if TYPE_CHECKING:
@@ -72,11 +73,7 @@ def write_ground_truth(gt: GroundTruth, name: str, folder: Path) -> Path:
     elif name == "nuscenes":
         place = write_nuscenes(gt, place.with_suffix(".json"))
     elif name == "icdar2015":
-        place.mkdir()
-        for number, file in zip(gt.images.ids.tolist(), gt.images.names, strict=True):
-            boxes = gt.boxes[gt.image_ids == number].tolist()
-            lines = (f"{x},{y},{x + w},{y},{x + w},{y + h},{x},{y + h},word\n" for x, y, w, h in boxes)
-            (place / f"gt_{file.removesuffix('.jpg')}.txt").write_text("".join(lines))
+        place = write_icdar2015(gt, gt, place, "gt", ["word"] * len(gt))
     else:
         assert name == "labelme-xml", f"add a way to write {name}"
         place.mkdir()
