@@ -60,6 +60,7 @@ ProtocolName: TypeAlias = (
         "wider-face",
         "froc",
         "froc-centre",
+        "icdar2015",
         "kitti",
         "kitti-r11",
         "kitti-aos",

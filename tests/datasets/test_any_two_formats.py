@@ -31,12 +31,12 @@ WITHOUT_CROWD = frozenset(
     {"voc", "createml", "kitti", "nuscenes", "open-images", "dota", "mot", "padilla", "yolo", "labelme-xml"}
 )
 """Formats that have no crowds; in LVIS, they are ignored."""
-WITHOUT_SIZES = frozenset({"createml", "dota", "kitti", "mot", "nuscenes", "padilla", "wider-face"})
+WITHOUT_SIZES = frozenset({"createml", "dota", "icdar2015", "kitti", "mot", "nuscenes", "padilla", "wider-face"})
 """Formats of ground truth that do not have the sizes of images. CrowdHuman has them, and no names of files."""
 NAMES_OF_CLASSES = frozenset({"voc", "createml", "scalabel", "kitti", "open-images", "dota", "padilla"})
 """Formats of detections that have the names of classes, and no ids."""
-ONE_CLASS = frozenset({"crowdhuman", "wider-face"})
-"""Formats with one class: persons, or faces."""
+ONE_CLASS = frozenset({"crowdhuman", "icdar2015", "wider-face"})
+"""Formats with one class: persons, texts, or faces."""
 
 
 REFUSED: tuple[tuple[Callable[[str, str, int], bool], str], ...] = (
@@ -45,8 +45,8 @@ REFUSED: tuple[tuple[Callable[[str, str, int], bool], str], ...] = (
         "expected a ground truth with one class, or with the class face, found 3 classes",
     ),
     (
-        lambda gt, dt, _: gt == "wider-face" and dt in NAMES_OF_CLASSES,
-        "expected one of (the 1 classes|face)",  # detections of the class person
+        lambda gt, dt, _: gt in ("icdar2015", "wider-face") and dt in NAMES_OF_CLASSES,
+        "expected one of (the 1 classes|face|text)",  # detections of the class person
     ),
     (lambda gt, dt, _: gt in {*WITHOUT_SIZES, "open-images"} and dt == "yolo", "expected .* a width and a height"),
     (

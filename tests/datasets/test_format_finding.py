@@ -96,6 +96,11 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
     "parquet": [("a.parquet", b"PAR1 and more PAR1")],
     "arrow": [("a.arrow", b"ARROW1\0\0"), ("a.feather", b"ARROW1\0\0")],
     "dota": [("a/Task1_plane.txt", "P1 0.9 0 0 1 0 1 1 0 1\n"), ("a/P1.txt", "gsd:1\n\n0 0 1 0 1 1 0 1 plane 0\n")],
+    "icdar2015": [
+        ("a/gt_img_1.txt", "0,0,1,0,1,1,0,1,a word\n"),
+        ("b/res_img_20.txt", ""),
+        ("c/res_img_3.txt", "nonsense\n"),
+    ],
     "mot": [("det.txt", "1,-1,0,0,5,5,0.5\n"), ("a/MOT17-02.txt", "1, 1, 0, 0, 5, 5, 0.5, -1, -1, -1\n")],
     "mots": [
         ("0002.txt", "0 1001 1 2 4 24P\n"),

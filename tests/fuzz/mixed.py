@@ -130,7 +130,7 @@ def comparable(first: str, second: str, gt: GroundTruth, read: GroundTruth) -> b
         and (read.images.keys is not None or read.images.made_up_ids)
     ):
         return False
-    if first == "wider-face" or second == "wider-face":
+    if first in ("icdar2015", "wider-face") or second == "wider-face":
         return False
     by_id = second in ("coco", "lvis", "mot", "yolo")
     listed = dict(zip(read.categories.ids.tolist(), read.categories.names, strict=True))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ioukit import Masks, datasets
 from ioukit.datasets import FORMATS, Detections, GroundTruth
+from support.icdar2015_files import write_icdar2015
 from support.nuscenes_files import write_nuscenes
 from support.panoptic_files import write_panoptic
 from support.paths import DATA
@@ -30,11 +31,12 @@ CLASSES = {
     "kitti": ("Car", "Pedestrian"),
     "nuscenes": ("car", "pedestrian"),
     "crowdhuman": ("person",),
+    "icdar2015": ("text",),
     "wider-face": ("face",),
 }
 """Names of classes, where a format has its own."""
 
-IMAGES = {"mot": ("1", "2", "3")}
+IMAGES = {"mot": ("1", "2", "3"), "icdar2015": ("img_1", "img_2", "img_3")}
 """Stems of images, where a format has its own."""
 
 
@@ -95,14 +97,16 @@ def write_sample(name: str, folder: Path) -> Sample:
         return Sample(gt_path, dt_path, datasets.read(gt_path, name))
     if name == "nuscenes":
         return Sample(write_nuscenes(gt, folder / "gt.json"), None, gt)
+    if name == "icdar2015":
+        found = write_icdar2015(dt, gt, folder / "dt", "res", list(map(str, dt.scores)))
+        return Sample(write_icdar2015(gt, gt, folder / "gt", "gt", ["a, b", "word", "###"]), found, gt)
     if known.write is None:
         return Sample(_plain_sample(name, folder / "gt"), None, gt)
     path = folder / f"gt{known.suffix}"
     datasets.write(gt, path, name)
-    if known.write_detections is None:
-        return Sample(path, None, gt)
-    detections = folder / f"dt{known.detections_suffix}"
-    datasets.write(dt, detections, name, ground_truth=gt)
+    detections = None if known.write_detections is None else folder / f"dt{known.detections_suffix}"
+    if detections is not None:
+        datasets.write(dt, detections, name, ground_truth=gt)
     return Sample(path, detections, gt)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ioukit import datasets
 from ioukit.datasets import FORMATS, Detections, GroundTruth
+from support.icdar2015_files import write_icdar2015
 from support.nuscenes_files import write_nuscenes
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def write_ground_truth(gt: GroundTruth, name: str, folder: Path) -> Path:
         place.write_text(json.dumps(_panoptic(gt)))
     elif name == "nuscenes":
         place = write_nuscenes(gt, place.with_suffix(".json"))
+    elif name == "icdar2015":
+        place = write_icdar2015(gt, gt, place, "gt", ["word"] * len(gt))
     else:
         assert name == "labelme-xml", f"add a way to write {name}"
         place.mkdir()

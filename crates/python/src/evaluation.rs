@@ -79,6 +79,7 @@ impl RuleColumns<'_> {
                 "best_of_all_then_groups" => Choice::BestOfAllThenGroups,
                 "together" => Choice::Together,
                 "best_pairs_first" => Choice::BestPairsFirst,
+                "in_order" => Choice::InOrder,
                 _ => Choice::BestFree,
             },
             last_of_equal: self.last_of_equal,

@@ -14,6 +14,7 @@ from ioukit.datasets.formats.cvat import read_cvat
 from ioukit.datasets.formats.dota import read_dota, read_dota_detections
 from ioukit.datasets.formats.format import Format
 from ioukit.datasets.formats.hugging_face import read_hugging_face
+from ioukit.datasets.formats.icdar2015 import read_icdar2015, read_icdar2015_detections
 from ioukit.datasets.formats.kitti import KITTI_NAMES, read_kitti, read_kitti_detections
 from ioukit.datasets.formats.labelme import read_labelme
 from ioukit.datasets.formats.labelme_xml import read_labelme_xml
@@ -71,6 +72,8 @@ __all__ = [
     "read_frame",
     "read_frame_detections",
     "read_hugging_face",
+    "read_icdar2015",
+    "read_icdar2015_detections",
     "read_kitti",
     "read_kitti_detections",
     "read_labelme",

@@ -57,6 +57,11 @@ impl Chooser<'_> {
         match self.choice {
             // Where a group chooses as one, what is left once the pairs of all are made: ignored objects.
             Choice::BestFree | Choice::Together | Choice::BestPairsFirst => self.best_free(pairs, level, taken),
+            Choice::InOrder => {
+                // An object that counts may be free: a detection that reaches an ignored one has no part in it.
+                let counting = pairs.partition_point(|&pair| !self.ignored[self.candidates[pair].object]);
+                self.best_free(&pairs[counting..], level, taken)
+            }
             Choice::BestOfAll => self.best_of_all(pairs, level, taken),
             Choice::BestOfAllThenGroups => {
                 let is_group = |&pair: &usize| is_group(self.candidates[pair].object);

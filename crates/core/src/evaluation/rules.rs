@@ -16,6 +16,9 @@ pub enum Choice {
     /// Pairs with objects that count are taken by descending overlap; among equal overlaps, those of the first detection,
     /// then that with its first object. A detection without one takes the best free object that is ignored.
     BestPairsFirst,
+    /// A detection that reaches an ignored object takes the best one that is free, and has no part in others. Of the
+    /// rest, each object that counts takes the first free detection, both in their order (ICDAR 2015).
+    InOrder,
 }
 
 impl Choice {
@@ -26,7 +29,7 @@ impl Choice {
 
     /// Whether the detections of a group choose as one, and not one after another.
     pub fn chooses_as_group(self) -> bool {
-        matches!(self, Self::Together | Self::BestPairsFirst)
+        matches!(self, Self::Together | Self::BestPairsFirst | Self::InOrder)
     }
 }
 

@@ -1,5 +1,5 @@
 //! The pairs that the detections of a group make together: the most, and among these the highest sum of overlaps; or
-//! the pair with the highest overlap first.
+//! the pair with the highest overlap first; or the first object with its first detection first.
 //!
 //! Owns: which pairs compete with each other, and what a pair is worth. Does not own: the assignment (`assignment`),
 //! ignored objects, which detections take one by one afterwards (`matching`). Most pairs compete with none, or all of a
@@ -50,6 +50,10 @@ impl Together {
         self.parts.clear();
         self.parts.extend(0..detections + ignored.len());
         for (detection, window) in starts.windows(2).enumerate() {
+            let reaches_ignored = |one: &Candidate| one.level >= level && ignored[one.object];
+            if choice == Choice::InOrder && candidates[window[0]..window[1]].iter().any(reaches_ignored) {
+                continue;
+            }
             for (pair, candidate) in (window[0]..).zip(&candidates[window[0]..window[1]]) {
                 let &Candidate { object, level: reached, .. } = candidate;
                 if reached >= level && !ignored[object] {
@@ -60,9 +64,25 @@ impl Together {
                 }
             }
         }
-        if choice == Choice::BestPairsFirst {
-            return self.best_pairs_first(candidates, detections);
+        let of = |one: &Competing| &candidates[one.pair];
+        match choice {
+            Choice::BestPairsFirst => {
+                let rank = |one: &Competing| (one.detection, of(one).object);
+                self.competing.sort_unstable_by(|a, b| {
+                    of(b).overlap.total_cmp(&of(a).overlap).then_with(|| rank(a).cmp(&rank(b)))
+                });
+                self.one_by_one(candidates, detections);
+            }
+            Choice::InOrder => {
+                self.competing.sort_unstable_by_key(|one| (of(one).object, one.detection));
+                self.one_by_one(candidates, detections);
+            }
+            _ => self.most_pairs(candidates),
         }
+    }
+
+    /// Takes the most pairs, and among such choices those with the highest sum of overlaps.
+    fn most_pairs(&mut self, candidates: &[Candidate]) {
         for one in self.competing.iter_mut() {
             one.part = root(&mut self.parts, one.detection);
         }
@@ -85,15 +105,11 @@ impl Together {
         }
     }
 
-    /// Takes pairs by descending overlap; among equal ones, those of the first detection, then with its first object.
-    fn best_pairs_first(&mut self, candidates: &[Candidate], detections: usize) {
-        let of = |one: &Competing| &candidates[one.pair];
-        let rank = |one: &Competing| (one.detection, of(one).object);
-        self.competing
-            .sort_unstable_by(|a, b| of(b).overlap.total_cmp(&of(a).overlap).then_with(|| rank(a).cmp(&rank(b))));
+    /// Takes each pair, in their order, whose detection and object are both free.
+    fn one_by_one(&mut self, candidates: &[Candidate], detections: usize) {
         let mut object_taken: Vec<bool> = vec![false; self.parts.len() - detections];
         for one in self.competing.iter() {
-            let object = of(one).object;
+            let object = candidates[one.pair].object;
             if self.taken[one.detection].is_none() && !object_taken[object] {
                 self.taken[one.detection] = Some(one.pair);
                 object_taken[object] = true;
@@ -188,5 +204,16 @@ mod tests {
         assert_eq!(first(&[0, 2, 3, 4], &candidates, &[true, false, false]), [Some(1), None, Some(3)]);
         let equal = [candidate(1, 0.5), candidate(0, 0.5), candidate(0, 0.5)];
         assert_eq!(first(&[0, 2, 3], &equal, &[false, false]), [Some(1), None]);
+    }
+
+    #[test]
+    fn takes_pairs_in_order_without_detections_that_reach_an_ignored_object() {
+        let in_order = |starts: &[usize], candidates: &[Candidate], ignored: &[bool]| {
+            chosen_by(Choice::InOrder, starts, candidates, 1, ignored)
+        };
+        let candidates = [candidate(1, 0.9), candidate(0, 0.5), candidate(0, 0.6), candidate(1, 0.7)];
+        // The first object takes the first detection, though the second one overlaps more.
+        assert_eq!(in_order(&[0, 2, 4], &candidates, &[false, false]), [Some(1), Some(3)]);
+        assert_eq!(in_order(&[0, 2, 3, 4], &candidates, &[false, true]), [None, Some(2), None]);
     }
 }

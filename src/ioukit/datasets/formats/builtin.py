@@ -240,6 +240,13 @@ BUILTIN = (
     ),
     *_table_rows(),
     _row(
+        "icdar2015",
+        "ICDAR 2015's text files: gt_img_1.txt with four points and a transcription per line, or results res_img_1.txt",
+        *("read", "read_detections"),
+        suffixes=(FOLDER,),
+        scores_optional=True,
+    ),
+    _row(
         "dota",
         "DOTA's text files: labelTxt folders with four points per line, or a file of results per class",
         *("read", "read_detections", "write", "write_detections"),

@@ -145,6 +145,7 @@ _MATCHING = (
             "best_of_all_then_groups": "the best object, taken or free; without one the best group",
             "together": "what gives all detections together the most objects, and then the highest sum of IoU",
             "best_pairs_first": "that of the pair with the highest IoU of all that are left",
+            "in_order": "an ignored one if it reaches any; else the first object that is left with it as the first",
         },
     ),
     Rule("IoU equal to the threshold", ("threshold",), {"at_least": "a match", "more_than": "no match"}),

@@ -3,6 +3,7 @@
 from ioukit.evaluation.protocols.coco import COCO, COCO_KEYPOINTS
 from ioukit.evaluation.protocols.crowdpose import CROWDPOSE
 from ioukit.evaluation.protocols.froc import FROC, FROC_CENTRE
+from ioukit.evaluation.protocols.icdar import ICDAR2015
 from ioukit.evaluation.protocols.kitti import KITTI, KITTI_AOS, KITTI_R11
 from ioukit.evaluation.protocols.lvis import LVIS, LVIS_FIXED
 from ioukit.evaluation.protocols.measures import Measure, MissRateRule
@@ -28,6 +29,7 @@ __all__ = [
     "DOTA_TASK2",
     "FROC",
     "FROC_CENTRE",
+    "ICDAR2015",
     "KITTI",
     "KITTI_AOS",
     "KITTI_R11",

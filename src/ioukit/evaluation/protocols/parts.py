@@ -30,7 +30,9 @@ NO_CAP = 2**31 - 1
 # Some of COCO's thresholds differ in the last bit from the numbers that people write.
 _SAME_THRESHOLD = 1e-9
 
-Choice: TypeAlias = Literal["best_free", "best_of_all", "best_of_all_then_groups", "together", "best_pairs_first"]
+Choice: TypeAlias = Literal[
+    "best_free", "best_of_all", "best_of_all_then_groups", "together", "best_pairs_first", "in_order"
+]
 Threshold: TypeAlias = Literal["at_least", "more_than"]
 Ties: TypeAlias = Literal["last", "first"]
 CapScope: TypeAlias = Literal["image_and_category", "image", "category"]
@@ -140,7 +142,10 @@ class MatchRules:
     detections of an image and category get the most objects that count, and among such choices the highest sum of IoU;
     those without one then take the best free object that is ignored, in the order of the data.
     ``"best_pairs_first"``: the same, but pairs with objects that count are taken in descending order of their IoU; of
-    pairs with the same IoU, that of the first detection, then that with its first object, in the order of the data."""
+    pairs with the same IoU, that of the first detection, then that with its first object, in the order of the data.
+    ``"in_order"``: at each threshold, a detection that reaches ignored objects takes the best of them that is free, and
+    nothing else. Of the other detections, each object that counts takes the first free one, in the order of the data,
+    or in that of the scores if the protocol ranks: ICDAR's way."""
     threshold: Threshold = "at_least"
     """Whether a match needs at least the IoU threshold, or more than that."""
     ties: Ties = "last"
@@ -162,7 +167,7 @@ class MatchRules:
     @property
     def chooses_as_group(self) -> bool:
         """Whether the detections of an image and category choose as one, and not one after another."""
-        return self.choice in ("together", "best_pairs_first")
+        return self.choice in ("together", "best_pairs_first", "in_order")
 
     @property
     def main_iou(self) -> float:

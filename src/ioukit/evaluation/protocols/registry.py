@@ -24,6 +24,7 @@ for _name, _home in {
     "wider-face": "pedestrians:WIDER_FACE",
     "froc": "froc:FROC",
     "froc-centre": "froc:FROC_CENTRE",
+    "icdar2015": "icdar:ICDAR2015",
     "kitti": "kitti:KITTI",
     "kitti-r11": "kitti:KITTI_R11",
     "kitti-aos": "kitti:KITTI_AOS",

@@ -132,7 +132,7 @@ pub fn outcomes(data: &Data, rules: &Rules<'_>, listed: &[Listed], threshold: f6
         if one.counts && one.special != special::LEFT_OUT {
             outcome.object = match rules.choice {
                 Choice::BestFree => free(false).or_else(|| free(true)),
-                Choice::Together | Choice::BestPairsFirst => {
+                Choice::Together | Choice::BestPairsFirst | Choice::InOrder => {
                     unreachable!("no order of detections decides: tests/evaluation/test_unranked.py")
                 }
                 Choice::BestOfAll => of_all(None),
