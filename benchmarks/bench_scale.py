@@ -4,7 +4,7 @@
     python benchmarks/bench_scale.py bench-data --sizes 10 100 --memory 2GB
 
 Each run is a fresh process. In memory, the folder of Parquet files is read as a whole, then evaluated. CPU is of all
-threads. Both must find the same numbers.
+threads. Both must find the same numbers. With ``--errors``, the kinds of errors and the best F1 are among them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from _machine import described
 RUN = """
 import json, resource, sys, time
 from ioukit import Detections, evaluate, scale
+from ioukit.cli._tables import analyse
 from ioukit.datasets import read
 from ioukit.scale import open_detections
 
-how, gt, dt, memory, work = sys.argv[1:]
-gt = read(gt)
+how, gt, dt, memory, work, near = sys.argv[1:]
+gt, near = read(gt), float(near) or None
 start, cpu = time.perf_counter(), time.process_time()
 if how == "memory":
-    evaluation = evaluate(gt, Detections.concat(list(open_detections(dt, gt).batches())))
+    evaluation = evaluate(gt, Detections.concat(list(open_detections(dt, gt).batches())), near=near)
 else:
-    evaluation = scale.evaluate(gt, dt, memory=memory, work=work)
-summary = dict(evaluation.summary)
+    evaluation = scale.evaluate(gt, dt, memory=memory, work=work, near=near)
+summary = {**evaluation.summary, **({"errors": analyse(evaluation, threads=None)} if near else {})}
 print(json.dumps({
     "seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "summary": summary,
     "detections": evaluation.counts["detections"],
@@ -41,11 +42,19 @@ print(json.dumps({
 """
 
 
-def run(how: str, gt: Path, dt: Path, memory: str) -> dict[str, Any]:
-    """One evaluation in a fresh process; ``disk`` is what its folder holds at the end."""
+def run(how: str, gt: Path, dt: Path, memory: str, near: float) -> dict[str, Any]:
+    """One evaluation in a fresh process; ``disk`` is what its folder holds at the end.
+
+    Args:
+        how: ``"memory"`` or ``"parts"``.
+        gt: The ground truth.
+        dt: The detections.
+        memory: The memory to stay under.
+        near: The least IoU of near pairs, for the kinds of errors; 0 for none.
+    """
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder) / "work"
-        command = [sys.executable, "-c", RUN, how, str(gt), str(dt), memory, str(work)]
+        command = [sys.executable, "-c", RUN, how, str(gt), str(dt), memory, str(work), str(near)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         found: dict[str, Any] = json.loads(done.stdout)
         found["disk"] = sum(file.stat().st_size for file in work.rglob("*") if file.is_file())
@@ -58,6 +67,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10])
     parser.add_argument("--memory", default="2GB")
+    parser.add_argument("--errors", action="store_true")
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--in-memory-up-to", type=int, default=10, help="larger sizes are evaluated in parts alone")
     options = parser.parse_args()
@@ -72,7 +82,7 @@ def main() -> None:
             given = sum(file.stat().st_size for file in dt.iterdir())
             summaries = []
             for how in ("memory", "parts") if size <= options.in_memory_up_to else ("parts",):
-                runs = [run(how, gt, dt, options.memory) for _ in range(options.runs)]
+                runs = [run(how, gt, dt, options.memory, 0.1 * options.errors) for _ in range(options.runs)]
                 summaries += [one["summary"] for one in runs]
                 best = min(runs, key=lambda one: float(one["seconds"]))
                 print(

@@ -71,6 +71,10 @@ def test_any_parts_give_the_same_bits(
         patch.setattr("ioukit.scale.engines.local.LEAST_GROUP", drawn)
         patch.setattr(Budget, "drawing", lambda *_: (2, drawn))
         ours = scale.evaluate(*data, protocol, near=near, parts=parts, work=Path(folder) / "w", threads=2)
+        assert_same_columns(ours.score_curves(), expected.score_curves())
+        if near and near <= protocol.main_iou:
+            assert_same_columns(ours.error_kinds(), expected.error_kinds())
+            assert_same_columns(ours.error_kinds(max_dets_per_image=2), expected.error_kinds(max_dets_per_image=2))
         assert_same_evaluation(ours, expected)
         again = scale.evaluate(*data, protocol, near=near, parts=1, work=Path(folder) / "w", threads=1)
         assert_same_evaluation(again, expected)
@@ -134,7 +138,7 @@ def test_numbers_need_no_rows(real: Scene, monkeypatch: pytest.MonkeyPatch) -> N
     assert "3 parts" in repr(ours.matches)
 
 
-def test_a_confusion_matrix_is_added_up(real: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_analyses_are_added_up(real: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows of all parts are never in memory together; if they are, they are not read again."""
     ours, expected = scale.evaluate(*real, parts=7, near=0.1), evaluate(*real)
     with monkeypatch.context() as patch:
@@ -145,9 +149,16 @@ def test_a_confusion_matrix_is_added_up(real: Scene, monkeypatch: pytest.MonkeyP
         )
         with pytest.raises(ValueError, match=r"without the near pairs that this needs: match with near=0\.05"):
             ours.confusion(iou_threshold=0.05)
+        assert_same_columns(ours.error_kinds(), expected.error_kinds())
+        others: Any = {"iou_threshold": 0.75, "area_range": "small", "background_threshold": 0.2}
+        assert_same_columns(ours.error_kinds(**others), expected.error_kinds(**others))
+        with pytest.raises(ValueError, match=r"without the near pairs that this needs: match with near=0\.05"):
+            ours.error_kinds(background_threshold=0.05)
+        assert_same_columns(ours.score_curves(), expected.score_curves())
     assert len(ours.matches.detections) == len(real[1])
     monkeypatch.setattr(TableFile, "read", lambda _: pytest.fail("rows were read twice"))
-    assert_same_columns(ours.confusion(), expected.confusion())
+    for name in ("confusion", "error_kinds", "score_curves"):
+        assert_same_columns(getattr(ours, name)(), getattr(expected, name)())
 
 
 def test_temporary_files_go_with_the_evaluation(real: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ LEAST_GROUP = 16_000_000
 """Bytes of detections and curves that are drawn together, if there are as many: fewer are no faster."""
 Analysis: TypeAlias = Literal["errors", "intervals", "log", "report", "tables"]
 ANALYSES: dict[Analysis, tuple[int, int]] = {
-    "errors": (300, 6_000),
+    "errors": (110, 6_000),
     "intervals": (270, 6_000),
     "log": (300, 6_000),
     "report": (540, 80_000),

@@ -56,9 +56,10 @@ def joined(tables: Sequence[MatchTable], sources: tuple[int, int]) -> MatchTable
 
 
 class StoredTable(MatchTable):
-    """The match table of parts in files: numbers need no rows, and analyses read all of them when they ask.
+    """The match table of parts in files: numbers need no rows, and what adds up reads one part after the other.
 
-    Rows take about 60 bytes per detection in memory. Then the table is as any other.
+    Other analyses read all rows when they ask, which take about 60 bytes per detection in memory. Then the table is as
+    any other.
     """
 
     def __new__(cls, *fields: Any, **named: Any) -> MatchTable:  # type: ignore[misc]

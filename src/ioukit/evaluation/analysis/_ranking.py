@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit.datasets import Categories
+from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import MatchTable
 
 Rows = npt.NDArray[np.intp]
@@ -43,21 +44,34 @@ def ranking(table: MatchTable, iou_threshold: float | None, area_range: str | No
     Raises:
         ValueError: If the protocol has no such threshold or area range.
     """
-    protocol = table.protocol
-    area_range = protocol.main_area if area_range is None else area_range
-    iou_threshold = protocol.main_iou if iou_threshold is None else iou_threshold
-    iou_threshold = protocol.iou_thresholds[protocol.position_of_iou(iou_threshold)]
+    iou_threshold, area_range = threshold_and_range(table.protocol, iou_threshold, area_range)
     evaluated = table.evaluated
     counted = np.flatnonzero(~table.is_ignored(iou_threshold, area_range))
-    category = table.evaluated_category(table.detections.category[counted])
-    to_find = table.num_objects[:, protocol.position_of_area(area_range)]
-    pooled = np.argsort(-table.detections.score[counted], kind="stable")
-    if len(evaluated) <= np.iinfo(np.uint16).max:
+    pooled = counted[np.argsort(-table.detections.score[counted], kind="stable")]
+    by_class = rows_by_class(table.evaluated_category(table.detections.category[pooled]), len(evaluated))
+    to_find = table.num_objects[:, table.protocol.position_of_area(area_range)]
+    return Ranking(evaluated, iou_threshold, area_range, pooled, tuple(pooled[rows] for rows in by_class), to_find)
+
+
+def threshold_and_range(protocol: Protocol, iou_threshold: float | None, area_range: str | None) -> tuple[float, str]:
+    """The IoU threshold as the protocol has it, and the area range; the main ones if ``None``.
+
+    Raises:
+        ValueError: If the protocol has no such threshold or area range.
+    """
+    area_range = protocol.main_area if area_range is None else area_range
+    protocol.position_of_area(area_range)
+    at = protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
+    return protocol.iou_thresholds[at], area_range
+
+
+def rows_by_class(category: npt.NDArray[np.unsignedinteger[Any]], classes: int) -> tuple[Rows, ...]:
+    """The rows of each class, in ascending order."""
+    if classes <= np.iinfo(np.uint16).max:
         category = category.astype(np.uint16)  # NumPy sorts 16-bit integers by radix sort
-    order = counted[pooled[np.argsort(category[pooled], kind="stable")]]
-    ends = np.cumsum([0, *np.bincount(category, minlength=len(evaluated))]).tolist()
-    per_class = tuple(order[start:end] for start, end in itertools.pairwise(ends))
-    return Ranking(evaluated, iou_threshold, area_range, counted[pooled], per_class, to_find)
+    order = np.argsort(category, kind="stable")
+    ends = np.cumsum([0, *np.bincount(category, minlength=classes)]).tolist()
+    return tuple(order[start:end] for start, end in itertools.pairwise(ends))
 
 
 def last_of_equal(score: npt.NDArray[np.float64]) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -14,8 +15,9 @@ from ioukit._checks import check_choice, check_number, pluralize
 from ioukit._columns import Frozen, frozen, record
 from ioukit._notebook import Shown, values_of
 from ioukit.datasets import Categories
+from ioukit.evaluation.analysis._parts import Gathered
 from ioukit.evaluation.analysis._quotient import quotient
-from ioukit.evaluation.analysis._ranking import last_of_equal, ranking
+from ioukit.evaluation.analysis._ranking import last_of_equal, rows_by_class, threshold_and_range
 from ioukit.evaluation.table import MatchTable
 
 Average: TypeAlias = Literal["micro", "macro", "weighted"]
@@ -88,18 +90,29 @@ class ScoreCurve(Frozen):
 
     scores: npt.NDArray[np.float64]
     """(S,) scores, each once, in descending order."""
-    precision: npt.NDArray[np.float64]
-    """(S,) TP / (TP + FP) of the detections with this score or a higher one."""
-    recall: npt.NDArray[np.float64]
-    """(S,) TP / objects; NaN if there are no objects."""
-    f1: npt.NDArray[np.float64]
-    """(S,) 2 TP / (TP + FP + objects)."""
     true_positives: npt.NDArray[np.int64]
     """(S,) TP, in ascending order."""
     false_positives: npt.NDArray[np.int64]
     """(S,) FP, in ascending order."""
     num_ground_truth: int
     """Objects to find."""
+
+    # Half of a curve: made when they are asked for.
+    @cached_property
+    def precision(self) -> npt.NDArray[np.float64]:
+        """(S,) TP / (TP + FP) of the detections with this score or a higher one."""
+        return frozen(quotient(self.true_positives, self.true_positives + self.false_positives))
+
+    @cached_property
+    def recall(self) -> npt.NDArray[np.float64]:
+        """(S,) TP / objects; NaN if there are no objects."""
+        return frozen(quotient(self.true_positives, np.full(len(self.scores), self.num_ground_truth)))
+
+    @cached_property
+    def f1(self) -> npt.NDArray[np.float64]:
+        """(S,) 2 TP / (TP + FP + objects)."""
+        tp = self.true_positives
+        return frozen(quotient(2 * tp, tp + self.false_positives + self.num_ground_truth))
 
     def f_beta(self, beta: float) -> npt.NDArray[np.float64]:
         """(S,) F-beta at each score, see :meth:`OperatingPoint.f_beta`; ``f_beta(1)`` is :attr:`f1`.
@@ -124,10 +137,12 @@ class ScoreCurve(Frozen):
         Raises:
             ValueError: If ``beta`` is not within [0, 1e100].
         """
-        values = self.f_beta(beta)
-        if not len(self.scores) or self.true_positives[-1] == 0:
+        tp, fp = self.true_positives, self.false_positives
+        rows = np.flatnonzero(np.diff(tp, prepend=0))  # more false positives alone are never better
+        values = _f_beta(tp[rows], fp[rows], self.num_ground_truth - tp[rows], beta)
+        if not len(rows):
             return self._point(math.nan, -1)
-        row = int(np.argmax(values))
+        row = int(rows[np.argmax(values)])
         return self._point(float(self.scores[row]), row)
 
     def at(self, score: float) -> OperatingPoint:
@@ -279,27 +294,36 @@ def score_curves(
         >>> curve.best.score, curve.at(0.5).false_negatives
         (0.9, 1)
     """
-    ranked = ranking(table, iou_threshold, area_range)
-    found = table.is_true_positive(ranked.iou_threshold, ranked.area_range)
-    score = table.detections.score
-    overall, *per_class = (pooled_curve(score[rows], found[rows], objects) for rows, objects in ranked.curves())
-    return ScoreCurves(ranked.categories, ranked.iou_threshold, ranked.area_range, overall, tuple(per_class))
+    iou_threshold, area_range = threshold_and_range(table.protocol, iou_threshold, area_range)
+    counted = Gathered(table.totals["detections"], np.uint32, np.float64, np.bool_)
+    for columns in map(partial(_counted, iou_threshold=iou_threshold, area_range=area_range), table.parts()):
+        counted.add(*columns)
+    category, score, found = counted.columns()
+    del counted
+    order = np.argsort(-score, kind="stable")
+    category, score, found = category[order], score[order], found[order]
+    del order  # as large as a column of the result
+    objects = table.num_objects[:, table.protocol.position_of_area(area_range)]
+    overall = pooled_curve(score, found, int(objects.sum()))
+    by_class = zip(rows_by_class(category, len(objects)), objects.tolist(), strict=True)
+    per_class = (pooled_curve(score[rows], found[rows], count) for rows, count in by_class)
+    return ScoreCurves(table.evaluated, iou_threshold, area_range, overall, tuple(per_class))
+
+
+def _counted(
+    table: MatchTable, iou_threshold: float, area_range: str
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """The category and score of the detections that count, and whether they are right."""
+    rows, counted = table.detections, ~table.is_ignored(iou_threshold, area_range)
+    found = table.is_true_positive(iou_threshold, area_range)
+    return table.evaluated_category(rows.category[counted]), rows.score[counted], found[counted]
 
 
 def pooled_curve(score: npt.NDArray[np.float64], found: npt.NDArray[np.bool_], objects: int) -> ScoreCurve:
     """The curve of detections in descending order of score: which of them find one of some objects."""
     last = last_of_equal(score)
     tp = np.cumsum(found, dtype=np.int64)[last]
-    fp = last + 1 - tp
-    return ScoreCurve(
-        scores=score[last],
-        precision=quotient(tp, tp + fp),
-        recall=quotient(tp, np.full(len(tp), objects)),
-        f1=quotient(2 * tp, tp + fp + objects),
-        true_positives=tp,
-        false_positives=fp,
-        num_ground_truth=objects,
-    )
+    return ScoreCurve(scores=score[last], true_positives=tp, false_positives=last + 1 - tp, num_ground_truth=objects)
 
 
 def _f_beta(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from ioukit._checks import check_count, check_number, check_threads
 from ioukit._columns import Frozen, record
 from ioukit._words_and_colours import ERROR_WORDS
 from ioukit.evaluation.analysis._near import near_pairs
+from ioukit.evaluation.analysis._parts import Gathered
+from ioukit.evaluation.analysis._ranking import threshold_and_range
 from ioukit.evaluation.curves import CurveSteps, drawing_of
 from ioukit.evaluation.table import NEARLY_ONE, MatchTable, NearPairs
 
@@ -125,9 +128,7 @@ def error_kinds(
     arXiv:2008.08115. Counts and differences agree with tidecv 1.0.1, with the exceptions that docs/errors.md lists.
     """
     protocol = table.protocol
-    area_range = protocol.main_area if area_range is None else area_range
-    at = protocol.position_of_iou(protocol.main_iou if iou_threshold is None else iou_threshold)
-    iou_threshold = protocol.iou_thresholds[at]
+    iou_threshold, area_range = threshold_and_range(protocol, iou_threshold, area_range)
     check_number(background_threshold=background_threshold)
     if not 0 < background_threshold <= iou_threshold:
         raise ValueError(
@@ -136,34 +137,107 @@ def error_kinds(
         )
     if max_dets_per_image is not None:
         check_count(max_dets_per_image=max_dets_per_image)
-    near = near_pairs(table, background_threshold)
-    scene = _Scene.of(table, iou_threshold, area_range, max_dets_per_image)
-    errors = _sort(scene, near, min(iou_threshold, NEARLY_ONE), background_threshold)
-
-    before = _mean_precision(scene, scene, table, threads)
+    errors_of = partial(
+        _errors_of,
+        iou_threshold=iou_threshold,
+        area_range=area_range,
+        background_threshold=background_threshold,
+        cap=max_dets_per_image,
+    )
+    # Of a map, no part is in memory while the next one is read.
+    found = _added_up(map(errors_of, table.parts()), table.totals["detections"])
+    num_objects = table.num_objects[:, protocol.position_of_area(area_range)]
+    ranked = _Ranked(found.category, found.score, found.right, num_objects)
+    before = _mean_precision(ranked, num_objects, table, threads)
     delta = {}
-    for kind, corrected in _corrected(scene, errors):
-        gain = _mean_precision(corrected, scene, table, threads) - before
+    for kind, corrected in _corrected(ranked, found):
+        gain = _mean_precision(corrected, num_objects, table, threads) - before
         delta[kind] = max(gain, 0.0) if kind in ERROR_KINDS and gain == gain else gain  # noqa: PLR0124 - not NaN
 
-    detection_kind = np.full(len(table), -1, np.int8)
-    detection_kind[scene.row[errors.row]] = errors.kind
-    about = np.full(len(table), -1)
-    about[scene.row[errors.row]] = errors.target
-    missed = np.zeros(len(table.objects), np.bool_)
-    missed[errors.missed] = True
-    counts = np.bincount(errors.kind, minlength=len(ERROR_KINDS) - 1).tolist()
+    counts = np.bincount(found.kind[~found.right], minlength=len(ERROR_KINDS) - 1).tolist()
     return ErrorKinds(
         iou_threshold=iou_threshold,
         area_range=area_range,
         background_threshold=float(background_threshold),
         ap=before,
         delta_ap=delta,
-        counts=dict(zip(ERROR_KINDS, [*counts, len(errors.missed)], strict=True)),
+        counts=dict(zip(ERROR_KINDS, [*counts, len(found.missed_category)], strict=True)),
+        detection_kind=found.detection_kind,
+        detection_object=found.detection_object,
+        missed=found.missed,
+    )
+
+
+class _Found(NamedTuple):
+    """What is kept of some images: what AP without an error is drawn from, and the columns of the result.
+
+    Errors depend on their image alone, so those of all images are those of parts, one after another.
+    """
+
+    category: npt.NDArray[np.uint32]
+    """(N,) one value per detection that counts, as in the next columns."""
+    score: Floats
+    right: Flags
+    """(N,) whether it is a true positive."""
+    kind: npt.NDArray[np.int8]
+    """(N,) the kind of its error, -1 for none."""
+    correctable: Rows
+    """(C,) rows of the errors that become true positives when their kind is corrected."""
+    becomes: npt.NDArray[np.uint32]
+    """(C,) the category of each of these then."""
+    missed_category: npt.NDArray[np.uint32]
+    """(M,) the category of each missed object."""
+    unmatched_category: npt.NDArray[np.uint32]
+    """(U,) the category of each object that no detection matches."""
+    missed: Flags
+    """(G,) as in the result."""
+    detection_kind: npt.NDArray[np.int8]
+    """(D,) as in the result, and so the next column."""
+    detection_object: Rows
+
+
+def _errors_of(
+    table: MatchTable, iou_threshold: float, area_range: str, background_threshold: float, cap: int | None
+) -> _Found:
+    """The errors of some images."""
+    near = near_pairs(table, background_threshold)
+    scene = _Scene.of(table, iou_threshold, area_range, cap)
+    errors = _sort(scene, near, min(iou_threshold, NEARLY_ONE), background_threshold)
+    kind = np.full(len(scene.found), -1, np.int8)
+    kind[errors.row] = errors.kind
+    detection_kind = np.full(len(table), -1, np.int8)
+    detection_kind[scene.row] = kind
+    about = np.full(len(table), -1)
+    about[scene.row[errors.row]] = errors.target
+    missed = np.zeros(len(table.objects), np.bool_)
+    missed[errors.missed] = True
+    return _Found(
+        category=scene.category,
+        score=scene.score,
+        right=scene.found,
+        kind=kind,
+        correctable=errors.row[errors.corrects],
+        becomes=scene.object_category[errors.target[errors.corrects]],
+        missed_category=scene.object_category[errors.missed],
+        unmatched_category=scene.object_category[scene.object_counts & ~scene.object_found],
+        missed=missed,
         detection_kind=detection_kind,
         detection_object=about,
-        missed=missed,
     )
+
+
+def _added_up(parts: Iterable[_Found], most: int) -> _Found:
+    """The errors of parts that follow one another, of at most so many detections."""
+    counted = Gathered(most, np.uint32, np.float64, np.bool_, np.int8)
+    listed = Gathered(most, np.int8, np.int64)
+    of_objects, objects = [], 0
+    for part in parts:
+        of_objects.append((part.correctable + len(counted), *part[5:9]))
+        counted.add(*part[:4])
+        about = part.detection_object
+        listed.add(part.detection_kind, np.where(about < 0, -1, about + objects))
+        objects += len(part.missed)
+    return _Found(*counted.columns(), *map(np.concatenate, zip(*of_objects, strict=True)), *listed.columns())
 
 
 class _Scene(NamedTuple):
@@ -177,8 +251,6 @@ class _Scene(NamedTuple):
     """(N,) row in the table."""
     order: Rows
     """(N,) row in the data: it orders detections with equal scores."""
-    num_objects: Rows
-    """(K,) number of objects to find."""
     object_category: npt.NDArray[np.uint32]
     """(G,) one value per object, as in the next columns."""
     object_counts: Flags
@@ -207,7 +279,6 @@ class _Scene(NamedTuple):
             found[counted],
             counted,
             rows.row[counted],
-            table.num_objects[:, table.protocol.position_of_area(area_range)],
             table.evaluated_category(table.objects.category),
             ~table.ignores(area_range),
             object_found,
@@ -310,62 +381,68 @@ def kinds_of_false_positives(
     return kind, about
 
 
-def _corrected(scene: _Scene, errors: _Errors) -> Iterator[tuple[str, _Scene]]:
-    """For each kind, the scene with all errors of that kind corrected."""
+class _Ranked(NamedTuple):
+    """What AP is drawn from. Equal scores are in the order of the images."""
+
+    category: npt.NDArray[np.uint32]
+    """(N,) one value per detection, as in the next columns."""
+    score: Floats
+    right: Flags
+    num_objects: Rows
+    """(K,) number of objects to find."""
+
+    def kept(self, chosen: Flags) -> _Ranked:
+        """The same without some detections."""
+        return self._replace(category=self.category[chosen], score=self.score[chosen], right=self.right[chosen])
+
+    def without(self, categories: npt.NDArray[np.uint32]) -> _Ranked:
+        """The same without some objects, of which the categories are given."""
+        return self._replace(num_objects=self.num_objects - np.bincount(categories, minlength=len(self.num_objects)))
+
+
+def _corrected(ranked: _Ranked, errors: _Found) -> Iterator[tuple[str, _Ranked]]:
+    """For each kind, the detections and objects with all errors of that kind corrected."""
     for number, kind in enumerate(ERROR_KINDS[:-1]):
-        of_kind = errors.kind == number
-        corrects = of_kind & errors.corrects
-        found, category, kept = scene.found.copy(), scene.category.copy(), np.ones(len(scene.found), np.bool_)
-        kept[errors.row[of_kind & ~corrects]] = False
-        found[errors.row[corrects]] = True
-        category[errors.row[corrects]] = scene.object_category[errors.target[corrects]]
-        yield kind, _left(scene._replace(found=found, category=category), kept)
-    yield ERROR_KINDS[-1], _without(scene, errors.missed)
+        corrects = errors.kind[errors.correctable] == number
+        rows = errors.correctable[corrects]
+        right, category, kept = ranked.right.copy(), ranked.category.copy(), errors.kind != number
+        right[rows], category[rows], kept[rows] = True, errors.becomes[corrects], True
+        yield kind, ranked._replace(category=category, right=right).kept(kept)
+    yield ERROR_KINDS[-1], ranked.without(errors.missed_category)
     # Last of all, they take nothing from those that are right. A class that has no others still counts as 0 where a
     # protocol says so, as in tidecv.
-    yield "false_positive", scene._replace(score=np.where(scene.found, scene.score, -np.inf))
-    yield "false_negative", _without(scene, np.flatnonzero(scene.object_counts & ~scene.object_found))
+    yield "false_positive", ranked._replace(score=np.where(ranked.right, ranked.score, -np.inf))
+    yield "false_negative", ranked.without(errors.unmatched_category)
 
 
-def _left(scene: _Scene, kept: Flags) -> _Scene:
-    """The scene with the kept detections, and only the columns that AP needs."""
-    return scene._replace(category=scene.category[kept], score=scene.score[kept], found=scene.found[kept])
-
-
-def _without(scene: _Scene, objects: Rows) -> _Scene:
-    """The scene without some of the objects."""
-    fewer = np.bincount(scene.object_category[objects], minlength=len(scene.num_objects))
-    return scene._replace(num_objects=scene.num_objects - fewer)
-
-
-def _mean_precision(scene: _Scene, before: _Scene, table: MatchTable, threads: int | None) -> float:
-    """The mean AP of a scene, over the classes that the protocol takes before anything was corrected.
+def _mean_precision(ranked: _Ranked, num_objects: Rows, table: MatchTable, threads: int | None) -> float:
+    """The mean AP, over the classes that the protocol takes with the objects before anything was corrected.
 
     It is summed in the same order as in the summary.
     """
-    protocol, precision = table.protocol, _average_precision(scene, table, threads)
+    protocol, precision = table.protocol, _average_precision(ranked, table, threads)
     if protocol.counts_undefined and protocol.ranks:
         precision = np.nan_to_num(precision)
     if not (protocol.counts_undefined or protocol.zero_if_detected):
-        precision = np.where(before.num_objects > 0, precision, np.nan)
+        precision = np.where(num_objects > 0, precision, np.nan)
     defined = precision[~np.isnan(precision)]
     return float(np.mean(defined)) if defined.size else float("nan")
 
 
-def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) -> Floats:
+def _average_precision(ranked: _Ranked, table: MatchTable, threads: int | None) -> Floats:
     """(R, K) precision at the recalls; 0 for a class with detections but no objects, NaN for one without both."""
-    count, protocol = len(scene.found), table.protocol
+    count, protocol = len(ranked.right), table.protocol
     if not protocol.ranks:  # errors have kinds, but cost no AP
-        return np.full((1, len(scene.num_objects)), np.nan)
+        return np.full((1, len(ranked.num_objects)), np.nan)
     recalls = np.array(protocol.recall_thresholds)
     curves: Mapping[str, npt.NDArray[Any]] = _core.accumulate(
         OutcomeColumns(
-            category=scene.category,
+            category=ranked.category,
             rank=np.zeros(count, np.uint32),  # every cap on detections has been applied
-            score=scene.score,
-            matched=scene.found.astype(np.uint8).reshape(-1, 1, 1),
+            score=ranked.score,
+            matched=ranked.right.view(np.uint8).reshape(-1, 1, 1),
             ignored=np.zeros((count, 1, 1), np.uint8),
-            num_objects=scene.num_objects.astype(np.uint64).reshape(-1, 1),
+            num_objects=ranked.num_objects.astype(np.uint64).reshape(-1, 1),
         ),
         DrawingColumns(
             num_thresholds=1,
@@ -377,7 +454,7 @@ def _average_precision(scene: _Scene, table: MatchTable, threads: int | None) ->
         ),
         check_threads(threads),
     )
-    places = np.arange(len(scene.num_objects))
+    places = np.arange(len(ranked.num_objects))
     precision = CurveSteps.joined([curves]).points("precision", curves["recall"], places, len(recalls)).T
-    detected = np.bincount(scene.category, minlength=len(scene.num_objects)) > 0
-    return np.where((scene.num_objects == 0) & detected, 0.0, precision)
+    detected = np.bincount(ranked.category, minlength=len(ranked.num_objects)) > 0
+    return np.where((ranked.num_objects == 0) & detected, 0.0, precision)
