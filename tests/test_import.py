@@ -138,7 +138,7 @@ def test_coco_files_load_no_other_format() -> None:
 
 
 def test_readers_load_nothing_of_the_network(tmp_path: Path) -> None:
-    """To find the format, those before it are asked: their writers need XML's quotes, and Python's bring HTTP and SSL."""
+    """To find the format, those before it are asked: XML's quotes, for their writers, bring HTTP and SSL."""
     (tmp_path / "walk" / "gt").mkdir(parents=True)
     (tmp_path / "walk" / "gt" / "gt.txt").write_text("1,1,0,0,10,10,1,1,1\n")
     ends = "print(json.dumps(sorted(sys.modules)))"
