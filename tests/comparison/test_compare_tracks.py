@@ -361,6 +361,9 @@ def test_an_undefined_number_is_a_dash_in_the_table() -> None:
 
 
 def test_what_rounds_to_zero_has_no_sign() -> None:
-    limits = [("FP", -0.3, -12.4, 0.4), ("IDSW", 0.0, 0.0, -0.0), ("HOTA", -0.00001, -0.00004, 0.0004)]
-    rows = [difference_row(TrackDifference(key, 3.0, 3.0, *of, 0.95, 1.0, 1.0, 3)) for key, *of in limits]
+    found = [("FP", -0.3, -12.4, 0.4), ("IDSW", 0.0, 0.0, -0.0), ("HOTA", -0.00001, -0.00004, 0.0004)]
+    rows = [
+        difference_row(TrackDifference(key, 3.0, 3.0, difference, low, high, 0.95, 1.0, 1.0, 3))
+        for key, difference, low, high in found
+    ]
     assert [row[3:5] for row in rows] == [("0", "-12 to 0"), ("0", "0 to 0"), ("0.00", "0.00 to +0.04")]
