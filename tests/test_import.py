@@ -137,6 +137,15 @@ def test_coco_files_load_no_other_format() -> None:
     assert not commands & loaded
 
 
+def test_readers_load_nothing_of_the_network(tmp_path: Path) -> None:
+    """To find the format, those before it are asked: XML's quotes, for their writers, bring HTTP and SSL."""
+    (tmp_path / "walk" / "gt").mkdir(parents=True)
+    (tmp_path / "walk" / "gt" / "gt.txt").write_text("1,1,0,0,10,10,1,1,1\n")
+    ends = "print(json.dumps(sorted(sys.modules)))"
+    loaded = fresh(f"import sys, json, ioukit.datasets; ioukit.datasets.read({str(tmp_path)!r}); {ends}")
+    assert not {"urllib.request", "http.client", "ssl"} & (set(json.loads(loaded)) - loaded_by_numpy())
+
+
 def test_packages_are_attributes_that_are_loaded_when_they_are_asked_for() -> None:
     """`import ioukit` and then `ioukit.plots.grid_figure`, as the pages write it."""
     program = f"""

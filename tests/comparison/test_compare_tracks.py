@@ -358,3 +358,12 @@ def test_an_undefined_number_is_a_dash_in_the_table() -> None:
     unknown = TrackDifference("AP_all", nan, nan, nan, nan, nan, 0.95, nan, nan, None)
     assert difference_row(known) == ("HOTA", "50.00", "60.00", "+10.00", "+5.00 to +15.00", "0.010")
     assert difference_row(unknown) == ("AP_all", "-", "-", "-", "undefined", "-")
+
+
+def test_what_rounds_to_zero_has_no_sign() -> None:
+    found = [("FP", -0.3, -12.4, 0.4), ("IDSW", 0.0, 0.0, -0.0), ("HOTA", -0.00001, -0.00004, 0.0004)]
+    rows = [
+        difference_row(TrackDifference(key, 3.0, 3.0, difference, low, high, 0.95, 1.0, 1.0, 3))
+        for key, difference, low, high in found
+    ]
+    assert [row[3:5] for row in rows] == [("0", "-12 to 0"), ("0", "0 to 0"), ("0.00", "0.00 to +0.04")]

@@ -1,10 +1,12 @@
-"""`match` and `MatchTable.merge` under Dask and Spark: any partition, tasks that run twice, workers that are killed."""
+"""Parts by tasks of Dask, Spark, Ray or processes: any partition, tasks that run twice, workers that are killed."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,7 +20,9 @@ from hypothesis import strategies as st
 import ioukit
 from evaluation.sync_process import digest
 from ioukit.evaluation import Evaluation, MatchTable, match, pack_table, unpack_table
-from support.paths import ROOT
+from support.pages import examples
+from support.paths import IMPORTED_FROM, ROOT, program
+from support.random_tracks import random_track_set
 
 FOLDER = ROOT / "examples" / "coco_val2017_100"
 
@@ -144,3 +148,52 @@ def test_spark_repeats_a_task_that_fails(tmp_path: Path, monkeypatch: pytest.Mon
         spark.stop()
     assert os.path.exists(flag)
     assert digest_of(merged([bytes(row["table"]) for row in found])) == whole()
+
+
+def test_processes_evaluate_a_sequence_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program of the page, with its functions in a file that the processes import."""
+    blocks = [one for one in examples("docs/cluster.md") if "gt/gt.txt" in one.code or "evaluate_sequence" in one.code]
+    files, functions, _, processes = blocks
+    monkeypatch.chdir(tmp_path)
+    head = "import numpy as np\nimport ioukit\n"
+    Path("videos.py").write_text(head + files.code)
+    program(tmp_path / "videos.py")
+    Path("sequences.py").write_text(head + functions.code.partition("\ntracks = ")[0])
+    Path("main.py").write_text(processes.code)
+    path = os.pathsep.join([str(IMPORTED_FROM), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    ran = subprocess.run([sys.executable, "main.py"], capture_output=True, text=True, check=True, env=environment)
+    assert ran.stdout == f"{(functions.printed or '').splitlines()[0]}\n"
+
+    Path("videos/bridge/gt/gt.txt").write_text("no numbers\n")  # a task does not look at other sequences
+    shutil.rmtree("videos/square")
+    assert len(program(tmp_path / "sequences.py").evaluate_sequence("alley")) == 30
+
+
+@pytest.mark.usefixtures("cluster")
+def test_ray_evaluates_a_sequence_per_task(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    given, flag = random_track_set(10), str(tmp_path / "died")
+
+    def evaluated(place: int) -> ioukit.TrackEvaluator:
+        if place == 1:
+            try:
+                open(flag, "xb").close()
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        evaluator = ioukit.TrackEvaluator(categories=given.names)
+        frames = given.frames_of(given.found, place), given.frames_of(given.objects, place)
+        evaluator.update(*frames, sequence=list(given.lengths)[place])
+        return evaluator
+
+    waiting = [ray.remote(evaluated).remote(place) for place in range(len(given.lengths))]
+    merged = ioukit.TrackEvaluator(categories=given.names)
+    while waiting:  # in the order in which they arrive
+        arrived, waiting = ray.wait(waiting, timeout=100)
+        merged.merge(ray.get(arrived[0]))
+    assert os.path.exists(flag)
+    found, whole = merged.compute(), ioukit.evaluate_tracks(given.ground_truth(), given.detections())
+    of_found, of_whole = ({**one.to_dict(), "notes": []} for one in (found, whole))  # notes name other sources
+    assert json.dumps(of_found) == json.dumps(of_whole)

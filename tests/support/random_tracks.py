@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ioukit import Detections, GroundTruth
+from ioukit import Boxes, Detections, GroundTruth
 
 Row: TypeAlias = tuple[Any, ...]
 """The values of a region: whole numbers, then its box."""
@@ -51,6 +51,15 @@ class TrackSet(NamedTuple):
             scores=np.ones(len(self.found.boxes)),
             attributes={"track_id": self.found.tracks},
         )
+
+    def frames_of(self, rows: Rows, sequence: int) -> list[dict[str, Any]]:
+        """What `TrackEvaluator.update` takes of one side: a dictionary for each frame of a sequence."""
+        found = []
+        for frame in range(list(self.lengths.values())[sequence]):
+            chosen = (rows.sequences == sequence) & (rows.frames == frame)
+            boxes = Boxes(rows.boxes[chosen], "xywh")
+            found.append({"boxes": boxes, "labels": rows.classes[chosen], "track_ids": rows.tracks[chosen]})
+        return found
 
     def _images(self, rows: Rows) -> np.ndarray:
         named = list(self.lengths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 from types import SimpleNamespace
@@ -11,20 +12,10 @@ import numpy as np
 import pytest
 
 from ioukit import Boxes, DatasetError, Masks, RotatedBoxes, TrackEvaluator, evaluate_tracks
-from support.random_tracks import Rows, TrackSet, random_track_set
+from support.random_tracks import random_track_set
 from support.trackeval_runs import painted
 
 PERSON = {"boxes": [[0, 0, 10, 10]], "labels": [0], "track_ids": [1]}
-
-
-def frames_of(rows: Rows, given: TrackSet, sequence: int) -> list[dict[str, Any]]:
-    """The dicts of the frames of a sequence."""
-    found = []
-    for frame in range(list(given.lengths.values())[sequence]):
-        chosen = (rows.sequences == sequence) & (rows.frames == frame)
-        boxes = Boxes(rows.boxes[chosen], "xywh")
-        found.append({"boxes": boxes, "labels": rows.classes[chosen], "track_ids": rows.tracks[chosen]})
-    return found
 
 
 @pytest.mark.parametrize("seed", range(1, 25))
@@ -34,7 +25,7 @@ def test_parts_have_the_bits_of_the_whole(seed: int) -> None:
     evaluators = [TrackEvaluator(categories=given.names) for _ in range(2)]
     for place in rng.permutation(len(given.lengths)).tolist():
         evaluator, name = evaluators[place % 2], list(given.lengths)[place]
-        predictions, targets = (frames_of(rows, given, place) for rows in (given.found, given.objects))
+        predictions, targets = (given.frames_of(rows, place) for rows in (given.found, given.objects))
         first = 0
         while first < len(targets):
             last = first + int(rng.integers(1, 4))
@@ -45,6 +36,34 @@ def test_parts_have_the_bits_of_the_whole(seed: int) -> None:
     assert len(evaluators[0]) == sum(given.lengths.values())
     of_found, of_whole = ({**one.to_dict(), "notes": []} for one in (found, whole))  # notes name other sources
     assert json.dumps(of_found) == json.dumps(of_whole)
+
+
+def test_no_bit_depends_on_which_evaluator_is_merged_first() -> None:
+    given = random_track_set(10)
+    parts = []
+    for place, name in enumerate(given.lengths):
+        part = TrackEvaluator(categories=given.names)
+        part.update(given.frames_of(given.found, place), given.frames_of(given.objects, place), sequence=name)
+        parts.append(part)
+    answers = set()
+    for order in itertools.permutations(parts):
+        evaluator = TrackEvaluator(categories=given.names)
+        for part in order:
+            evaluator.merge(part)
+        found = evaluator.compute()
+        rows = [column.tolist() for column in (found.events.image, found.events.object, found.events.detection)]
+        answers.add(json.dumps([found.to_dict(), found.events.to_dicts(), rows]))
+    assert len(parts) > 2
+    assert len(answers) == 1
+
+
+def test_an_evaluator_of_many_updates_is_small() -> None:
+    """A sequence per process: what is sent is little more than the columns of its boxes."""
+    evaluator, rng = TrackEvaluator(), np.random.default_rng(0)
+    for _ in range(100):
+        frame = {"boxes": Boxes(rng.uniform(0, 9, (25, 4)), "xywh"), "labels": [0] * 25, "track_ids": np.arange(25)}
+        evaluator.update([frame], [frame], sequence="a")
+    assert len(pickle.dumps(evaluator)) < 64 * 2 * 100 * 25
 
 
 def test_other_regions() -> None:

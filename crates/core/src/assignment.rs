@@ -27,8 +27,12 @@ pub fn assign(costs: &[f64], rows: usize, columns: usize) -> Option<Vec<(usize, 
         let column_of = Search::new(costs, rows, columns).assigned()?;
         return Some((0..rows).map(|row| (row, column_of[row])).collect());
     }
-    let turned: Vec<f64> =
-        (0..columns).flat_map(|column| (0..rows).map(move |row| costs[row * columns + column])).collect();
+    let mut turned: Vec<f64> = vec![0.0; costs.len()];
+    for (row, of_row) in costs.chunks_exact(columns.max(1)).enumerate() {
+        for (column, &cost) in of_row.iter().enumerate() {
+            turned[column * rows + row] = cost;
+        }
+    }
     let row_of = Search::new(&turned, columns, rows).assigned()?;
     let mut pairs: Vec<(usize, usize)> = (0..columns).map(|column| (row_of[column], column)).collect();
     pairs.sort_unstable();
@@ -49,6 +53,9 @@ pub fn highest_pairs(pairs: [&[i64]; 2], values: &[f64], shape: [usize; 2]) -> V
         assert!(row < shape[0] && column < shape[1], "a cell of the table");
         row * shape[1] + column
     };
+    if are_apart(pairs, shape) && values.iter().all(|&value| value > 0.0) {
+        return (0..values.len()).collect(); // each adds to the sum: no table is needed to see it
+    }
     let mut costs: Vec<f64> = vec![0.0; shape[0] * shape[1]];
     for (place, value) in values.iter().enumerate() {
         costs[cell(place)] = -value;
@@ -65,6 +72,14 @@ pub fn highest_pairs(pairs: [&[i64]; 2], values: &[f64], shape: [usize; 2]) -> V
         }
     }
     found
+}
+
+/// Whether no two pairs, which are sorted by row, have a row or a column in common.
+fn are_apart([rows, columns]: [&[i64]; 2], shape: [usize; 2]) -> bool {
+    assert!(rows.last().is_none_or(|&row| (row as usize) < shape[0]), "rows of the table");
+    let mut taken = vec![false; shape[1]];
+    rows.windows(2).all(|two| two[0] < two[1])
+        && columns.iter().all(|&column| !replace(&mut taken[column as usize], true))
 }
 
 /// An assignment that grows by a row at a time.
@@ -120,14 +135,20 @@ impl<'a> Search<'a> {
 
     /// The free column with the shortest path from a free row, and its length.
     fn shortest_path(&mut self, start: usize) -> Option<(usize, f64)> {
-        let columns = &mut self.columns[..];
-        self.left.clear();
-        self.left.extend((0..columns.len()).rev()); // so that equal costs give each row the column of its number
-        columns.iter_mut().for_each(|column| column.length = f64::INFINITY);
+        let (column, mut shortest) = self.nearest_of_all(start)?;
         self.tree_columns.clear();
+        self.tree_columns.push(column);
         self.tree_rows.clear();
-        let (mut row, mut shortest) = (start, 0.0);
+        let columns = &mut self.columns[..];
+        let mut row = columns[column].pair;
+        if row == NONE {
+            return Some((column, shortest));
+        }
+        self.left.clear();
+        self.left.extend((0..columns.len()).rev());
+        self.left.swap_remove(columns.len() - 1 - column);
         loop {
+            self.tree_rows.push(row);
             ask_after(1 + self.left.len() / 1024);
             let (so_far, price) = (shortest, self.rows[row].price);
             let costs = &self.costs[row * columns.len()..][..columns.len()];
@@ -154,8 +175,24 @@ impl<'a> Search<'a> {
             if row == NONE {
                 return Some((column, shortest));
             }
-            self.tree_rows.push(row);
         }
+    }
+
+    /// The first step of a path: the column that is nearest to a free row, and its distance.
+    ///
+    /// A loop of its own, without a list of the columns that are left: most paths end here.
+    fn nearest_of_all(&mut self, row: usize) -> Option<(usize, f64)> {
+        ask_after(1 + self.columns.len() / 1024);
+        let costs = &self.costs[row * self.columns.len()..][..self.columns.len()];
+        let (mut nearest, mut shortest) = (0, f64::INFINITY);
+        // From the last one on, so that equal costs give each row the column of its number.
+        for (number, (column, cost)) in self.columns.iter_mut().zip(costs).enumerate().rev() {
+            (column.length, column.before) = (cost - column.price, row); // a free row has the price 0
+            if column.length < shortest || (column.length == shortest && column.pair == NONE) {
+                (shortest, nearest) = (column.length, number);
+            }
+        }
+        (shortest < f64::INFINITY).then_some((nearest, shortest))
     }
 
     /// Keeps the prices true to the tree of shortest paths from a row.
@@ -210,6 +247,9 @@ mod tests {
         // 0.9 and nothing is less than 0.8 and 0.7; the last row has no pair.
         let (rows, columns, values) = ([0, 0, 1], [0, 1, 0], [0.9, 0.8, 0.7]);
         assert_eq!(*highest_pairs([&rows, &columns], &values, [3, 2]), [1, 2]);
+        // Pairs that share nothing are all chosen, also if the first row would take the column of another one for 0.
+        assert_eq!(*highest_pairs([&[1, 2], &[0, 3]], &[1e-300, 1.0], [3, 4]), [0, 1]);
+        assert_eq!(*highest_pairs([&[0, 1], &[0, 1]], &[-1.0, 0.5], [2, 2]), []);
         assert_eq!(*highest_pairs([&[], &[]], &[], [3, 2]), []);
         assert_eq!(*highest_pairs([&[], &[]], &[], [0, 2]), []);
     }

@@ -31,12 +31,12 @@ pub fn plain_pairwise<'py>(
 ) -> Answer<'py> {
     let variant = variant_named(variant, &parameters)?;
     let Some(threads) = number_of(threads) else { return Ok(None) };
-    if let (Some(first), Some(second)) = (plain::<f32>(boxes1), plain::<f32>(boxes2)) {
+    if let Some((first, second)) = both_plain::<f32>(boxes1, boxes2) {
         return overlaps(variant, &first, &second, threads);
     }
-    match (plain::<f64>(boxes1), plain::<f64>(boxes2)) {
-        (Some(first), Some(second)) => overlaps(variant, &first, &second, threads),
-        _ => Ok(None),
+    match both_plain::<f64>(boxes1, boxes2) {
+        Some((first, second)) => overlaps(variant, &first, &second, threads),
+        None => Ok(None),
     }
 }
 
@@ -113,12 +113,12 @@ pub fn plain_matches<'py>(
     threads: &Bound<'py, PyAny>,
 ) -> Answer<'py> {
     let (Some(least), Some(threads)) = (ratio(min_iou), number_of(threads)) else { return Ok(None) };
-    if let (Some(first), Some(second)) = (plain::<f32>(boxes1), plain::<f32>(boxes2)) {
+    if let Some((first, second)) = both_plain::<f32>(boxes1, boxes2) {
         return matches(&first, &second, least, threads);
     }
-    match (plain::<f64>(boxes1), plain::<f64>(boxes2)) {
-        (Some(first), Some(second)) => matches(&first, &second, least, threads),
-        _ => Ok(None),
+    match both_plain::<f64>(boxes1, boxes2) {
+        Some((first, second)) => matches(&first, &second, least, threads),
+        None => Ok(None),
     }
 }
 
@@ -152,6 +152,14 @@ fn plain<'py, F: Item>(boxes: &Bound<'py, PyAny>) -> Option<Table<'py, F>> {
         return None;
     }
     boxes.extract().ok().filter(|table: &Table<'py, F>| table.shape()[1] == 4 && table.shape()[0] < 1 << 31)
+}
+
+/// Two such arrays. The second one is not looked at if the first one is of another dtype.
+fn both_plain<'py, F: Item>(
+    boxes1: &Bound<'py, PyAny>,
+    boxes2: &Bound<'py, PyAny>,
+) -> Option<(Table<'py, F>, Table<'py, F>)> {
+    Some((plain(boxes1)?, plain(boxes2)?))
 }
 
 fn valid<F: Coordinate>(rows: &[[F; 4]]) -> bool {

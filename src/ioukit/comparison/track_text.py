@@ -86,7 +86,7 @@ def sequence_rows(pair: TrackPair, shown: Callable[[str], str]) -> list[tuple[st
     for name, counts in pair.changes.by_sequence().items():
         of_a, of_b = (100 * one.sequences[name][MAIN] for one in (pair.a, pair.b))
         changed = (f"{counts[key]:,}" for key in ("found", "lost", "new_switches", "gone_switches"))
-        rows.append((shown(name), f"{of_a:.2f}", f"{of_b:.2f}", f"{of_b - of_a:+.2f}", *changed))
+        rows.append((shown(name), f"{of_a:.2f}", f"{of_b:.2f}", _text(of_b - of_a, "+.2f"), *changed))
     return rows
 
 
@@ -94,11 +94,15 @@ def difference_row(one: TrackDifference) -> tuple[str, ...]:
     """Ratios in percent, and counts."""
     is_count = one.key in AS_COUNTS
     scale, form, signed = (1, ",.0f", "+,.0f") if is_count else (100, ".2f", "+.2f")
-    interval = "undefined" if math.isnan(one.low) else f"{scale * one.low:{signed}} to {scale * one.high:{signed}}"
+    low, high = (_text(scale * limit, signed) for limit in (one.low, one.high))
+    interval = "undefined" if math.isnan(one.low) else f"{low} to {high}"
     numbers = (_text(scale * one.a, form), _text(scale * one.b, form), _text(scale * one.difference, signed))
     return (one.key, *numbers, interval, _text(one.p_value, ".3f"))
 
 
 def _text(value: float, form: str) -> str:
-    """The number, or a dash if it is undefined, as in the tables of each tracker."""
-    return "-" if math.isnan(value) else f"{value:{form}}"
+    """The number, or a dash if it is undefined, as in the tables of each tracker. What rounds to 0 has no sign."""
+    if math.isnan(value):
+        return "-"
+    text = f"{value:{form}}"
+    return text if text.strip("+-0.") else text.lstrip("+-")

@@ -46,7 +46,7 @@ def match_boxes(
 
     Pairs below ``min_iou`` are not made. Of choices with the same sum, it is the one that SciPy's
     ``linear_sum_assignment`` makes on the table of negative overlaps, in float64, with 0 for each pair below
-    ``min_iou``. That table takes 8 bytes times N times M.
+    ``min_iou``. That table takes 8 bytes times N times M; it is made only where two pairs have a box in common.
 
     Args:
         boxes1: `Boxes` or an array-like of shape (N, 4), in pixels or relative to the image, or regions of another

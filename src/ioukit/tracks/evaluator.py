@@ -174,7 +174,7 @@ class TrackEvaluator(Answering):
         return rows, tracks
 
     def compute(self) -> TrackEvaluation:
-        """The evaluation of all frames so far.
+        """The evaluation of all frames so far, with the sequences in the order of their names.
 
         Raises:
             ValueError: If there is no frame.
@@ -184,8 +184,9 @@ class TrackEvaluator(Answering):
             raise ValueError(
                 "compute needs at least one frame, got none: call update(predictions, targets, sequence=name) first"
             )
-        parts = [frames for parts in self._sequences.values() for frames in parts]
-        counts = {name: sum(frames.length for frames in parts) for name, parts in self._sequences.items()}
+        sequences = dict(sorted(self._sequences.items()))  # so that no row depends on which evaluator was merged first
+        parts = [frames for parts in sequences.values() for frames in parts]
+        counts = {name: sum(frames.length for frames in parts) for name, parts in sequences.items()}
         predictions, targets = (_joined([frames.rows[side] for frames in parts]) for side in range(2))
         found, objects = (np.concatenate([frames.tracks[side] for frames in parts]) for side in range(2))
         known = None if self._known is None else self._known.categories

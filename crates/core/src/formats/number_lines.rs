@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::text::{number, quoted, without_mark};
 use super::{Columns, Problem, Problems, read_columns};
+use crate::json::plain_start;
 use crate::memory::Vec;
 
 /// What there is of a file.
@@ -36,6 +37,15 @@ pub struct NumberLines {
     pub problems: Problems,
     /// The first file that cannot be read, and why. No file is missing in this sense.
     pub unreadable: Option<(usize, io::Error)>,
+}
+
+impl NumberLines {
+    /// Makes a line of the numbers that were taken since the last one.
+    fn end_line(&mut self, file: usize, line: usize) {
+        self.ends.push(self.numbers.len() as i64);
+        self.files.push(file as i64);
+        self.lines.push(line as i64);
+    }
 }
 
 impl Columns for NumberLines {
@@ -88,15 +98,46 @@ fn take_file(columns: &mut NumberLines, file: usize, bytes: &[u8], between: Betw
     let (mut line, mut rest) = (0, text);
     while !rest.is_empty() {
         line += 1;
-        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
-        let (words, behind) = rest.split_at(end);
+        let end = if let Some(end) = take_plain_line(&mut columns.numbers, rest, between) {
+            columns.end_line(file, line);
+            state = State::Text;
+            end
+        } else {
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+            if take_line(columns, file, line, &rest[..end], between) {
+                state = State::Text;
+            }
+            end
+        };
+        let behind = &rest[end..];
         let length = if behind.starts_with(b"\r\n") { 2 } else { behind.len().min(1) };
         rest = &behind[length..];
-        if take_line(columns, file, line, words, between) {
-            state = State::Text;
-        }
     }
     columns.states.push(state as u8);
+}
+
+/// Takes the numbers of the first line of a text and returns its length, if they are plain and one byte stands between
+/// two of them, as nearly all lines are. Otherwise takes nothing, and says nothing about the line.
+///
+/// In one pass over the bytes. To find the end of the line, then those of its words, and to trim both took three times
+/// as many instructions.
+fn take_plain_line(numbers: &mut Vec<f64>, text: &[u8], between: Between) -> Option<usize> {
+    let separator = match between {
+        Between::Space => b' ',
+        Between::Comma => b',',
+    };
+    let (before, mut at) = (numbers.len(), 0);
+    while let Some((value, length)) = plain_start(&text[at..]) {
+        numbers.push(value);
+        at += length;
+        match text.get(at) {
+            None | Some(b'\n' | b'\r') => return Some(at),
+            Some(&byte) if byte == separator => at += 1,
+            Some(_) => break,
+        }
+    }
+    numbers.truncate(before);
+    None
 }
 
 /// Takes a line of a file; whether it has words.
@@ -115,9 +156,7 @@ fn take_line(columns: &mut NumberLines, file: usize, line: usize, text: &[u8], b
         columns.numbers.truncate(before);
         return true;
     }
-    columns.ends.push(columns.numbers.len() as i64);
-    columns.files.push(file as i64);
-    columns.lines.push(line as i64);
+    columns.end_line(file, line);
     true
 }
 
@@ -180,6 +219,31 @@ mod tests {
             assert_eq!(found.states, [State::Text as u8]);
         }
         assert_eq!(lines(b"1\nx\n2\ny\n3").numbers, [1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn plain_lines_are_read_as_others_are() {
+        let mut state = 7u64;
+        for round in 0..40_000 {
+            let text: Vec<u8> = (0..round % 30)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    b"01234567895.-,, \n\n\r\te"[(state >> 33) as usize % 21]
+                })
+                .collect();
+            for between in [Between::Space, Between::Comma] {
+                let (mut found, mut expected) = (NumberLines::default(), NumberLines::default());
+                take_file(&mut found, 0, &text, between);
+                let lines = str::from_utf8(&text).expect("ASCII").replace("\r\n", "\n").replace('\r', "\n");
+                for (at, line) in lines.split_terminator('\n').enumerate() {
+                    take_line(&mut expected, 0, at + 1, line.as_bytes(), between);
+                }
+                let bits = |of: &NumberLines| of.numbers.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
+                assert_eq!(bits(&found), bits(&expected), "{lines:?}");
+                assert_eq!((&found.ends, &found.lines), (&expected.ends, &expected.lines), "{lines:?}");
+                assert_eq!(found.problems.count, expected.problems.count, "{lines:?}");
+            }
+        }
     }
 
     #[test]

@@ -105,14 +105,15 @@ fn of_table<F: Float>(first: Set<'_, F>, second: Set<'_, F>, threshold: Threshol
     assert!(first.labels.is_some() == second.labels.is_some() || values.is_empty(), "labels of one set");
     let run = Run { threads: 1, level: Level::best(), reused: false };
     pairwise(threshold.variant, first.boxes, second.boxes, 1, &mut values, run);
-    let mut pairs = Pairs::none();
-    for (place, &value) in values.iter().enumerate().filter(|&(_, &value)| value >= threshold.min) {
-        let (row, column) = (place / width, place % width);
-        let alike = first.labels.zip(second.labels).is_none_or(|(a, b)| a[row] == b[column]);
-        if alike && !(ascending && column <= row) {
-            pairs.rows.push(row as i64);
-            pairs.columns.push(column as i64);
-            pairs.values.push(value);
+    let mut pairs = Pairs::with_room(values.iter().filter(|&&value| value >= threshold.min).count());
+    for (row, of_row) in values.chunks_exact(width.max(1)).enumerate() {
+        for (column, &value) in of_row.iter().enumerate().filter(|&(_, &value)| value >= threshold.min) {
+            let alike = first.labels.zip(second.labels).is_none_or(|(a, b)| a[row] == b[column]);
+            if alike && !(ascending && column <= row) {
+                pairs.rows.push(row as i64);
+                pairs.columns.push(column as i64);
+                pairs.values.push(value);
+            }
         }
     }
     pairs

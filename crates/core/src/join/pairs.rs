@@ -56,14 +56,15 @@ impl<F> Buckets<F> {
 }
 
 impl<F: Float> Pairs<F> {
-    pub(super) fn none() -> Self {
-        Self { rows: Vec::new(), columns: Vec::new(), values: Vec::new() }
+    /// None yet, and room for so many.
+    pub(super) fn with_room(count: usize) -> Self {
+        Self { rows: Vec::with_capacity(count), columns: Vec::with_capacity(count), values: Vec::with_capacity(count) }
     }
 
     /// Puts what several parts of the work have found in order.
     pub(super) fn in_order(parts: Vec<Buckets<F>>, threads: usize) -> Self {
         let Some(first) = parts.first() else {
-            return Self::none();
+            return Self::with_room(0);
         };
         let shift = first.shift;
         // From the buckets of each part to the parts of each bucket: each can be given up once it has been copied.

@@ -31,7 +31,7 @@ fn boxes<F: Float>(count: usize, octaves: f64, seed: u64) -> Vec<[F; 4]> {
 }
 
 fn every_pair<F: Float>(a: &[[F; 4]], b: &[[F; 4]], variant: Variant, min: F) -> Pairs<F> {
-    let mut pairs = Pairs::none();
+    let mut pairs = Pairs::with_room(0);
     for (row, a) in a.iter().enumerate() {
         for (column, b) in b.iter().enumerate() {
             let value = single(variant, a, b);

@@ -13,7 +13,7 @@ mod syntax_error;
 mod text;
 
 pub use cursor::{Cursor, Scalar};
-pub(crate) use number::plain;
+pub(crate) use number::{plain, plain_start};
 pub use source::Source;
 pub use stream::{Records, Stream, StreamError};
 pub use syntax_error::SyntaxError;

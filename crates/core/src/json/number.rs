@@ -48,25 +48,35 @@ impl Decimal {
 /// which may be a number as well.
 #[inline]
 pub(crate) fn plain(word: &[u8]) -> Option<f64> {
-    let (negative, word) = match word {
+    plain_start(word).and_then(|(value, length)| (length == word.len()).then_some(value))
+}
+
+/// The same for the word at the beginning of a text, up to the first byte that such a word cannot have, and its length.
+#[inline]
+pub(crate) fn plain_start(text: &[u8]) -> Option<(f64, usize)> {
+    let (negative, word) = match text {
         [b'-', rest @ ..] => (true, rest),
-        _ => (false, word),
+        _ => (false, text),
     };
-    let (mut mantissa, mut point) = (0u64, None);
+    let (mut mantissa, mut point, mut length) = (0u64, None, word.len());
     for (place, &byte) in word.iter().enumerate() {
         match byte {
             b'0'..=b'9' => mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')),
             b'.' if point.is_none() => point = Some(place),
-            _ => return None,
+            _ => {
+                length = place;
+                break;
+            }
         }
     }
-    let digits = word.len() - usize::from(point.is_some());
+    let digits = length - usize::from(point.is_some());
     if !(1..=19).contains(&digits) {
         return None;
     }
-    let exponent = point.map_or(0, |place| place as i32 + 1 - word.len() as i32);
+    let exponent = point.map_or(0, |place| place as i32 + 1 - length as i32);
     // Not as an integer of JSON, whose zero has no sign.
-    Decimal { negative, mantissa, exponent, long: false, integer: false }.quick()
+    let value = Decimal { negative, mantissa, exponent, long: false, integer: false }.quick()?;
+    Some((value, length + usize::from(negative)))
 }
 
 #[cold]

@@ -16,7 +16,9 @@ mod vace;
 use crate::assignment::assign;
 use crate::ending::ask_after;
 use crate::memory::{Vec, zeros};
-use crate::overlap::formula::{Formula, Iou, Measured, intersection};
+use crate::overlap::formula::Measured;
+use crate::overlap::{Run, Variant, pairwise};
+use crate::simd::Level;
 use association::Association;
 pub use association::Hota;
 use clear::Follower;
@@ -184,15 +186,15 @@ impl Sequence<'_> {
 
 /// IoU of every box of one set with every box of another. Boxes whose area is next to none have no overlap.
 fn measure(objects: &[[f64; 4]], found: &[[f64; 4]], overlaps: &mut Vec<f64>) {
-    for &object in objects {
-        let object = Measured::new(object, false);
-        overlaps.extend(found.iter().map(|&one| {
-            let one = Measured::new(one, false);
-            if object.area <= EPSILON || one.area <= EPSILON {
-                return 0.0;
-            }
-            Iou.value(&object, &one, intersection(&object, &one))
-        }));
+    overlaps.resize(objects.len() * found.len(), 0.0);
+    let run = Run { threads: 1, level: Level::best(), reused: false };
+    pairwise(Variant::Iou, objects, found, 1, overlaps, run);
+    let is_thin = |&one: &[f64; 4]| Measured::new(one, false).area <= EPSILON;
+    for (row, _) in objects.iter().enumerate().filter(|(_, one)| is_thin(one)) {
+        overlaps[row * found.len()..][..found.len()].fill(0.0);
+    }
+    for (column, _) in found.iter().enumerate().filter(|(_, one)| is_thin(one)) {
+        overlaps.iter_mut().skip(column).step_by(found.len()).for_each(|overlap| *overlap = 0.0);
     }
 }
 

@@ -110,6 +110,16 @@ def image_labels(values: npt.ArrayLike, *, name: str) -> npt.NDArray[np.int64] |
     return np.array(array)
 
 
+def label_runs(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The first row of each run of equal labels, and the run of each row.
+
+    Rows of an image mostly follow each other in a file, so that few strings have to be sorted or looked up.
+    """
+    begins = np.ones(len(labels), np.bool_)
+    begins[1:] = labels[1:] != labels[:-1]
+    return np.flatnonzero(begins), np.cumsum(begins) - 1
+
+
 def check_readable_again(path: str, what: str) -> None:
     """Refuses a pipe: it was empty as soon as the columns were read from it."""
     if os.path.exists(path) and not os.path.isfile(path):

@@ -24,6 +24,7 @@ from ioukit.datasets.columns._checks import (
     floats,
     image_labels,
     integers,
+    label_runs,
     named_columns,
     pixel_boxes,
 )
@@ -186,8 +187,9 @@ class Detections(Columns):
             areas = sets[0].area
         keys = None
         if labels.dtype.kind == "U":
-            names, labels = np.unique(labels, return_inverse=True)
-            keys = names.astype(np.str_)
+            firsts, runs = label_runs(labels)
+            names, of_runs = np.unique(labels[firsts], return_inverse=True)
+            keys, labels = names.astype(np.str_), of_runs[runs]
         dt = cls(
             image_ids=labels.astype(np.int64),
             category_ids=integers(category_ids, name="category_ids", length=count),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ioukit._columns import Columns, record
 from ioukit._near_names import suggest
-from ioukit.datasets.columns._checks import image_labels, integers, named_columns
+from ioukit.datasets.columns._checks import image_labels, integers, label_runs, named_columns
 from ioukit.datasets.columns.lazy import Names
 from ioukit.errors import DatasetError
 
@@ -197,8 +197,10 @@ def numbered(labels: npt.NDArray[Any], images: Images, source: str) -> npt.NDArr
         if labels.dtype.kind == "U":
             raise TypeError(f"image ids of this data set are integers, got {str(labels[0])!r}")
         return labels.astype(np.int64)
+    firsts, runs = label_runs(labels)
+    ordered = by_id(images)
     try:
-        return by_id(images).ids[by_id(images).positions(labels)]
+        return ordered.ids[ordered.positions(labels[firsts])][runs]
     except ValueError:
         row = int(np.flatnonzero(~np.isin(labels, images.keys))[0])
         problem = f"expected the id of an image of the ground truth, found {str(labels[row])!r}"

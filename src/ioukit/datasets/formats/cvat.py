@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -51,7 +50,7 @@ _HOLDS = Holds(
     unused_categories=True,
     areas_of_regions=True,
 )
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def recognises(path: Path) -> bool:
@@ -415,6 +414,8 @@ class _Writer:
 
     def quoted(self, text: str) -> str:
         """Text as the value of an XML attribute."""
+        from xml.sax.saxutils import quoteattr  # noqa: PLC0415 - imports what HTTP needs, for which readers would wait
+
         return quoteattr(self._checked(text))
 
     def _checked(self, text: str) -> str:
@@ -423,6 +424,8 @@ class _Writer:
         return text
 
     def _content(self, text: str) -> str:
+        from xml.sax.saxutils import escape  # noqa: PLC0415 - as above
+
         return escape(self._checked(text), {"\r": "&#13;"})
 
     def head(self) -> Iterator[str]:

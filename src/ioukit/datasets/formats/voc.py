@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -350,6 +349,8 @@ def write_voc(
         ]
         parts.append("\t\t</bndbox>\n\t</object>\n")
         objects.setdefault(at, []).append("".join(parts))
+    from xml.sax.saxutils import escape  # noqa: PLC0415 - imports what HTTP needs, for which readers would wait
+
     folder = path / "Annotations"
     stems = [os.path.splitext(name)[0] for name in names]
     for inner in {os.path.dirname(name) for name in names} | {""}:
@@ -413,4 +414,6 @@ def _element(text: str, where: str) -> str:
     """Text for an element of XML."""
     if not all(character.isprintable() for character in text) or text != text.strip() or not text:
         refuse(where, "text that XML can hold", abbreviate(text))
+    from xml.sax.saxutils import escape  # noqa: PLC0415 - as above
+
     return escape(text)
