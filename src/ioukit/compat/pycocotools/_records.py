@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ioukit import _core
 from ioukit._array_types import Ids
-from ioukit._collector import collector_off
+from ioukit._collector import made_to_last
 from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import Marks, complete, images_and_categories, indexes, records_of_array
 from ioukit.compat.pycocotools._files import DICTIONARIES, AnnotationFile, Kept, columns_of
@@ -51,9 +51,8 @@ class Records(Kept):
         columns = _core.record_columns(records, ["id", "image_id", "category_id"], ["integer"] * 3)
         if columns is None:
             return None
-        ids = columns[0]
-        # One of two records of the same id is not found.
-        return cls(list(records), *columns) if (np.diff(ids) > 0).all() or len(set(ids.tolist())) == len(ids) else None
+        distinct = (np.diff(np.sort(columns[0])) > 0).all()  # of two records with one id, only one is found
+        return cls(list(records), *columns) if distinct else None
 
     def tells(self, held: Any) -> bool:
         """Whether the records have what an evaluation would find: it reads them, and needs no dictionary."""
@@ -98,7 +97,7 @@ class ResultRecords(Records):
         if columns is None:
             return None
         truth._check_images(columns[0])
-        with collector_off():  # thousands of small lists are made
+        with made_to_last(2 * len(records)):  # two lists of each record
             _core.complete_boxes(records)
         return cls(list(records), np.arange(1, len(records) + 1), columns[0], columns[1], records, truth)
 
@@ -171,7 +170,7 @@ class ResultArray(Kept):
         return self._once("_others", lambda: _others(self.truth, []))
 
     def _made(self) -> dict[str, Any]:
-        with collector_off():
+        with made_to_last(4 * len(self.array)):
             records = records_of_array(self.array)
             complete(records, mask_utils.ORIGINAL)
         frame = self._frame()

@@ -27,7 +27,7 @@ from ioukit.compat.pycocotools import mask as mask_utils
 from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes, mask_of, records_of_array
 from ioukit.compat.pycocotools._files import DICTIONARIES, AnnotationFile, Kept, ResultFile, columns_of
 from ioukit.compat.pycocotools._records import Records, ResultArray, ResultRecords
-from ioukit.compat.pycocotools._sides import positions
+from ioukit.compat.pycocotools._sides import distinct, positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -299,7 +299,8 @@ class COCO(OnDemand):
         else:
             original = methods_are_original(self, "COCO", ("getImgIds",))
             images = self.imgs if original else set(self.getImgIds())
-            unknown = {one for one in set(ids.tolist() if isinstance(ids, np.ndarray) else ids) if one not in images}
+            named = distinct(ids).tolist() if isinstance(ids, np.ndarray) else set(ids)
+            unknown = {one for one in named if one not in images}
         assert not unknown, (
             "Results do not correspond to current coco set: "
             f"they have {len(unknown):,} images that it lacks, such as {next(iter(unknown))!r}"
