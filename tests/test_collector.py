@@ -42,7 +42,7 @@ def test_what_is_made_to_last_is_old_and_garbage_is_not() -> None:
     with made_to_last(20_000):
         assert not gc.isenabled()
         assert garbage() is None
-        made = [[] for _ in range(100)]
+        made: list[list[int]] = [[] for _ in range(100)]
     assert gc.isenabled()
     old = {id(one) for one in gc.get_objects(generation=2)}
     assert {id(one) for one in made} <= old
@@ -54,7 +54,7 @@ def test_what_a_program_has_frozen_stays_frozen() -> None:
     try:
         frozen = gc.get_freeze_count()
         with made_to_last(20_000):
-            made = [[]]
+            made: list[list[int]] = [[]]
         assert gc.get_freeze_count() == frozen
         assert id(made[0]) in {id(one) for one in gc.get_objects(generation=0)}
     finally:
@@ -67,7 +67,7 @@ def test_few_objects_stay_new_and_the_collector_as_it_was(count: int, on: bool) 
         gc.disable()
     try:
         with made_to_last(count):
-            made = [[]]
+            made: list[list[int]] = [[]]
         assert gc.isenabled() == on
         assert id(made[0]) in {id(one) for one in gc.get_objects(generation=0)}
     finally:

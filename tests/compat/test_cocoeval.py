@@ -121,14 +121,16 @@ def test_data_in_memory_need_no_dictionaries(seed: int, kind: str) -> None:
     assert difference(seen[0], seen[1]) is None
 
 
-def test_records_that_an_evaluation_shows_may_be_changed() -> None:
-    """The records of an array are made when `_dts` is asked for; the next evaluation reads them."""
+@pytest.mark.parametrize("from_file", [True, False])
+def test_records_that_an_evaluation_shows_may_be_changed(from_file: bool, tmp_path: Path) -> None:
+    """Those of a file and of an array are made when `_dts` is asked for; the next evaluation reads them."""
     case = random_case(11)
     rows = np.array([[one["image_id"], *one["bbox"], one["score"], one["category_id"]] for one in case.dt])
+    (tmp_path / "dt.json").write_text(json.dumps(case.dt))
     seen = []
     for library in (OURS, THEIRS):
         gt, _ = _truth_and_results(library)
-        evaluation = library.cocoeval.COCOeval(gt, gt.loadRes(rows), "bbox")
+        evaluation = library.cocoeval.COCOeval(gt, gt.loadRes(str(tmp_path / "dt.json") if from_file else rows), "bbox")
         evaluation.evaluate()
         for record in itertools.chain.from_iterable(evaluation._dts.values()):
             record["score"] = -record["score"]

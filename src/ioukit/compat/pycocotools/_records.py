@@ -23,8 +23,8 @@ from ioukit.compat.pycocotools._files import DICTIONARIES, AnnotationFile, Kept,
 
 __all__ = ["Records", "ResultArray", "ResultRecords"]
 
-_LARGEST = 2.0**53
-"""Up to here, every whole number is a double."""
+_TOO_LARGE = 2.0**63
+"""Numbers from here on are no integers of NumPy."""
 
 
 @dataclass
@@ -145,7 +145,7 @@ class ResultArray(Kept):
         with np.errstate(all="ignore"):
             corners = array[:, 1:3] + array[:, 3:5]
             regular = np.isfinite(array).all() and np.isfinite(corners).all() and np.isfinite(made.areas).all()
-        return made if regular and (np.abs(array[:, [0, 6]]) <= _LARGEST).all() else None
+        return made if regular and (np.abs(array[:, [0, 6]]) < _TOO_LARGE).all() else None
 
     @property
     def areas(self) -> NDArray[Any]:
