@@ -16,7 +16,7 @@ pytest.importorskip("pycocotools", reason="pycocotools is not installed")
 
 from parity.random_data import random_case
 from parity.random_masks import random_mask_case
-from support.cocoeval_runs import OURS, THEIRS
+from support.cocoeval_runs import OURS, THEIRS, Library
 from support.same_values import difference
 
 if TYPE_CHECKING:
@@ -186,6 +186,124 @@ def test_arrays_are_results(path: str, capsys: pytest.CaptureFixture[str]) -> No
         capsys.readouterr()
         with pytest.raises(AssertionError):
             coco.loadRes(array[:, :6])
+    assert difference(seen[0], seen[1]) is None
+
+
+def in_memory(library: Library, truth: dict[str, Any] = TRUTH) -> Any:
+    coco = library.coco.COCO()
+    coco.dataset = copy.deepcopy(truth)
+    coco.createIndex()
+    return coco
+
+
+ROWS = [[7, 1, 2, 3, 4, 0.5, 1], [2, 0, 0, 1, 1, 0.25, 3], [7.9, 1.1, 2.3, 3.7, 4.9, 1, 3]]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "object"])
+@pytest.mark.parametrize("name", [*_DICTIONARIES, "loadAnns"])
+def test_arrays_become_records_when_one_is_asked_for(name: str, dtype: str) -> None:
+    seen = []
+    for library in (OURS, THEIRS):
+        array = np.array(ROWS, dtype)
+        res = in_memory(library).loadRes(array)
+        array[:] = 0  # the records are those of the array that was given
+        if name != "loadAnns":
+            getattr(res, name)
+        seen.append([res.loadAnns([1, 3]), *(getattr(res, each) for each in _DICTIONARIES)])
+        assert res.anns[1] is res.dataset["annotations"][0] is res.imgToAnns[7][0]
+        assert res.imgs[7] is res.dataset["images"][0]
+    assert difference(seen[0], seen[1]) is None
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((0, 7)),
+        np.zeros((1, 8)),
+        np.zeros(7),
+        np.array([[7, 0, 0, np.inf, 1, 1, 1]]),
+        np.array([[np.nan, 0, 0, 1, 1, 1, 1]]),
+        np.array([[99.0, 0, 0, 1, 1, 1, 1]]),
+        np.array([[7, 1e308, 0, 1e308, 1e308, 1, 1]]),
+    ],
+)
+def test_odd_arrays_do_what_they_do_in_pycocotools(rows: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[Any] = []
+    for library in (OURS, THEIRS):
+        coco = in_memory(library)
+        capsys.readouterr()
+        with np.errstate(all="ignore"):
+            try:
+                seen.append(coco.loadRes(rows).dataset)
+            except (AssertionError, IndexError, ValueError) as error:
+                seen.append(type(error).__name__)
+        seen[-1] = seen[-1], capsys.readouterr().out.replace("t=0.01s", "t=0.00s")
+    assert difference(seen[0], seen[1]) is None
+
+
+def test_a_ground_truth_without_categories_has_no_results_with_boxes() -> None:
+    for library in (OURS, THEIRS):
+        coco = in_memory(library, {**TRUTH, "annotations": []})
+        del coco.dataset["categories"]
+        for results in (np.array(ROWS), [{"image_id": 7, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}]):
+            with pytest.raises(KeyError, match="categories"):
+                coco.loadRes(results)
+
+
+def test_loading_of_arrays_may_be_replaced() -> None:
+    class Own(OURS.coco.COCO):  # type: ignore[misc, name-defined]
+        def loadNumpyAnnotations(self, data: Any) -> Any:
+            return super().loadNumpyAnnotations(data)[:1]
+
+    own = Own()
+    own.dataset = copy.deepcopy(TRUTH)
+    own.createIndex()
+    assert len(own.loadRes(np.array(ROWS)).anns) == 1
+
+
+def change_ids(records: list[Any]) -> None:
+    for record in records:
+        record["id"] += 100
+        record["image_id"], record["category_id"] = 5, 8
+
+
+INDEXED: dict[str, Callable[[list[Any]], Any]] = {
+    "nothing": lambda _: None,
+    "ids": change_ids,
+    "the list": lambda records: records.pop(),
+    "an id twice": lambda _: None,
+    "an id that is no integer": lambda _: None,
+}
+
+
+@pytest.mark.parametrize("name", _DICTIONARIES)
+@pytest.mark.parametrize("changed", INDEXED)
+def test_dictionaries_are_those_of_the_last_index(changed: str, name: str) -> None:
+    seen = []
+    for library in (OURS, THEIRS):
+        truth = copy.deepcopy(TRUTH)
+        if "an id" in changed:
+            truth["annotations"][2]["id"] = 4 if changed == "an id twice" else "a"
+        coco = in_memory(library, truth)
+        INDEXED[changed](coco.dataset["annotations"])
+        getattr(coco, name)
+        found = [getattr(coco, each) for each in _DICTIONARIES]
+        coco.dataset["annotations"].append(copy.deepcopy(TRUTH["annotations"][0]))
+        coco.createIndex()
+        seen.append([*found, *(getattr(coco, each) for each in _DICTIONARIES)])
+        assert coco.imgToAnns[7][-1] is coco.dataset["annotations"][-1] is coco.anns[4]
+    assert difference(seen[0], seen[1]) is None
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_of_records_are_those_of_pycocotools(again: Callable[[Any], Any]) -> None:
+    seen = []
+    for library in (OURS, THEIRS):
+        coco = in_memory(library)
+        other = again(coco)
+        assert (other.anns[4] is coco.anns[4]) == (again is copy.copy)
+        assert other.anns[4] is other.dataset["annotations"][0]
+        seen.append([getattr(other, each) for each in _DICTIONARIES])
     assert difference(seen[0], seen[1]) is None
 
 

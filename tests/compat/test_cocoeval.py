@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,55 @@ def _truth_and_results(library: Library, seed: int = 11) -> tuple[Any, Any]:
     gt.dataset = copy.deepcopy(case.gt)
     gt.createIndex()
     return gt, gt.loadRes(copy.deepcopy(case.dt))
+
+
+@pytest.mark.parametrize("kind", ["list", "array", "float32"])
+@pytest.mark.parametrize("seed", [1, 6, 10, 11, 21])
+def test_data_in_memory_need_no_dictionaries(seed: int, kind: str) -> None:
+    """The engine reads records and arrays, also once a program has looked at images and categories."""
+    seen = []
+    for library in (OURS, THEIRS):
+        gt, dt = _truth_and_results(library, seed)
+        if kind != "list":
+            rows = [[one["image_id"], *one["bbox"], one["score"], one["category_id"]] for one in random_case(seed).dt]
+            dt = gt.loadRes(np.array(rows, kind.replace("array", "float64")))
+        gt = copy.deepcopy(gt)
+        evaluation = library.cocoeval.COCOeval(gt, dt, "bbox")
+        found = [list(side.imgs) + list(side.cats) for side in (gt, dt)]
+        for _ in range(2):
+            evaluation.evaluate()
+            evaluation.accumulate()
+            evaluation.summarize()
+            found += [*_arrays(evaluation), evaluation.evalImgs, evaluation.ious]
+            if library is OURS:
+                assert not {"anns", "imgToAnns", "catToImgs"} & (vars(gt).keys() | vars(dt).keys())
+            evaluation.params.areaRng = [[100, 900], [0, 50]]
+            evaluation.params.areaRngLbl = ["some", "small"]
+            evaluation.params.imgIds = evaluation.params.imgIds[::2]
+        evaluation._dts[evaluation.params.imgIds[0], 1][:1] = [{"score": 0}]
+        for record in [*gt.dataset["annotations"], *dt.dataset["annotations"]]:
+            record["category_id"] = 1
+        evaluation.evaluate()
+        seen.append([*found, evaluation.evalImgs, evaluation._gts, evaluation._dts, gt.dataset, dt.dataset, dt.anns])
+    assert difference(seen[0], seen[1]) is None
+
+
+@pytest.mark.parametrize("from_file", [True, False])
+def test_records_that_an_evaluation_shows_may_be_changed(from_file: bool, tmp_path: Path) -> None:
+    """Those of a file and of an array are made when `_dts` is asked for; the next evaluation reads them."""
+    case = random_case(11)
+    rows = np.array([[one["image_id"], *one["bbox"], one["score"], one["category_id"]] for one in case.dt])
+    (tmp_path / "dt.json").write_text(json.dumps(case.dt))
+    seen = []
+    for library in (OURS, THEIRS):
+        gt, _ = _truth_and_results(library)
+        evaluation = library.cocoeval.COCOeval(gt, gt.loadRes(str(tmp_path / "dt.json") if from_file else rows), "bbox")
+        evaluation.evaluate()
+        for record in itertools.chain.from_iterable(evaluation._dts.values()):
+            record["score"] = -record["score"]
+        evaluation.evaluate()
+        seen.append(evaluation.evalImgs)
+    assert difference(seen[0], seen[1]) is None
 
 
 def _arrays(evaluation: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ioukit.compat._originals import functions_are_original
 from ioukit.compat.pycocotools import mask as mask_utils
@@ -27,6 +28,7 @@ __all__ = [
     "mark_outside",
     "mask_of",
     "masks_of_records",
+    "records_of_array",
 ]
 
 
@@ -47,6 +49,15 @@ def indexes(dataset: Record) -> dict[str, Any]:
         for record in annotations:
             of_categories[record["category_id"]].append(record["image_id"])
     return {"anns": anns, "imgToAnns": of_images, "catToImgs": of_categories, "imgs": imgs, "cats": cats}
+
+
+def records_of_array(array: NDArray[Any]) -> list[Record]:
+    """The records of an (N, 7) array of image id, x, y, width, height, score and category id."""
+    records = []
+    for image, x, y, width, height, score, category in array:
+        box = [x, y, width, height]
+        records.append({"image_id": int(image), "bbox": box, "score": score, "category_id": int(category)})
+    return records
 
 
 def dataset_of_results(truth: Record, anns: list[Record], masks: Any) -> Record:

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from ioukit._array_types import Ids
 from ioukit.compat.pycocotools._dictionaries import Marks, mark_ignored, mark_outside, masks_of_records
-from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords, columns_of
+from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, columns_of
 from ioukit.compat.pycocotools._matching import Matched, Rules, match, overlaps_of
 from ioukit.compat.pycocotools._one_image import by_group
+from ioukit.compat.pycocotools._records import Records, ResultArray
 from ioukit.compat.pycocotools._sides import (
     Groups,
     IrregularError,
     Side,
+    detections_of_array,
     detections_of_file,
     detections_of_records,
     distinct,
@@ -185,14 +187,36 @@ def evaluate_at_once(chosen: Chosen, params: Any) -> Evaluated:
     for place, file in enumerate(chosen.files):
         if not chosen.has(place):
             file.mark(marks)
+    objects = matched.objects
     if chosen.has(0):
-        records = chosen.records_of(0)
-        mark_ignored(records, rules.iou_type)
-        known, wanted = set(params.imgIds), set(seen)
-        mark_outside(
-            (one for one in records if one["image_id"] in known and one["category_id"] in wanted), marks.area_range
-        )
+        _mark_objects(chosen.records_of(0), _of_rows(chosen.records_of(0), objects), objects, marks)
+    elif isinstance(chosen.files[0], Records):
+        compared = _of_rows(chosen.files[0].records, objects)
+        _mark_objects(compared, compared, objects, marks)
     return evaluated
+
+
+def _of_rows(records: list[Record], side: Side) -> list[Record]:
+    """The records of a side."""
+    assert side.rows is not None
+    every = len(side) == len(records) and bool((np.diff(side.rows) == 1).all())
+    return records if every else [records[row] for row in side.rows.tolist()]
+
+
+def _mark_objects(chosen: list[Record], compared: list[Record], objects: Side, marks: Marks) -> None:
+    """Writes `ignore` into the records that were chosen, and `_ignore` into those that were compared."""
+    if marks.iou_type == "keypoints" or objects.listed_ids is not None:  # values that are no whole numbers of Python
+        mark_ignored(chosen, marks.iou_type)
+        mark_outside(compared, marks.area_range)
+        return
+    if len(chosen) > len(compared):
+        mark_ignored(chosen, marks.iou_type)
+    low, high = marks.area_range
+    ignored = objects.crowd | (objects.areas < low) | (objects.areas > high)
+    for record, crowd, either in zip(
+        compared, objects.crowd.astype(np.int64).tolist(), ignored.astype(np.int64).tolist(), strict=True
+    ):
+        record["ignore"], record["_ignore"] = crowd, either
 
 
 _OF_FILE: Any = (AnnotationFile, objects_of_file), (ResultFile, detections_of_file)
@@ -203,8 +227,10 @@ def _of_columns(place: int, coco: Any, groups: Groups, iou_type: str) -> Side | 
     """The columns of a side; ``None`` if its records tell."""
     file, (kind, of_file) = columns_of(coco), _OF_FILE[place]
     try:
-        if isinstance(file, ResultRecords) and place == 1 and iou_type != "segm":
-            return detections_of_records(file.records, groups, iou_type, file.image_ids)
+        if isinstance(file, Records) and iou_type != "segm" and (place == 1 or groups.by_category):
+            return _OF_RECORDS[place](file.records, groups, iou_type, file)
+        if isinstance(file, ResultArray) and place == 1 and iou_type == "bbox":
+            return detections_of_array(file, groups)
         return of_file(file, groups, iou_type) if isinstance(file, kind) else None
     except (IrregularError, DatasetError):
         return None
@@ -281,7 +307,7 @@ def image_results(matched: Matched, images: list[Any], categories: list[Any], pa
     return found
 
 
-def _listed(listed: Sequence[Any] | None, values: NDArray[Any], rows: list[int]) -> list[Any]:
+def _listed(listed: Sequence[Any] | NDArray[Any] | None, values: NDArray[Any], rows: list[int]) -> list[Any]:
     """The values of rows, as the records have them."""
     return values[rows].tolist() if listed is None else [listed[row] for row in rows]
 

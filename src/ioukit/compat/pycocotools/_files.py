@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ioukit import _core
-from ioukit._collector import collector_off
 from ioukit.compat.pycocotools import mask as mask_utils
-from ioukit.compat.pycocotools._dictionaries import Marks, dataset_of_results, images_and_categories, indexes
+from ioukit.compat.pycocotools._dictionaries import Marks, dataset_of_results, indexes
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.errors import DatasetError
 
-__all__ = ["AnnotationFile", "ResultFile", "ResultRecords", "columns_of"]
+__all__ = ["DICTIONARIES", "AnnotationFile", "Kept", "ResultFile", "columns_of"]
+
+DICTIONARIES = frozenset({"dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs"})
+"""The attributes of `COCO` that wait."""
 
 _FIRST_RECORD = 1 << 20
 """The first record of a file of results must end within so many bytes."""
@@ -67,29 +69,45 @@ def _read(kind: type[Columns], text: _Text) -> Columns | None:
     return columns if len(columns) and not columns.notes and text.is_current() else None
 
 
-class _Kept:
+class Kept:
     """Data that are kept as columns, or as records, until someone asks for the dictionaries."""
 
     marks: list[Marks]
     """What evaluations wrote into the records while there were none."""
     has_results: ClassVar[bool] = True
+    decisive: ClassVar[frozenset[str]] = DICTIONARIES
+    """The dictionaries of which a program that has one may have changed what an evaluation finds."""
 
     def _made(self) -> dict[str, Any]:
         raise NotImplementedError
 
     def dictionaries(self) -> dict[str, Any]:
         """What `COCO` holds of the data. The same objects every time."""
-        if "_dictionaries" not in vars(self):
-            made = self._made()
-            for marks in self.marks:
-                marks.write(made, results=self.has_results)
-            vars(self).setdefault("_dictionaries", made)  # one of two threads
-        found: dict[str, Any] = vars(self)["_dictionaries"]
+        return self._once("_dictionaries", self._marked)
+
+    def _once(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if name not in vars(self):
+            vars(self).setdefault(name, make())  # one of two threads
+        found: dict[str, Any] = vars(self)[name]
         return found
+
+    def _marked(self) -> dict[str, Any]:
+        made = self._made()
+        for marks in self.marks:
+            marks.write(made, results=self.has_results)
+        return made
 
     def made(self, name: str) -> dict[str, Any]:  # noqa: ARG002 - the protocol's; all are made together
         """The dictionaries, of which the program asked for one."""
         return self.dictionaries()
+
+    def tells(self, held: Iterable[str]) -> bool:
+        """Whether the columns still have what an evaluation would find in the dictionaries.
+
+        Args:
+            held: The attributes that the `COCO` has already.
+        """
+        return "_dictionaries" not in vars(self) and self.decisive.isdisjoint(held)
 
     def mark(self, marks: Marks) -> None:
         """Write into the records, now or as soon as there are any."""
@@ -100,7 +118,7 @@ class _Kept:
 
 
 @dataclass
-class AnnotationFile(_Kept):
+class AnnotationFile(Kept):
     """A file of annotations without anything unusual."""
 
     has_results = False
@@ -148,7 +166,7 @@ class AnnotationFile(_Kept):
 
 
 @dataclass
-class ResultFile(_Kept):
+class ResultFile(Kept):
     """A file of results without anything unusual."""
 
     text: _Text
@@ -170,57 +188,7 @@ class ResultFile(_Kept):
         return {"dataset": dataset, **indexes(dataset)}
 
 
-@dataclass
-class ResultRecords(_Kept):
-    """A list of results with boxes, which are completed."""
-
-    records: list[Any]
-    """The records when the results were loaded; they may have been changed."""
-    given: list[Any]
-    """The list itself."""
-    truth: Any
-    """The `COCO` of the annotations."""
-    image_ids: NDArray[np.int64]
-    category_ids: NDArray[np.int64]
-    """(N,) of the records when they were loaded."""
-    marks: list[Marks] = field(default_factory=list)
-    """Always empty."""
-
-    @classmethod
-    def read(cls, records: list[Any], truth: Any) -> ResultRecords | None:
-        """Complete records in place; ``None`` if they are no boxes in plain numbers.
-
-        Raises:
-            AssertionError: If the ground truth lacks an image; then no record is completed.
-        """
-        first = records[0] if records else None
-        if not isinstance(first, dict) or "caption" in first or "bbox" not in first:
-            return None
-        names, kinds = ["image_id", "category_id", "bbox"], ["integer", "integer", "box"]
-        columns = _core.record_columns(records, names, kinds)
-        if columns is None:
-            return None
-        truth._check_images(columns[0])
-        with collector_off():  # thousands of small lists are made
-            _core.complete_boxes(records)
-        return cls(list(records), records, truth, columns[0], columns[1])
-
-    def mark(self, marks: Marks) -> None:
-        """Write nothing: evaluations of boxes and keypoints leave results as they are."""
-
-    def _made(self) -> dict[str, Any]:
-        dataset = images_and_categories(self.truth.dataset, self.records[0])
-        made = {"dataset": {**dataset, "annotations": self.given}, **indexes({**dataset, "annotations": []})}
-        made["anns"] = dict(enumerate(self.records, 1))
-        for record, image, category in zip(
-            self.records, self.image_ids.tolist(), self.category_ids.tolist(), strict=True
-        ):
-            made["imgToAnns"][image].append(record)
-            made["catToImgs"][category].append(image)
-        return made
-
-
-def columns_of(coco: Any) -> AnnotationFile | ResultFile | ResultRecords | None:
+def columns_of(coco: Any) -> Kept | None:
     """The columns of a `COCO` of ioukit; ``None`` if its records have to be looked at, and of other objects.
 
     The class is asked: an object that stands in front of another one (a proxy, a mock) would pass the question on, and

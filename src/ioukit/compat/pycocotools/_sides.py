@@ -11,6 +11,7 @@ Records are read by the core (`record_columns`), which knows Python's own number
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from ioukit import _core
 from ioukit._array_types import Floats, Ids
 from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, columns_of
+from ioukit.compat.pycocotools._records import Records, ResultArray
 from ioukit.datasets.columns._regions import KEYPOINTS, SEGMENTATIONS, WITHOUT_KEYPOINTS
 from ioukit.datasets.columns.keypoints import decode_keypoints
 from ioukit.datasets.columns.masks import decode
@@ -29,6 +31,7 @@ __all__ = [
     "Groups",
     "IrregularError",
     "Side",
+    "detections_of_array",
     "detections_of_file",
     "detections_of_records",
     "distinct",
@@ -104,21 +107,30 @@ class Side:
     """(N,) of objects."""
     listed_ids: list[Any] | None = None
     """(N,) ids as the records have them, if they are no integers of NumPy."""
-    listed_scores: list[Any] | None = None
+    listed_scores: Sequence[Any] | NDArray[Any] | None = None
     """(N,) scores as the records have them, likewise."""
+    rows: Ids | None = None
+    """(N,) the records that they are, if they are of records."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def objects_of_records(records: list[Record], groups: Groups, iou_type: str) -> Side:
+def objects_of_records(records: list[Record], groups: Groups, iou_type: str, listed: Records | None = None) -> Side:
     """The objects among the records of a ground truth.
 
+    Args:
+        records: The records.
+        groups: What is evaluated.
+        iou_type: What is compared.
+        listed: What was listed of the records; ``None`` if that does not matter.
+
     Raises:
-        IrregularError: If a value is missing or unusual.
+        IrregularError: If a value is missing or unusual, or if the list misses a change.
     """
     names = [*_INTEGERS, "iscrowd"] + (["num_keypoints"] if iou_type == "keypoints" else [])
     found = _columns(records, names, "area", with_boxes=iou_type != "segm")
+    _check_listed(found, listed)
     if not np.isin(found["iscrowd"], (0, 1)).all():
         raise IrregularError("iscrowd")
     crowd = found["iscrowd"].astype(np.bool_)
@@ -126,27 +138,45 @@ def objects_of_records(records: list[Record], groups: Groups, iou_type: str) -> 
     return _chosen(replace(_side(records, found, iou_type), crowd=crowd, ignored=ignored), groups)
 
 
-def detections_of_records(records: list[Record], groups: Groups, iou_type: str, image_ids: Ids | None = None) -> Side:
+def detections_of_records(records: list[Record], groups: Groups, iou_type: str, listed: Records | None = None) -> Side:
     """The detections among the records of results.
 
     Args:
         records: The records.
         groups: What is evaluated.
         iou_type: What is compared.
-        image_ids: The images of the records when they were loaded and got their ids; ``None`` if that does not matter.
+        listed: What was listed of the records; ``None`` if that does not matter.
 
     Raises:
-        IrregularError: If a value is missing or unusual, or if the index that was made at loading misses a change.
+        IrregularError: If a value is missing or unusual, or if the list misses a change.
     """
     found = _columns(records, [*_INTEGERS], "area", "score", with_boxes=iou_type == "bbox")
-    if image_ids is not None and not (
-        np.array_equal(found["image_id"], image_ids) and np.array_equal(found["id"], np.arange(1, len(records) + 1))
-    ):
-        raise IrregularError("changed since they were loaded")
+    _check_listed(found, listed)
     if not np.isfinite(found["score"]).all() or (found["id"] <= 0).any():
         raise IrregularError("score or id")
-    listed = None if found["exact"] else [record["score"] for record in records]
-    return _chosen(replace(_side(records, found, iou_type), scores=found["score"], listed_scores=listed), groups)
+    scores = None if found["exact"] else [record["score"] for record in records]
+    return _chosen(replace(_side(records, found, iou_type), scores=found["score"], listed_scores=scores), groups)
+
+
+def detections_of_array(results: ResultArray, groups: Groups) -> Side:
+    """The detections of an array with boxes.
+
+    Raises:
+        IrregularError: If a box is unusual.
+    """
+    array, count, none = results.array, len(results.array), np.zeros(len(results.array), np.bool_)
+    areas, boxes, scores = (values.astype(np.float64) for values in (results.areas, array[:, 1:5], array[:, 5]))
+    ids, image, category = np.arange(1, count + 1), results.column(0), results.column(6)
+    side = Side(ids, image, category, areas, boxes, None, scores, none, none, listed_scores=array[:, 5])
+    return _chosen(side, groups)
+
+
+def _check_listed(found: dict[str, Any], listed: Records | None) -> None:
+    """Refuses records that have other ids than when they were listed."""
+    if listed is not None and not (
+        np.array_equal(found["image_id"], listed.image_ids) and np.array_equal(found["id"], listed.ids)
+    ):
+        raise IrregularError("changed since they were listed")
 
 
 def _columns(records: list[Record], integers: list[str], *numbers: str, with_boxes: bool) -> dict[str, Any]:
@@ -182,7 +212,10 @@ def _side(records: list[Record], found: dict[str, Any], iou_type: str) -> Side:
     listed = None if found["exact"] else [record["id"] for record in records]
     count = len(ids)
     none = np.zeros(count, np.bool_)
-    return Side(ids, image, category, found["area"], found["bbox"], regions, np.zeros(count), none, none, listed)
+    rows = np.arange(count)
+    return Side(
+        ids, image, category, found["area"], found["bbox"], regions, np.zeros(count), none, none, listed, None, rows
+    )
 
 
 def _numbers(values: list[Any], kinds: str) -> NDArray[Any]:

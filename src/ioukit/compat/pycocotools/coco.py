@@ -4,7 +4,8 @@
 
 A file is read into columns, which `COCOeval` evaluates. The dictionaries of pycocotools (`dataset`, `anns`, `cats`,
 `imgs`, `imgToAnns`, `catToImgs`) are made from the text of the file when one of them is asked for, by your code or by a
-method such as `loadAnns`. From then on they count: what you change in them changes the evaluation.
+method such as `loadAnns`. From then on they count: what you change in them changes the evaluation. Data in memory wait
+likewise: an array for its records, and records for the dictionaries that find them.
 `docs/pycocotools.md` lists the differences from pycocotools 2.0.11.
 """
 
@@ -23,9 +24,10 @@ import numpy as np
 from ioukit.compat._on_demand import OnDemand
 from ioukit.compat._originals import functions_are_original, keep, methods_are_original
 from ioukit.compat.pycocotools import mask as mask_utils
-from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes, mask_of
-from ioukit.compat.pycocotools._files import AnnotationFile, ResultFile, ResultRecords, columns_of
-from ioukit.compat.pycocotools._sides import positions
+from ioukit.compat.pycocotools._dictionaries import dataset_of_results, indexes, mask_of, records_of_array
+from ioukit.compat.pycocotools._files import DICTIONARIES, AnnotationFile, Kept, ResultFile, columns_of
+from ioukit.compat.pycocotools._records import Records, ResultArray, ResultRecords
+from ioukit.compat.pycocotools._sides import distinct, positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,7 +40,6 @@ Record = dict[str, Any]
 
 maskUtils = mask_utils  # noqa: N816 - programs import it from here
 
-_DICTIONARIES = frozenset({"dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs"})
 _CHOOSING = ("getAnnIds", "getCatIds", "getImgIds", "loadAnns", "annToRLE")
 _OF_MASKS = ("area", "toBbox", "frPyObjects", "merge")
 _READING = open, json.load
@@ -77,8 +78,8 @@ class COCO(OnDemand):
     catToImgs: defaultdict[Any, list[Any]]
     """The ids of images of each category, once per annotation."""
 
-    _waiting = _DICTIONARIES
-    _source: AnnotationFile | ResultFile | ResultRecords | None = None
+    _waiting = DICTIONARIES
+    _source: Kept | None = None
 
     def __init__(self, annotation_file: str | os.PathLike[str] | None = None) -> None:
         """Read a file of annotations; no file makes an object with an empty ``dataset``.
@@ -113,7 +114,7 @@ class COCO(OnDemand):
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         # Results that wait would copy their ground truth, too. And a subclass may choose what is copied.
-        waits = isinstance(self._source, AnnotationFile) and type(self).__getstate__ is OnDemand.__getstate__
+        waits = type(self._source) in (AnnotationFile, Records) and type(self).__getstate__ is OnDemand.__getstate__
         vars(made).update(copy.deepcopy(vars(self) if waits else self.__getstate__(), memo))
         return made
 
@@ -122,16 +123,16 @@ class COCO(OnDemand):
         reading = open is _READING[0] and json.load is _READING[1]
         return (
             reading
-            and methods_are_original(self, "COCO", ("createIndex",), _DICTIONARIES)
+            and methods_are_original(self, "COCO", ("createIndex",), DICTIONARIES)
             and functions_are_original(maskUtils, mask_utils.ORIGINAL, _OF_MASKS)
         )
 
-    def _columns(self) -> AnnotationFile | ResultFile | ResultRecords | None:
-        """The columns of the file; ``None`` once a dictionary was made, because it may have been changed.
+    def _columns(self) -> Kept | None:
+        """What is kept of the data; ``None`` once a dictionary was made that may have been changed.
 
         ``None`` also where a program has replaced a method that chooses annotations, or a function that draws masks.
         """
-        if self._source is None or not _DICTIONARIES.isdisjoint(vars(self)):
+        if self._source is None or not self._source.tells(vars(self)):
             return None
         original = methods_are_original(self, "COCO", _CHOOSING) and functions_are_original(
             maskUtils, mask_utils.ORIGINAL, _OF_MASKS
@@ -141,7 +142,12 @@ class COCO(OnDemand):
     def createIndex(self) -> None:
         """Make ``anns``, ``cats``, ``imgs``, ``imgToAnns`` and ``catToImgs`` from ``dataset``."""
         print("creating index...")
-        made = indexes(self.dataset)
+        dataset = self.dataset
+        records = Records.of(dataset) if self._may_wait() else None
+        made = indexes(dataset if records is None else {**dataset, "annotations": []})
+        if records is not None:
+            self._leave_to(records)
+            made = {"dataset": dataset, "imgs": made["imgs"], "cats": made["cats"]}
         print("index created!")
         for name, index in made.items():
             setattr(self, name, index)
@@ -252,7 +258,7 @@ class COCO(OnDemand):
         print("Loading and preparing results...")
         start = time.time()
         anns = resFile
-        lazy: ResultFile | ResultRecords | None = None
+        lazy: ResultFile | ResultRecords | ResultArray | None = None
         may_wait = isinstance(res, COCO) and res._may_wait()
         if isinstance(resFile, str | os.PathLike):
             lazy = ResultFile.read(resFile, self) if may_wait else None
@@ -262,7 +268,13 @@ class COCO(OnDemand):
             else:
                 COCO._check_images(self, lazy.columns.image_ids)
         elif type(resFile) is np.ndarray:
-            anns = self.loadNumpyAnnotations(resFile)
+            converts = methods_are_original(self, "COCO", ("loadNumpyAnnotations",))
+            lazy = ResultArray.read(resFile, self) if may_wait and converts else None
+            if lazy is None:
+                anns = self.loadNumpyAnnotations(resFile)
+            else:
+                _show_array(resFile)
+                COCO._check_images(self, lazy.column(0))
         if lazy is None:
             assert type(anns) is list, "results in not an array of objects"
             lazy = ResultRecords.read(anns, self) if may_wait else None
@@ -287,7 +299,8 @@ class COCO(OnDemand):
         else:
             original = methods_are_original(self, "COCO", ("getImgIds",))
             images = self.imgs if original else set(self.getImgIds())
-            unknown = {one for one in set(ids.tolist() if isinstance(ids, np.ndarray) else ids) if one not in images}
+            named = distinct(ids).tolist() if isinstance(ids, np.ndarray) else set(ids)
+            unknown = {one for one in named if one not in images}
         assert not unknown, (
             "Results do not correspond to current coco set: "
             f"they have {len(unknown):,} images that it lacks, such as {next(iter(unknown))!r}"
@@ -310,19 +323,8 @@ class COCO(OnDemand):
         Raises:
             AssertionError: If it is no array of 7 columns.
         """
-        print("Converting ndarray to lists...")
-        assert type(data) is np.ndarray
-        print(data.shape)
-        assert data.shape[1] == 7
-        records = []
-        for row in range(len(data)):
-            if row % 1_000_000 == 0:
-                print(f"{row}/{len(data)}")
-            image, x, y, width, height, score, category = data[row]
-            records.append(
-                {"image_id": int(image), "bbox": [x, y, width, height], "score": score, "category_id": int(category)}
-            )
-        return records
+        _show_array(data)
+        return records_of_array(data)
 
     def annToRLE(self, ann: Record) -> Any:
         """The compressed mask of an annotation: of its polygons, or of its runs; a compressed mask stays as it is."""
@@ -331,6 +333,16 @@ class COCO(OnDemand):
     def annToMask(self, ann: Record) -> NDArray[np.uint8]:
         """(H, W) the pixels of an annotation."""
         return maskUtils.decode(self.annToRLE(ann))
+
+
+def _show_array(data: Any) -> None:
+    """Print what pycocotools prints of an array of results."""
+    print("Converting ndarray to lists...")
+    assert type(data) is np.ndarray
+    print(data.shape)
+    assert data.shape[1] == 7
+    for row in range(0, len(data), 1_000_000):
+        print(f"{row}/{len(data)}")
 
 
 def _with_ids(records: Mapping[Any, Record], ids: Any) -> Any:
