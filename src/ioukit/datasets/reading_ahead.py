@@ -43,7 +43,8 @@ class ReadingAhead:
 
     def __enter__(self) -> Self:
         if self._starts:
-            _core.read_coco_ahead(*self._paths, self._masks)
+            ground_truth, detections = self._paths
+            _core.read_coco_ahead(ground_truth, detections, self._masks)
         return self
 
     def __exit__(self, *_: object) -> None:
