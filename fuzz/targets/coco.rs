@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 
 use ioukit_core::coco::{
-    Detections, Dialect, GroundTruth, Keypoints, OnInvalid, Part, ReadError, Segmentations, Source, Spans, find_parts,
-    read_detections, read_ground_truth, read_keypoints, read_mask_areas, read_masks, read_part,
+    Detections, Dialect, FirstMasks, GroundTruth, Keypoints, OnInvalid, Part, ReadError, Segmentations, Source, Spans,
+    find_parts, read_detections, read_ground_truth, read_keypoints, read_mask_areas, read_masks, read_part,
 };
 use ioukit_fuzz::{Nameless, without_constants};
 use libfuzzer_sys::fuzz_target;
@@ -117,7 +117,7 @@ fn regions(source: &Source, array: &'static str, count: usize, masks: &Spans, ke
     };
     let areas = read_mask_areas(source, all(0..count), true, 0).expect("areas, and infinity for masks that are none");
     for (row, area) in areas.into_iter().enumerate() {
-        match read_masks(source, all(row..row + 1), 0) {
+        match read_masks(source, all(row..row + 1), FirstMasks::default(), 0) {
             Ok(masks) => {
                 let mask = masks.view().get(0);
                 assert!(mask.size.pixels() == mask.runs.iter().sum::<u32>(), "runs that cover the mask");

@@ -28,7 +28,7 @@ fn drawn(data: &mut Unstructured<'_>) -> Result<()> {
     let count = data.int_in_range(0..=16)?;
     let numbers: Vec<f64> = (0..count).map(|_| coordinate(data, 400.0)).collect::<Result<_>>()?;
     let mut runs = memory::Vec::new();
-    polygon::draw(&numbers, size, &mut runs).expect("small numbers");
+    polygon::Pen::default().draw(&numbers, size, &mut runs).expect("small numbers");
     assert_eq!(runs, walked(&numbers, size), "{numbers:?} {size:?}");
     Ok(())
 }

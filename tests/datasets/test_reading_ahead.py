@@ -14,6 +14,7 @@ import pytest
 
 from ioukit import DatasetError, Detections, GroundTruth, read_coco
 from ioukit.datasets import read, read_detections, read_lvis
+from ioukit.datasets.columns.masks import decode
 from ioukit.datasets.reading_ahead import ReadingAhead
 from support.paths import EXAMPLES
 
@@ -137,6 +138,69 @@ def test_keypoints_that_cannot_be_read_are_named(files: tuple[Path, Path]) -> No
     files[1].write_text(posed([3, 5]).replace("5, 10", "true, 10"))
     with ReadingAhead(*files, threads=None), pytest.raises(DatasetError, match=r"detections\[1\]\.keypoints: expected"):
         read_detections(files[1])
+
+
+def masked(count: int, side: int, last: Any = None) -> tuple[str, str]:
+    """Squares as polygons, and detections as RLE without boxes; ``last`` is the mask of the last of each."""
+    size = {"size": [9, 9], "counts": [0, side, 81 - side]}
+    whole = json.loads(truth(1))
+    objects = [{**whole["annotations"][0], "id": row + 1, "segmentation": square(side)} for row in range(count)]
+    found = [{"image_id": 1, "category_id": 1, "score": 0.5, "segmentation": size} for _ in range(count)]
+    for rows in (objects, found):
+        rows[-1]["segmentation"] = rows[-1]["segmentation"] if last is None else last
+    return json.dumps({**whole, "annotations": objects}), json.dumps(found)
+
+
+def square(side: int) -> list[list[int]]:
+    return [[0, 0, side, 0, side, side, 0, side]]
+
+
+def areas(objects: GroundTruth) -> Any:
+    sizes = objects.images.sizes[np.zeros(len(objects), int)]
+    masks = decode(objects.regions["segmentations"], sizes, source=objects.source, array="annotations")
+    return masks.area.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 700])  # some parts of many records, the last of them not full
+def test_masks_are_read_ahead(count: int, files: tuple[Path, Path]) -> None:
+    for _ in range(20):  # as above
+        for path, text in zip(files, masked(count, 3), strict=True):
+            path.write_text(text)
+        with ReadingAhead(*files, threads=None, masks=True):
+            time.sleep(0.3)
+            for path, text in zip(files, masked(count, 5), strict=True):  # as many bytes as before
+                path.write_text(text)
+            gt, dt = read(files[0]), read_detections(files[1])
+            if areas(gt) == [9] * count and dt.areas is not None and dt.areas.tolist() == [3] * count:
+                break
+    else:
+        pytest.fail("nothing was read ahead")
+
+
+@pytest.mark.parametrize("wait", [0, 0.3])
+@pytest.mark.parametrize("masks", [False, True])
+def test_masks_that_cannot_be_read_are_named(files: tuple[Path, Path], masks: bool, wait: float) -> None:
+    texts = masked(700, 3, [[0, 0, 3, 0, True, 3]])
+    for path, text in zip(files, texts, strict=True):
+        path.write_text(text)
+    with ReadingAhead(*files, threads=None, masks=masks):
+        time.sleep(wait)
+        with pytest.raises(
+            DatasetError, match=r"annotations\[699\]\.segmentation: expected polygons: .* another value"
+        ):
+            areas(read(files[0]))
+        with pytest.raises(DatasetError, match=r"detections\[699\]\.segmentation: expected"):
+            read_detections(files[1])
+
+
+def test_masks_read_ahead_are_those_of_their_images(files: tuple[Path, Path]) -> None:
+    files[0].write_text(masked(1, 5)[0])
+    with ReadingAhead(*files, threads=None, masks=True):
+        time.sleep(0.2)
+        gt = read(files[0])
+        smaller = gt.images.sizes / 3
+        masks = decode(gt.regions["segmentations"], smaller, source="here", array="annotations")
+    assert masks.area.tolist() == [9]
 
 
 def test_other_options_read_for_themselves(files: tuple[Path, Path]) -> None:

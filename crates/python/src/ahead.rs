@@ -8,12 +8,14 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 
-use ioukit_core::coco::{self, Detections, Dialect, GroundTruth, Keypoints, OnInvalid, ReadError, Source};
+use ioukit_core::coco::{
+    self, Detections, Dialect, FirstMasks, GroundTruth, IdIndex, Keypoints, OnInvalid, ReadError, Segmentations, Source,
+};
 use ioukit_core::ending::{EVERY, ask, endable};
-use ioukit_core::memory::Vec;
+use ioukit_core::memory::{Vec, filled};
 use ioukit_core::threads::with_threads;
 use pyo3::prelude::*;
 
@@ -23,7 +25,8 @@ use crate::detached::detached;
 /// core of their own.
 const SMALL: u64 = 32 << 20;
 
-/// The array of the records of a file of detections.
+/// The arrays of the records of both files.
+const OBJECTS: &str = "annotations";
 const DETECTIONS: &str = "detections";
 
 /// A file that another thread reads, unless this is dropped before.
@@ -49,6 +52,12 @@ impl<T: Send> Reading<T> {
             done.send(read).ok()
         };
         (Self { path, result: Some(result), given_up }, work)
+    }
+
+    /// What was read until now, of what can be read in part.
+    fn stop(self, py: Python<'_>) -> PyResult<Option<T>> {
+        self.given_up.store(true, Ordering::Relaxed);
+        self.finish(py)
     }
 
     /// What was read. A file that could not be read is left to the caller, who finds the same error.
@@ -79,11 +88,62 @@ struct Points {
     values: (Vec<f64>, usize),
 }
 
+/// The first masks of a file: as many as there was time for.
+struct Masks {
+    spans: Vec<[u64; 2]>,
+    /// Width and height of the image of each; empty if they were not known, and none was drawn as polygons.
+    image_sizes: Vec<[f64; 2]>,
+    first: FirstMasks,
+}
+
+/// Where the masks of a file are, for the work that reads them.
+struct MasksToRead {
+    array: &'static str,
+    spans: Vec<[u64; 2]>,
+    image_sizes: Vec<[f64; 2]>,
+}
+
+impl MasksToRead {
+    fn of_objects(found: &GroundTruth) -> Option<Self> {
+        let (images, annotations) = (IdIndex::new(&found.images.ids), &found.annotations);
+        let size = |&id: &i64| images.position(id).map(|row| found.images.sizes[row as usize]);
+        let image_sizes = annotations.image_ids.iter().map(size).collect::<Option<_>>()?;
+        Some(Self { array: OBJECTS, spans: annotations.segmentations.0.clone(), image_sizes })
+    }
+
+    fn of_detections(found: &Detections) -> Self {
+        Self { array: DETECTIONS, spans: found.segmentations.0.clone(), image_sizes: Vec::new() }
+    }
+
+    fn read(self, source: &Source) -> Masks {
+        let Self { array, spans, image_sizes } = self;
+        let records: Vec<i64> = (0..spans.len() as i64).collect();
+        let unknown: Vec<[f64; 2]> =
+            if image_sizes.is_empty() { filled([f64::NAN; 2], spans.len()) } else { Vec::new() };
+        let sizes = if image_sizes.is_empty() { &unknown } else { &image_sizes };
+        let segmentations = Segmentations { array, records: &records, spans: &spans, image_sizes: sizes };
+        let first = coco::read_first_masks(source, segmentations);
+        Masks { spans, image_sizes, first }
+    }
+}
+
+/// Masks that are read if another work finds where they are.
+type LaterMasks = Reading<Option<Masks>>;
+
+/// The reading of masks of a file, its work, and where that work is told what to read.
+fn later_masks(path: PathBuf) -> (LaterMasks, impl FnOnce() -> Option<()> + Send, Sender<MasksToRead>) {
+    let (tell, told) = channel::<MasksToRead>();
+    let (reading, work) = Reading::new(path, move |source| Ok(told.recv().ok().map(|masks| masks.read(source))));
+    (reading, work, tell)
+}
+
 /// The files of an evaluation.
 struct Ahead {
     ground_truth: Option<Reading<GroundTruth>>,
     detections: Option<Reading<Detections>>,
     keypoints: Option<Reading<Option<Points>>>,
+    masks_of_objects: Option<LaterMasks>,
+    masks_of_detections: Option<LaterMasks>,
 }
 
 thread_local! {
@@ -91,10 +151,11 @@ thread_local! {
     static AHEAD: RefCell<Option<Ahead>> = const { RefCell::new(None) };
 }
 
-/// Starts to read two files as COCO's, until `stop_reading_ahead`. Nothing happens if one is not a regular file.
+/// Starts to read two files as COCO's, until `stop_reading_ahead`, and their masks if they are going to be compared.
+/// Nothing happens if one is not a regular file.
 #[pyfunction]
-pub fn read_coco_ahead(ground_truth: PathBuf, detections: PathBuf) {
-    AHEAD.set(start(ground_truth, detections));
+pub fn read_coco_ahead(ground_truth: PathBuf, detections: PathBuf, masks: bool) {
+    AHEAD.set(start(ground_truth, detections, masks));
 }
 
 /// Stops reading what nobody asked for.
@@ -103,19 +164,27 @@ pub fn stop_reading_ahead() {
     AHEAD.set(None);
 }
 
-fn start(ground_truth: PathBuf, detections: PathBuf) -> Option<Ahead> {
+fn start(ground_truth: PathBuf, detections: PathBuf, masks: bool) -> Option<Ahead> {
     let length = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|about| about.len());
     let bytes = length(&ground_truth)? + length(&detections)?;
     let threads = usize::from(bytes <= SMALL);
+    let (masks_of_objects, draw, tell_objects) = later_masks(ground_truth.clone());
+    let (masks_of_detections, decode, tell_detections) = later_masks(detections.clone());
     let (ground_truth, read_first) = Reading::new(ground_truth, move |source| {
-        coco::read_ground_truth(source, OnInvalid::Error, Dialect::Coco, threads)
+        let found = coco::read_ground_truth(source, OnInvalid::Error, Dialect::Coco, threads)?;
+        if masks && let Some(masks) = MasksToRead::of_objects(&found) {
+            tell_objects.send(masks).ok();
+        }
+        Ok(found)
     });
     let (tell, told) = channel::<Vec<[u64; 2]>>();
     let points_of = detections.clone();
     let (detections, read_second) = Reading::new(detections, move |source| {
         let found = coco::read_detections(source, OnInvalid::Error, false, threads)?;
-        if !found.without_box.is_empty() && found.segmentations.0.is_empty() {
-            tell.send(found.keypoints.0.iter().copied().collect()).ok();
+        if masks || !found.without_box.is_empty() && !found.segmentations.0.is_empty() {
+            tell_detections.send(MasksToRead::of_detections(&found)).ok(); // boxes are taken from them, too
+        } else if !found.without_box.is_empty() {
+            tell.send(found.keypoints.0.clone()).ok();
         }
         Ok(found)
     });
@@ -127,9 +196,15 @@ fn start(ground_truth: PathBuf, detections: PathBuf) -> Option<Ahead> {
         Ok(Some(Points { spans, values }))
     });
     // One after the other, in the order in which they are asked for.
-    let work = move || (read_first(), read_second(), read_third());
+    let work = move || (read_first(), read_second(), read_third(), decode(), draw());
     Builder::new().spawn(move || with_threads(threads, work)).ok()?;
-    Some(Ahead { ground_truth: Some(ground_truth), detections: Some(detections), keypoints: Some(keypoints) })
+    Some(Ahead {
+        ground_truth: Some(ground_truth),
+        detections: Some(detections),
+        keypoints: Some(keypoints),
+        masks_of_objects: Some(masks_of_objects),
+        masks_of_detections: Some(masks_of_detections),
+    })
 }
 
 /// The ground truth of a file, if it has been read ahead with these options.
@@ -156,6 +231,22 @@ pub fn keypoints(py: Python<'_>, path: &Path, asked: Keypoints<'_>) -> PyResult<
     let is_asked =
         |read: &Points| read.spans[..] == *asked.spans && asked.points.is_none_or(|points| points == read.values.1);
     Ok(found.filter(is_asked).map(|read| read.values))
+}
+
+/// The first masks of a file, if they have been read ahead for these records: none if not.
+pub fn first_masks(py: Python<'_>, path: &Path, asked: Segmentations<'_>) -> PyResult<FirstMasks> {
+    let reading = taken(path, |ahead| match asked.array {
+        OBJECTS => &mut ahead.masks_of_objects,
+        _ => &mut ahead.masks_of_detections,
+    });
+    let found = reading.map_or(Ok(None), |reading| reading.stop(py))?.flatten();
+    let bits = |size: &[f64; 2]| size.map(f64::to_bits);
+    let is_asked = |read: &Masks| {
+        let sizes = &read.image_sizes;
+        read.spans[..] == *asked.spans
+            && (sizes.is_empty() || sizes.iter().map(bits).eq(asked.image_sizes.iter().map(bits)))
+    };
+    Ok(found.filter(is_asked).map(|read| read.first).unwrap_or_default())
 }
 
 fn finished<T: Send>(py: Python<'_>, reading: Option<Reading<T>>) -> PyResult<Option<T>> {

@@ -372,7 +372,8 @@ pub fn read_coco_masks<'py>(
         spans: spans.as_chunks().0,
         image_sizes: image_sizes.as_chunks().0,
     };
-    let masks = read(py, &path, |source| coco::read_masks(&source, segmentations, threads))?;
+    let first = ahead::first_masks(py, &path, segmentations)?;
+    let masks = read(py, &path, |source| coco::read_masks(&source, segmentations, first, threads))?;
     crate::regions::masks::parts(py, masks)
 }
 

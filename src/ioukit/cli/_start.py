@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from ioukit.datasets.reading_ahead import ReadingAhead
+from ioukit.datasets.reading_ahead import KINDS_OF_MASKS, ReadingAhead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,8 @@ def main() -> NoReturn:
         # An evaluation needs no linear algebra. The threads of OpenBLAS would wait for work on the cores that read.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        with ReadingAhead(*_files(words), threads=None):
+        masks = not KINDS_OF_MASKS.isdisjoint(word.removeprefix("--iou-type=") for word in words)
+        with ReadingAhead(*_files(words), threads=None, masks=masks):
             from ioukit.cli._app import run  # noqa: PLC0415 - the files are read meanwhile
 
             run(words)

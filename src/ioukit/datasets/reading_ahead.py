@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+KINDS_OF_MASKS = frozenset({"segm", "boundary"})
+"""What compares masks: names of kinds of regions, whose register is imported later."""
+
+
 class ReadingAhead:
     """Other threads of the core read two files within this context, in case that they are asked for.
 
@@ -27,16 +31,20 @@ class ReadingAhead:
         ground_truth: What may become ground truth.
         detections: What may become detections. Nothing is read unless both are names of plain JSON files.
         threads: How many threads may read; nothing is read unless it is ``None``, for all cores.
+        masks: Whether masks are going to be compared, so that those of both files are read as well, as far as the time
+            suffices.
     """
 
-    def __init__(self, ground_truth: Any, detections: Any, threads: int | None) -> None:
+    def __init__(self, ground_truth: Any, detections: Any, threads: int | None, *, masks: bool = False) -> None:
         given = (ground_truth, detections)
         self._paths = [os.fspath(path) for path in given if isinstance(path, str | os.PathLike)]
+        self._masks = masks
         self._starts = threads is None and len(self._paths) == 2 and all(map(_is_json, self._paths))
 
     def __enter__(self) -> Self:
         if self._starts:
-            _core.read_coco_ahead(*self._paths)
+            ground_truth, detections = self._paths
+            _core.read_coco_ahead(ground_truth, detections, self._masks)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ioukit._keywords import answers_keywords
-from ioukit.datasets.reading_ahead import ReadingAhead
+from ioukit.datasets.reading_ahead import KINDS_OF_MASKS, ReadingAhead
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def evaluate(
         >>> round(evaluate(ground_truth, detections).summary["AP"], 3)
         0.7
     """
-    waits_for_imports = _LAST_IMPORT not in sys.modules
-    with ReadingAhead(ground_truth, detections, threads) if waits_for_imports else nullcontext():
+    waits_for_imports, masks = _LAST_IMPORT not in sys.modules, iou_type in KINDS_OF_MASKS
+    with ReadingAhead(ground_truth, detections, threads, masks=masks) if waits_for_imports else nullcontext():
         from ioukit.evaluation.curves import accumulate  # noqa: PLC0415 - the files are read meanwhile
         from ioukit.evaluation.matching import match  # noqa: PLC0415
         from ioukit.evaluation.protocols.registry import protocol_of  # noqa: PLC0415
@@ -91,9 +91,8 @@ def evaluate(
         gt = ground_truth_of(ground_truth, rules, threads)
         with _naming_the_check():
             dt = detections_of(detections, gt, threads)
-    options: dict[str, Any] = {"categories": categories, "images": images, "near": near, "threads": threads}
-    with _naming_the_check():
-        table = match(gt, dt, rules, iou_type=iou_type, **options)
+            options: dict[str, Any] = {"categories": categories, "images": images, "near": near, "threads": threads}
+            table = match(gt, dt, rules, iou_type=iou_type, **options)
     curves = accumulate(table, threads=threads)
     evaluation = Evaluation(table, curves, gt.dropped + dt.dropped, (*gt.notes, *dt.notes), gt, dt)
     if isinstance(detections, list):  # `ioukit eval` says so of files

@@ -24,7 +24,7 @@ pub use keypoints::{Keypoints, read_keypoints};
 pub use lists::IdLists;
 pub use open::{Unpack, open, open_special, open_until};
 pub use references::{IdIndex, known_rows, settle_annotations, unique_rows};
-pub use segmentations::{Segmentations, read_mask_areas, read_masks};
+pub use segmentations::{FirstMasks, Segmentations, read_first_masks, read_mask_areas, read_masks};
 pub use spans::{FURTHER_OF_IMAGES, FURTHER_OF_REGIONS, Further, Spans};
 
 pub use crate::json::Source;

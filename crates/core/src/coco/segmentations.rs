@@ -1,16 +1,19 @@
 //! The masks of a COCO file, read when they are needed: polygons, and RLE in both of its forms.
 
+use std::ops::ControlFlow;
+
 use super::spans::Texts;
 use super::{Problem, ReadError};
 use crate::json::{Cursor, Scalar, Source, SyntaxError};
 use crate::memory::Vec;
-use crate::regions::rle::{self, MaskList, Size, polygon, string};
-use crate::threads::{map, with_threads};
+use crate::regions::rle::polygon::{self, Pen};
+use crate::regions::rle::{self, MaskList, Size, string};
+use crate::threads::{in_order, map, with_threads};
 
 const FIELD: &str = "segmentation";
 const EXPECTED: &str = "polygons, or an object with size and counts";
 
-/// Records whose values are read from the file at once.
+/// Records whose values are read from the file at once: a part.
 const ROWS_AT_ONCE: usize = 256;
 
 /// Where the masks of some records are.
@@ -27,44 +30,95 @@ pub struct Segmentations<'a> {
 }
 
 impl Segmentations<'_> {
-    /// Reads the records in parts by `threads` threads: `take` gets the text of each record, and what a part is made of.
-    fn read<T: Default + Send>(
+    /// How many parts there are.
+    fn parts(&self) -> usize {
+        self.spans.len().div_ceil(ROWS_AT_ONCE)
+    }
+
+    /// Reads the records of a part: `take` gets each record and its text.
+    fn read_part(
         &self,
         source: &Source,
-        threads: usize,
-        take: impl Fn(usize, &[u8], &mut T) -> Result<(), Lack> + Sync,
-    ) -> Result<Vec<T>, ReadError> {
-        let count = self.spans.len();
-        let part = |number: usize| {
-            let start = number * ROWS_AT_ONCE;
-            let rows = start..count.min(start + ROWS_AT_ONCE);
-            let texts = Texts::read(source, &self.spans[rows.clone()])?;
-            let mut made = T::default();
-            for (position, row) in rows.enumerate() {
-                let text = texts.get(self.spans[row], position);
-                take(row, text, &mut made).map_err(|(expected, found)| {
-                    let record = self.records[row] as usize;
-                    ReadError::from(Problem { array: self.array, record, field: FIELD, expected, found })
-                })?;
-            }
-            Ok::<_, ReadError>(made)
-        };
-        with_threads(threads, || map(0..count.div_ceil(ROWS_AT_ONCE), 0, part)).into_iter().collect()
+        number: usize,
+        mut take: impl FnMut(usize, &[u8]) -> Result<(), Lack>,
+    ) -> Result<(), ReadError> {
+        let start = number * ROWS_AT_ONCE;
+        let rows = start..self.spans.len().min(start + ROWS_AT_ONCE);
+        let texts = Texts::read(source, &self.spans[rows.clone()])?;
+        for (position, row) in rows.enumerate() {
+            take(row, texts.get(self.spans[row], position)).map_err(|(expected, found)| {
+                let record = self.records[row] as usize;
+                ReadError::from(Problem { array: self.array, record, field: FIELD, expected, found })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Appends the masks of a part.
+    fn masks_of_part(
+        &self,
+        source: &Source,
+        number: usize,
+        room: &mut Room,
+        masks: &mut MaskList,
+    ) -> Result<(), ReadError> {
+        self.read_part(source, number, |row, text| {
+            let size = mask(text, self.image_sizes[row], room, &mut masks.runs)?;
+            masks.close(size);
+            Ok(())
+        })
     }
 }
 
-/// Reads masks by `threads` threads (0: all cores), in the order of the records.
-pub fn read_masks(source: &Source, segmentations: Segmentations<'_>, threads: usize) -> Result<MaskList, ReadError> {
-    let take = |row: usize, text: &[u8], (masks, counts): &mut (MaskList, Vec<u32>)| {
-        let size = mask(text, segmentations.image_sizes[row], counts, &mut masks.runs)?;
-        masks.close(size);
-        Ok(())
-    };
-    let mut all = MaskList::default();
-    for (part, _) in segmentations.read(source, threads, take)? {
-        all.append(part);
+/// The masks of the first records: those that were read before somebody asked for all.
+#[derive(Debug, Default)]
+pub struct FirstMasks {
+    masks: MaskList,
+    /// How many parts they are.
+    parts: usize,
+}
+
+/// Reads masks by this thread, until all are read, one cannot be read or the source is given up.
+pub fn read_first_masks(source: &Source, segmentations: Segmentations<'_>) -> FirstMasks {
+    let (mut first, mut room) = (FirstMasks::default(), Room::default());
+    while first.parts < segmentations.parts() && !source.is_given_up() {
+        let count = first.masks.sizes.len();
+        if segmentations.masks_of_part(source, first.parts, &mut room, &mut first.masks).is_err() {
+            first.masks.truncate(count);
+            break;
+        }
+        first.parts += 1;
     }
-    Ok(all)
+    first
+}
+
+/// Reads the masks behind the first by `threads` threads (0: all cores); all of them, in the order of the records.
+pub fn read_masks(
+    source: &Source,
+    segmentations: Segmentations<'_>,
+    first: FirstMasks,
+    threads: usize,
+) -> Result<MaskList, ReadError> {
+    let FirstMasks { mut masks, parts } = first;
+    let read = |room: &mut Room, number: usize| {
+        let mut part = MaskList::default();
+        segmentations.masks_of_part(source, parts + number, room, &mut part)?;
+        Ok(part)
+    };
+    let mut done = Ok(());
+    // The first error in the order of the records.
+    let append = |part: Result<MaskList, ReadError>| match part {
+        Ok(part) => {
+            masks.append(part);
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            done = Err(error);
+            ControlFlow::Break(())
+        }
+    };
+    with_threads(threads, || in_order(segmentations.parts() - parts, Room::default, read, append));
+    done.map(|()| masks)
 }
 
 /// Reads the areas of masks by `threads` threads (0: all cores), in the order of the records; NaN for a record whose
@@ -76,21 +130,26 @@ pub fn read_mask_areas(
     drop: bool,
     threads: usize,
 ) -> Result<Vec<f64>, ReadError> {
-    let take = |row: usize, text: &[u8], (areas, counts, runs): &mut (Vec<f64>, Vec<u32>, Vec<u32>)| {
-        if is_empty(text) {
-            areas.push(f64::NAN);
-            return Ok(());
-        }
-        runs.clear();
-        match mask(text, segmentations.image_sizes[row], counts, runs) {
-            Ok(_) => areas.push(runs.iter().skip(1).step_by(2).map(|&run| f64::from(run)).sum()),
-            Err(_) if drop => areas.push(f64::INFINITY),
-            Err(lack) => return Err(lack),
-        }
-        Ok(())
+    let part = |number: usize| {
+        let (mut areas, mut room, mut runs) = (Vec::new(), Room::default(), Vec::new());
+        segmentations.read_part(source, number, |row, text| {
+            if is_empty(text) {
+                areas.push(f64::NAN);
+                return Ok(());
+            }
+            runs.clear();
+            match mask(text, segmentations.image_sizes[row], &mut room, &mut runs) {
+                Ok(_) => areas.push(runs.iter().skip(1).step_by(2).map(|&run| f64::from(run)).sum()),
+                Err(_) if drop => areas.push(f64::INFINITY),
+                Err(lack) => return Err(lack),
+            }
+            Ok(())
+        })?;
+        Ok(areas)
     };
-    let parts = segmentations.read(source, threads, take)?;
-    Ok(parts.into_iter().flat_map(|(areas, ..)| areas).collect())
+    let parts = with_threads(threads, || map(0..segmentations.parts(), 0, part));
+    let parts = parts.into_iter().collect::<Result<Vec<_>, ReadError>>()?;
+    Ok(parts.into_iter().flatten().collect())
 }
 
 /// Whether a segmentation says nothing.
@@ -105,8 +164,20 @@ fn is_empty(text: &[u8]) -> bool {
 /// What is expected, and what was found.
 type Lack = (&'static str, String);
 
+/// Memory for one mask, kept from one to the next.
+#[derive(Default)]
+struct Room {
+    /// The runs as the file has them.
+    counts: Vec<u32>,
+    /// The numbers of all polygons, and where those of each end.
+    numbers: Vec<f64>,
+    ends: Vec<usize>,
+    pen: Pen,
+}
+
 /// Appends the settled runs of a mask to `runs`; its size.
-fn mask(text: &[u8], image: [f64; 2], counts: &mut Vec<u32>, runs: &mut Vec<u32>) -> Result<Size, Lack> {
+fn mask(text: &[u8], image: [f64; 2], room: &mut Room, runs: &mut Vec<u32>) -> Result<Size, Lack> {
+    let Room { counts, numbers, ends, pen } = room;
     let mut cursor = Cursor::new(text, 0, 0);
     let changed = |_: Box<SyntaxError>| (EXPECTED, "other text than before: the file has changed".to_string());
     match cursor.peek() {
@@ -116,13 +187,12 @@ fn mask(text: &[u8], image: [f64; 2], counts: &mut Vec<u32>, runs: &mut Vec<u32>
             Ok(size)
         }
         Some(b'[') => {
-            let (numbers, ends) = rings(&mut cursor).map_err(changed)??;
+            rings(&mut cursor, numbers, ends).map_err(changed)??;
             let size = image_size(image)?;
             let mut start = 0;
             let rings = ends.iter().map(|&end| &numbers[std::mem::replace(&mut start, end)..end]);
-            let drawn = polygon::mask(rings, size)
+            polygon::mask(rings, size, pen, runs)
                 .map_err(|(part, problem)| ("polygons of numbers", format!("polygon {part}: {problem}")))?;
-            runs.extend_from_slice(&drawn);
             Ok(size)
         }
         Some(b'n') | None => Err((EXPECTED, "none".into())),
@@ -213,17 +283,18 @@ fn integers(cursor: &mut Cursor<'_>, out: &mut Vec<i64>) -> Result<bool, Box<Syn
     Ok(all)
 }
 
-/// The numbers of all polygons, and where those of each end.
-fn rings(cursor: &mut Cursor<'_>) -> Parsed<(Vec<f64>, Vec<usize>)> {
+/// Reads the numbers of all polygons, and where those of each end.
+fn rings(cursor: &mut Cursor<'_>, numbers: &mut Vec<f64>, ends: &mut Vec<usize>) -> Parsed<()> {
     const RINGS: &str = "polygons: arrays of x and y in turn, of at least 3 points each";
-    let (mut numbers, mut ends) = (Vec::new(), Vec::new());
+    numbers.clear();
+    ends.clear();
     let mut problem = None;
     let mut more = cursor.open(b'[', b']')?;
     while more {
         let start = numbers.len();
         if cursor.peek() == Some(b'[') {
             let mut inner = cursor.open(b'[', b']')?;
-            if inner && cursor.take_plain(&mut numbers) {
+            if inner && cursor.take_plain(numbers) {
                 inner = cursor.more(b']')?;
             }
             while inner {
@@ -249,7 +320,7 @@ fn rings(cursor: &mut Cursor<'_>) -> Parsed<(Vec<f64>, Vec<usize>)> {
     }
     Ok(match problem {
         Some(found) => Err((RINGS, found)),
-        None => Ok((numbers, ends)),
+        None => Ok(()),
     })
 }
 
@@ -259,8 +330,8 @@ mod tests {
     use crate::memory::vec;
 
     fn read(text: &str, image: [f64; 2]) -> Result<(Size, Vec<u32>), Lack> {
-        let (mut counts, mut runs) = (vec![9], Vec::new());
-        mask(text.as_bytes(), image, &mut counts, &mut runs).map(|size| (size, runs))
+        let (mut room, mut runs) = (Room { counts: vec![9], ..Room::default() }, Vec::new());
+        mask(text.as_bytes(), image, &mut room, &mut runs).map(|size| (size, runs))
     }
 
     #[test]
@@ -290,6 +361,35 @@ mod tests {
         assert!(areas[2..5].iter().all(|area| area.is_nan()));
         let Err(ReadError::Invalid(message)) = read_mask_areas(&source, segmentations, false, 1) else { panic!() };
         assert!(message.starts_with("annotations[5].segmentation"), "{message}");
+    }
+
+    #[test]
+    fn masks_read_before_are_not_read_again() {
+        let count = 3 * ROWS_AT_ONCE + 7;
+        let square = "[[0, 0, 2, 0, 2, 2, 0, 2]]";
+        let (text, size) = (square.repeat(count), square.len() as u64);
+        let records: Vec<i64> = (0..count as i64).collect();
+        let spans: Vec<[u64; 2]> = (0..count as u64).map(|row| [row * size, (row + 1) * size]).collect();
+        let image_sizes = vec![[4.0, 3.0]; count];
+        let source = Source::Memory(text.into_bytes().into());
+        let all = |spans| Segmentations { array: "annotations", records: &records, spans, image_sizes: &image_sizes };
+        let whole = read_masks(&source, all(&spans), FirstMasks::default(), 2).unwrap();
+        let first = read_first_masks(&source, all(&spans));
+        assert_eq!((first.parts, first.masks.sizes.len()), (4, count));
+        assert_eq!(read_masks(&source, all(&spans), first, 2).unwrap(), whole);
+        // The first that cannot be read ends what is read before, and is the error of all.
+        let mut broken = spans.clone();
+        for row in [2 * ROWS_AT_ONCE + 1, count - 1] {
+            broken[row][1] -= 1;
+        }
+        let first = read_first_masks(&source, all(&broken));
+        assert_eq!((first.parts, first.masks.sizes.len()), (2, 2 * ROWS_AT_ONCE));
+        assert_eq!(first.masks.view().iter().last().unwrap().runs, whole.view().get(0).runs);
+        for threads in [1, 2] {
+            let first = read_first_masks(&source, all(&broken));
+            let Err(ReadError::Invalid(message)) = read_masks(&source, all(&broken), first, threads) else { panic!() };
+            assert!(message.starts_with(&format!("annotations[{}].", 2 * ROWS_AT_ONCE + 1)), "{message}");
+        }
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl Source {
         self
     }
 
+    /// Whether nobody waits for it any more.
+    pub fn is_given_up(&self) -> bool {
+        matches!(self, Self::File { given_up, .. } if given_up.load(Ordering::Relaxed))
+    }
+
     /// Length in bytes.
     pub fn length(&self) -> u64 {
         match self {
@@ -113,8 +118,8 @@ impl<'s> Window<'s> {
     /// Makes the bytes from `start` to `end`, or to the end of the source, available.
     pub fn load(&mut self, start: u64, end: u64) -> io::Result<()> {
         self.start = start;
-        if let Source::File { file, length, given_up } = self.source {
-            if given_up.load(Ordering::Relaxed) {
+        if let Source::File { file, length, .. } = self.source {
+            if self.source.is_given_up() {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             self.buffer.resize((end.min(*length) - start) as usize, 0);

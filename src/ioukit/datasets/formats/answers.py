@@ -63,7 +63,7 @@ class _Answer(NamedTuple):
 
 def recognises(path: Path) -> bool:
     """Whether the first line of a file is a JSON object with an ``answer``."""
-    return bool(OTHER_JSON["answers"].search(first_bytes(path)))
+    return OTHER_JSON["answers"].search(first_bytes(path))
 
 
 def read_answers_detections(

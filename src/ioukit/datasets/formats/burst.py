@@ -33,7 +33,7 @@ _DIGITS = 15
 
 def recognises(path: Path) -> bool:
     """Whether a JSON file has sequences with lists of annotated images."""
-    return bool(OTHER_JSON["burst"].search(first_bytes(path)))
+    return OTHER_JSON["burst"].search(first_bytes(path))
 
 
 def read_burst(

@@ -41,7 +41,7 @@ _SIDES = (("x",), ("y",), ("width", "w"), ("height", "h"))
 
 def recognises(path: Path) -> bool:
     """Whether a path is a JSON file of Create ML, or a folder with one such file."""
-    return bool(OTHER_JSON["createml"].search(start_of_single_file(path, _FILE)))
+    return OTHER_JSON["createml"].search(start_of_single_file(path, _FILE))
 
 
 def read_createml(

@@ -57,7 +57,7 @@ _VERSION = "5.5.0"
 def recognises(path: Path) -> bool:
     """Whether a path is a JSON file of LabelMe, or a folder whose first JSON file is one."""
     file = first_file(path, ".json", depth=2) if path.is_dir() else path
-    return file is not None and bool(OTHER_JSON["labelme"].search(first_bytes(file)))
+    return file is not None and OTHER_JSON["labelme"].search(first_bytes(file))
 
 
 def read_labelme(

@@ -39,7 +39,7 @@ _CENTRE, _SIZE, _ROTATION = ("x", "y", "z"), ("width", "length", "height"), ("w"
 
 def recognises(path: Path) -> bool:
     """Whether a JSON file has results by sample."""
-    return bool(OTHER_JSON["nuscenes"].search(first_bytes(path)))
+    return OTHER_JSON["nuscenes"].search(first_bytes(path))
 
 
 def read_nuscenes(

@@ -26,22 +26,41 @@ _ARCHIVES = (
     (b"Rar!", "a rar file"),
 )
 
-OTHER_JSON: dict[str, re.Pattern[bytes]] = {
-    "answers": re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{[^\n]*"answer"\s*:'),
-    "burst": re.compile(
-        rb'"(?:annotated_image_paths|all_image_paths|track_category_ids)"\s*:'
-        rb'|^(?:\xef\xbb\xbf)?\s*\{\s*"sequences"\s*:'
+
+class _Keys:
+    """What only files of a format have: keys anywhere, or a start.
+
+    These are two patterns because the module ``re`` looks for the first letter of a pattern, if there is one. A pattern
+    of keys or a start has none, and took ten times as long.
+    """
+
+    def __init__(self, anywhere: bytes | None, start: bytes | None = None) -> None:
+        self._anywhere = None if anywhere is None else re.compile(anywhere)
+        self._start = None if start is None else re.compile(rb"(?:\xef\xbb\xbf)?\s*" + start)
+
+    def search(self, text: bytes) -> bool:
+        """Whether the first bytes of a file have the keys or the start."""
+        if self._start is not None and self._start.match(text):
+            return True
+        return self._anywhere is not None and self._anywhere.search(text) is not None
+
+
+OTHER_JSON: dict[str, _Keys] = {
+    "answers": _Keys(None, rb'\{[^\n]*"answer"\s*:'),
+    "burst": _Keys(
+        rb'"(?:annotated_image_paths|all_image_paths|track_category_ids)"\s*:',
+        rb'\{\s*"sequences"\s*:',
     ),
-    "coco-panoptic": re.compile(rb'"segments_info"\s*:'),
-    "createml": re.compile(rb'"(?:coordinates|imagefilename)"\s*:|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"image"\s*:'),
-    "labelme": re.compile(rb'"(?:imagePath|imageData|shape_type|shapes)"\s*:'),
-    "nuscenes": re.compile(rb'"results"\s*:\s*\{|"detection_name"\s*:'),
-    "scalabel": re.compile(
-        rb'"(?:box2d|poly2d|videoName|frameIndex|manualShape)"\s*:|"frames"\s*:\s*\['
-        rb'|^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"name"\s*:'
+    "coco-panoptic": _Keys(rb'"segments_info"\s*:'),
+    "createml": _Keys(rb'"(?:coordinates|imagefilename)"\s*:', rb'\[\s*\{\s*"image"\s*:'),
+    "labelme": _Keys(rb'"(?:imagePath|imageData|shape_type|shapes)"\s*:'),
+    "nuscenes": _Keys(rb'"results"\s*:\s*\{|"detection_name"\s*:'),
+    "scalabel": _Keys(
+        rb'"(?:box2d|poly2d|videoName|frameIndex|manualShape)"\s*:|"frames"\s*:\s*\[',
+        rb'\[\s*\{\s*"name"\s*:',
     ),
-    "via": re.compile(rb'"(?:_via_img_metadata|_via_settings|shape_attributes|file_attributes)"\s*:'),
-    "youtube-vis": re.compile(rb'"(?:segmentations|file_names)"\s*:\s*\['),
+    "via": _Keys(rb'"(?:_via_img_metadata|_via_settings|shape_attributes|file_attributes)"\s*:'),
+    "youtube-vis": _Keys(rb'"(?:segmentations|file_names)"\s*:\s*\['),
 }
 """Keys that only files of a format have, by the name of the format, for all JSON formats but COCO's and LVIS's. A
 pattern ends with a colon, so that it does not find a value."""

@@ -69,7 +69,7 @@ _HOLDS = Holds(
 def recognises(path: Path) -> bool:
     """Whether a path is a JSON file of Scalabel or BDD100K, or a folder whose first JSON file is one."""
     file = first_file(path, ".json") if path.is_dir() else path
-    return file is not None and bool(OTHER_JSON["scalabel"].search(first_bytes(file)))
+    return file is not None and OTHER_JSON["scalabel"].search(first_bytes(file))
 
 
 def read_scalabel(

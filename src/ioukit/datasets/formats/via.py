@@ -54,7 +54,7 @@ def recognises(path: Path) -> bool:
     """Whether a path is a JSON file with VIA's keys, or a CSV file with its columns."""
     if path.suffix.lower() == ".csv":
         return set(_COLUMNS) <= set(first_row(path))
-    return bool(OTHER_JSON["via"].search(first_bytes(path)))
+    return OTHER_JSON["via"].search(first_bytes(path))
 
 
 def read_via(

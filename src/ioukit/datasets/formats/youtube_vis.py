@@ -43,7 +43,7 @@ def _add(
 def recognises(path: Path) -> bool:
     """Whether a JSON file has tracks with lists of masks, or videos with lists of files."""
     start = first_bytes(path)
-    return bool(OTHER_JSON["youtube-vis"].search(start)) and not OTHER_JSON["burst"].search(start)
+    return OTHER_JSON["youtube-vis"].search(start) and not OTHER_JSON["burst"].search(start)
 
 
 def read_youtube_vis(

@@ -129,6 +129,13 @@ impl MaskList {
         }
     }
 
+    /// Keeps the first masks.
+    pub fn truncate(&mut self, count: usize) {
+        self.sizes.truncate(count);
+        self.offsets.truncate(count + 1);
+        self.runs.truncate(self.offsets.last().map_or(0, |&end| end as usize));
+    }
+
     /// Moves the masks of another list to the end.
     pub fn append(&mut self, mut other: Self) {
         let shift = self.runs.len() as i64;

@@ -13,21 +13,26 @@ impl Mask<'_> {
     /// The smallest box of whole pixels around the foreground: least x and y, width and height; all 0 if there is none.
     pub fn bounds(self) -> [u32; 4] {
         let height = self.size.height;
-        let none = Range { start: u32::MAX, end: 0 };
-        let (mut at, mut columns, mut rows) = (0, none.clone(), none);
+        let (mut left, mut x, mut y) = (None, 0, 0);
+        let mut rows = Range { start: u32::MAX, end: 0 };
         for pair in self.runs.chunks_exact(2) {
-            let (start, end) = (at + pair[0], at + pair[0] + pair[1]);
-            at = end;
-            let (first, last) = (start / height, (end - 1) / height);
-            columns = columns.start.min(first)..last + 1;
-            // A run that goes on in the next column holds the last row and the first.
-            let (low, high) = if first < last { (0, height) } else { (start % height, (end - 1) % height + 1) };
-            rows = rows.start.min(low)..rows.end.max(high);
+            y += pair[0];
+            // Most runs of zeros reach into the next column: that needs no division.
+            if y >= height {
+                (x, y) = if y - height < height { (x + 1, y - height) } else { (x + y / height, y % height) };
+            }
+            left = left.or(Some(x));
+            let (first, end) = (y, y + pair[1]);
+            if end > height {
+                // A run that goes on in the next column holds the last row and the first.
+                rows = 0..height;
+                (x, y) = (x + (end - 1) / height, (end - 1) % height + 1);
+            } else {
+                rows = rows.start.min(first)..rows.end.max(end);
+                y = end;
+            }
         }
-        if columns.is_empty() {
-            return [0; 4];
-        }
-        [columns.start, rows.start, columns.end - columns.start, rows.end - rows.start]
+        left.map_or([0; 4], |left| [left, rows.start, x + 1 - left, rows.end - rows.start])
     }
 
     /// Calls `each` with a column and a range of its rows, for every piece of foreground, in order.

@@ -73,6 +73,22 @@ fn pixels_to_runs_and_back() {
 }
 
 #[test]
+fn bounds_are_those_of_the_pixels() {
+    for (mut dice, size) in cases() {
+        let columns = dice.pixels(size);
+        let runs = encode(&columns);
+        let (mut low, mut high) = ([u32::MAX; 2], [0; 2]);
+        for at in (0..size.pixels()).filter(|&at| columns[at as usize] != 0) {
+            let place = [at / size.height, at % size.height];
+            low = [low[0].min(place[0]), low[1].min(place[1])];
+            high = [high[0].max(place[0] + 1), high[1].max(place[1] + 1)];
+        }
+        let around = if high[0] == 0 { [0; 4] } else { [low[0], low[1], high[0] - low[0], high[1] - low[1]] };
+        assert_eq!(Mask { size, runs: &runs }.bounds(), around);
+    }
+}
+
+#[test]
 fn empty_runs_are_joined() {
     let settled = |counts: &[u32]| {
         let mut runs = Vec::new();
@@ -189,7 +205,7 @@ fn strings_that_are_none_are_refused() {
 fn a_square_is_drawn_and_what_is_outside_is_not() {
     let draw = |numbers: &[f64]| {
         let mut runs = Vec::new();
-        polygon::draw(numbers, size(4, 5), &mut runs).map(|()| runs)
+        polygon::Pen::default().draw(numbers, size(4, 5), &mut runs).map(|()| runs)
     };
     assert_eq!(draw(&[1.0, 1.0, 1.0, 3.0, 3.0, 3.0, 3.0, 1.0]), Ok(vec![5, 2, 2, 2, 9]));
     assert_eq!(draw(&[-9.0, -9.0, -9.0, 1e8, 1e8, 1e8, 1e8, -9.0]), Ok(vec![0, 20]));
