@@ -73,6 +73,7 @@ def test_files_may_be_called_like_their_images(tmp_path: Path) -> None:
         ("0,0,10,0,nan,10,0,10,a", r"gt_img_1\.txt: line 2, x3: expected a number, found 'nan'"),
         ("158 128 411 181 Footpath", r"gt_img_1\.txt: line 2: expected x1,y1,.*, found '158 128 411 181 Footpath'"),
         ("0,0,10,10,10,0,0,10,a", r"gt_img_1\.txt: line 2: expected four points in order around a text, found a path"),
+        ("0,0,5,0,9,0,9,9,5,9,0,9,a", r"gt_img_1\.txt: line 2: expected four points, then transcription, found '0,0,5"),
         ("0,0,0,10,10,0,10,10,a", r"gt_img_1\.txt: line 2: expected four points in order around a text, found a path"),
     ],
 )
@@ -96,6 +97,10 @@ def test_files_that_fit_no_image_or_no_class_are_refused(tmp_path: Path) -> None
         read_detections(other, ground_truth=gt)
     kept = read_detections(other, ground_truth=gt, on_invalid="drop")
     assert (kept.image_labels().tolist(), kept.dropped) == (["img_1"], 1)
+    with pytest.raises(DatasetError, match=r"gt_img_1\.txt: expected res_<image>\.txt, found a file of ground truth"):
+        read_detections(tmp_path / "gt", ground_truth=gt)
+    with pytest.raises(DatasetError, match=r"res_img_1\.txt: expected gt_<image>\.txt, found a file of results"):
+        read(other)
     with pytest.raises(DatasetError, match="names of images come from the ground truth"):
         read_detections(other)
     two = GroundTruth.from_arrays(image_ids=[1], category_ids=[1], boxes=[[0, 0, 9, 9]], categories={1: "a", 2: "b"})

@@ -261,7 +261,7 @@ def test_images_needed_follow_the_square_root(
     difference: float, error: float, images: int, level: float, power: float, p_value: float | None
 ) -> None:
     found = images_needed(difference, error, images, level=level, power=power, p_value=p_value)
-    if abs(difference) < 1e-12:
+    if abs(difference) < 1e-12 or (p_value is not None and p_value > max(0.999, 1 - level + 1e-12)):
         assert found is None
         return
     assert found is not None
@@ -282,6 +282,22 @@ def test_a_weak_p_value_needs_as_many_images_as_its_standard_errors() -> None:
     weaker = images_needed(0.03, 0.01, 1000, p_value=0.3173105078629141)  # one standard error
     assert weaker == images_needed(0.01, 0.01, 1000) == 7849
     assert images_needed(0.001, 0.01, 1000, p_value=0.3) == images_needed(0.001, 0.01, 1000)
+
+
+def test_a_difference_in_one_image_promises_no_number_of_images() -> None:
+    truth = ground_truth(3)
+    found = model(truth, 3)
+    kept = found.image_ids != found.image_ids[0]
+    fewer = Detections.from_arrays(
+        image_ids=found.image_ids[kept],
+        category_ids=found.category_ids[kept],
+        boxes=found.boxes[kept],
+        scores=found.scores[kept],
+    )
+    one = compare(evaluate(truth, found), evaluate(truth, fewer), **FEW).differences[0]
+    assert one.difference != 0
+    assert (one.p_value, one.images_needed) == (1, None)
+    assert "would, if this difference is the true one" not in verdict(one, ("A", "B"), 25, len(truth.images.ids))
 
 
 @settings(deadline=None, max_examples=40)

@@ -8,7 +8,7 @@ from ioukit.statistics.estimating import check_level
 from ioukit.statistics.student import standard_normal, t_quantile
 
 _NO_DIFFERENCE = 1e-12  # what rounding makes of equal numbers stays below it
-_MOST_P = 0.999  # a p-value of 1 would need infinitely many images
+_MOST_P = 0.999  # above, permutations differ in so little (in one image) that their p-value says nothing of sizes
 
 
 def detectable_difference(
@@ -65,8 +65,8 @@ def images_needed(
             on a single image varies.
 
     Returns:
-        A whole number of at least 2; ``None`` if the difference is 0 (closer to it than 1e-12), or a number is
-        undefined.
+        A whole number of at least 2; ``None`` if the difference is 0 (closer to it than 1e-12), a number is undefined,
+        or the p-value is above 0.999, as where the models differ in a single image.
 
     Raises:
         ValueError: If a value is out of range.
@@ -81,7 +81,9 @@ def images_needed(
     errors = abs(difference) / standard_error if standard_error > 0 else math.inf
     least = 2
     if p_value is not None and p_value > alarm(level):
-        errors, least = min(errors, standard_normal.inv_cdf(1 - min(p_value, _MOST_P) / 2)), num_images + 1
+        if p_value > _MOST_P:
+            return None
+        errors, least = min(errors, standard_normal.inv_cdf(1 - p_value / 2)), num_images + 1
     return max(least, math.ceil(num_images * (apart / errors) ** 2))
 
 

@@ -23,6 +23,7 @@ from ioukit.regions.polygons import Polygons
 
 _POINTS = tuple(f"{axis}{number}" for number in range(1, 5) for axis in "xy")
 _NAMES = re.compile(r"(?:gt|res)_img_\d+\.txt")
+_SIDES = {"gt_": "ground truth", "res_": "results"}
 _DONT_CARE = "###"
 
 
@@ -146,8 +147,11 @@ def _texts(
 ) -> list[_Text]:
     """The lines of all files, with at least these fields; ``position`` finds an image by its name and file."""
     texts = []
+    (other,) = _SIDES.keys() - {prefix}
     for file in files_in(path, "*.txt", f"a folder of text files {prefix}<image>.txt"):
         with problems.record("bad file"):
+            if file.name.startswith(other):
+                refuse(str(file), f"{prefix}<image>.txt", f"a file of {_SIDES[other]}")
             image = position(file.stem.removeprefix(prefix), str(file))
             for number, line in enumerate(read_lines(file), start=1):
                 with problems.record("bad line"):
@@ -160,10 +164,13 @@ def _text(image: int, line: str, where: str, fields: tuple[str, ...]) -> _Text:
     words = line.split(",", len(_POINTS))
     if len(words) < len(fields):
         refuse(where, ",".join(fields), abbreviate(line))
+    rest = "".join(words[len(_POINTS) :])
+    if sum(map(is_number, rest.split(",")[:4])) == 4:  # Total-Text and CTW-1500 have texts with more points
+        refuse(where, f"four points, then {fields[-1] if len(fields) > len(_POINTS) else 'a score'}", abbreviate(line))
     points = to_numbers(words[: len(_POINTS)], _POINTS, where)
     if _crosses(points):
         refuse(where, "four points in order around a text", f"a path that crosses itself, {abbreviate(line)}")
-    return _Text(image, points, "".join(words[len(_POINTS) :]))
+    return _Text(image, points, rest)
 
 
 def _crosses(points: list[float]) -> bool:
