@@ -11,6 +11,8 @@ standard_normal = NormalDist()
 
 _TINY = 1e-300
 _MOST = 1e7
+_FEW = 3.0
+_SHORT = 1e-8
 
 
 def t_tail(t: float, df: float) -> float:
@@ -36,13 +38,30 @@ def t_quantile(p: float, df: float) -> float:
         return 0.0
     if p < 0.5:
         return -t_quantile(1 - p, df)
-    # Newton from the left: the tail is convex there, so no step goes too far. Numbers of a thousand classes need it.
-    t = standard_normal.inv_cdf(p)
+    # Newton's method. The tail is convex here: whatever the first step starts from, the next ones come from the left,
+    # and none goes too far. A step squares the error, so a short one is the last.
+    t, is_first = _near_quantile(p, df), True
     while True:
         step = (t_tail(t, df) - (1 - p)) / _density(t, df)
         t += step
-        if step <= 1e-15 * t:
+        if step <= _SHORT * t and not is_first:
             return t
+        is_first = False
+
+
+def _near_quantile(p: float, df: float) -> float:
+    """Near the quantile: by the expansion about the normal one, which few degrees of freedom do not follow.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5, its first three terms.
+    """
+    x = standard_normal.inv_cdf(p)
+    if df < _FEW:
+        return x
+    square = x * x
+    first = (square + 1) / 4
+    second = ((5 * square + 16) * square + 3) / 96
+    third = (((3 * square + 19) * square + 17) * square - 15) / 384
+    return x * (1 + (first + (second + third / df) / df) / df)
 
 
 def _density(t: float, df: float) -> float:
