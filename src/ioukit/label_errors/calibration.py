@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ioukit._array_types import Flags, Floats
 
 _STEPS = 25
+_EM_STEPS = 100
 _LEAST_VARIANCE = 0.01  # of the intercepts of the classes
 _RIDGE = 0.1  # of the normal prior of the other coefficients, except the common intercept
 _FARTHEST = 20.0  # logits beyond this differ in no digit that matters
@@ -50,7 +51,7 @@ def fitted_logits(
     """The logits of a logistic regression at each row.
 
     Rare classes keep close to the common intercept, because the intercepts of the classes have a normal prior. Its
-    variance is estimated by an EM step after each step of Newton's method.
+    variance is estimated by EM steps after each step of Newton's method.
 
     Args:
         happened: (N,) whether the outcome happened.
@@ -99,10 +100,33 @@ def fitted_logits(
         beta, offsets, logits = beta + pace * step, offsets + pace * class_step, tried
         if loss - reached < 1e-9 * (1 + abs(loss)):
             break
-        estimate = 1 / max(float(np.mean(offsets**2 + 1 / diagonal)), _LEAST_VARIANCE)
+        estimate = _precision_of(offsets, diagonal, precision)
         loss = reached + 0.5 * (estimate - precision) * float((offsets**2).sum())
         precision = estimate
     return np.clip(combined(every, beta) + offsets[every_class], -_FARTHEST, _FARTHEST)
+
+
+def _precision_of(offsets: Floats, diagonal: npt.NDArray[np.floating], precision: float) -> float:
+    """The precision of the prior that EM steps end at, if the intercepts follow it as the curvature of the data says.
+
+    One EM step per Newton step would need many more of these, and each goes through all rows.
+
+    Args:
+        offsets: (K,) the intercepts of the classes under the precision so far.
+        diagonal: (K,) the curvature of the data at each of them, and the precision so far.
+        precision: The precision so far.
+    """
+    of_data = diagonal - precision
+    estimate = precision
+    for _ in range(_EM_STEPS):
+        spread = of_data + estimate
+        before, estimate = (
+            estimate,
+            1 / max(float(np.mean((offsets * diagonal / spread) ** 2 + 1 / spread)), _LEAST_VARIANCE),
+        )
+        if abs(estimate - before) <= 1e-6 * before:
+            break
+    return estimate
 
 
 def design_of(features: Floats, rows: slice | Flags = slice(None)) -> Floats:
