@@ -90,7 +90,7 @@ def test_protocols_that_need_long_have_none_unless_they_are_given() -> None:
     evaluation = evaluate(gt, dt, find_protocol("ultralytics"))
     data = report_data(evaluation)
     assert not data.limits
-    assert any("No intervals: intervals of" in note for note in data.notes)
+    assert any("No intervals: those of" in note and "--intervals" in note for note in data.notes)
     found = evaluation.intervals("mAP50", replicates=5)
     assert report_data(evaluation, intervals=found).limits["mAP50"].low == found["mAP50"].low
 

@@ -55,7 +55,8 @@ def few_intervals(evaluation: Evaluation, threads: int | None) -> dict[str, Inte
     if not protocol.sums_with_weights(
         measure for measure in protocol.measures if measure.key in protocol.headline_keys
     ):
-        return f"intervals of {abbreviate(protocol.name)} take long, so they are shown only if they are given"
+        asked = "--intervals, or in Python intervals=evaluation.intervals(), shows them"
+        return f"those of {abbreviate(protocol.name)} take long; {asked}"
     work = len(evaluation.matches) + _CLASS * len(evaluation.per_class) + 1
     replicates = min(max(_WORK // work, _FEWEST), _MOST)
     try:
