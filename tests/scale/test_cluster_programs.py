@@ -171,6 +171,10 @@ def test_processes_evaluate_a_sequence_each(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("cluster")
+# As in test_ray.py: Ray's own, and what JAX says about a fork where another test has used it.
+@pytest.mark.filterwarnings("ignore::FutureWarning:ray")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_ray_evaluates_a_sequence_per_task(tmp_path: Path) -> None:
     ray = pytest.importorskip("ray")
     given, flag = random_track_set(10), str(tmp_path / "died")
