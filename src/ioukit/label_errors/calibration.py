@@ -119,11 +119,9 @@ def _precision_of(offsets: Floats, diagonal: npt.NDArray[np.floating], precision
     of_data = diagonal - precision
     estimate = precision
     for _ in range(_EM_STEPS):
-        spread = of_data + estimate
-        before, estimate = (
-            estimate,
-            1 / max(float(np.mean((offsets * diagonal / spread) ** 2 + 1 / spread)), _LEAST_VARIANCE),
-        )
+        spread, before = of_data + estimate, estimate
+        variance = float(np.mean((offsets * diagonal / spread) ** 2 + 1 / spread))
+        estimate = 1 / max(variance, _LEAST_VARIANCE)
         if abs(estimate - before) <= 1e-6 * before:
             break
     return estimate
