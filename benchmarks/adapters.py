@@ -1,6 +1,6 @@
 """ioukit in the places where projects evaluate themselves, beside the backends that they have.
 
-    pip install ".[bench,torch]" rfdetr libreyolo sahi fiftyone
+    pip install ".[bench,torch]" "rfdetr[train]" libreyolo sahi fiftyone
     python benchmarks/adapters.py                     # the detections of examples/coco_val2017_100
     python benchmarks/make_coco.py bench-data small
     python benchmarks/adapters.py bench-data/gt.json bench-data/dt_small.json

@@ -120,9 +120,43 @@ class NamedBackend:
     cocoeval = mask_utils = coco
 
 
+class PackageBackend:
+    """As RF-DETR's class for hotcoco: its three surfaces are those of a package."""
+
+    def __init__(self) -> None:
+        self._package()
+
+    def _package(self) -> Any:
+        raise AssertionError("the adapter gives its own package")
+
+    @property
+    def coco(self) -> Any:
+        return self._package().COCO
+
+    @property
+    def cocoeval(self) -> Any:
+        return self._package().COCOeval
+
+    @property
+    def mask_utils(self) -> Any:
+        return self._package().mask
+
+
 def one_pass(backend: Any, caps: list[int]) -> Any:
-    """The calls of RF-DETR's metric: `params` is read, changed and set again, the kind is given by name."""
+    """The calls of a project that makes both sides from dictionaries."""
     truth, found = indexed(backend.coco, TRUTH), indexed(backend.coco, {**TRUTH, "annotations": detections()})
+    return evaluated(backend, truth, found, caps)
+
+
+def one_pass_of_array(backend: Any, caps: list[int]) -> Any:
+    """The calls of RF-DETR's metric with hotcoco: the ground truth is a dictionary, the detections are an array."""
+    truth = backend.coco(copy.deepcopy(TRUTH))
+    rows = [[one["image_id"], *one["bbox"], one["score"], one["category_id"]] for one in RESULTS]
+    return evaluated(backend, truth, truth.loadRes(np.array(rows)), caps)
+
+
+def evaluated(backend: Any, truth: Any, found: Any, caps: list[int]) -> Any:
+    """`params` is read, changed and set again, the kind is given by name."""
     evaluation = backend.cocoeval(truth, found, iouType="bbox")
     params = evaluation.params
     params.iouThrs = np.asarray(np.linspace(0.5, 0.95, 10, dtype=np.float32).tolist(), dtype=np.float64)
@@ -146,14 +180,18 @@ def peer_backend() -> Any:
     return types.SimpleNamespace(coco=peer_coco.COCO, cocoeval=peer_eval.COCOeval)
 
 
-def test_calls_of_rf_detr(stand_in: Any) -> None:
+def rf_detr_backend(stand_in: Any) -> Any:
     registry: dict[str, Any] = {}
-    stand_in("rfdetr.training.coco_map", _RfdetrCocoBackend=NamedBackend, _BACKENDS=registry)
+    stand_in("rfdetr.training.coco_map", _HotCocoBackend=PackageBackend, _BACKENDS=registry)
     run_adapter("rf-detr")
-    backend = registry["ioukit"]()
+    return registry["ioukit"]()
+
+
+def test_calls_of_rf_detr(stand_in: Any) -> None:
+    backend = rf_detr_backend(stand_in)
     assert backend.mask_utils is our_mask
-    assert_same_evaluation(one_pass(backend, [1, 10, 100]), one_pass(peer_backend(), [1, 10, 100]))
-    own, peer = (one_pass(made, [1, 10, 3]) for made in (backend, peer_backend()))
+    assert_same_evaluation(one_pass_of_array(backend, [1, 10, 100]), one_pass(peer_backend(), [1, 10, 100]))
+    own, peer = one_pass_of_array(backend, [1, 10, 3]), one_pass(peer_backend(), [1, 10, 3])
     for name in CURVES:
         np.testing.assert_array_equal(own.eval[name], peer.eval[name])
     np.testing.assert_array_equal(own.stats[1:], peer.stats[1:])
@@ -162,12 +200,9 @@ def test_calls_of_rf_detr(stand_in: Any) -> None:
 
 
 def test_rf_detr_has_no_number_where_nothing_is_defined(stand_in: Any) -> None:
-    registry: dict[str, Any] = {}
-    stand_in("rfdetr.training.coco_map", _RfdetrCocoBackend=NamedBackend, _BACKENDS=registry)
-    run_adapter("rf-detr")
-    backend = registry["ioukit"]()
-    truth = indexed(backend.coco, {**TRUTH, "annotations": []})
-    found = indexed(backend.coco, {**TRUTH, "annotations": detections()})
+    backend = rf_detr_backend(stand_in)
+    truth = backend.coco({**TRUTH, "annotations": []})
+    found = backend.coco({**TRUTH, "annotations": detections()})  # as RF-DETR makes them for masks
     assert finish(backend.cocoeval(truth, found, iouType="bbox")).stats[0] == -1
 
 
@@ -360,11 +395,21 @@ def tensors(side: dict[str, Any]) -> dict[str, Any]:
     return {name: torch.from_numpy(value) for name, value in side.items()}
 
 
-def batches() -> tuple[list[Any], list[Any]]:
+def batches(*, masks: bool = False) -> tuple[list[Any], list[Any]]:
     made = photos(20, seed=4)
     preds = [{"boxes": one.found, "scores": one.scores, "labels": one.found_labels} for one in made]
     target = [{"boxes": one.objects, "labels": one.object_labels} for one in made]
+    if masks:
+        for one in preds + target:
+            one["masks"] = filled(one["boxes"])
     return [tensors(one) for one in preds], [tensors(one) for one in target]
+
+
+def filled(boxes: Any) -> Any:
+    """(N, 64, 96) masks: what lies in each box."""
+    y, x = np.mgrid[:64, :96]
+    left, top, right, lower = boxes.T[..., None, None]
+    return (left <= x) & (x < right) & (top <= y) & (y < lower)
 
 
 def assert_same_results(own: dict[str, Any], peer: dict[str, Any]) -> None:
@@ -386,7 +431,8 @@ def test_torchmetrics_itself() -> None:
 
 
 @pytest.mark.parametrize("caps", [[1, 10, 100], [1, 10, 500]])
-def test_rf_detr_itself(caps: list[int]) -> None:
+@pytest.mark.parametrize("kinds", ["bbox", ("bbox", "segm")])
+def test_rf_detr_itself(caps: list[int], kinds: Any) -> None:
     coco_map = pytest.importorskip("rfdetr.training.coco_map")
     pytest.importorskip("faster_coco_eval")
     if "ioukit" not in coco_map._BACKENDS:
@@ -394,12 +440,12 @@ def test_rf_detr_itself(caps: list[int]) -> None:
     results = []
     for backend in ("ioukit", "faster_coco_eval"):
         metric = coco_map.OnePassCocoMeanAveragePrecision(
-            max_detection_thresholds=caps, class_metrics=True, backend=backend
+            iou_type=kinds, max_detection_thresholds=caps, class_metrics=True, backend=backend
         )
-        metric.update(*batches())
+        metric.update(*batches(masks=kinds != "bbox"))
         results.append(metric.compute())
     assert_same_results(*results)
-    assert results[0]["map"] > 0.1
+    assert all(results[0][name] > 0.1 for name in (["map"] if kinds == "bbox" else ["bbox_map", "segm_map"]))
 
 
 def test_libreyolo_itself(monkeypatch: pytest.MonkeyPatch) -> None:
