@@ -25,8 +25,8 @@ def parsed(command: str, *words: str) -> dict[str, object]:
 
     @app.command("two", cls=Command)
     def two(
-        gt: Path,
-        dt: Path,
+        gt: Annotated[Path, typer.Argument(metavar="GT")],
+        dt: Annotated[Path, typer.Argument(metavar="DT")],
         other: Annotated[str | None, typer.Option("--other", "-o")] = None,
         json: Annotated[Path | None, OPTION] = None,
     ) -> None:
@@ -79,9 +79,9 @@ def test_what_a_word_means(words: str, expected: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("g d x --json", "Error: expected gt dt, got x, too"),
+        ("g d x --json", "Error: expected GT DT, got x, too"),
         ("g d --json=", "Error: Invalid value for --json: expected a file, or - for standard output"),
-        ("g --json", "Error: Missing argument 'dt'."),
+        ("g --json", "Error: Missing argument 'DT'."),
     ],
 )
 def test_bad_use(words: str, message: str) -> None:
@@ -102,7 +102,7 @@ def test_what_may_be_read_is_not_overwritten(tmp_path: Path, monkeypatch: pytest
     Path("gt.json").write_text('{"images": []}')
     Path("old.json").write_text('{\n  "summary": {"AP": 0.4}}')
     assert parsed("two", "--json", "old.json", "g", "d") == {**TWO, "json": Path("old.json")}
-    assert parsed("two", "--json", "gt.json", "g", "d") == {"error": "Error: expected gt dt, got d, too"}
+    assert parsed("two", "--json", "gt.json", "g", "d") == {"error": "Error: expected GT DT, got d, too"}
     many = {"network": "n", "images": ["a"]}
     assert parsed("many", "--json", "new.json", "n", "a") == {**many, "json": Path("new.json")}
     assert parsed("many", "--json", "old.json", "n", "a") == {**many, "json": Path("old.json")}

@@ -14,18 +14,18 @@ during the imports made no difference that could be measured.
 import inspect
 import os
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
-import typer.exceptions
-from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined] # it comes from Typer's copy of Click
+from typer.core import TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 import ioukit
 from ioukit._register import Register
 from ioukit.cli._arguments import HEADINGS
-from ioukit.cli._command import COMPLETE, Command
+from ioukit.cli._command import COMPLETE, Command, CommandError
 from ioukit.cli._errors import no_answer_about_a_path, one_line
 from ioukit.cli._streams import standard_error, standard_output, stopped_by_signals
 
@@ -111,7 +111,7 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # as above
         try:
             return super().invoke(ctx)
-        except typer.exceptions.TyperException as error:
+        except CommandError as error:
             error.message = one_line(error.message)
             raise
 
@@ -122,8 +122,10 @@ class _Commands(TyperGroup):
         write_commands(formatter, groups)
 
     def shell_complete(self, _: typer.Context, incomplete: str) -> Any:  # type: ignore[override] # as above
+        click = typer.BadParameter.__module__.rpartition(".")[0]  # or Typer's copy of it, since Typer 0.26
+        item = import_module(f"{click}.shell_completion").CompletionItem
         texts = {name: text for group in GROUPS.values() for name, (_, text) in group.items()}
-        return [CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(incomplete)]
+        return [item(name, help=text) for name, text in texts.items() if name.startswith(incomplete)]
 
 
 def app_of() -> typer.Typer:

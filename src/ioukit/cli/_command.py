@@ -9,7 +9,6 @@ import os
 from typing import Any
 
 import typer
-import typer.exceptions
 from typer.core import TyperCommand
 
 from ioukit.cli._output import JSON, STDOUT, is_answer
@@ -17,6 +16,10 @@ from ioukit.cli._output import JSON, STDOUT, is_answer
 ALL = "--help-all"
 COMPLETE = "_IOUKIT_COMPLETE"
 """The variable by which a shell asks for what completes its line; Typer makes its name of that of the program."""
+
+
+CommandError: Any = typer.BadParameter.mro()[2]
+"""What Typer raises for words that it does not take. Typer names it since 0.28; before 0.26 it is Click's."""
 
 
 class Command(TyperCommand):
@@ -40,7 +43,7 @@ class Command(TyperCommand):
                 if param.param_type_name == "argument" and "" in words:
                     raise typer.BadParameter("got an empty word: is a variable of the shell not set?", ctx, param)
             return left
-        except typer.exceptions.TyperException as error:
+        except CommandError as error:
             from ioukit.cli._mistakes import explain  # noqa: PLC0415 - for a mistake
 
             explain(error, self, ctx, args)
@@ -80,10 +83,11 @@ class Command(TyperCommand):
         finally:
             ctx.resilient_parsing = resilient
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
-        # A list without values is an empty tuple.
         # Without this, the first of several optional files would be overwritten. Names of runs are no files.
         needed = [param for param in arguments if param.required or (param.nargs == -1 and not values.get("log"))]
-        return all(values.get(param.name or "") not in (None, ()) for param in needed), bool(left)
+        found = [values.get(param.name or "") for param in needed]
+        # Versions of Click have different objects for no value; a list without values is an empty tuple.
+        return all(isinstance(value, str | tuple) and value != () for value in found), bool(left)
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]

@@ -66,7 +66,7 @@ def write_options(command: Any, ctx: Any, formatter: Any, *, every: bool) -> Non
     for param in command.get_params(ctx):
         if (record := param.get_help_record(ctx)) is not None:
             argument = param.param_type_name == "argument"
-            title = "Arguments" if argument else param.rich_help_panel or "Options"
+            title = "Arguments" if argument else getattr(param, "rich_help_panel", None) or "Options"
             if record[0] == "-h, --help":  # the last option: Click appends it
                 title = headings.RESULTS if under[headings.RESULTS] else title
             under[title].append(record)
