@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -76,6 +77,10 @@ def prepared(
     if protocol is None:
         wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
         rules = known_protocol(gt, frames.names, kind_name, wanted, scored=dt.scored)
+        if rules.j_and_f:  # leaves nothing out, which is what other notes are about
+            plain = "protocol='plain' (--protocol plain) with iou_type='segm' (--iou-type segm) counts neither"
+            note = f"{gt.source}: evaluated by the protocol {rules.name}, which counts J and F of masks; {plain}"
+            gt = replace(gt, notes=(*gt.notes, note))
     else:
         rules = track_protocol_of(protocol, kind_name)
     if rules.tubes is not None and not dt.scored:

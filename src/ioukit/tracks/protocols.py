@@ -224,6 +224,7 @@ DAVIS = TrackProtocol(
     name="DAVIS",
     iou_type=_MASKS,
     j_and_f=True,
+    flag="void",
     reference="Perazzi et al., CVPR 2016; Pont-Tuset et al., 2017, arXiv:1704.00675; TrackEval 1.3.0, JAndF",
 )
 """DAVIS: masks, and J and F of each object."""
