@@ -23,7 +23,7 @@ TOLERANCE = 1e-9
 """Fractions of an image (YOLO, Open Images) come back with an error of the last bits, which moves no IoU over a
 threshold here."""
 
-_OF_MASKS = {"burst", "mots", "youtube-vis"}  # without boxes
+_OF_MASKS = {"burst", "davis", "mots", "youtube-vis"}  # without boxes
 GROUND_TRUTH = [name for name, known in FORMATS.items() if known.read is not None and name not in _OF_MASKS]
 DETECTIONS = [name for name, known in FORMATS.items() if known.write_detections is not None]
 

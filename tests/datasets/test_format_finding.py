@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,12 @@ FILES: dict[str, list[str]] = {
 }
 """Paths of samples in the folder of test data, by format."""
 
+
+def _header_of_png(*, colours: int) -> bytes:
+    """The first bytes of a PNG of 640 x 480 pixels: colours are 3 for a palette, and 0 for grey."""
+    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">IIBB", 640, 480, 8, colours)
+
+
 CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
     "coco": [
         ("a.json", '{"images": [], "annotations": [], "categories": []}'),
@@ -87,6 +94,10 @@ CONTENTS: dict[str, list[tuple[str, str | bytes]]] = {
     "youtube-vis": [
         ("a.json", '{"videos": [{"id": 1, "file_names": ["a/0.jpg"]}], "annotations": []}'),
         ("b.json", '[{"video_id": 1, "score": 0.5, "segmentations" : [null]}]'),
+    ],
+    "davis": [
+        ("bear/00000.png", _header_of_png(colours=3)),
+        ("cows/00000.png", _header_of_png(colours=0)),
     ],
     "roboflow-coco": [("valid/_annotations.coco.json", "{}")],
     "crowdhuman": [("a.odgt", json.dumps({"ID": "a", "gtboxes": []})), ("empty.odgt", "")],

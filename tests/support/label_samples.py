@@ -11,6 +11,7 @@ import numpy as np
 
 from ioukit import Masks, datasets
 from ioukit.datasets import FORMATS, Detections, GroundTruth
+from support.davis_files import write_davis
 from support.icdar2015_files import write_icdar2015
 from support.nuscenes_files import write_nuscenes
 from support.panoptic_files import write_panoptic
@@ -92,8 +93,9 @@ def write_sample(name: str, folder: Path) -> Sample:
     gt, dt = small_data_set(CLASSES.get(name, ("cat", "dog")), IMAGES.get(name, ("a", "b", "c")))
     if name == "answers":
         return Sample(folder / "none", _answers(folder / "dt.jsonl", dt), gt)
-    if name == "mots":
-        gt_path, dt_path = (_masks_of_sequence(folder / side) for side in ("gt", "dt"))
+    if name in ("davis", "mots"):
+        make = _masks_of_sequence if name == "mots" else _masks_of_frames
+        gt_path, dt_path = (make(folder / side) for side in ("gt", "dt"))
         return Sample(gt_path, dt_path, datasets.read(gt_path, name))
     if name == "nuscenes":
         return Sample(write_nuscenes(gt, folder / "gt.json"), None, gt)
@@ -130,6 +132,11 @@ def _masks_of_sequence(folder: Path) -> Path:
     text = "".join(f"{frame} {track} {track // 1000} 12 16 {spelled[at]}\n" for frame, track, at in rows)
     (folder / "0002.txt").write_text(text)
     return folder
+
+
+def _masks_of_frames(folder: Path) -> Path:
+    """Two frames of DAVIS with two objects, and void pixels."""
+    return write_davis(folder, {"bear": [np.array([[0, 1, 1], [2, 2, 0]]), np.array([[0, 0, 1], [2, 255, 0]])]})
 
 
 def _plain_sample(name: str, place: Path) -> Path:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from support.trackeval_runs import painted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CLASSES = [1, 2, 3, 5, 8]
 
@@ -121,15 +124,40 @@ def _runs(mask: Any) -> Any:
     return {"size": [48, 48], "counts": np.diff([0, *ends]).tolist()}
 
 
-def random_burst_set(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The ground truth and the result of a set as BURST has them: ellipses that move in frames of 48 x 48."""
+PLAIN = {1: "acorn", 2: "aerosol_can", 3: "air_conditioner", 5: "alarm_clock", 8: "almond"}
+"""Some classes, as TAO calls them."""
+ODD = {
+    504: "glass_(drink_container)",
+    967: "shopping_bag",
+    1: "acorn",
+    20: "armor",
+    207: "cap_(headwear)",
+    347: "cup",
+    529: "grocery_bag",
+    554: "hat",
+    912: "plastic_bag",
+}
+"""Classes that are distractors in BURST, or are merged."""
+
+
+def random_burst_set(
+    seed: int, names: Mapping[int, str] = PLAIN, chosen: int = 3, *, guided: bool = False
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The ground truth and the result of a set as BURST has them: ellipses that move in frames of 48 x 48.
+
+    Args:
+        seed: The seed.
+        names: The classes.
+        chosen: How many of them, from the first on, have objects.
+        guided: Whether each track of the result has the id of an object.
+    """
     rng = np.random.default_rng(seed)
-    names = {1: "acorn", 2: "aerosol_can", 3: "air_conditioner", 5: "alarm_clock", 8: "almond"}  # as TAO calls them
+    classes_of_all = [*names]
     sides: list[dict[str, Any]] = [{"split": "val", "sequences": []} for _ in range(2)]
-    sides[0]["categories"] = [{"id": number, "name": name} for number, name in names.items()]
+    sides[0]["categories"] = [{"id": number, "name": names[number]} for number in sorted(names)]
     for number in range(1, 2 + int(rng.integers(1, 4))):
         length, count = int(rng.integers(1, 9)), int(rng.integers(0, 6))
-        lists = [rng.choice(CLASSES, int(rng.integers(0, 3)), replace=False).tolist() for _ in range(2)]
+        lists = [rng.choice(classes_of_all, int(rng.integers(0, 3)), replace=False).tolist() for _ in range(2)]
         video = {
             "id": number,
             "dataset": "ABC"[number % 3],
@@ -140,16 +168,19 @@ def random_burst_set(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
             "neg_category_ids": lists[0],
             "not_exhaustive_category_ids": lists[1],
         }
-        kinds = rng.choice(CLASSES[:3], count).tolist()
+        kinds = rng.choice(classes_of_all[:chosen], count).tolist()
         boxes = [np.concatenate([rng.uniform(0, 30, 2), rng.uniform(4, 20, 2)]) for _ in kinds]
         followers = [(at, kind) for at, kind in enumerate(kinds) for _ in range(int(rng.integers(0, 3)))]
         ids = (rng.permutation(40)[: len(followers)] + 1).tolist()
+        if guided:
+            followers = [followers[at] for at in rng.permutation(len(followers)).tolist()][:count]
+            ids = (rng.permutation(count) + 1).tolist()  # of which some are those of other objects
         for side, tracks, far in ((0, [*enumerate(kinds)], 0.5), (1, followers, 2.0)):
             frames: list[dict[str, Any]] = [{} for _ in range(length)]
             classes = {}
             for place, (at, kind) in enumerate(tracks):
                 track = str(ids[place] if side else place + 1)
-                classes[track] = kind if not side or rng.random() < 0.9 else int(rng.choice(CLASSES))
+                classes[track] = kind if not side or rng.random() < 0.9 else int(rng.choice(classes_of_all))
                 for frame, mask in zip(frames, _ellipses(rng, boxes[at], length, far), strict=True):
                     if mask is not None and mask.any():
                         frame[track] = {"rle": mask_api().encode(np.asfortranarray(mask))["counts"].decode()}

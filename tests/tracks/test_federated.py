@@ -13,7 +13,8 @@ import pytest
 from ioukit import Detections, evaluate_tracks
 from ioukit.errors import DatasetError
 from ioukit.tracks import TRACK_PROTOCOLS
-from support.random_federated_sets import random_burst_set, random_tao_set
+from ioukit.tracks.protocols import BURST
+from support.random_federated_sets import ODD, PLAIN, random_burst_set, random_tao_set
 from support.trackeval_runs import all_differences, numbers_of, trackeval
 
 if TYPE_CHECKING:
@@ -48,25 +49,67 @@ def test_tao_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_burst_has_the_bits_of_trackeval(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [PLAIN, ODD], ids=["plain", "distractors"])
+@pytest.mark.parametrize("guided", [False, True], ids=["class", "exemplar"])
+def test_burst_has_the_bits_of_trackeval(guided: bool, names: dict[int, str], seed: int, tmp_path: Path) -> None:
     """There, AP of whole tracks is of masks, and all other numbers are of the boxes around them."""
     if not hasattr(trackeval().datasets, "BURST"):
         pytest.skip("TrackEval's BURST needs tabulate")
-    truth, found = random_burst_set(seed)
-    if not any(any(one["segmentations"]) for one in truth["sequences"]):
+    truth, found = random_burst_set(seed, names, 3 if names is PLAIN else 6, guided=guided)
+    evaluated = names.keys() - BURST.left_out_ids - {967}  # which counts as a distractor
+    if not any(evaluated & {*one["track_category_ids"].values()} for one in truth["sequences"]):
         return
     write(tmp_path, truth, found)
     folders = {"GT_FOLDER": str(tmp_path / "gt"), "TRACKERS_FOLDER": str(tmp_path), "TRACKERS_TO_EVAL": ["."]}
     with contextlib.redirect_stdout(io.StringIO()):
         data = trackeval().datasets.BURST(
             {"PRINT_CONFIG": False, **folders, "TRACKER_SUB_FOLDER": "found", "OUTPUT_FOLDER": str(tmp_path)}
+            | {"EXEMPLAR_GUIDED": guided}
         )
+    protocol = "burst-exemplar-guided" if guided else "burst"
     files = tmp_path / "gt" / "all.json", tmp_path / "found" / "all.json"
     parts, *others = numbers_of(data)
     parts = {one: {name.removeprefix("val-"): part for name, part in row.items()} for one, row in parts.items()}
     for kind in ("bbox", "segm"):
-        wrong = all_differences(evaluate_tracks(*files, protocol="tao", iou_type=kind), (parts, *others))
+        wrong = all_differences(evaluate_tracks(*files, protocol=protocol, iou_type=kind), (parts, *others))
         assert [name for name in wrong if name.startswith(("AP_", "AR_")) == (kind == "segm")] == []
+
+
+def burst_files(folder: Path) -> tuple[Path, Path]:
+    """A frame with a cup, a mug, which is a distractor, and a cap; the result calls the cup a mug."""
+    walk = {"dataset": "set", "seq_name": "walk", "width": 6, "height": 4, "annotated_image_paths": ["a.jpg"]}
+    lists: dict[str, Any] = {"neg_category_ids": [], "not_exhaustive_category_ids": []}
+    classes = {"1": 347, "2": 720, "3": 207}
+    masks = {track: {"rle": text} for track, text in zip(classes, ("04d0", "84<", "`044"), strict=True)}
+    truth = {"sequences": [{**walk, **lists, "track_category_ids": classes, "segmentations": [masks]}]}
+    names = {347: "cup", 720: "mug", 207: "cap", 554: "hat"}
+    of_result = {"1": masks["1"], "9": masks["3"]}
+    found = {"sequences": [{**walk, "track_category_ids": {"1": 720, "9": 554}, "segmentations": [of_result]}]}
+    write(folder, {**truth, "categories": [{"id": at, "name": name} for at, name in names.items()]}, found)
+    return folder / "gt" / "all.json", folder / "found" / "all.json"
+
+
+def test_burst_is_recognised_and_leaves_out_distractors(tmp_path: Path) -> None:
+    files = burst_files(tmp_path)
+    ours = evaluate_tracks(*files)
+    assert ours.protocol == "BURST"
+    assert {one.name: one.summary["TP"] for one in ours.per_class} == {"cup": 1, "hat": 1}
+    assert any(
+        "evaluated by the protocol BURST, which leaves out 1 of 3 objects and 0 of 2" in note for note in ours.notes
+    )
+    assert evaluate_tracks(*files, iou_type="bbox").protocol == "plain"
+    assert [one.name for one in evaluate_tracks(*files, protocol="tao").per_class] == ["cap", "cup", "mug"]
+    with pytest.raises(DatasetError, match="the protocol BURST evaluates no distractors, and not mug"):
+        evaluate_tracks(*files, protocol="burst", categories=["mug"])
+
+
+def test_results_that_follow_given_objects_have_their_classes(tmp_path: Path) -> None:
+    ours = evaluate_tracks(*burst_files(tmp_path), protocol="burst-exemplar-guided")
+    assert {one.name: (one.summary["TP"], one.summary["FN"]) for one in ours.per_class} == {
+        "cup": (1, 0),
+        "hat": (0, 1),
+    }
+    assert any(note.endswith("left out 1 detection with a track id that no object has") for note in ours.notes)
 
 
 BOX = [0.0, 0.0, 10.0, 10.0]
@@ -147,6 +190,9 @@ def test_rules_that_exclude_each_other_are_refused() -> None:
         replace(TRACK_PROTOCOLS["tao"], classes=("person",))
     with pytest.raises(ValueError, match="it alone can limit the detections of an image"):
         replace(TRACK_PROTOCOLS["plain"], most_detections=3)
+    for rule in ({"left_out_ids": (1,)}, {"merged_ids": ((1, 2),)}, {"classes_of_objects": True}):
+        with pytest.raises(ValueError, match="or have left_out_ids, merged_ids or classes_of_objects"):
+            replace(TRACK_PROTOCOLS["plain"], **rule)
 
 
 @pytest.mark.parametrize("seed", range(0, 24, 3))

@@ -11,6 +11,7 @@ from ioukit.datasets.formats.coco import read_coco
 from ioukit.datasets.formats.createml import read_createml, read_createml_detections
 from ioukit.datasets.formats.crowdhuman import read_crowdhuman, read_crowdhuman_detections
 from ioukit.datasets.formats.cvat import read_cvat
+from ioukit.datasets.formats.davis import read_davis, read_davis_detections
 from ioukit.datasets.formats.dota import read_dota, read_dota_detections
 from ioukit.datasets.formats.format import Format
 from ioukit.datasets.formats.hugging_face import read_hugging_face
@@ -66,6 +67,8 @@ __all__ = [
     "read_crowdhuman",
     "read_crowdhuman_detections",
     "read_cvat",
+    "read_davis",
+    "read_davis_detections",
     "read_detections",
     "read_dota",
     "read_dota_detections",

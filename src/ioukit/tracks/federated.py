@@ -25,6 +25,8 @@ from ioukit.tracks.measures import MATCH_THRESHOLD
 from ioukit.tracks.overlaps import compared_sides, overlap_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ioukit._array_types import Flags, Positions, Rows
     from ioukit.datasets import Categories, Detections, GroundTruth
     from ioukit.evaluation.kinds.kind import Kind
@@ -44,17 +46,27 @@ class Labelled(NamedTuple):
     """(K, S) whether a class is there, and not all of its objects are labelled."""
 
 
-def with_merged_classes(gt: GroundTruth, dt: Detections) -> tuple[GroundTruth, Detections]:
+def with_merged_classes(
+    gt: GroundTruth, dt: Detections, pairs: Sequence[tuple[int, int]], is_label: Flags
+) -> tuple[GroundTruth, Detections]:
     """Both sides with the classes that others take in: TAO's categories list them in ``merged``.
+
+    Args:
+        gt: The objects.
+        dt: The result.
+        pairs: Further classes, each with the one that takes it in.
+        is_label: (G,) which objects count. The others keep their classes.
 
     Raises:
         DatasetError: If such a list is none of records with ids.
     """
     column = gt.categories.attributes.get(_MERGED)
-    if column is None:
+    if column is None and not pairs:
         return gt, dt
     new = {number: number for number in gt.categories.ids.tolist()}
-    for number, text in zip(gt.categories.ids.tolist(), column.tolist(), strict=True):
+    new.update((one, other) for one, other in pairs if one in new and other in new)
+    texts = [] if column is None else zip(gt.categories.ids.tolist(), column.tolist(), strict=True)
+    for number, text in texts:
         new.update(dict.fromkeys(_merged_ids(text, f"{gt.source}: category {number}"), number))
     known, taken = (np.array(column, np.int64) for column in (list(new), list(new.values())))
     order = np.argsort(known)
@@ -62,7 +74,34 @@ def with_merged_classes(gt: GroundTruth, dt: Detections) -> tuple[GroundTruth, D
     def merged(ids: Any) -> Any:
         return taken[order][np.searchsorted(known[order], ids)]
 
-    return replace(gt, category_ids=merged(gt.category_ids)), replace(dt, category_ids=merged(dt.category_ids))
+    objects = np.where(is_label, merged(gt.category_ids), gt.category_ids)
+    return replace(gt, category_ids=objects), replace(dt, category_ids=merged(dt.category_ids))
+
+
+def with_classes_of_objects(
+    gt: GroundTruth, dt: Detections, images: tuple[Positions, Positions], frames: Frames, is_label: Flags
+) -> Detections:
+    """The detections whose track id an object of their sequence has, with the class of that object.
+
+    Args:
+        gt: The objects.
+        dt: The result.
+        images: The position of the image of each row of both.
+        frames: The frames.
+        is_label: (G,) which objects count.
+    """
+    ids = tracks_of(gt), tracks_of(dt)
+    if ids[0] is None or ids[1] is None:
+        return dt  # which is refused where tracks are numbered
+    names, number = np.unique(np.concatenate([ids[0], ids[1]]), return_inverse=True)
+    track = frames.sequence[np.concatenate(images)] * len(names) + number
+    known, firsts = np.unique(track[: len(gt)][is_label], return_index=True)
+    rows = np.flatnonzero(np.isin(track[len(gt) :], known))
+    at = np.searchsorted(known, track[len(gt) :][rows])
+    notes = dt.notes
+    if count := len(dt) - len(rows):
+        notes += (f"{dt.source}: left out {pluralize(count, 'detection')} with a track id that no object has",)
+    return replace(dt.take(rows), category_ids=gt.category_ids[is_label][firsts][at], notes=notes)
 
 
 def _merged_ids(text: str, place: str) -> list[int]:
@@ -91,7 +130,10 @@ def federated_rows(
     frames: Frames,
     chosen: Categories,
     most: int | None,
+    is_label: Flags,
     threads: int,
+    *,
+    are_of_objects: bool,
 ) -> FederatedRows:
     """What the lists of the videos leave of a result.
 
@@ -102,7 +144,10 @@ def federated_rows(
         frames: The frames.
         chosen: The classes.
         most: How many detections of an image count; all if ``None``.
+        is_label: (G,) which objects count as labels of their image.
         threads: How many threads; 0 for all cores.
+        are_of_objects: Whether detections have the classes of objects, so that no class can be one that nobody looked
+            for.
 
     Raises:
         DatasetError: If the images have no lists, or a region has no valid track id.
@@ -111,7 +156,9 @@ def federated_rows(
     order = np.arange(len(dt)) if most is None else _in_order(dt, images[1], most)
     counts = np.zeros(len(dt), np.bool_)
     counts[order] = True
-    counts &= _counted_detections(kind, data, images, frames, chosen, given, counts, threads)
+    counts &= np.isin(images[1], images[0][is_label]) & np.isin(dt.category_ids, chosen.ids)
+    if not are_of_objects:
+        counts &= _counted_detections(kind, data, images, frames, chosen, given, counts, threads)
     return FederatedRows(given, order, _order_of_tracks(dt, frames, images[1], order), counts)
 
 
@@ -124,10 +171,15 @@ def tracks_looked_for(rows: FederatedRows, objects: Tracks, found: Tracks, chose
     return found._replace(category=np.where(is_there[place, found.sequence], found.category, -1))
 
 
-def lists_of_videos(gt: GroundTruth) -> bool:
-    """Whether videos list what was looked for, by which TAO's files are told from other files of videos of boxes."""
+def lists_of_videos(gt: GroundTruth, *, masks: bool = False) -> bool:
+    """Whether videos list what was looked for, by which TAO's files are told from other files of videos of boxes.
+
+    Args:
+        gt: The objects.
+        masks: Whether BURST's files are asked for: they have masks, and names of sequences in the place of ids.
+    """
     lists = all(hasattr(gt.images.attributes.get(name), "ends") for name in (_ABSENT, _OPEN))
-    return lists and "video_id" in gt.images.attributes and "Masks" not in gt.regions
+    return lists and ("sequence" if masks else "video_id") in gt.images.attributes and ("Masks" in gt.regions) is masks
 
 
 def notes_of_lists(gt: GroundTruth) -> list[str]:
@@ -204,8 +256,8 @@ def _counted_detections(
 ) -> Flags:
     """(D,) whether each detection of the chosen classes counts, if it is not one too many.
 
-    It does not if its image has no object at all; if the image has none of the class, and the class was not looked
-    for; or if it has no pair, and not all objects of the class are labelled.
+    It does not if its image has none of the class, and the class was not looked for; or if it has no pair, and not all
+    objects of the class are labelled.
     """
     gt, dt = data
     both = (gt, images[0], np.isin(gt.category_ids, chosen.ids)), (dt, images[1], np.isin(dt.category_ids, chosen.ids))
@@ -214,7 +266,7 @@ def _counted_detections(
     is_object, is_chosen = both[0][2], both[1][2] & is_first
     together = np.isin(found, objects[is_object])
     is_absent = given.is_absent[classes[1], frames.sequence[images[1]]]
-    counted: Flags = is_chosen & np.isin(images[1], images[0]) & (together | is_absent)
+    counted: Flags = is_chosen & (together | is_absent)
     # Pairs matter where not all objects are labelled. Frames that have only one side have none.
     is_open = is_chosen & given.is_open[classes[1], frames.sequence[images[1]]]
     kept = is_object & np.isin(objects, found[is_open]), is_open & together

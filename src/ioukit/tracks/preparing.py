@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from ioukit.datasets.formats.registry import find_format
 from ioukit.errors import DatasetError
 from ioukit.evaluation.evaluating import detections_of, ground_truth_of
 from ioukit.evaluation.kinds.registry import find_kind
-from ioukit.tracks.federated import FederatedRows, federated_rows, with_merged_classes
+from ioukit.tracks.federated import FederatedRows, federated_rows, with_classes_of_objects, with_merged_classes
 from ioukit.tracks.identities import Side, side_of
 from ioukit.tracks.protocols import BOXES, kept_rows, known_protocol, track_protocol_of
 from ioukit.tracks.sequences import frames_of
@@ -24,7 +25,7 @@ from ioukit.tracks.sequences import frames_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioukit._array_types import Positions
+    from ioukit._array_types import Ids, Positions
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
     from ioukit.evaluation.kinds.kind import Kind
     from ioukit.tracks.protocols import KeptRows, TrackProtocol
@@ -76,6 +77,10 @@ def prepared(
     if protocol is None:
         wanted = None if categories is None else gt.categories.ids[gt.categories.positions(categories)]
         rules = known_protocol(gt, frames.names, kind_name, wanted, scored=dt.scored)
+        if rules.j_and_f:  # leaves nothing out, which is what other notes are about
+            plain = "protocol='plain' (--protocol plain) with iou_type='segm' (--iou-type segm) counts neither"
+            note = f"{gt.source}: evaluated by the protocol {rules.name}, which counts J and F of masks; {plain}"
+            gt = replace(gt, notes=(*gt.notes, note))
     else:
         rules = track_protocol_of(protocol, kind_name)
     if rules.tubes is not None and not dt.scored:
@@ -85,18 +90,30 @@ def prepared(
         )
     kind = find_kind(rules.iou_type) if kind is None else kind
     boxes = kind.name == BOXES
-    gt, dt = with_merged_classes(gt, dt) if rules.federated else (gt, dt)
+    is_label = ~np.isin(gt.category_ids, rules.left_out_ids)
+    gt, dt = with_merged_classes(gt, dt, rules.merged_ids, is_label) if rules.federated else (gt, dt)
+    if rules.classes_of_objects:
+        images = _images_of(gt, gt.image_ids), _images_of(gt, dt.image_ids_in(gt.images))
+        dt = with_classes_of_objects(gt, dt, images, frames, is_label)
     chosen = _chosen(gt, dt, categories, rules)
     found_in = dt.image_ids_in(gt.images)
-    object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
+    object_images, found_images = _images_of(gt, gt.image_ids), _images_of(gt, found_in)
     kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
     objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
     images, ids, federated = (object_images, found_images), None, None
     if rules.federated:
-        federated = federated_rows(kind, (gt, dt), images, frames, chosen, rules.most_detections, workers)
-        kept, ids = kept._replace(found=federated.counted), federated.order_of_tracks
+        most, guided = rules.most_detections, rules.classes_of_objects
+        federated = federated_rows(
+            kind, (gt, dt), images, frames, chosen, most, is_label, workers, are_of_objects=guided
+        )
+        kept, ids = kept._replace(found=federated.counted), None if guided else federated.order_of_tracks
     found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
     return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated)
+
+
+def _images_of(gt: GroundTruth, image_ids: Ids) -> Positions:
+    """(N,) the position of each image among those of the ground truth."""
+    return np.searchsorted(gt.images.ids, image_ids)
 
 
 def _with_attributes(given: Any, side: type[GroundTruth | Detections], threads: int | None) -> Any:
@@ -129,8 +146,9 @@ def _chosen(
     if categories is not None:
         places = np.unique(np.array(gt.categories.positions(categories), np.int64))
         if others := np.setdiff1d(places, evaluated).tolist():
+            named = ", ".join(protocol.classes) or "no distractors"
             raise DatasetError(
-                f"{gt.source}: the protocol {protocol.name} evaluates {', '.join(protocol.classes)}, and not "
+                f"{gt.source}: the protocol {protocol.name} evaluates {named}, and not "
                 f"{gt.categories.names[others[0]]}; the protocol plain evaluates every class"
             )
     elif protocol.classes:
@@ -138,7 +156,7 @@ def _chosen(
     else:
         objects = gt.category_ids[~(gt.flag("dont_care") | gt.flag("ignore_region"))]  # areas of KITTI and MOTS
         there = objects if protocol.federated else np.concatenate([objects, dt.category_ids])
-        places = np.flatnonzero(np.isin(gt.categories.ids, there))
+        places = np.intersect1d(np.flatnonzero(np.isin(gt.categories.ids, there)), evaluated)
     if not len(places) or not len(gt.images):
         raise DatasetError(f"{gt.source}: expected objects with tracks, found no object and no detection")
     chosen: Categories = gt.categories.take(places)

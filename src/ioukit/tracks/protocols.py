@@ -15,7 +15,7 @@ and the data sets of https://github.com/JonathonLuiten/TrackEval for what the pa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,6 +83,14 @@ class TrackProtocol:
     and the class is not listed as absent; or if it has no pair, and the class is listed as not fully labelled."""
     most_detections: int | None = None
     """Only so many detections of an image count, the surest ones; all if ``None``. For a protocol that is federated."""
+    left_out_ids: tuple[int, ...] = ()
+    """Ids of classes that are not evaluated, and whose objects are no labels. For a protocol that is federated."""
+    merged_ids: tuple[tuple[int, int], ...] = ()
+    """Pairs of ids of classes, of which the first counts as the second, beside those that the categories list as
+    ``merged``. For a protocol that is federated."""
+    classes_of_objects: bool = False
+    """Whether a detection has the class of the object with its track id in its sequence, and does not count without
+    one. All others count, whatever classes the lists of their video have. For a protocol that is federated."""
     tubes: TubeRules | None = None
     """How AP of whole tracks is counted; not at all if ``None``."""
     j_and_f: bool = False
@@ -107,13 +115,17 @@ class TrackProtocol:
         wrong = [name for name, _ in self.distractors if name not in self.classes]
         if wrong:
             raise ValueError(f"distractors must be of a class that is evaluated, got {wrong[0]!r}")
-        if self.federated if self.classes else self.most_detections is not None and not self.federated:
-            raise ValueError("a federated protocol names no classes, and it alone can limit the detections of an image")
+        alone = self.most_detections is not None or self.left_out_ids or self.merged_ids or self.classes_of_objects
+        if self.federated if self.classes else alone and not self.federated:
+            raise ValueError(
+                "a federated protocol names no classes, and it alone can limit the detections of an image, or have "
+                "left_out_ids, merged_ids or classes_of_objects"
+            )
 
     def places(self, categories: Categories) -> Positions:
         """The positions of the evaluated classes among those of a data set."""
         if not self.classes:
-            return np.arange(len(categories))
+            return np.flatnonzero(~np.isin(categories.ids, self.left_out_ids))
         return np.flatnonzero(_named(categories, self.classes))
 
     def distractors_of(self, name: str) -> list[str]:
@@ -208,9 +220,26 @@ TAO = TrackProtocol(
     federated=True,
     most_detections=300,
     tubes=TubeRules(areas=(32**2, 96**2), lengths=(3, 10)),
-    reference="Dave et al., ECCV 2020, arXiv:2005.10356; TrackEval 1.3.0, TAO and BURST",
+    reference="Dave et al., ECCV 2020, arXiv:2005.10356; TrackEval 1.3.0, TAO",
 )
-"""TAO, and with masks BURST: each class in the videos in which it was looked for."""
+"""TAO: each class in the videos in which it was looked for."""
+BURST = replace(
+    TAO,
+    name="BURST",
+    iou_type=_MASKS,
+    # The distractors of Liu et al., Opening up Open-World Tracking, CVPR 2022, arXiv:2104.11221.
+    left_out_ids=(
+        *(20, 63, 108, 180, 188, 204, 212, 247, 303, 403, 407, 415, 490, 504, 507, 513, 529, 567, 569, 588, 672, 691),
+        *(702, 708, 711, 720, 736, 737, 798, 813, 815, 827, 831, 851, 877, 883, 912, 971, 976, 1130, 1133, 1134),
+        *(1169, 1184, 1220),
+    ),
+    # Glasses and mugs are cups, bags of plastic and for shopping are grocery bags, and so on.
+    merged_ids=((504, 347), (720, 347), (912, 529), (967, 529), (207, 554), (153, 943), (201, 1175)),
+    reference="Athar et al., WACV 2023, arXiv:2209.12118; TrackEval 1.3.0, BURST",
+)
+"""BURST: the rules of TAO for masks, without distractors. Ids of classes are those of TAO, which BURST's files have."""
+BURST_EXEMPLAR_GUIDED = replace(BURST, name="BURST-exemplar-guided", classes_of_objects=True)
+"""BURST's task in which the first mask, box or point of each object is given, and results have its track id."""
 
 YOUTUBE_VIS = TrackProtocol(
     name="YouTube-VIS",
@@ -224,6 +253,7 @@ DAVIS = TrackProtocol(
     name="DAVIS",
     iou_type=_MASKS,
     j_and_f=True,
+    flag="void",
     reference="Perazzi et al., CVPR 2016; Pont-Tuset et al., 2017, arXiv:1704.00675; TrackEval 1.3.0, JAndF",
 )
 """DAVIS: masks, and J and F of each object."""
@@ -231,7 +261,8 @@ DAVIS = TrackProtocol(
 TRACK_PROTOCOLS: Register[TrackProtocol] = Register("protocol of tracks")
 """The protocols of tracking by name, in lower case."""
 for _one in (
-    PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, MOTS, KITTI_MOTS, TAO, YOUTUBE_VIS, DAVIS,
+    PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, MOTS, KITTI_MOTS, TAO, BURST,
+    BURST_EXEMPLAR_GUIDED, YOUTUBE_VIS, DAVIS,
 ):  # fmt: skip
     TRACK_PROTOCOLS.add(_one.name.lower(), _one)
 
@@ -276,7 +307,12 @@ def known_protocol(
             all(re.match(protocol.sequences, name) for name in sequence_names)
             or any(re.match(protocol.sequences, name) for name in folders)
         )
-        by_lists = protocol.federated and scored and lists_of_videos(gt)
+        by_lists = (
+            protocol.federated
+            and scored
+            and not protocol.classes_of_objects
+            and lists_of_videos(gt, masks=protocol.iou_type == _MASKS)
+        )
         if not by_name and not by_lists and protocol.flag not in gt.flags:
             continue
         if iou_type not in (None, protocol.iou_type) or (protocol.iou_type == _MASKS and "Masks" not in gt.regions):

@@ -265,6 +265,12 @@ BUILTIN = (
         suffixes=(".txt", FOLDER),
     ),
     _row(
+        "davis",
+        "DAVIS' folders of PNG files: a folder per sequence, with an id of an object in each pixel of a frame",
+        *("read", "read_detections"),
+        suffixes=(FOLDER,),
+    ),
+    _row(
         "wider-face",
         "WIDER FACE's lists of faces (wider_face_split), or results: a folder per event with a text file per image",
         *("read", "read_detections", "write", "write_detections"),

@@ -1,4 +1,4 @@
-"""Maps of segment ids from arrays and PNG files, as COCO's panoptic files use them.
+"""Maps of segment ids from arrays and PNG files, as COCO's panoptic files use them, and PNG files of one channel.
 
 Neighbouring pixels mostly belong to one segment. So a map is read as runs of equal ids: finding their starts takes one
 comparison per pixel, and everything else is done per run. The ids of a PNG are computed only for these few pixels.
@@ -101,3 +101,30 @@ def read_png(path: str | os.PathLike[str], where: str) -> SegmentMap:
             f"{os.fspath(path)}"
         )
     return SegmentMap(pixels, os.fspath(path))
+
+
+def read_label_png(path: str | os.PathLike[str], where: str, *, needed_by: str) -> npt.NDArray[Any]:
+    """(H, W) the integers in a PNG file of one channel; with a palette, the numbers and not the colours.
+
+    Args:
+        path: The file.
+        where: What messages call it.
+        needed_by: What needs Pillow, for the message if it is not installed.
+
+    Raises:
+        DatasetError: If the file is not such a PNG.
+        FileNotFoundError: If there is none.
+        ModuleNotFoundError: If Pillow is not installed.
+    """
+    image = import_extra("PIL.Image", extra="shapes", needed_by=needed_by)
+    try:
+        with image.open(path) as opened:
+            kind, mode = opened.format, opened.mode
+            pixels: npt.NDArray[Any] = np.asarray(opened)
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # for a broken file, Pillow may raise errors of many kinds
+        raise DatasetError(f"{where} cannot be read as a PNG: {error}") from None
+    if kind != "PNG" or pixels.ndim != 2 or pixels.dtype.kind not in "iu":
+        raise DatasetError(f"{where}: expected a PNG of one channel, found {kind} of mode {mode}")
+    return pixels

@@ -137,6 +137,7 @@ def read(
     - ``lvis``: an annotation file of LVIS, see :func:`read_lvis`.
     - ``youtube-vis``: a JSON file of YouTube-VIS, see :func:`read_youtube_vis`.
     - ``burst``: a JSON file of BURST, see :func:`read_burst`.
+    - ``davis``: a folder of PNG files per sequence, see :func:`read_davis`. The option ``sequences`` has names of some.
     - ``createml``: a JSON file of Create ML, see :func:`read_createml`.
     - ``cvat``: an XML file of CVAT for images or videos, see :func:`read_cvat`.
     - ``labelme``: JSON files of LabelMe, see :func:`read_labelme`.
@@ -200,6 +201,7 @@ def read_detections(
     - ``coco``, ``lvis``: a results file, see :meth:`Detections.from_coco`.
     - ``youtube-vis``: a JSON file of tracks, see :func:`read_youtube_vis_detections`. It needs ``ground_truth``.
     - ``burst``: a JSON file of sequences, see :func:`read_burst_detections`. It needs ``ground_truth``.
+    - ``davis``: a folder of PNG files per sequence, see :func:`read_davis_detections`. It needs ``ground_truth``.
     - ``createml``: a JSON file, see :func:`read_createml_detections`. It needs ``ground_truth``.
     - ``scalabel``: JSON files, see :func:`read_scalabel_detections`. They need ``ground_truth``.
     - ``crowdhuman``: an ``.odgt`` file with the detections of an image in each line, see

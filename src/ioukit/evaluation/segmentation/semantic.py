@@ -15,8 +15,8 @@ from ioukit import _core
 from ioukit._array_types import Floats
 from ioukit._checks import check_count, pluralize
 from ioukit._columns import Frozen, record
-from ioukit._optional import import_extra
 from ioukit._plain_values import plain_value
+from ioukit.datasets.formats.panoptic_png import read_label_png
 from ioukit.errors import DatasetError
 
 Labels: TypeAlias = npt.ArrayLike | str | os.PathLike[str]
@@ -231,26 +231,11 @@ def _labels(labels: Any, name: str) -> tuple[str, npt.NDArray[Any]]:
     """The name of an image in messages, and its labels."""
     if isinstance(labels, str | os.PathLike):
         name = f"{name}, {os.fspath(labels)}"
-        labels = _read_png(labels, name)
+        labels = read_label_png(labels, name, needed_by="semantic_iou with PNG files")
     array = np.asarray(labels)
     if array.ndim != 2 or array.dtype.kind not in "iu":
         raise DatasetError(f"{name}: expected (H, W) integers, found shape {array.shape} and dtype {array.dtype}")
     return name, array
-
-
-def _read_png(path: str | os.PathLike[str], name: str) -> npt.NDArray[Any]:
-    image = import_extra("PIL.Image", extra="shapes", needed_by="semantic_iou with PNG files")
-    try:
-        with image.open(path) as opened:
-            kind, mode = opened.format, opened.mode
-            pixels: npt.NDArray[Any] = np.asarray(opened)  # with a palette, the numbers and not the colours
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # for a broken file, Pillow may raise errors of many kinds
-        raise DatasetError(f"{name} cannot be read as a PNG: {error}") from None
-    if kind != "PNG" or pixels.ndim != 2 or pixels.dtype.kind not in "iu":
-        raise DatasetError(f"{name}: expected a PNG of one channel, found {kind} of mode {mode}")
-    return pixels
 
 
 def _check_range(
