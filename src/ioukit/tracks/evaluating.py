@@ -121,7 +121,9 @@ def evaluate_tracks(
             "none: evaluated by the protocol plain, which leaves out nothing"
         )
     notes += _without_detections(dt, frames.names, objects, found)
-    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes, tube_matches, fit)
+    return TrackEvaluation(
+        *(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes, tube_matches, fit, rules.main)
+    )
 
 
 def _overlaps(given: Prepared) -> tuple[Floats | None, Positions | None, JAndF | None]:

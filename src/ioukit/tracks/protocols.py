@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 BOXES = "bbox"
 """The kind of region that benchmarks of boxes compare."""
 _MASKS = "segm"
+_MAINS = ("HOTA", "MOTA", "sMOTA", "IDF1")
+"""The numbers by which benchmarks rank trackers, and which every protocol counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +89,8 @@ class TrackProtocol:
     """How AP of whole tracks is counted; not at all if ``None``."""
     j_and_f: bool = False
     """Whether J and F are counted, as :func:`ioukit.tracks.evaluate_j_and_f` does. For a protocol of masks."""
+    main: str = "HOTA"
+    """The number by which the benchmark ranks trackers: it decides which of two is better, and leads tables."""
     sequences: str = ""
     """A pattern (regular expression) of the names of its sequences, by which the benchmark is recognised; empty if
     names do not tell."""
@@ -104,6 +108,9 @@ class TrackProtocol:
             raise ValueError(f"iou_type must be {BOXES!r}, or {_MASKS!r} without least_height, got {self.iou_type!r}")
         if self.j_and_f and self.iou_type != _MASKS:
             raise ValueError(f"a protocol that counts J and F compares masks, {_MASKS!r}, got {self.iou_type!r}")
+        mains = (*_MAINS, *(("AP_all",) if self.tubes else ()), *(("J&F",) if self.j_and_f else ()))
+        if self.main not in mains:
+            raise ValueError(f"main must be a number that the protocol counts, {' or '.join(mains)}, got {self.main!r}")
         wrong = [name for name, _ in self.distractors if name not in self.classes]
         if wrong:
             raise ValueError(f"distractors must be of a class that is evaluated, got {wrong[0]!r}")
@@ -208,6 +215,7 @@ TAO = TrackProtocol(
     federated=True,
     most_detections=300,
     tubes=TubeRules(areas=(32**2, 96**2), lengths=(3, 10)),
+    main="AP_all",
     reference="Dave et al., ECCV 2020, arXiv:2005.10356; TrackEval 1.3.0, TAO and BURST",
 )
 """TAO, and with masks BURST: each class in the videos in which it was looked for."""
@@ -216,6 +224,7 @@ YOUTUBE_VIS = TrackProtocol(
     name="YouTube-VIS",
     iou_type=_MASKS,
     tubes=TubeRules(areas=(128**2, 256**2), of_files=True),
+    main="AP_all",
     reference="Yang et al., ICCV 2019, arXiv:1905.04804; TrackEval 1.3.0, YouTubeVIS",
 )
 """YouTube-VIS: masks, and AP of whole tracks."""
@@ -224,6 +233,7 @@ DAVIS = TrackProtocol(
     name="DAVIS",
     iou_type=_MASKS,
     j_and_f=True,
+    main="J&F",
     reference="Perazzi et al., CVPR 2016; Pont-Tuset et al., 2017, arXiv:1704.00675; TrackEval 1.3.0, JAndF",
 )
 """DAVIS: masks, and J and F of each object."""
