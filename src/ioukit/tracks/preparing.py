@@ -88,14 +88,14 @@ def prepared(
     gt, dt = with_merged_classes(gt, dt) if rules.federated else (gt, dt)
     chosen = _chosen(gt, dt, categories, rules)
     found_in = dt.image_ids_in(gt.images)
-    object_images, found_images = (np.searchsorted(gt.images.ids, image_ids) for image_ids in (gt.image_ids, found_in))
-    kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
-    objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
-    images, ids, federated = (object_images, found_images), None, None
+    images = np.searchsorted(gt.images.ids, gt.image_ids), np.searchsorted(gt.images.ids, found_in)
+    kept = kept_rows(rules, gt, dt, chosen, frames, images, workers)
+    objects = side_of(gt, "annotations", frames, images[0], chosen.ids, kept.objects, boxes=boxes)
+    ids, federated = None, None
     if rules.federated:
         federated = federated_rows(kind, (gt, dt), images, frames, chosen, rules.most_detections, workers)
         kept, ids = kept._replace(found=federated.counted), federated.order_of_tracks
-    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
+    found = side_of(dt, "detections", frames, images[1], chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
     return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated)
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from ioukit._array_types import Flags, Ids, Positions, Rows
     from ioukit.datasets import Categories, Detections, GroundTruth
+    from ioukit.tracks.identities import FrameRows
     from ioukit.tracks.sequences import Frames
 
 BOXES = "bbox"
@@ -312,8 +313,7 @@ def kept_rows(
     dt: Detections,
     chosen: Categories,
     frames: Frames,
-    object_images: Positions,
-    found_images: Positions,
+    images: tuple[Positions, Positions],
     threads: int,
 ) -> KeptRows:
     """The objects and detections that count.
@@ -324,8 +324,7 @@ def kept_rows(
         dt: The result.
         chosen: The classes that are evaluated.
         frames: The frames.
-        object_images: (G,) the position of the image of each object.
-        found_images: (D,) the same for each detection.
+        images: The position of the image of each row of both sides.
         threads: How many threads; 0 for all cores.
 
     Raises:
@@ -340,9 +339,9 @@ def kept_rows(
     }
     can_match = np.isin(gt.category_ids, np.concatenate([chosen.ids, *distractors.values()]))
     is_beyond = _beyond_limits(protocol, gt, can_match & ~is_region)
-    places = frames.place[object_images], frames.place[found_images]
+    places = frames.place[images[0]], frames.place[images[1]]
     sides_of = MaskSides if protocol.iou_type == _MASKS else _Boxes
-    sides = sides_of(gt, dt, is_region, places, len(frames.images), threads)
+    sides = sides_of(gt, dt, is_region, places, threads)
     in_all_frames = is_region.any() or protocol.least_height is not None
     for number, others in distractors.items():
         is_other = np.isin(gt.category_ids, others)
@@ -352,8 +351,10 @@ def kept_rows(
         matching = ~is_region & (protocol.all_classes_match | is_other | (gt.category_ids == number))
         if not in_all_frames:  # frames without an object that takes its detection away keep all of them
             matching &= np.isin(places[0], places[0][takes])
-        objects, found = np.flatnonzero(matching), np.flatnonzero(dt.category_ids == number)
-        of_object, of_found = sides.pairs(objects, found)
+        of_object, of_found = sides.pairs(
+            rows_by_frame(gt, np.flatnonzero(matching), places[0], len(frames.images)),
+            rows_by_frame(dt, np.flatnonzero(dt.category_ids == number), places[1], len(frames.images)),
+        )
         kept.found[of_found[takes[of_object]]] = False
         is_alone = np.isin(dt.category_ids, number)
         is_alone[of_found] = False
@@ -420,24 +421,21 @@ class _Boxes:
         dt: Detections,
         is_region: Flags,
         places: tuple[Positions, Positions],
-        frame_count: int,
         threads: int,
     ) -> None:
         """Take both sides, which objects are regions, and the places of the frames of both."""
-        self._gt, self._dt, self._places, self._frame_count, self._threads = gt, dt, places, frame_count, threads
+        self._dt, self._places, self._threads = dt, places[1], threads
         order = np.argsort(places[0][is_region], kind="stable")
         self._corners, self._frames = corners_of(gt, is_region)[order], places[0][is_region][order]
 
-    def pairs(self, objects: Rows, found: Rows) -> tuple[Rows, Rows]:
+    def pairs(self, objects: FrameRows, found: FrameRows) -> tuple[Rows, Rows]:
         """The rows of objects and detections that are pairs in their frame."""
-        objects, of_objects = rows_by_frame(self._gt, objects, self._places[0], self._frame_count)
-        found, of_found = rows_by_frame(self._dt, found, self._places[1], self._frame_count)
-        object_rows, found_rows = _core.pair_frames(of_objects, of_found, MATCH_THRESHOLD, self._threads)
-        return objects[object_rows], found[found_rows]
+        of_objects, of_found = _core.pair_frames(objects[1], found[1], MATCH_THRESHOLD, self._threads)
+        return objects[0][of_objects], found[0][of_found]
 
     def are_covered(self, rows: Rows) -> Flags:
         """(N,) whether more than half of each of these detections lies in one of the regions of its frame."""
-        corners, places = corners_of(self._dt, rows), self._places[1][rows]
+        corners, places = corners_of(self._dt, rows), self._places[rows]
         first, last = (np.searchsorted(self._frames, places, side=side) for side in ("left", "right"))
         counts = last - first
         box = np.repeat(np.arange(len(corners)), counts)
