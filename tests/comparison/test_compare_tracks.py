@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ioukit import GroundTruth, TrackEvaluation, evaluate, evaluate_tracks
+from ioukit import GroundTruth, Masks, TrackEvaluation, evaluate, evaluate_tracks
 from ioukit.comparison import TrackComparison, TrackPair, compare_tracks
 from ioukit.comparison.track_changes import changed_objects
 from ioukit.comparison.track_differences import TrackDifference
 from ioukit.comparison.track_text import difference_row
 from ioukit.statistics import bootstrap_weights
-from ioukit.tracks import EVENT_KINDS, TrackNumbers
+from ioukit.tracks import EVENT_KINDS, TRACK_PROTOCOLS, TrackNumbers, TubeRules
 from ioukit.tracks.measures import Values, together
 from support.tracked_scenes import OBJECTS, tracked_truth, tracker
+from support.trackeval_runs import painted
 
 CHANGES = ("found", "lost", "new_switches", "gone_switches")
 
 
-def evaluated(sequences: int, seed: int, **options: Any) -> TrackEvaluation:
-    return evaluate_tracks(tracked_truth(sequences), tracker(sequences, seed, **options), categories=[1, 2])
+def evaluated(sequences: int, seed: int, *, main: str = "HOTA", **options: Any) -> TrackEvaluation:
+    rules = replace(TRACK_PROTOCOLS["plain"], tubes=TubeRules() if main == "AP_all" else None, main=main)
+    found = tracker(sequences, seed, **options)
+    return evaluate_tracks(tracked_truth(sequences), found, protocol=rules, categories=[1, 2])
 
 
 def compared(sequences: int, *, gain: float = 0.1, **options: Any) -> TrackComparison:
@@ -177,7 +181,7 @@ def test_only_sequences_that_differ_count() -> None:
     assert {one.p_value for one in same.differences} == {1.0}
 
 
-NUMBERS = r"([\d.]+)(?: ± ([\d.]+))? points? of HOTA \(([\d.]+) to ([\d.]+) %\)"
+NUMBERS = r"([\d.]+)(?: ± ([\d.]+))? points? of [\w&]+ \(([\d.]+) to ([\d.]+) %\)"
 CASES = r"(?:(?P<cases>[\d,]+) of (?P<of>[\d,]+) cases|at most 1 of (?P<least>[\d,]+) cases|(?:nearly )?every case)"
 BETTER = re.compile(rf"^(\w+) is (better|worse) than (\w+) by {NUMBERS}\. Chance alone would show as much in {CASES}\.")
 OPEN = re.compile(
@@ -217,12 +221,14 @@ def check_cases(pair: TrackPair, said: re.Match[str]) -> None:
 @settings(deadline=None, max_examples=30)
 @given(
     st.integers(0, 10**6), st.sampled_from([2, 4, 6, 7, 31]), st.integers(2, 4), st.sampled_from([0.0, 0.05, 0.25]),
-    st.integers(0, 3),
+    st.integers(0, 3), st.sampled_from(["HOTA", "MOTA", "AP_all"]),
 )  # fmt: skip
-def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float, same: int) -> None:
+def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float, same: int, main: str) -> None:
     names = ["one", "two", "three", "four"][:number]
     trackers = {
-        name: evaluated(sequences, seed + at, found=0.6 + gain * (at % 2), same=range(min(same, sequences - 1)))
+        name: evaluated(
+            sequences, seed + at, main=main, found=0.6 + gain * (at % 2), same=range(min(same, sequences - 1))
+        )
         for at, name in enumerate(names)
     }
     found = compare_tracks(trackers, replicates=50, permutations=200)
@@ -230,10 +236,12 @@ def test_sentences_are_true(seed: int, sequences: int, number: int, gain: float,
     for pair in found.pairs:
         one, said = pair.difference, pair.verdict()
         assert said in text
+        assert (one.key, one.a, one.b) == (main, pair.a.summary[main], pair.b.summary[main])
+        assert f" {main}" in said
         decides = one.p_value if pair.p_corrected is None else pair.p_corrected
         assert (pair.p_corrected is None) == (number == 2)
         if abs(one.difference) < 1e-12:
-            assert "have the same HOTA" in said
+            assert f"have the same {main}" in said
         elif few := FEW.match(said):
             assert pair.p_smallest > 0.05
             assert decides >= pair.p_smallest - 1e-12
@@ -367,3 +375,47 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
         for key, difference, low, high in found
     ]
     assert [row[3:5] for row in rows] == [("0", "-12 to 0"), ("0", "0 to 0"), ("0.00", "0.00 to +0.04")]
+
+
+def test_the_main_number_of_the_protocol_leads() -> None:
+    mains = {"DAVIS": "J&F", "TAO": "AP_all", "YouTube-VIS": "AP_all"}
+    assert {one.name: one.main for one in TRACK_PROTOCOLS.values() if one.main != "HOTA"} == mains
+    a, b = (evaluated(6, seed, main="AP_all", found=found) for seed, found in ((2, 0.6), (3, 0.9)))
+    found = compare_tracks(a, b)
+    (pair,) = found.pairs
+    assert f" points of AP_all ({100 * a.summary['AP_all']:.2f} to {100 * b.summary['AP_all']:.2f} %)" in pair.verdict()
+    assert [one.key for one in pair.differences][:2] == ["AP_all", "HOTA"]
+    assert pair.to_dict()["main"] == a.to_dict()["main"] == a.table_keys[0] == "AP_all"
+    assert "\nHOTA of each sequence; " in found.text()  # a sequence has no AP of whole tracks
+    assert repr(found).startswith(f"TrackComparison(A AP_all={a.summary['AP_all']:.4f}, B AP_all=")
+    with pytest.raises(ValueError, match=r"main must be a number that the protocol counts, HOTA or .* got 'J&F'"):
+        replace(TRACK_PROTOCOLS["plain"], main="J&F")
+
+
+def test_j_and_f_decide_in_davis() -> None:
+    sides: list[Any] = [tracked_truth(6), tracker(6, 2, found=0.6), tracker(6, 3, found=0.9)]
+    gt, *results = (
+        replace(
+            side,
+            category_ids=np.ones_like(side.category_ids),
+            regions={"Masks": Masks.from_arrays(painted(side.boxes))},
+        )
+        for side in sides
+    )
+    found = compare_tracks(*(evaluate_tracks(gt, dt, protocol="davis") for dt in results))
+    (pair,) = found.pairs
+    one = pair["J&F"]
+    assert f" points of J&F ({100 * one.a:.2f} to {100 * one.b:.2f} %)" in pair.verdict()
+    of_a, of_b = (each.sequences["S00"]["J&F"] for each in (pair.a, pair.b))
+    table = found.text().partition("J&F of each sequence; ")[2]
+    assert f"S00 {100 * of_a:.2f} {100 * of_b:.2f} " in " ".join(table.split())
+
+
+def test_without_an_object_nothing_is_compared() -> None:
+    rules = replace(TRACK_PROTOCOLS["plain"], tubes=TubeRules(), main="AP_all")
+    nothing = tracked_truth(6)[:0]
+    results = [evaluate_tracks(nothing, tracker(6, seed, found=0.6), protocol=rules) for seed in (1, 2, 3)]
+    found = compare_tracks(*results)
+    assert found.pairs[0].verdict() == "A and B have no AP_all: there is no object to find."
+    assert "A and C have no AP_all" in found.text()
+    json.loads(found.to_json())

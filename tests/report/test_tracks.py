@@ -161,7 +161,7 @@ def test_long_sequences_say_what_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_whole_tracks_and_j_and_f_have_columns() -> None:
     gt, a, b = walking()
-    protocol = replace(TRACK_PROTOCOLS["plain"], tubes=TubeRules(), name="mine")
+    protocol = replace(TRACK_PROTOCOLS["plain"], tubes=TubeRules(), main="AP_all", name="mine")
     comparison = compare_tracks(*(evaluate_tracks(gt, dt, protocol=protocol) for dt in (a, b)))
     (pair,), data = comparison.pairs, page_data(comparison)
     assert data.tables[0].columns[:3] == ("AP_all", "AR_all", "HOTA")
@@ -171,6 +171,7 @@ def test_whole_tracks_and_j_and_f_have_columns() -> None:
     assert f"{100 * pair['AP_all'].difference:+.2f}" == data.parts[0].rows[0][3]
     assert "\nAP_all " in comparison.text()
     assert (data.has_tubes, data.has_j_and_f) == (True, False)
+    assert data.parts[0].sequence_head[3] == "HOTA"
     given = random_track_set(2)
     masks = [{"Masks": Masks.from_arrays(painted(rows.boxes))} for rows in (given.objects, given.found)]
     gt, dt = replace(given.ground_truth(), regions=masks[0]), replace(given.detections(), regions=masks[1])

@@ -221,7 +221,17 @@ def test_results() -> None:
     assert repr(found.per_class["car"]).startswith("TrackClass('car', HOTA=")
     assert repr(found.summary).startswith("TrackNumbers(HOTA=")
     made = json.loads(found.to_json())
-    assert [*made] == ["summary", "class_average", "sequences", "classes", "costs", "protocol", "notes", "version"]
+    assert [*made] == [
+        "summary",
+        "class_average",
+        "sequences",
+        "classes",
+        "costs",
+        "protocol",
+        "main",
+        "notes",
+        "version",
+    ]
     assert made["summary"] == dict(found.summary)
     costs = found.costs[found.costs.cost > 0]
     assert 0 < len(costs) < len(found.costs)

@@ -140,7 +140,7 @@ def test_a_track_is_found_up_to_its_overlap_over_all_frames() -> None:
     assert found.summary.curves["AR_all"].tolist() == [1] * 6 + [0] * 4  # 3 of 4 frames: 0.75
     assert found.summary["AP_all"] == pytest.approx(0.3)  # track 6 is surer and wrong, so that precision is 1 / 2
     assert set(found.summary) - set(found.sequences["sequence"]) == {"AP_all", "AR_all"}
-    assert found.class_table().split()[:3] == ["class", "AP_all", "AR_all"]
+    assert found.class_table().split()[:4] == ["class", "HOTA", "AP_all", "AR_all"]
 
 
 def test_the_score_of_a_track_is_the_mean_of_its_detections() -> None:

@@ -16,7 +16,7 @@ from ioukit._columns import Frozen, record
 from ioukit.comparison.drawn_sequences import Limits, exchanges_of, limits_of_differences, tests_of_differences
 from ioukit.comparison.track_changes import track_changes
 from ioukit.comparison.track_differences import TrackDifference
-from ioukit.comparison.track_pair import MAIN, TrackPair
+from ioukit.comparison.track_pair import TrackPair
 from ioukit.comparison.track_text import tracks_text
 from ioukit.statistics import adjust_p_values
 from ioukit.statistics.estimating import check_level
@@ -70,7 +70,9 @@ class TrackComparison(Frozen):
 
     def __repr__(self) -> str:
         numbers = zip(self.names, self.evaluations, strict=True)
-        return f"TrackComparison({', '.join(f'{name} {MAIN}={one.summary[MAIN]:.4f}' for name, one in numbers)})"
+        return (
+            f"TrackComparison({', '.join(f'{name} {one.main}={one.summary[one.main]:.4f}' for name, one in numbers)})"
+        )
 
 
 def compare_tracks(
@@ -98,8 +100,8 @@ def compare_tracks(
         seed: A whole number of at least 0. The same seed gives the same result.
 
     Returns:
-        The first tracker, A, with each of the others, B. With three or more trackers, the p-value of HOTA is corrected
-        for the number of pairs by Holm's method.
+        The first tracker, A, with each of the others, B. With three or more trackers, the p-value of the main
+        number is corrected for the number of pairs by Holm's method.
 
     Raises:
         TypeError, ValueError: If there are fewer than two trackers, they were not evaluated on the same sequences,
@@ -117,7 +119,7 @@ def compare_tracks(
     check_count(replicates=replicates, permutations=permutations)
     replicates, permutations, seed = operator.index(replicates), operator.index(permutations), check_seed(seed)
     (name_a, a), *rest = trackers.items()
-    compared = tuple(key for key in drawn_keys(a) if key not in _OF_THE_DATA)
+    compared = tuple(dict.fromkeys((a.main, *(key for key in drawn_keys(a) if key not in _OF_THE_DATA))))
     parts_a, pairs = parts_of(a), []
     for name_b, b in rest:
         _check_same_data(a, b, (name_a, name_b))
@@ -169,7 +171,7 @@ def _differences(
 
 
 def _corrected(pairs: Sequence[TrackPair]) -> Sequence[TrackPair]:
-    """The pairs; with several of them, their p-values of HOTA are corrected for their number."""
+    """The pairs; with several of them, their p-values of the main number are corrected for their number."""
     if len(pairs) == 1:
         return pairs
     p_values = [pair.difference.p_value for pair in pairs]

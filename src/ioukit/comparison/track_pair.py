@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from ioukit.comparison.track_changes import TrackChanges
     from ioukit.tracks import TrackEvaluation
 
-MAIN = "HOTA"
-"""The number that decides which tracker is better."""
-
 
 @record(frozen=True, eq=False, repr=False)
 class TrackPair(Frozen):
@@ -44,7 +41,7 @@ class TrackPair(Frozen):
     p_smallest: float
     """The smallest p-value that these sequences could show, corrected as :attr:`p_corrected` is."""
     p_corrected: float | None = None
-    """The p-value of HOTA, corrected for the number of pairs; ``None`` if there are only two trackers."""
+    """The p-value of the main number, corrected for the number of pairs; ``None`` if there are only two trackers."""
 
     def __getitem__(self, key: str) -> TrackDifference:
         return find_difference(self.differences, key)
@@ -56,8 +53,13 @@ class TrackPair(Frozen):
 
     @property
     def difference(self) -> TrackDifference:
-        """The difference of HOTA."""
-        return self[MAIN]
+        """The difference of the main number of the protocol, which decides which tracker is better."""
+        return self[self.a.main]
+
+    @property
+    def sequence_key(self) -> str:
+        """The number of single sequences: the main one, or else HOTA, as a sequence has no AP of whole tracks."""
+        return self.a.main if all(self.a.main in one for one in self.a.sequences.values()) else "HOTA"
 
     @property
     def outcome(self) -> Literal["better", "worse", ""]:
@@ -65,7 +67,7 @@ class TrackPair(Frozen):
         return outcome(self.difference, p_corrected=self.p_corrected)
 
     def verdict(self) -> str:
-        """Which tracker has the better HOTA, in two or three sentences."""
+        """Which tracker has the better main number, HOTA for most protocols, in two or three sentences."""
         return tracks_verdict(
             self.difference,
             self.names,
@@ -103,6 +105,7 @@ class TrackPair(Frozen):
         return {
             "a": self.name_a,
             "b": self.name_b,
+            "main": self.a.main,
             "verdict": self.verdict(),
             "differences": [one.to_dict() for one in self.differences],
             "changes": self.changes.to_dict(),
@@ -124,4 +127,4 @@ class TrackPair(Frozen):
 
     def __repr__(self) -> str:
         one = self.difference
-        return f"TrackPair({MAIN}: {self.name_a} {one.a:.4f}, {self.name_b} {one.b:.4f}, p={one.p_value:.3g})"
+        return f"TrackPair({one.key}: {self.name_a} {one.a:.4f}, {self.name_b} {one.b:.4f}, p={one.p_value:.3g})"

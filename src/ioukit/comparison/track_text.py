@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ioukit._output import aligned
 from ioukit._words_and_colours import percent, shorten
-from ioukit.comparison.track_pair import MAIN
 from ioukit.comparison.words import doubt_sentence, interval_note, track_change_sentences
 from ioukit.tracks.results import AS_COUNTS, number_table
 
@@ -70,21 +69,21 @@ def _changes(pair: TrackPair, width: int) -> list[str]:
 
 
 def _sequences(pair: TrackPair, width: int) -> str:
-    """A line per sequence: HOTA of both, and what changed."""
+    """A line per sequence: a number of both, and what changed."""
     a, b = map(_short, pair.names)
-    rows = [("sequence", a, b, MAIN, "found", "lost", "new", "gone"), *sequence_rows(pair, _short)]
+    rows = [("sequence", a, b, pair.sequence_key, "found", "lost", "new", "gone"), *sequence_rows(pair, _short)]
     title = (
-        f"{MAIN} of each sequence; objects that only {b} follows (found) or only {a} (lost); switches of ids that only "
-        f"{b} makes (new) or only {a} (gone):"
+        f"{pair.sequence_key} of each sequence; objects that only {b} follows (found) or only {a} (lost); switches of "
+        f"ids that only {b} makes (new) or only {a} (gone):"
     )
     return f"{textwrap.fill(title, width)}\n{aligned(rows, width=width, drop=(1, 2))}"
 
 
 def sequence_rows(pair: TrackPair, shown: Callable[[str], str]) -> list[tuple[str, ...]]:
-    """A row per sequence: its name, HOTA of both, its difference, and the objects and switches of one of them."""
+    """A row per sequence: its name, a number of both, its difference, and the objects and switches of one of them."""
     rows: list[tuple[str, ...]] = []
     for name, counts in pair.changes.by_sequence().items():
-        of_a, of_b = (100 * one.sequences[name][MAIN] for one in (pair.a, pair.b))
+        of_a, of_b = (100 * one.sequences[name][pair.sequence_key] for one in (pair.a, pair.b))
         changed = (f"{counts[key]:,}" for key in ("found", "lost", "new_switches", "gone_switches"))
         rows.append((shown(name), f"{of_a:.2f}", f"{of_b:.2f}", _text(of_b - of_a, "+.2f"), *changed))
     return rows

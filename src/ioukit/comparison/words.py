@@ -294,6 +294,8 @@ def tracks_verdict(
     (a, b), one = names, difference
     if abs(one.difference) < _EQUAL:
         return f"{a} and {b} have the same {one.key}, {percent(one.a, 2)}."
+    if math.isnan(one.difference):
+        return f"{a} and {b} have no {one.key}: there is no object to find."
     sequences = pluralize(num_sequences, "sequence")
     # Limits that may not hold stand only where their doubt stands, too.
     size = points(one.difference, _digits(100 * abs(one.difference))) if one.warnings else _with_error(one)

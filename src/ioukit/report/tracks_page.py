@@ -194,7 +194,7 @@ def _part(pair: TrackPair) -> TracksPart:
         head=("", a, b, "difference", f"{percent(level)} interval", "p-value"),
         rows=tuple(map(difference_row, shown)),
         words=tuple(map(printable, (*([doubt] if doubt else []), *track_change_sentences(pair.changes, (a, b))))),
-        sequence_head=("sequence", a, b, "HOTA", "found", "lost", "new", "gone"),
+        sequence_head=("sequence", a, b, pair.sequence_key, "found", "lost", "new", "gone"),
         sequences=tuple(sequence_rows(pair, abbreviate)),
     )
 

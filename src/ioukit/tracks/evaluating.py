@@ -24,15 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioukit._array_types import Floats, Positions
-    from ioukit.datasets import Categories, Detections, GroundTruth
     from ioukit.evaluation.evaluating import DetectionsLike, GroundTruthLike
-    from ioukit.evaluation.kinds.kind import Kind
-    from ioukit.tracks.federated import FederatedRows
     from ioukit.tracks.identities import Side
     from ioukit.tracks.j_and_f import JAndF
     from ioukit.tracks.measures import Values
     from ioukit.tracks.preparing import Prepared
-    from ioukit.tracks.protocols import KeptRows, TrackProtocol
+    from ioukit.tracks.protocols import TrackProtocol
     from ioukit.tracks.sequences import Frames
     from ioukit.typing import IouType
 
@@ -90,12 +87,11 @@ def evaluate_tracks(
         TrackEvaluation(HOTA=0.7454, MOTA=0.6667, IDF1=0.6667, 1 sequence, 1 class)
     """
     given = prepared(ground_truth, detections, protocol, iou_type, categories, threads)
-    gt, dt, kind, frames, rules, chosen, kept, _, objects, found, workers, images, federated = given
+    gt, dt, frames, objects, found = given.gt, given.dt, given.frames, given.objects, given.found
     tables, begins, fit = _overlaps(given)
     sequences = _sequences(objects, found, frames, begins)
-    counted = _core.count_tracks(
-        sequences, objects.columns, found.columns, tables, THRESHOLDS, MATCH_THRESHOLD, MATCH_THRESHOLD, workers
-    )
+    sides, least = (objects.columns, found.columns), (MATCH_THRESHOLD, MATCH_THRESHOLD)
+    counted = _core.count_tracks(sequences, *sides, tables, THRESHOLDS, *least, given.workers)
     lengths = np.diff(frames.starts).tolist()
     columns = (found.totals, objects.totals, found.counts, objects.counts)
     counts = [
@@ -103,25 +99,17 @@ def evaluate_tracks(
     ]
     values = of_sequences(counted, counts)
     size = len(frames.names)
-    rows = [values[at * size : (at + 1) * size] for at in range(len(chosen))]
+    rows = [values[at * size : (at + 1) * size] for at in range(len(given.chosen))]
     of_objects, of_found = (
         np.zeros(0, np.int64) if (column := tracks_of(side)) is None else column for side in (gt, dt)
     )
     matches = {name: column for name, column in counted.items() if name.startswith("match_")}
     shared = counted["shared_tracks"], counted["shared_counts"]
     sources = gt.source, dt.source
-    tubes, tube_matches = _tubes(rules, kind, (gt, dt), images, frames, chosen, federated, workers)
     trace = Trace(frames, gt.images.labels, objects, found, of_objects, of_found, matches, *shared, sources)
-    notes = [*gt.notes, *dt.notes, *_notes(gt, chosen, rules, kept, is_default=protocol is None)]
-    if rules.federated:
-        notes += notes_of_lists(gt)
-    elif protocol is None and rules is PLAIN and iou_type in (None, BOXES) and not dt.scored and lists_of_videos(gt):
-        notes.append(
-            f"{gt.source}: its videos have TAO's lists, but the protocol TAO needs scores, and the detections have "
-            "none: evaluated by the protocol plain, which leaves out nothing"
-        )
-    notes += _without_detections(dt, frames.names, objects, found)
-    return TrackEvaluation(chosen, frames.names, rows, tuple(notes), trace, rules.name, tubes, tube_matches, fit)
+    notes = [*gt.notes, *dt.notes, *_notes(given, is_default=protocol is None), *_without_detections(given)]
+    more = (tuple(notes), trace, given.rules.name, *_tubes(given), fit, given.rules.main)
+    return TrackEvaluation(given.chosen, frames.names, rows, *more)
 
 
 def _overlaps(given: Prepared) -> tuple[Floats | None, Positions | None, JAndF | None]:
@@ -140,28 +128,26 @@ def _overlaps(given: Prepared) -> tuple[Floats | None, Positions | None, JAndF |
     return *tables, j_and_f_of(given, measured)
 
 
-def _tubes(
-    protocol: TrackProtocol,
-    kind: Kind,
-    data: tuple[GroundTruth, Detections],
-    images: tuple[Positions, Positions],
-    frames: Frames,
-    chosen: Categories,
-    federated: FederatedRows | None,
-    threads: int,
-) -> tuple[list[Values], list[Values]]:
+def _tubes(given: Prepared) -> tuple[list[Values], list[Values]]:
     """AP of whole tracks of each class, and the matches of each sequence, if the protocol counts them."""
-    if protocol.tubes is None:
+    if given.rules.tubes is None:
         return [], []
+    data, images, frames, chosen, federated = (
+        (given.gt, given.dt),
+        given.images,
+        given.frames,
+        given.chosen,
+        given.federated,
+    )
     across, order = federated is not None, None if federated is None else federated.order
-    objects = tracks_in(data[0], frames, images[0], across_classes=across)
-    found = tracks_in(data[1], frames, images[1], order, across_classes=across)
+    objects = tracks_in(given.gt, frames, images[0], across_classes=across)
+    found = tracks_in(given.dt, frames, images[1], order, across_classes=across)
     is_open = np.zeros((len(chosen), len(frames.names)), np.bool_)
     if federated is not None:
         found = tracks_looked_for(federated, objects, found, chosen)
         is_open = federated.labelled.is_open
-    compared = Compared(kind, data, images, (objects, found), frames, chosen, threads)
-    return tube_numbers(protocol.tubes, compared, is_open)
+    compared = Compared(given.kind, data, images, (objects, found), frames, chosen, given.workers)
+    return tube_numbers(given.rules.tubes, compared, is_open)
 
 
 def _sequences(objects: Side, found: Side, frames: Frames, begins: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
@@ -173,31 +159,37 @@ def _sequences(objects: Side, found: Side, frames: Frames, begins: np.ndarray[An
     return np.ascontiguousarray(np.stack(columns, axis=-1), np.int64)
 
 
-def _notes(
-    gt: GroundTruth, categories: Categories, protocol: TrackProtocol, kept: KeptRows, *, is_default: bool
-) -> list[str]:
+def _notes(given: Prepared, *, is_default: bool) -> list[str]:
     """What is left out, or is counted although other evaluations leave it out."""
-    if protocol.classes or protocol.federated:
-        sides = zip(("object", "detection"), kept, strict=True)
+    gt, rules = given.gt, given.rules
+    if rules.classes or rules.federated:
+        sides = zip(("object", "detection"), given.kept, strict=True)
         out = " and ".join(f"{int((~side).sum()):,} of {pluralize(len(side), name)}" for name, side in sides)
         none = "only regions" if (gt.flag("ignore_region") | gt.flag("dont_care")).any() else "none"
         why = f"; protocol='plain' (--protocol plain) leaves out {none}" if is_default else ""
-        return [f"{gt.source}: evaluated by the protocol {protocol.name}, which leaves out {out}{why}"]
+        notes = [f"{gt.source}: evaluated by the protocol {rules.name}, which leaves out {out}{why}"]
+        return [*notes, *(notes_of_lists(gt) if rules.federated else ())]
     notes = []
     for name in ("ignore", "crowd"):
-        count = int((gt.flag(name) & np.isin(gt.category_ids, categories.ids)).sum())
+        count = int((gt.flag(name) & np.isin(gt.category_ids, given.chosen.ids)).sum())
         if count:
             notes.append(
                 f"{gt.source}: {pluralize(count, 'object')} with the flag {name}: nothing is left out, so they count "
                 "as objects to track; a protocol such as 'mot17' (--protocol) leaves out what its benchmark does"
             )
+    if is_default and rules is PLAIN and given.kind.name == BOXES and not given.dt.scored and lists_of_videos(gt):
+        notes.append(
+            f"{gt.source}: its videos have TAO's lists, but the protocol TAO needs scores, and the detections have "
+            "none: evaluated by the protocol plain, which leaves out nothing"
+        )
     return notes
 
 
-def _without_detections(dt: Detections, names: Sequence[str], objects: Side, found: Side) -> list[str]:
+def _without_detections(given: Prepared) -> list[str]:
     """A note about sequences with objects, and without a detection: perhaps a file is missing."""
-    lacking = np.flatnonzero((objects.totals.sum(axis=0) > 0) & (found.totals.sum(axis=0) == 0)).tolist()
+    counts = given.objects.totals.sum(axis=0), given.found.totals.sum(axis=0)
+    lacking = [name for name, *of in zip(given.frames.names, *counts, strict=True) if of[0] > 0 and of[1] == 0]
     if not lacking:
         return []
-    shown = ", ".join(names[at] for at in lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
-    return [f"{dt.source}: no detection in {pluralize(len(lacking), 'sequence')} with objects: {shown}"]
+    shown = ", ".join(lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
+    return [f"{given.dt.source}: no detection in {pluralize(len(lacking), 'sequence')} with objects: {shown}"]

@@ -8,6 +8,7 @@ Owns: the frames so far, as checked rows. Does not own: how a frame is read, whi
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 from ioukit._checks import check_format, check_threads, pluralize
 from ioukit._keywords import answers_keywords
 from ioukit._near_names import Answering
+from ioukit.datasets.columns.id_lists import IdLists
 from ioukit.datasets.formats.text_files import refuse
 from ioukit.evaluation.evaluator.categories import KnownCategories, given_categories
 from ioukit.evaluation.evaluator.evaluator import Evaluator
@@ -23,31 +25,45 @@ from ioukit.evaluation.evaluator.reading import Reader
 from ioukit.evaluation.evaluator.region_reading import RegionReader
 from ioukit.evaluation.evaluator.rows import Rows, data_of
 from ioukit.evaluation.evaluator.tools import are_of_tools, dicts_of_tools
-from ioukit.evaluation.evaluator.values import Member, place_of
+from ioukit.evaluation.evaluator.values import Member, joined, place_of
 from ioukit.evaluation.kinds.registry import find_kind
 from ioukit.regions.formats import convert
 from ioukit.tracks.evaluating import evaluate_tracks
+from ioukit.tracks.federated import LISTS
+from ioukit.tracks.protocols import PLAIN, TRACK_PROTOCOLS, track_protocol_of
 
 if TYPE_CHECKING:
-    from ioukit._array_types import Ids
+    from ioukit._array_types import Flags
     from ioukit.datasets import Categories
     from ioukit.evaluation.evaluator.reading import Records
+    from ioukit.tracks.protocols import TrackProtocol
     from ioukit.tracks.results import TrackEvaluation
     from ioukit.typing import BoxFormat, IouType
 
-_TRACKS = "track_ids"
+_TRACKS, _TRACK = "track_ids", "track_id"
+_NO_TRACK = -1
 _SIDES = ("predictions", "targets")
 
 
-class _Frames(NamedTuple):
-    """Some frames of a sequence, in order; each pair is of the predictions and the targets."""
+class _Side(NamedTuple):
+    """The regions of some frames, in order."""
 
-    rows: tuple[Rows, Rows]
-    tracks: tuple[Ids, Ids]
+    rows: Rows
+    columns: dict[str, np.ndarray[Any, Any]]
+    """Their tracks, and the marks that they were given, by the names of the columns of a data set."""
+
+
+class _Frames(NamedTuple):
+    """Some frames of a sequence, in order."""
+
+    predictions: _Side
+    targets: _Side
+    lists: dict[str, IdLists]
+    """What was looked for in each frame."""
 
     @property
     def length(self) -> int:
-        return len(self.rows[0].counts)
+        return len(self.targets.rows.counts)
 
 
 class TrackEvaluator(Answering):
@@ -58,7 +74,10 @@ class TrackEvaluator(Answering):
     :func:`ioukit.evaluate_tracks` on the same data to the last bit. All rows are kept: about 60 bytes per box.
 
     Args:
-        iou_type: The kind of region that is compared, as for :class:`ioukit.Evaluator`.
+        protocol: What is left out, as for :func:`ioukit.evaluate_tracks`. If it names classes, ``categories`` must have
+            one of them.
+        iou_type: The kind of region that is compared, as for :class:`ioukit.Evaluator`. If ``None``, what the protocol
+            compares; without a protocol, ``"bbox"``.
         categories: Names of categories, of which labels are the positions; ids, which labels are; names by id; or the
             :class:`~ioukit.datasets.Categories` of a data set. Another label is an error. If ``None``, labels are ids,
             and the categories are those that occur.
@@ -66,7 +85,8 @@ class TrackEvaluator(Answering):
         threads: How many threads; all cores if ``None``. The result does not depend on it.
 
     Raises:
-        ValueError: If ``iou_type`` is invalid or keypoints, ``box_format`` is invalid, or ``categories`` repeat one.
+        ValueError: If ``iou_type`` is invalid or keypoints, ``box_format`` is invalid, ``categories`` repeat one or
+            have no class of the protocol, or no protocol has the name or it is not for the kind of region.
 
     Examples:
         >>> evaluator = TrackEvaluator(categories=["person"])
@@ -83,26 +103,43 @@ class TrackEvaluator(Answering):
     def __init__(
         self,
         *,
-        iou_type: IouType = "bbox",
+        protocol: TrackProtocol | str | None = None,
+        iou_type: IouType | None = None,
         categories: Sequence[str] | Sequence[int] | Mapping[int, str] | Categories | None = None,
         box_format: BoxFormat = "xyxy",
         threads: int | None = None,
     ) -> None:
-        self._kind = find_kind(iou_type)
+        self._protocol = None if protocol is None else track_protocol_of(protocol, iou_type)
+        rules = self._rules = self._protocol or PLAIN
+        self._kind = find_kind(iou_type or rules.iou_type)
         if self._kind.needs == "keypoints":
             raise ValueError("iou_type must be a kind of boxes, masks or other regions, got 'keypoints'")
         check_format(box_format)
         check_threads(threads)
         given = given_categories(categories)
         self._known = None if given is None else KnownCategories(given)
+        if rules.classes and (given is None or not len(rules.places(given))):
+            names = "none" if given is None else ", ".join(given.names)
+            raise ValueError(
+                f"categories must have a class of the protocol {rules.name}, {' or '.join(rules.classes)}, got {names}"
+            )
         self._threads = threads
+        all_rules = [*TRACK_PROTOCOLS.values(), rules]  # sequences may show the protocol by their names
+        self._flags = {name for one in all_rules for name in (*one.ignored_flags, *one.region_flags, one.flag) if name}
+        self._limited = {name for one in all_rules for name, _ in one.limits}
         self._readers = tuple(self._reader(side, box_format) for side in _SIDES)
         self.reset()
 
     def _reader(self, side: str, box_format: BoxFormat) -> Reader:
         boxes = self._kind.name == "bbox"
         reader = Reader(side, box_format) if boxes else RegionReader(side, box_format, self._kind.needs)
-        reader.needs = (*(name for name in reader.needs if name != "scores"), _TRACKS)
+        rules = self._rules
+        if rules.tubes is None and rules.most_detections is None:
+            reader.needs = tuple(name for name in reader.needs if name != "scores")
+        reader.needs += (_TRACKS,)
+        if side == "targets":
+            reader.needs += (*(name for name, _ in rules.limits), *(LISTS if rules.federated else ()))
+            reader.optional += tuple(sorted(self._flags | self._limited))
         return reader
 
     def __len__(self) -> int:
@@ -122,13 +159,18 @@ class TrackEvaluator(Answering):
         Args:
             predictions: (F,) one per frame: a dict with ``boxes`` (N, 4), ``labels`` (N,) and ``track_ids`` (N,), whole
                 numbers of at least 0; or the tracks of a tool that :func:`ioukit.datasets.from_predictions` reads.
-                Values may be lists or arrays. Scores are not read.
-            targets: (F,) a dict of the same kind per frame.
+                Values may be lists or arrays. ``scores`` (N,) are read if the protocol counts AP of whole tracks.
+            targets: (F,) a dict of the same kind per frame. The marks by which protocols leave objects out may stand
+                beside, under the names that readers give them: booleans (N,) such as ``ignore`` (``conf`` 0 of
+                MOTChallenge), ``crowd`` (or ``iscrowd``) and ``dont_care``, and KITTI's numbers ``truncated`` and
+                ``occluded``. TAO needs ``neg_category_ids`` and ``not_exhaustive_category_ids`` of the video, lists of
+                labels, in each frame; YouTube-VIS reads ``area`` (N,). A region without a track has the id -1: an
+                object with a mark, or of a class that the protocol does not evaluate.
             sequence: The name of the sequence.
 
         Raises:
             DatasetError: If a value is missing or invalid, or a track has two regions of a class in one frame; the
-                message names the frame, the key and the row.
+                message names the frame, the key and the row. Which keys are needed depends on the protocol.
             TypeError: If an argument is of another type.
             ValueError: If there are not as many predictions as targets.
         """
@@ -148,19 +190,27 @@ class TrackEvaluator(Answering):
             return
         if are_of_tools(given[0]):
             given[0] = dicts_of_tools(given[0], self._known, rotated=self._kind.needs == "RotatedBoxes")
-        read = [self._read(*side) for side in zip(self._readers, given, strict=True)]
-        rows, tracks = zip(*read, strict=True)
-        self._sequences.setdefault(sequence, []).append(_Frames((rows[0], rows[1]), (tracks[0], tracks[1])))
+        predicted, objects = (self._read(*side) for side in zip(self._readers, given, strict=True))
+        lists = {}
+        for name in LISTS if self._rules.federated else ():
+            found = joined([frame[name] for frame in given[1]], Member("targets", name, (), "iu"))
+            lists[name] = IdLists(found.rows.astype(np.int64), np.cumsum(found.counts))
+        self._sequences.setdefault(sequence, []).append(_Frames(predicted, objects, lists))
 
-    def _read(self, reader: Reader, records: Records) -> tuple[Rows, Ids]:
-        """The regions of one side, and the track of each."""
+    def _read(self, reader: Reader, records: Records) -> _Side:
+        """The regions of one side, with the track of each, and its marks."""
         rows = reader.rows(records, self._known)
         tracks = reader.values_of(records, rows.counts, Member(reader.side, _TRACKS, (), "iu")).rows.astype(np.int64)
+        columns = self._marks(reader, records, rows) if reader.side == "targets" else {}
         frames = np.repeat(np.arange(len(records)), rows.counts)
         order = np.lexsort((tracks, rows.labels, frames))
+        lowest: Any = 0
+        if columns or self._rules.classes:
+            lowest = np.where(self._can_lack_track(rows, columns), _NO_TRACK, 0)
+            order = order[lowest[order] == 0]
         same = [np.diff(column[order]) == 0 for column in (tracks, rows.labels, frames)]
         for wrong, expected in (
-            (np.flatnonzero(tracks < 0), "the id of a track, a whole number of at least 0"),
+            (np.flatnonzero(tracks < lowest), "the id of a track, a whole number of at least 0"),
             (order[1:][np.logical_and.reduce(same)], "each track once per class in a frame"),
         ):
             if len(wrong):
@@ -169,16 +219,41 @@ class TrackEvaluator(Answering):
                 refuse(f"{reader.side}[{frame}]: {_TRACKS}: row {at}", expected, f"{tracks[row]}")
         if rows.boxes is not None:  # boxes that know their format may come in turn with others
             rows.boxes, rows.format = convert(rows.boxes.astype(np.float64), rows.format, "xywh"), "xywh"
-        if reader.side == "predictions":
+        if reader.side == "predictions" and rows.scores is None:
             rows.scores = np.ones(len(tracks), np.float32)
-        return rows, tracks
+        return _Side(rows, {_TRACK: tracks, **columns})
+
+    def _marks(self, reader: Reader, records: Records, rows: Rows) -> dict[str, np.ndarray[Any, Any]]:
+        """The marks that some of the objects have; NaN for numbers that are missing."""
+        found: dict[str, np.ndarray[Any, Any]] = {}
+        for name in sorted({name for record in records for name in record} & (self._flags | self._limited)):
+            if name in self._limited:
+                numbers, is_missing = reader.optional_values(records, rows.counts, Member(reader.side, name, (), "iuf"))
+                if numbers is not None:
+                    found[name] = np.where(False if is_missing is None else is_missing, np.nan, numbers.rows)
+            elif (flags := reader.flags_of(records, rows.counts, Member(reader.side, name, (), "biu"))) is not None:
+                found[name] = flags.rows
+        if rows.crowd is not None:
+            found["crowd"] = rows.crowd | found.get("crowd", False)
+        return found
+
+    def _can_lack_track(self, rows: Rows, marks: Mapping[str, np.ndarray[Any, Any]]) -> Flags:
+        """(N,) whether each region can be one that does not count."""
+        found = np.zeros(len(rows.labels), np.bool_)
+        for name in marks.keys() & self._flags:
+            found |= marks[name]
+        if self._rules.classes and self._known is not None:
+            known = self._known.categories
+            found |= ~np.isin(rows.labels, known.ids[self._rules.places(known)])
+        return found
 
     def compute(self) -> TrackEvaluation:
         """The evaluation of all frames so far, with the sequences in the order of their names.
 
         Raises:
             ValueError: If there is no frame.
-            DatasetError: If there is neither an object nor a track.
+            DatasetError: If there is neither an object nor a track, or the objects lack a mark that the protocol of a
+                benchmark, which the names of the sequences show, needs.
         """
         if not self._sequences:
             raise ValueError(
@@ -187,18 +262,21 @@ class TrackEvaluator(Answering):
         sequences = dict(sorted(self._sequences.items()))  # so that no row depends on which evaluator was merged first
         parts = [frames for parts in sequences.values() for frames in parts]
         counts = {name: sum(frames.length for frames in parts) for name, parts in sequences.items()}
-        predictions, targets = (_joined([frames.rows[side] for frames in parts]) for side in range(2))
-        found, objects = (np.concatenate([frames.tracks[side] for frames in parts]) for side in range(2))
+        predictions, targets = [frames.predictions for frames in parts], [frames.targets for frames in parts]
         known = None if self._known is None else self._known.categories
-        gt, dt = data_of(range(len(self)), predictions, targets, known, 1)
-        attributes = {
+        gt, dt = data_of(range(len(self)), _joined(predictions), _joined(targets), known, 1)
+        attributes: dict[str, Any] = {
             "sequence": np.repeat(np.array(list(counts), np.str_), list(counts.values())),
             "frame": np.concatenate([np.arange(count) for count in counts.values()]),
         }
+        attributes |= {name: IdLists.concat([frames.lists[name] for frames in parts]) for name in parts[0].lists}
         images = dataclasses.replace(gt.images, attributes=attributes)
-        gt = dataclasses.replace(gt, images=images, attributes={"track_id": objects})
-        dt = dataclasses.replace(dt, attributes={"track_id": found})
-        return evaluate_tracks(gt, dt, iou_type=self._kind.name, threads=self._threads)
+        given = {name for side in targets for name in side.columns}
+        flags = {name: _column(targets, name, False) for name in sorted(given & self._flags)}
+        numbers = {name: _column(targets, name, math.nan) for name in sorted(given - self._flags)}
+        gt = dataclasses.replace(gt, images=images, flags=flags, attributes=numbers)
+        dt = dataclasses.replace(dt, attributes={_TRACK: _column(predictions, _TRACK, _NO_TRACK)})
+        return evaluate_tracks(gt, dt, protocol=self._protocol, iou_type=self._kind.name, threads=self._threads)
 
     def reset(self) -> None:
         """Forget all frames. The settings stay."""
@@ -208,13 +286,13 @@ class TrackEvaluator(Answering):
         """What evaluators that are merged have in common."""
         known = None if self._known is None else self._known.categories
         names = None if known is None else dict(zip(known.ids.tolist(), known.names, strict=True))
-        return {"iou_type": self._kind.name, "categories": names}
+        return {"protocol": self._protocol, "iou_type": self._kind.name, "categories": names}
 
     def merge(self, other: TrackEvaluator) -> None:
         """Add the sequences of another evaluator, which stays as it is: of another process, for example.
 
         Args:
-            other: An evaluator with the same kind of region and categories.
+            other: An evaluator with the same protocol, kind of region and categories.
 
         Raises:
             TypeError: If it is no evaluator of tracks.
@@ -225,23 +303,38 @@ class TrackEvaluator(Answering):
         mine, its = self._settings(), other._settings()
         for name, value in mine.items():
             if value != its[name]:
+                expected, found = (getattr(one, "name", one) for one in (value, its[name]))
                 raise ValueError(
-                    f"evaluators that are merged must have the same {name}, expected {value}, got {its[name]}"
+                    f"evaluators that are merged must have the same {name}, expected {expected}, got {found}"
                 )
         if both := sorted(self._sequences.keys() & other._sequences.keys()):
             raise ValueError(f"the sequence {both[0]!r} is in both evaluators")
         self._sequences |= {name: list(parts) for name, parts in other._sequences.items()}
 
 
-def _joined(parts: Sequence[Rows]) -> Rows:
+def _column(parts: Sequence[_Side], name: str, missing: float) -> np.ndarray[Any, Any]:
+    """A column of several updates, of which some may lack it."""
+    return np.concatenate(
+        [part.columns[name] if name in part.columns else np.full(len(part.rows.labels), missing) for part in parts]
+    )
+
+
+def _joined(sides: Sequence[_Side]) -> Rows:
     """The rows of several updates."""
+    parts = [side.rows for side in sides]
     boxes = [part.boxes for part in parts if part.boxes is not None]
     scores = [part.scores for part in parts if part.scores is not None]
+    areas = None
+    if any(part.areas is not None for part in parts):
+        areas = np.concatenate(
+            [np.full(len(one.labels), math.nan) if one.areas is None else one.areas for one in parts]
+        )
     return Rows(
         counts=[count for part in parts for count in part.counts],
         labels=np.concatenate([part.labels for part in parts]),
         boxes=np.concatenate(boxes) if boxes else None,
         format=parts[0].format,
         scores=np.concatenate(scores) if scores else None,
+        areas=areas,
         regions=[type(sets[0]).concat(sets) for sets in zip(*(part.regions for part in parts), strict=True)],
     )

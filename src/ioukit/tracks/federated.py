@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ioukit.tracks.tubes import Tracks
 
 _ABSENT, _OPEN = "neg_category_ids", "not_exhaustive_category_ids"
+LISTS = (_ABSENT, _OPEN)
+"""The lists of ids of categories that each video has."""
 _MERGED = "merged"
 
 

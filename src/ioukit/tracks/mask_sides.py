@@ -11,13 +11,13 @@ from ioukit import _core
 from ioukit.evaluation.kinds.kind import measured_pairs
 from ioukit.evaluation.kinds.masks import masks_of_both
 from ioukit.regions.masks import Masks
-from ioukit.tracks.identities import rows_by_frame
 from ioukit.tracks.measures import EPSILON, MATCH_THRESHOLD
 from ioukit.tracks.overlaps import compared_sides, frame_tables
 
 if TYPE_CHECKING:
     from ioukit._array_types import Flags, Positions, Rows
     from ioukit.datasets import Detections, GroundTruth
+    from ioukit.tracks.identities import FrameRows
 
 
 class MaskSides:
@@ -29,12 +29,10 @@ class MaskSides:
         dt: Detections,
         is_region: Flags,
         places: tuple[Positions, Positions],
-        frame_count: int,
         threads: int,
     ) -> None:
         """Take both sides, which objects are regions, and the places of the frames of both."""
-        self._gt, self._dt, self._places, self._frame_count, self._threads = gt, dt, places, frame_count, threads
-        self._is_region = is_region
+        self._is_region, self._places, self._threads = is_region, places, threads
         self._compared = compared_sides(gt, dt, dt.image_ids_in(gt.images), threads, all_categories=True)
 
     @cached_property
@@ -42,18 +40,15 @@ class MaskSides:
         """Those of both sides, read when they are asked for: many data have no regions that take detections away."""
         return masks_of_both(self._compared, "segm")
 
-    def pairs(self, objects: Rows, found: Rows) -> tuple[Rows, Rows]:
+    def pairs(self, objects: FrameRows, found: FrameRows) -> tuple[Rows, Rows]:
         """The rows of objects and detections that are pairs in their frame: those of CLEAR in a sequence of one."""
-        pairs = measured_pairs(self._compared, *self._masks)
-        objects, of_objects = rows_by_frame(self._gt, objects, self._places[0], self._frame_count)
-        found, of_found = rows_by_frame(self._dt, found, self._places[1], self._frame_count)
-        counts = len(self._gt), len(self._dt)
-        tables, begins = frame_tables(pairs, (objects, of_objects), (found, of_found), counts)
-        numbers = (np.arange(self._frame_count), np.diff(of_objects.starts), np.diff(of_found.starts), begins[:-1])
-        sequences = np.ascontiguousarray(np.stack(numbers, axis=1), np.int64)
+        counts = len(self._compared.ground_truth), len(self._compared.detections)
+        tables, begins = frame_tables(measured_pairs(self._compared, *self._masks), objects, found, counts)
+        numbers = (np.arange(len(begins) - 1), *(np.diff(columns.starts) for _, columns in (objects, found)))
+        sequences = np.ascontiguousarray(np.stack([*numbers, begins[:-1]], axis=1), np.int64)
         limits = (np.array([MATCH_THRESHOLD]), MATCH_THRESHOLD, MATCH_THRESHOLD)
-        counted = _core.count_tracks(sequences, of_objects, of_found, tables, *limits, self._threads)
-        return objects[counted["match_object"]], found[counted["match_found"]]
+        counted = _core.count_tracks(sequences, objects[1], found[1], tables, *limits, self._threads)
+        return objects[0][counted["match_object"]], found[0][counted["match_found"]]
 
     def are_covered(self, rows: Rows) -> Flags:
         """(N,) whether more than half of each of these detections lies in the regions of its frame together."""

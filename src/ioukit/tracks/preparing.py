@@ -97,17 +97,17 @@ def prepared(
         dt = with_classes_of_objects(gt, dt, images, frames, is_label)
     chosen = _chosen(gt, dt, categories, rules)
     found_in = dt.image_ids_in(gt.images)
-    object_images, found_images = _images_of(gt, gt.image_ids), _images_of(gt, found_in)
-    kept = kept_rows(rules, gt, dt, chosen, frames, object_images, found_images, workers)
-    objects = side_of(gt, "annotations", frames, object_images, chosen.ids, kept.objects, boxes=boxes)
-    images, ids, federated = (object_images, found_images), None, None
+    images = _images_of(gt, gt.image_ids), _images_of(gt, found_in)
+    kept = kept_rows(rules, gt, dt, chosen, frames, images, workers)
+    objects = side_of(gt, "annotations", frames, images[0], chosen.ids, kept.objects, boxes=boxes)
+    ids, federated = None, None
     if rules.federated:
         most, guided = rules.most_detections, rules.classes_of_objects
         federated = federated_rows(
             kind, (gt, dt), images, frames, chosen, most, is_label, workers, are_of_objects=guided
         )
         kept, ids = kept._replace(found=federated.counted), None if guided else federated.order_of_tracks
-    found = side_of(dt, "detections", frames, found_images, chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
+    found = side_of(dt, "detections", frames, images[1], chosen.ids, kept.found, boxes=boxes, order_of_tracks=ids)
     return Prepared(gt, dt, kind, frames, rules, chosen, kept, found_in, objects, found, workers, images, federated)
 
 

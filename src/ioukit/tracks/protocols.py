@@ -35,11 +35,14 @@ if TYPE_CHECKING:
 
     from ioukit._array_types import Flags, Ids, Positions, Rows
     from ioukit.datasets import Categories, Detections, GroundTruth
+    from ioukit.tracks.identities import FrameRows
     from ioukit.tracks.sequences import Frames
 
 BOXES = "bbox"
 """The kind of region that benchmarks of boxes compare."""
 _MASKS = "segm"
+_MAINS = ("HOTA", "MOTA", "sMOTA", "IDF1")
+"""The numbers by which benchmarks rank trackers, and which every protocol counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +98,8 @@ class TrackProtocol:
     """How AP of whole tracks is counted; not at all if ``None``."""
     j_and_f: bool = False
     """Whether J and F are counted, as :func:`ioukit.tracks.evaluate_j_and_f` does. For a protocol of masks."""
+    main: str = "HOTA"
+    """The number by which the benchmark ranks trackers: it decides which of two is better, and leads tables."""
     sequences: str = ""
     """A pattern (regular expression) of the names of its sequences, by which the benchmark is recognised; empty if
     names do not tell."""
@@ -112,6 +117,9 @@ class TrackProtocol:
             raise ValueError(f"iou_type must be {BOXES!r}, or {_MASKS!r} without least_height, got {self.iou_type!r}")
         if self.j_and_f and self.iou_type != _MASKS:
             raise ValueError(f"a protocol that counts J and F compares masks, {_MASKS!r}, got {self.iou_type!r}")
+        mains = (*_MAINS, *(("AP_all",) if self.tubes else ()), *(("J&F",) if self.j_and_f else ()))
+        if self.main not in mains:
+            raise ValueError(f"main must be a number that the protocol counts, {' or '.join(mains)}, got {self.main!r}")
         wrong = [name for name, _ in self.distractors if name not in self.classes]
         if wrong:
             raise ValueError(f"distractors must be of a class that is evaluated, got {wrong[0]!r}")
@@ -220,6 +228,7 @@ TAO = TrackProtocol(
     federated=True,
     most_detections=300,
     tubes=TubeRules(areas=(32**2, 96**2), lengths=(3, 10)),
+    main="AP_all",
     reference="Dave et al., ECCV 2020, arXiv:2005.10356; TrackEval 1.3.0, TAO",
 )
 """TAO: each class in the videos in which it was looked for."""
@@ -227,6 +236,7 @@ BURST = replace(
     TAO,
     name="BURST",
     iou_type=_MASKS,
+    main="HOTA",
     # The distractors of Liu et al., Opening up Open-World Tracking, CVPR 2022, arXiv:2104.11221.
     left_out_ids=(
         *(20, 63, 108, 180, 188, 204, 212, 247, 303, 403, 407, 415, 490, 504, 507, 513, 529, 567, 569, 588, 672, 691),
@@ -245,6 +255,7 @@ YOUTUBE_VIS = TrackProtocol(
     name="YouTube-VIS",
     iou_type=_MASKS,
     tubes=TubeRules(areas=(128**2, 256**2), of_files=True),
+    main="AP_all",
     reference="Yang et al., ICCV 2019, arXiv:1905.04804; TrackEval 1.3.0, YouTubeVIS",
 )
 """YouTube-VIS: masks, and AP of whole tracks."""
@@ -254,6 +265,7 @@ DAVIS = TrackProtocol(
     iou_type=_MASKS,
     j_and_f=True,
     flag="void",
+    main="J&F",
     reference="Perazzi et al., CVPR 2016; Pont-Tuset et al., 2017, arXiv:1704.00675; TrackEval 1.3.0, JAndF",
 )
 """DAVIS: masks, and J and F of each object."""
@@ -338,8 +350,7 @@ def kept_rows(
     dt: Detections,
     chosen: Categories,
     frames: Frames,
-    object_images: Positions,
-    found_images: Positions,
+    images: tuple[Positions, Positions],
     threads: int,
 ) -> KeptRows:
     """The objects and detections that count.
@@ -350,8 +361,7 @@ def kept_rows(
         dt: The result.
         chosen: The classes that are evaluated.
         frames: The frames.
-        object_images: (G,) the position of the image of each object.
-        found_images: (D,) the same for each detection.
+        images: The position of the image of each row of both sides.
         threads: How many threads; 0 for all cores.
 
     Raises:
@@ -366,9 +376,9 @@ def kept_rows(
     }
     can_match = np.isin(gt.category_ids, np.concatenate([chosen.ids, *distractors.values()]))
     is_beyond = _beyond_limits(protocol, gt, can_match & ~is_region)
-    places = frames.place[object_images], frames.place[found_images]
+    places = frames.place[images[0]], frames.place[images[1]]
     sides_of = MaskSides if protocol.iou_type == _MASKS else _Boxes
-    sides = sides_of(gt, dt, is_region, places, len(frames.images), threads)
+    sides = sides_of(gt, dt, is_region, places, threads)
     in_all_frames = is_region.any() or protocol.least_height is not None
     for number, others in distractors.items():
         is_other = np.isin(gt.category_ids, others)
@@ -378,8 +388,10 @@ def kept_rows(
         matching = ~is_region & (protocol.all_classes_match | is_other | (gt.category_ids == number))
         if not in_all_frames:  # frames without an object that takes its detection away keep all of them
             matching &= np.isin(places[0], places[0][takes])
-        objects, found = np.flatnonzero(matching), np.flatnonzero(dt.category_ids == number)
-        of_object, of_found = sides.pairs(objects, found)
+        of_object, of_found = sides.pairs(
+            rows_by_frame(gt, np.flatnonzero(matching), places[0], len(frames.images)),
+            rows_by_frame(dt, np.flatnonzero(dt.category_ids == number), places[1], len(frames.images)),
+        )
         kept.found[of_found[takes[of_object]]] = False
         is_alone = np.isin(dt.category_ids, number)
         is_alone[of_found] = False
@@ -446,24 +458,21 @@ class _Boxes:
         dt: Detections,
         is_region: Flags,
         places: tuple[Positions, Positions],
-        frame_count: int,
         threads: int,
     ) -> None:
         """Take both sides, which objects are regions, and the places of the frames of both."""
-        self._gt, self._dt, self._places, self._frame_count, self._threads = gt, dt, places, frame_count, threads
+        self._dt, self._places, self._threads = dt, places[1], threads
         order = np.argsort(places[0][is_region], kind="stable")
         self._corners, self._frames = corners_of(gt, is_region)[order], places[0][is_region][order]
 
-    def pairs(self, objects: Rows, found: Rows) -> tuple[Rows, Rows]:
+    def pairs(self, objects: FrameRows, found: FrameRows) -> tuple[Rows, Rows]:
         """The rows of objects and detections that are pairs in their frame."""
-        objects, of_objects = rows_by_frame(self._gt, objects, self._places[0], self._frame_count)
-        found, of_found = rows_by_frame(self._dt, found, self._places[1], self._frame_count)
-        object_rows, found_rows = _core.pair_frames(of_objects, of_found, MATCH_THRESHOLD, self._threads)
-        return objects[object_rows], found[found_rows]
+        of_objects, of_found = _core.pair_frames(objects[1], found[1], MATCH_THRESHOLD, self._threads)
+        return objects[0][of_objects], found[0][of_found]
 
     def are_covered(self, rows: Rows) -> Flags:
         """(N,) whether more than half of each of these detections lies in one of the regions of its frame."""
-        corners, places = corners_of(self._dt, rows), self._places[1][rows]
+        corners, places = corners_of(self._dt, rows), self._places[rows]
         first, last = (np.searchsorted(self._frames, places, side=side) for side in ("left", "right"))
         counts = last - first
         box = np.repeat(np.arange(len(corners)), counts)

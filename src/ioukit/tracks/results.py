@@ -125,6 +125,8 @@ class TrackEvaluation(Frozen):
     """(S,) the whole tracks of each sequence that are found, from which :attr:`tubes` are counted; or none."""
     j_and_f: JAndF | None = None
     """J and F of each object; ``None`` if the protocol does not count them."""
+    main: str = "HOTA"
+    """The number by which the protocol ranks trackers."""
 
     @property
     def _averages(self) -> Values:
@@ -191,16 +193,16 @@ class TrackEvaluation(Frozen):
 
     @property
     def table_keys(self) -> tuple[str, ...]:
-        """The columns of a table if a user names none: AP of whole tracks, J and F, if they are counted, and others."""
+        """The columns of a table if a user names none: the main number, AP of whole tracks, J and F, and others."""
         of_tubes = ("AP_all", "AR_all") if self.tubes else ()
-        return (*of_tubes, *(J_AND_F_KEYS if self.j_and_f else ()), *TABLE_KEYS)
+        return tuple(dict.fromkeys((self.main, *of_tubes, *(J_AND_F_KEYS if self.j_and_f else ()), *TABLE_KEYS)))
 
     def table(self, keys: Sequence[str] | None = None, *, width: int | None = None) -> str:
         """A line per sequence, and one for all of them: ratios in percent, and counts.
 
         Args:
-            keys: The numbers to show. If ``None``, the usual ones, after AP and AR of whole tracks, which no sequence
-                has, and J and F, if the protocol counts them.
+            keys: The numbers to show. If ``None``, the main one of the protocol, then AP and AR of whole tracks, which
+                no sequence has, and J and F, if the protocol counts them, then the usual ones.
             width: How many characters a line may have; columns on the right are left out. No limit if ``None``.
         """
         rows = {**self.sequences, "all": self.summary}
@@ -232,6 +234,7 @@ class TrackEvaluation(Frozen):
             ],
             "costs": [] if self.trace is None else self.costs[self.costs.cost > 0].to_dicts(),
             "protocol": self.protocol,
+            "main": self.main,
             "notes": list(self.notes),
             "version": _core.__version__,
         }

@@ -130,13 +130,12 @@ class Evaluator:
 
     def _show(self, dataset: DataSet, tracker: str, name: str, metrics: Sequence[Any], results: dict[str, Any]) -> None:
         """Print the tables of a tracker, and write its files."""
-        tables = [{seq: row[name][metric.get_name()] for seq, row in results.items()} for metric in metrics]
+        pairs = [(one, {seq: row[name][one.get_name()] for seq, row in results.items()}) for one in metrics]
         folder = dataset.get_output_fol(tracker)
         if self.config["PRINT_RESULTS"]:
-            for metric, table in zip(metrics, tables, strict=True):
+            for metric, table in pairs:
                 shown = {_ALL: table[_ALL]} if self.config["PRINT_ONLY_COMBINED"] else table
                 metric.print_table(shown, dataset.get_display_name(tracker), name)
-        pairs = list(zip(metrics, tables, strict=True))
         if self.config["OUTPUT_SUMMARY"]:
             write_summary_results([metric.summary_results(table) for metric, table in pairs], name, folder)
         if self.config["OUTPUT_DETAILED"]:

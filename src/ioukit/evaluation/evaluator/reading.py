@@ -34,6 +34,7 @@ class Reader:
     def __init__(self, side: str, format: BoxFormat) -> None:
         self.side, self.format = side, format
         self.needs: tuple[str, ...] = ("boxes", "labels", "scores") if side == "predictions" else ("boxes", "labels")
+        self.optional: tuple[str, ...] = _OPTIONAL[side]
         self._boxes = Member(side, "boxes", (4,), "iuf")
         self._labels = Member(side, "labels", (), "iu")
         self._scores = Member(side, "scores", (), "iuf")
@@ -83,12 +84,13 @@ class Reader:
         names = [key for key in keys if isinstance(key, str)]
         for name in self.needs:
             if name not in names:
-                others = [key for key in names if key not in (*self.needs, *_OPTIONAL[self.side])]
+                others = [key for key in names if key not in (*self.needs, *self.optional)]
                 near = near_names(name, others, 1, cutoff=0.5)
                 found = ", ".join(map(repr, keys)) or "no keys"
                 refuse(where, f"the key {name!r}", f"{found}{f'; rename {near[0]!r}' if near else ''}")
-        for name in _OPTIONAL[self.side]:
-            if name not in names and (near := near_names(name, names, 1, cutoff=0.8)):
+        others = [key for key in names if key not in self.optional]
+        for name in self.optional:
+            if name not in names and (near := near_names(name, others, 1, cutoff=0.8)):
                 refuse(where, f"the key {name!r}, or no such key", repr(near[0]))
 
     def _boxes_of(self, records: Records) -> tuple[Joined, BoxFormat]:
@@ -188,19 +190,11 @@ class Reader:
     def _add_flags(self, records: Records, rows: Rows) -> dict[str, Joined]:
         """Put ``iscrowd`` and ``area`` of targets into their rows; the values that were read are returned."""
         read = {}
-        crowd, _ = self._given(records, rows.counts, self._crowd, 0)
+        crowd = self.flags_of(records, rows.counts, self._crowd)
         if crowd is not None:
-            values = crowd.rows
-            if values.dtype.kind != "b":
-                wrong = (values != 0) & (values != 1)
-                if wrong.any():
-                    row = int(np.argmax(wrong))
-                    image, at = place_of(row, rows.counts)
-                    refuse(f"targets[{image}]: iscrowd: row {at}", "0 or 1", str(values[row]))
-                values = values != 0
-            rows.crowd = values if values.any() else None
+            rows.crowd = crowd.rows if crowd.rows.any() else None
             read["iscrowd"] = crowd
-        area, missing = self._given(records, rows.counts, self._areas, 0)
+        area, missing = self.optional_values(records, rows.counts, self._areas)
         if area is not None:
             values = _as_floats(area.rows)
             self._check_finite(values, rows.counts, "area", lowest=0.0)
@@ -210,8 +204,24 @@ class Reader:
             read["area"] = area
         return read
 
-    def _given(
-        self, records: Records, counts: Sequence[int], member: Member, missing: int
+    def flags_of(self, records: Records, counts: Sequence[int], member: Member) -> Joined | None:
+        """The booleans of a key that records may lack, false for those that do; ``None`` if all of them do.
+
+        Raises:
+            DatasetError: If a value is neither a boolean nor 0 or 1.
+        """
+        found, _ = self.optional_values(records, counts, member)
+        if found is None or found.rows.dtype.kind == "b":
+            return found
+        wrong = (found.rows != 0) & (found.rows != 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            image, at = place_of(row, counts)
+            refuse(f"{self.side}[{image}]: {member.name}: row {at}", "0 or 1", str(found.rows[row]))
+        return found._replace(rows=found.rows != 0)
+
+    def optional_values(
+        self, records: Records, counts: Sequence[int], member: Member
     ) -> tuple[Joined | None, npt.NDArray[np.bool_] | None]:
         """A column that records may lack, and the rows of those that do; ``None`` if all or none of them do."""
         values = [record.get(member.name) for record in records]
@@ -221,7 +231,8 @@ class Reader:
         rows = None
         if any(lacks):
             values = [
-                np.full(count, missing) if value is None else value for value, count in zip(values, counts, strict=True)
+                np.zeros(count, np.int64) if value is None else value
+                for value, count in zip(values, counts, strict=True)
             ]
             rows = np.repeat(lacks, counts)
         found = joined(values, member)

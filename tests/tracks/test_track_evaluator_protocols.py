@@ -1,0 +1,217 @@
+"""Benchmarks fed frame by frame have the numbers of their files, by every protocol."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from ioukit import Boxes, DatasetError, Detections, GroundTruth, Masks, TrackEvaluator, evaluate_tracks
+from ioukit.datasets import read, read_detections
+from ioukit.tracks import TRACK_PROTOCOLS, TubeRules
+from ioukit.tracks.sequences import frames_of
+from support.random_federated_sets import ODD, random_burst_set, random_tao_set, random_vis_set
+from support.random_protocol_sets import random_bdd_set, random_kitti_set, random_mot_set
+from support.random_tracks import random_track_set
+from support.trackeval_runs import painted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ioukit import TrackEvaluation
+
+PROTOCOLS = (
+    *("plain", "mot15", "mot16", "mot17", "mot20", "dancetrack", "sportsmot", "kitti", "bdd100k", "mots"),
+    *("kitti-mots", "tao", "burst", "burst-exemplar-guided", "youtube-vis", "davis"),
+)
+LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
+
+
+def sides_of(name: str, seed: int, folder: Path) -> tuple[GroundTruth, Detections]:
+    """Random data of a benchmark, from its files where tests can write them."""
+    if name == "kitti":
+        random_kitti_set(seed).write_kitti(folder)
+        gt = read(folder / "label_02", format="kitti")
+        return gt, read_detections(folder / "found", ground_truth=gt, format="kitti")
+    if name == "bdd100k":
+        return random_bdd_set(seed).bdd_arrays()
+    if name == "tao":
+        truth, found = random_tao_set(seed)
+        # A track has the class of its first detection, and equal scores the order of the file: here, that of time.
+        place = {one["id"]: (one["file_name"],) for one in truth["images"]}
+        found.sort(key=lambda record: place[record["image_id"]])
+        for record in found:
+            record["track_id"] += 100 * record["video_id"]  # ids of one video alone, as TAO asks
+        return of_files(folder, truth, found)
+    if name.startswith("burst"):
+        truth, found = random_burst_set(seed, ODD, 6, guided=name != "burst")
+        return of_files(folder, truth, found)
+    if name == "youtube-vis":
+        truth, found = random_vis_set(seed)
+        return of_files(folder, truth, found)
+    if TRACK_PROTOCOLS[name].iou_type == "segm":
+        return masks_of(seed, regions=bool(TRACK_PROTOCOLS[name].region_classes))
+    random_mot_set(seed).write_mot(folder, with_classes=name != "mot15")
+    gt = read(folder / "gt", format="mot")
+    return gt, read_detections(folder / "found", ground_truth=gt, format="mot", category="pedestrian")
+
+
+def of_files(folder: Path, truth: Any, found: Any) -> tuple[GroundTruth, Detections]:
+    for part, values in (("gt", truth), ("found", found)):
+        (folder / f"{part}.json").write_text(json.dumps(values))
+    if "annotations" in truth and "tracks" in truth:
+        gt = GroundTruth.from_coco(folder / "gt.json", attributes=True)
+        return gt, Detections.from_coco(folder / "found.json", attributes=True)
+    gt = read(folder / "gt.json")
+    return gt, read_detections(folder / "found.json", ground_truth=gt)
+
+
+def masks_of(seed: int, *, regions: bool) -> tuple[GroundTruth, Detections]:
+    """Ellipses of pedestrians, cars and a third class, which is perhaps of regions without a track."""
+    given = random_track_set(seed)
+    gt, dt = given.ground_truth(), given.detections()
+    names = ("pedestrian", "car", "ignore")[: len(gt.categories)]
+    is_region = (gt.category_ids == 3) & regions
+    gt = dataclasses.replace(
+        gt,
+        categories=dataclasses.replace(gt.categories, names=names),
+        flags={"ignore_region": is_region},
+        attributes={"track_id": np.where(is_region, -1, gt.attributes["track_id"])},
+        regions={"Masks": Masks.from_arrays(painted(gt.boxes))},
+    )
+    return gt, dataclasses.replace(dt, regions={"Masks": Masks.from_arrays(painted(dt.boxes))})
+
+
+def frame(side: GroundTruth | Detections, rows: np.ndarray, *, masks: bool) -> dict[str, Any]:
+    """What `TrackEvaluator.update` takes of one side of a frame."""
+    attributes = {name: column[rows] for name, column in side.attributes.items()}
+    given = {"labels": side.category_ids[rows], "track_ids": np.asarray(attributes.pop("track_id")).astype(int)}
+    if masks:
+        given["masks"] = side.regions["Masks"][rows]
+    else:
+        given["boxes"] = Boxes(side.boxes[rows], "xywh")
+    if isinstance(side, Detections):
+        return {**given, "scores": side.scores[rows]}
+    flags = {name: column[rows] for name, column in side.flags.items()}
+    return {**given, **flags, "area": side.areas[rows], **attributes}
+
+
+def fed(protocol: Any, gt: GroundTruth, dt: Detections, *, masks: bool) -> TrackEvaluation:
+    """The evaluation of the data, given frame by frame to two evaluators in turn of sequences."""
+    frames = frames_of(gt)
+    evaluators = [TrackEvaluator(protocol=protocol, categories=gt.categories) for _ in range(2)]
+    found_in = dt.image_ids_in(gt.images)
+    for image in frames.images.tolist():
+        number = gt.images.ids[image]
+        objects = frame(gt, np.flatnonzero(gt.image_ids == number), masks=masks)
+        found = frame(dt, np.flatnonzero(found_in == number), masks=masks)
+        for name in LISTS:
+            if name in gt.images.attributes:
+                objects[name] = gt.images.attributes[name][image]
+        sequence = int(frames.sequence[image])
+        evaluators[sequence % 2].update([found], [objects], sequence=frames.names[sequence])
+    evaluators[1].merge(pickle.loads(pickle.dumps(evaluators[0])))
+    return evaluators[1].compute()
+
+
+def differing(one: TrackEvaluation, other: TrackEvaluation) -> list[str]:
+    """The names of what differs, without the sources that notes name."""
+    first, second = (
+        {**found.to_dict(), "notes": [note.partition(": ")[2] for note in found.notes if "leaves out" in note]}
+        for found in (one, other)
+    )
+    return [name for name in first if json.dumps(first[name]) != json.dumps(second[name])]
+
+
+@pytest.mark.parametrize("seed", [1, 5, 6, 8])
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_frames_have_the_bits_of_files(name: str, seed: int, tmp_path: Path) -> None:
+    protocol = TRACK_PROTOCOLS[name]
+    if name == "youtube-vis":  # bounds at which the small masks of the test differ
+        protocol = dataclasses.replace(protocol, tubes=TubeRules(areas=(60.0, 150.0), of_files=True))
+    if name == "tao":
+        protocol = dataclasses.replace(protocol, most_detections=3)
+    gt, dt = sides_of(name, seed, tmp_path)
+    expected = evaluate_tracks(gt, dt, protocol=protocol)
+    assert differing(fed(protocol, gt, dt, masks=protocol.iou_type == "segm"), expected) == []
+
+
+PEDESTRIANS = {1: "pedestrian", 2: "static person"}
+PAIR = {"boxes": [[0, 0, 9, 9], [20, 0, 29, 9]], "labels": [1, 1], "track_ids": [1, 2]}
+
+
+def counted(evaluator: TrackEvaluator, **marks: Any) -> list[float]:
+    """Objects and detections that count of a frame with two of both."""
+    evaluator.update([PAIR], [{**PAIR, **marks}], sequence="MOT17-02-DPM")
+    return [evaluator.compute().summary[name] for name in ("GT_Dets", "Dets")]
+
+
+def test_marks_of_a_frame() -> None:
+    def mot17() -> TrackEvaluator:
+        return TrackEvaluator(protocol="mot17", categories=PEDESTRIANS)
+
+    assert counted(mot17()) == [2, 2]
+    assert counted(mot17(), ignore=[0, 1]) == [1, 2]
+    assert counted(mot17(), labels=[1, 2]) == [1, 1]
+    assert counted(mot17(), labels=[1, 2], track_ids=[1, -1]) == [1, 1]
+    assert counted(TrackEvaluator(protocol="plain", categories=PEDESTRIANS), ignore=[0, 1]) == [2, 2]
+    # The names of the sequences show the benchmark.
+    assert counted(TrackEvaluator(categories=PEDESTRIANS), ignore=[False, True]) == [1, 2]
+    crowds = {1: "pedestrian"}
+    for marks in ({"iscrowd": [0, 1]}, {"crowd": [0, 1]}, {"iscrowd": [0, 1], "Crowd": [0, 0]}):
+        assert counted(TrackEvaluator(protocol="bdd100k", categories=crowds), **marks, track_ids=[1, -1]) == [1, 1]
+
+
+def test_a_mark_that_only_some_updates_have() -> None:
+    evaluator = TrackEvaluator(protocol="kitti", categories=["Car", "DontCare"])
+    car = {"boxes": [[0, 0, 40, 40]], "labels": [0], "track_ids": [1]}
+    seen = {"truncated": [0], "occluded": [0]}
+    region = {"boxes": [[0, 0, 90, 90]] * 2, "labels": [1, 1], "track_ids": [-1, -1]}
+    hidden = {"truncated": [float("nan")] * 2, "occluded": [float("nan")] * 2}
+    evaluator.update([car], [{**car, **seen}], sequence="a")
+    evaluator.update([car], [{**region, **hidden, "dont_care": [1, 1]}], sequence="a")
+    evaluator.update([car], [{**car, **seen, "occluded": [3]}], sequence="a")
+    summary = evaluator.compute().summary
+    assert [summary[name] for name in ("GT_Dets", "Dets", "TP")] == [1, 1, 1]
+
+
+def test_what_a_protocol_needs_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="categories must have a class of the protocol MOT17, pedestrian, got none"):
+        TrackEvaluator(protocol="mot17")
+    with pytest.raises(ValueError, match="of the protocol KITTI, Car or Pedestrian, got person"):
+        TrackEvaluator(protocol="kitti", categories=["person"])
+    with pytest.raises(ValueError, match="the protocol MOTS compares masks, 'segm', and not 'bbox'"):
+        TrackEvaluator(protocol="mots", iou_type="bbox", categories=["pedestrian"])
+    with pytest.raises(DatasetError, match=r"targets\[0\]: expected the key 'truncated'"):
+        TrackEvaluator(protocol="kitti", categories=["x", "Car"]).update([PAIR], [PAIR], sequence="a")
+    with pytest.raises(DatasetError, match=r"targets\[0\]: expected the key 'neg_category_ids'"):
+        TrackEvaluator(protocol="tao").update([{**PAIR, "scores": [1, 1]}], [PAIR], sequence="a")
+    with pytest.raises(DatasetError, match=r"predictions\[0\]: expected the key 'scores'"):
+        TrackEvaluator(protocol="tao").update([PAIR], [PAIR], sequence="a")
+
+
+@pytest.mark.parametrize(
+    ("marks", "message"),
+    [
+        ({"ignore": [0, 2]}, r"targets\[0\]: ignore: row 1: expected 0 or 1, found 2"),
+        ({"ignore": [1]}, r"targets\[0\]: ignore: expected 2 values, one per object, found 1"),
+        ({"ignored": [0, 1]}, r"targets\[0\]: expected the key 'ignore', or no such key, found 'ignored'"),
+        ({"track_ids": [1, -1]}, r"targets\[0\]: track_ids: row 1: expected the id of a track, .* found -1"),
+        ({"track_ids": [1, -2], "ignore": [0, 1]}, r"targets\[0\]: track_ids: row 1: .* found -2"),
+    ],
+)
+def test_wrong_marks(marks: dict[str, Any], message: str) -> None:
+    evaluator = TrackEvaluator(protocol="mot17", categories=PEDESTRIANS)
+    with pytest.raises(DatasetError, match=message):
+        counted(evaluator, **marks)
+    assert len(evaluator) == 0
+
+
+def test_evaluators_of_two_protocols_do_not_merge() -> None:
+    one, other = (TrackEvaluator(protocol=name, categories=PEDESTRIANS) for name in ("mot17", None))
+    with pytest.raises(ValueError, match="must have the same protocol, expected MOT17, got None"):
+        one.merge(other)
