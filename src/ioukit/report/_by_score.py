@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from ioukit import _core
 from ioukit._array_types import Floats, Rows
+from ioukit._checks import check_threads
 from ioukit.evaluation import ERROR_KINDS, confusion_matrix, error_kinds
 from ioukit.evaluation.analysis.outcomes_by_score import (
     FALSE,
@@ -27,8 +29,8 @@ from ioukit.evaluation.analysis.outcomes_by_score import (
     OutcomesByScore,
     Overlaps,
 )
-from ioukit.operating.calibration import judged, pooled_reliability
-from ioukit.operating.sweeps import scene_of
+from ioukit.operating.reliability import place_of, reliability_of
+from ioukit.postprocess.score_maps import checked_scores
 from ioukit.report._texts import rounded
 
 if TYPE_CHECKING:
@@ -242,13 +244,15 @@ def iou_histogram(marks: MarkPositions, near: ErrorPositions) -> IouHistogram:
 
 def reliability(table: MatchTable, *, iou: float, area: str) -> Reliability | str:
     """The reliability diagram, or the reason why there is none."""
+    rows = np.flatnonzero(~table.is_ignored(iou, area))
     try:
-        compared = judged(scene_of(table, iou, area))
+        score = checked_scores(table.detections.score[rows])
     except ValueError:
         return "Scores outside of 0 to 1 cannot be compared with shares."
-    if not len(compared.score):
+    if not len(score):
         return "There are no detections to compare with their scores."
-    shown = pooled_reliability(compared, _RELIABILITY_BINS)
+    found = table.is_true_positive(iou, area)[rows]
+    shown = reliability_of(score, found, place_of(score, _RELIABILITY_BINS), _RELIABILITY_BINS)
     filled = shown.counts > 0
     distance = np.abs(shown.mean_scores - shown.precision)[filled]
     error = float((distance * shown.counts[filled]).sum() / shown.counts.sum())
@@ -296,13 +300,14 @@ class Matrix:
         return [self.lists[place] for count, place in sorted(found)[:most] if count]
 
 
-def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> Matrix:
+def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int, threads: int | None) -> Matrix:
     """The matrix at every position.
 
     Args:
         marks: The positions of objects and detections.
         near: What the near pairs say.
         start: The position that must be known.
+        threads: How many threads; all cores if ``None``.
     """
     confusion, positions = near.confusion, len(marks.scores)
     background = len(confusion.categories)
@@ -312,9 +317,12 @@ def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> M
     rows = np.flatnonzero(confusion.detection >= 0)
     position = marks.reach[confusion.detection[rows]]
     rows, position = rows[position < positions], position[position < positions]
-    step = (confusion.true[rows] * size + confusion.predicted[rows]) * positions + position
-    order = np.argsort(step, kind="stable")  # by cell, and the highest scores of each cell first
-    rows, position, step = rows[order], position[order], step[order]
+    cell = confusion.true[rows] * size + confusion.predicted[rows]
+    # By cell, and the highest scores of each cell first.
+    order, _ = _core.order_by_category(
+        cell.astype(np.uint32), -position.astype(np.float64), size * size, check_threads(threads)
+    )
+    rows, position, step = rows[order], position[order], cell[order] * positions + position[order]
     first = np.flatnonzero(np.diff(step, prepend=-1))
     new = np.diff(np.append(first, len(step)))
     changed, at = np.divmod(step[first], positions)
@@ -324,12 +332,12 @@ def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> M
     changed, at, new = changed[kept], at[kept], new[kept]
     starts = np.flatnonzero(np.diff(changed, prepend=-1))
     gaps = np.where(np.isin(np.arange(len(at)), starts), at, np.diff(at, prepend=0))
-    flat = np.column_stack([gaps, new])
+    flat: list[int] = np.column_stack([gaps, new]).ravel().tolist()
     ends = np.append(starts[1:], len(at))[: len(starts)]
     cells: list[dict[str, Any]] = []
     for number, begin, end in zip(changed[starts].tolist(), starts.tolist(), ends.tolist(), strict=True):
         true, predicted = divmod(number, size)
-        cells.append({"true": true, "predicted": predicted, "steps": flat[begin:end].ravel().tolist()})
+        cells.append({"true": true, "predicted": predicted, "steps": flat[2 * begin : 2 * end]})
     cells += [{"true": true, "predicted": background} for true in np.flatnonzero(objects).tolist()]
 
     inside = position <= floor

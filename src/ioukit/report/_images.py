@@ -98,8 +98,8 @@ def choose_images(
     ranked = np.lexsort((-results.true_positives, -f1))
     best = [image for image in ranked[: min(_MOST_BEST, worst)].tolist() if results.true_positives[image]]
     random = np.random.default_rng(0).permutation(count)[: min(_MOST_RANDOM, 2 * worst)].tolist()
-    stops = np.unique(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64))
-    others = [image for stop in stops[stops != start] for image in _worst_at(marks, stop, worst).tolist()]
+    stops = dict.fromkeys(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64).tolist())
+    others = [image for stop in stops if stop != start for image in _worst_at(marks, stop, worst).tolist()]
     order = list(dict.fromkeys([*gallery, *told, *best, *random, *others, *_take_turns(errors), *_take_turns(cells)]))
     named = np.zeros(count, np.bool_)
     named[order] = True
