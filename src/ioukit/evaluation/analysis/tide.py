@@ -350,8 +350,10 @@ def best_overlaps(
     highest, best = np.zeros(count), np.full(count, -1)
     np.maximum.at(highest, error, iou)
     top = np.flatnonzero(iou == highest[error])
-    top = top[np.argsort(-order[top], kind="stable")]  # the first one is written last
     best[error[top]] = target[top]
+    several = top[np.bincount(error[top], minlength=count)[error[top]] > 1]
+    several = several[np.argsort(-order[several], kind="stable")]  # the first one is written last
+    best[error[several]] = target[several]
     return highest, best
 
 
