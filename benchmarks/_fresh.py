@@ -1,4 +1,4 @@
-"""Runs a Python program in a fresh process and measures what the user would feel: wall time and peak memory."""
+"""Runs a Python program in a fresh process: wall time and peak memory, which the user would feel, and work."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Run:
     wall: float  # seconds, start of the interpreter included
     peak: int  # bytes of resident memory, mapped files included
     output: str
+    work: float  # seconds of all processors together, which other programs on the machine hardly change
 
 
 def run_command(command: Sequence[str]) -> Run:
@@ -47,7 +48,7 @@ def run_command(command: Sequence[str]) -> Run:
         err.seek(0)
         if process.returncode != 0:
             raise RuntimeError(f"exit code {process.returncode} from {command[:2]}: {err.read()[-400:]}")
-        return Run(wall, usage.ru_maxrss * _RSS_UNIT, out.read())
+        return Run(wall, usage.ru_maxrss * _RSS_UNIT, out.read(), usage.ru_utime + usage.ru_stime)
 
 
 def run_program(program: str, *arguments: str) -> Run:

@@ -5,8 +5,10 @@
     python benchmarks/bench_report.py bench-data
 
 Each run is a fresh process, from two files to the tables and the page; beside it the same without a report, so that the
-difference is what the report costs. "Usable" is the time from opening the file until it has drawn everything and shown
-it; "slider" that of one step of it until the next picture. There is no peer: no other evaluator writes such a page.
+difference is what the report costs, with its intervals and without. Behind times on the clock stands what the
+processors worked, which other work on the machine hardly changes. "Usable" is the time from opening the file until it
+has drawn everything and shown it; "slider" that of one step of it until the next picture. There is no peer: no other
+evaluator writes such a page.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _fresh import run_command
+from _fresh import Run, run_command
 from _machine import described
 
 SIZES = {
@@ -67,6 +69,17 @@ def opened(path: Path, rounds: int) -> tuple[float, float, float] | None:
     return statistics.median(usable), statistics.median(step), statistics.median(every)
 
 
+def medians(runs: list[Run]) -> tuple[float, float]:
+    """The time on the clock, and the work."""
+    return statistics.median(run.wall for run in runs), statistics.median(run.work for run in runs)
+
+
+def shown_times(times: tuple[float, float], others: tuple[float, float] = (0.0, 0.0)) -> str:
+    """How much longer some times are than others."""
+    clock, work = (time - other for time, other in zip(times, others, strict=True))
+    return f"{clock:.2f} s ({work:.2f} s)"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="what make_coco.py wrote")
@@ -74,24 +87,27 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     print(f"{described('ioukit')}\n")
-    print("| data | to tables | with the report | more | peak memory | page | usable after | slider | all parts |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    columns = "to tables | with the report | more | without intervals | peak memory | page | usable after | slider"
+    print(f"| data | {columns} | all parts |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for size in arguments.sizes.split(","):
         gt, dt, words = SIZES[size]
         command = [sys.executable, "-m", "ioukit", "eval", str(arguments.data / gt), str(arguments.data / dt), "-q"]
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "report.html"
-            plain, whole = [], []
+            plain, bare, whole = [], [], []
             for _ in range(arguments.rounds):
                 plain.append(run_command(command))
+                bare.append(run_command([*command, "--report", str(page), "--no-intervals"]))
                 whole.append(run_command([*command, "--report", str(page)]))
-            before, after = (statistics.median(run.wall for run in runs) for runs in (plain, whole))
+            before, without, after = map(medians, (plain, bare, whole))
             peak = statistics.median(run.peak for run in whole)
             times = opened(page, arguments.rounds)
             shown = "- | - | -" if times is None else " | ".join(f"{value:,.0f} ms" for value in times)
             print(
-                f"| {size}: {words} | {before:.2f} s | {after:.2f} s | {after - before:.2f} s | {peak / 1e6:,.0f} MB "
-                f"| {page.stat().st_size / 1e6:.1f} MB | {shown} |"
+                f"| {size}: {words} | {shown_times(before)} | {shown_times(after)} | {shown_times(after, before)} "
+                f"| {shown_times(without, before)} | {peak / 1e6:,.0f} MB | {page.stat().st_size / 1e6:.1f} MB "
+                f"| {shown} |"
             )
 
 

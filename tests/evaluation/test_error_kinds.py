@@ -110,3 +110,18 @@ def test_other_sizes() -> None:
     assert errors.area_range == "tiny"
     assert math.isnan(errors.ap)
     assert sum(errors.counts.values()) == 0 < sum(whole.counts.values())
+
+
+@pytest.mark.parametrize(("corrected_on", "gain"), [(1, 1.0), (2, 0.5)])
+def test_a_detection_of_another_class_keeps_its_place_among_equal_scores(corrected_on: int, gain: float) -> None:
+    """The corrected detection is a dog then, before or behind a wrong dog with the same score on the other image."""
+    box, classes = [[0, 0, 9, 9]], {1: "cat", 2: "dog"}
+    truth = GroundTruth.from_arrays(
+        image_ids=[corrected_on], category_ids=[2], boxes=box, categories=classes, images=[1, 2]
+    )
+    found = Detections.from_arrays(
+        image_ids=[corrected_on, 3 - corrected_on], category_ids=[1, 2], boxes=box * 2, scores=[0.5, 0.5]
+    )
+    errors = evaluate(truth, found).error_kinds()
+    assert (errors.ap, errors.counts["classification"], errors.counts["background"]) == (0.0, 1, 1)
+    assert errors.delta_ap["classification"] == pytest.approx(gain)

@@ -1,8 +1,9 @@
 """Which score threshold, and what does a score mean? Operating points and calibration."""
 
 from ioukit.operating.calibrating import CalibrationFit, calibrate
-from ioukit.operating.calibration import CalibrationErrors, Reliability, calibration_errors, d_ece_by_box
+from ioukit.operating.calibration import CalibrationErrors, calibration_errors, d_ece_by_box
 from ioukit.operating.choosing import ClassThreshold, PointNumbers, ThresholdChoice, choose_thresholds
+from ioukit.operating.reliability import Reliability
 from ioukit.operating.rules import (
     FalsePositivesPerImage,
     FBeta,

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from ioukit._array_types import Floats
 from ioukit._checks import check_choice, check_count
-from ioukit._columns import Frozen, record
 from ioukit._notebook import Shown
 from ioukit._plain_values import plain_value
 from ioukit.evaluation import Evaluation, MatchTable, match
+from ioukit.operating.reliability import Reliability, place_of, reliability_of
 from ioukit.operating.rules import quotient
 from ioukit.operating.sweeps import Scene, scene_of, table_of
 from ioukit.postprocess import OperatingPoints
@@ -30,26 +30,6 @@ from ioukit.statistics.resampling import Labels, check_seed
 
 KEYS = ("D-ECE", "LaECE", "LaECE0", "Brier")
 """The names of the errors."""
-
-
-@record(frozen=True, eq=False, repr=False)
-class Reliability(Frozen):
-    """The reliability diagram: for each range of scores, the mean score and the share of detections that are right."""
-
-    edges: Floats
-    """(B + 1,) ends of the ranges. A range holds its upper end, and the first one also 0."""
-    counts: npt.NDArray[np.int64]
-    """(B,) detections in each range."""
-    mean_scores: Floats
-    """(B,) mean score; NaN without detections."""
-    precision: Floats
-    """(B,) share of the detections that match an object; NaN without detections."""
-    low: Floats
-    """(B,) lower limit of the precision; NaN if no intervals were asked for."""
-    high: Floats
-    """(B,) upper limit of the precision."""
-    level: float
-    """The probability that such an interval holds the true precision."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,7 +169,7 @@ def measured(
         weights: (B, I) how often each image stands in each replicate.
         level: Of the intervals.
     """
-    place = _place_of(first.score, bins)
+    place = place_of(first.score, bins)
     whole = np.ones((1, first.scene.num_images), np.uint16)
     values = {key: float(each[0]) for key, each in _errors(first, anywhere, bins, whole).items()}
     drawn = _errors(first, anywhere, bins, weights)
@@ -247,7 +227,7 @@ def _binned(
     rows = slice(None) if category is None else np.flatnonzero(judged.category == category)
     score = judged.score[rows]
     columns = np.zeros((len(score), bins + 1))
-    columns[np.arange(len(score)), _place_of(score, bins)] = score - target[rows]
+    columns[np.arange(len(score)), place_of(score, bins)] = score - target[rows]
     columns[:, -1] = 1
     sums = _weighted(judged.image[rows], columns, weights)
     return quotient(np.abs(sums[:, :-1]).sum(axis=1), sums[:, -1])
@@ -285,14 +265,7 @@ def _per_class(first: Judged, anywhere: Judged | None, bins: int) -> dict[int, d
     }
 
 
-def pooled_reliability(first: Judged, bins: int) -> Reliability:
-    """The reliability diagram of all classes pooled, without intervals."""
-    return _reliability(first, _place_of(first.score, bins), bins, np.zeros((0, 0), np.uint16), math.nan)
-
-
 def _reliability(first: Judged, place: Rows, bins: int, weights: npt.NDArray[np.integer], level: float) -> Reliability:
-    counts = np.bincount(place, minlength=bins)
-    precision = quotient(np.bincount(place, first.found, bins), counts)
     low, high = np.full(bins, np.nan), np.full(bins, np.nan)
     if len(weights):
         columns = np.zeros((len(place), 2 * bins))
@@ -300,19 +273,11 @@ def _reliability(first: Judged, place: Rows, bins: int, weights: npt.NDArray[np.
         columns[np.arange(len(place)), bins + place] = 1
         sums = _weighted(first.image, columns, weights)
         drawn = quotient(sums[:, :bins], sums[:, bins:])
-        for at in np.flatnonzero(counts).tolist():
+        for at in np.unique(place).tolist():
             known = drawn[~np.isnan(drawn[:, at]), at]
             if len(known) > 1:
                 low[at], high[at] = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return Reliability(
-        np.linspace(0, 1, bins + 1), counts.astype(np.int64), quotient(np.bincount(place, first.score, bins), counts),
-        precision, low, high, level,
-    )  # fmt: skip
-
-
-def _place_of(score: Floats, bins: int) -> Rows:
-    """(n,) the range of each score: of those between edges a and b, it is above a and at most b; 0 is in the first."""
-    return np.clip(np.searchsorted(np.linspace(0, 1, bins + 1), score, side="left") - 1, 0, bins - 1)
+    return reliability_of(first.score, first.found, place, bins, (low, high, level))
 
 
 def basic_interval(value: float, drawn: Floats, key: str, level: float, *, low: float) -> Interval:

@@ -14,11 +14,13 @@ The limits below keep the page small. They are choices; the comments say what ea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from ioukit import _core
 from ioukit._array_types import Floats, Rows
+from ioukit._checks import check_threads
 from ioukit.evaluation import ERROR_KINDS, confusion_matrix, error_kinds
 from ioukit.evaluation.analysis.outcomes_by_score import (
     FALSE,
@@ -27,8 +29,8 @@ from ioukit.evaluation.analysis.outcomes_by_score import (
     OutcomesByScore,
     Overlaps,
 )
-from ioukit.operating.calibration import judged, pooled_reliability
-from ioukit.operating.sweeps import scene_of
+from ioukit.operating.reliability import place_of, reliability_of
+from ioukit.postprocess.score_maps import checked_scores
 from ioukit.report._texts import rounded
 
 if TYPE_CHECKING:
@@ -242,13 +244,15 @@ def iou_histogram(marks: MarkPositions, near: ErrorPositions) -> IouHistogram:
 
 def reliability(table: MatchTable, *, iou: float, area: str) -> Reliability | str:
     """The reliability diagram, or the reason why there is none."""
+    rows = np.flatnonzero(~table.is_ignored(iou, area))
     try:
-        compared = judged(scene_of(table, iou, area))
+        score = checked_scores(table.detections.score[rows])
     except ValueError:
         return "Scores outside of 0 to 1 cannot be compared with shares."
-    if not len(compared.score):
+    if not len(score):
         return "There are no detections to compare with their scores."
-    shown = pooled_reliability(compared, _RELIABILITY_BINS)
+    found = table.is_true_positive(iou, area)[rows]
+    shown = reliability_of(score, found, place_of(score, _RELIABILITY_BINS), _RELIABILITY_BINS)
     filled = shown.counts > 0
     distance = np.abs(shown.mean_scores - shown.precision)[filled]
     error = float((distance * shown.counts[filled]).sum() / shown.counts.sum())
@@ -296,13 +300,14 @@ class Matrix:
         return [self.lists[place] for count, place in sorted(found)[:most] if count]
 
 
-def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> Matrix:
+def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int, threads: int | None) -> Matrix:
     """The matrix at every position.
 
     Args:
         marks: The positions of objects and detections.
         near: What the near pairs say.
         start: The position that must be known.
+        threads: How many threads; all cores if ``None``.
     """
     confusion, positions = near.confusion, len(marks.scores)
     background = len(confusion.categories)
@@ -312,35 +317,42 @@ def matrix_by_score(marks: MarkPositions, near: ErrorPositions, start: int) -> M
     rows = np.flatnonzero(confusion.detection >= 0)
     position = marks.reach[confusion.detection[rows]]
     rows, position = rows[position < positions], position[position < positions]
-    step = (confusion.true[rows] * size + confusion.predicted[rows]) * positions + position
-    order = np.argsort(step, kind="stable")  # by cell, and the highest scores of each cell first
-    rows, position, step = rows[order], position[order], step[order]
+    cell = confusion.true[rows] * size + confusion.predicted[rows]
+    # By cell, and the highest scores of each cell first.
+    order, _ = _core.order_by_category(
+        cell.astype(np.uint32), -position.astype(np.float64), size * size, check_threads(threads)
+    )
+    step = (cell * positions + position)[order]
     first = np.flatnonzero(np.diff(step, prepend=-1))
-    new = np.diff(np.append(first, len(step)))
+    behind = np.append(first[1:], len(step))[: len(first)]
     changed, at = np.divmod(step[first], positions)
     below = np.cumsum(np.bincount(at, minlength=positions))
     floor = max(int(np.searchsorted(below, _MOST_STEPS, side="right")) - 1, start)
     kept = at <= floor
-    changed, at, new = changed[kept], at[kept], new[kept]
+    changed, at, first, behind = changed[kept], at[kept], first[kept], behind[kept]
     starts = np.flatnonzero(np.diff(changed, prepend=-1))
-    gaps = np.where(np.isin(np.arange(len(at)), starts), at, np.diff(at, prepend=0))
-    flat = np.column_stack([gaps, new])
     ends = np.append(starts[1:], len(at))[: len(starts)]
+    gaps = np.diff(at, prepend=0)
+    gaps[starts] = at[starts]
+    flat: list[int] = np.column_stack([gaps, behind - first]).ravel().tolist()
     cells: list[dict[str, Any]] = []
     for number, begin, end in zip(changed[starts].tolist(), starts.tolist(), ends.tolist(), strict=True):
         true, predicted = divmod(number, size)
-        cells.append({"true": true, "predicted": predicted, "steps": flat[begin:end].ravel().tolist()})
+        cells.append({"true": true, "predicted": predicted, "steps": flat[2 * begin : 2 * end]})
     cells += [{"true": true, "predicted": background} for true in np.flatnonzero(objects).tolist()]
 
-    inside = position <= floor
-    of_cell = _cut(step[inside] // positions, confusion.image[rows[inside]], position[inside])
     gone = near.paired[confusion.object[with_object]]
     late = np.lexsort((-gone, confusion.true[with_object]))
-    of_missed = _cut(confusion.true[with_object][late], confusion.image[with_object][late], gone[late])
-    together = {**of_cell, **{true * size + background: entries for true, entries in of_missed.items()}}
-    lists = [together[cell["true"] * size + cell["predicted"]] for cell in cells]
-    most = _longest([len(entries.image) for entries in lists])
-    lists = [Entries(entries.image[:most], entries.position[:most]) for entries in lists]
+    missed = objects[objects > 0]
+    of_cell, of_missed = _heads(first[starts], behind[ends - 1]), _heads(np.cumsum(missed) - missed, np.cumsum(missed))
+    images = confusion.image[np.concatenate([rows[order[of_cell.rows]], with_object[late[of_missed.rows]]])]
+    places = np.concatenate([step[of_cell.rows] % positions, gone[late[of_missed.rows]]])
+    lengths = [*of_cell.lengths, *of_missed.lengths]
+    most, lists, begin = _longest(lengths), list[Entries](), 0
+    for length in lengths:
+        chosen = slice(begin, begin + min(length, most))
+        lists.append(Entries(images[chosen], places[chosen]))
+        begin += length
     return Matrix(objects.tolist(), floor, cells, lists)
 
 
@@ -363,16 +375,18 @@ def error_entries(marks: MarkPositions, near: ErrorPositions) -> list[Entries]:
     return [*lists, Entries(table.objects.image[missed].astype(np.int64), near.covered[missed])]
 
 
-def _cut(key: Rows, image: Rows, position: Rows) -> dict[int, Entries]:
-    """The first entries of each key; keys are in ascending order."""
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    ends = np.append(starts[1:], len(key))[: len(starts)]
-    return {
-        number: Entries(
-            *(column[first : min(last, first + _LONGEST_LISTS[0])].astype(np.int64) for column in (image, position))
-        )
-        for number, first, last in zip(key[starts].tolist(), starts.tolist(), ends.tolist(), strict=True)
-    }
+class _Heads(NamedTuple):
+    """The first rows of each of some lists, one list after another."""
+
+    rows: Rows
+    lengths: list[int]
+
+
+def _heads(begin: Rows, end: Rows) -> _Heads:
+    """The first rows of lists that begin and end at some rows."""
+    lengths = np.minimum(end - begin, _LONGEST_LISTS[0])
+    before = np.cumsum(lengths) - lengths
+    return _Heads(np.arange(lengths.sum()) + np.repeat(begin - before, lengths), lengths.tolist())
 
 
 def _longest(lengths: Sequence[int]) -> int:

@@ -78,7 +78,7 @@ def page_scores(curves: ScoreCurves, threshold: float) -> npt.NDArray[np.float64
     """(P,) the score thresholds of a page, in descending order: those of a slider and the one of the report."""
     limit = sys.float_info.max  # JSON has no infinity
     known = min(max(threshold, -limit), limit)
-    return np.unique(np.append(slider_scores(curves), known))[::-1]
+    return np.array(sorted({*slider_scores(curves).tolist(), known}, reverse=True))
 
 
 def slider(

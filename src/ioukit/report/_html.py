@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.resources
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioukit._optional import import_extra
@@ -22,8 +22,7 @@ _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u202
 
 def asset(name: str) -> str:
     """The text of a file of ``report/assets``, with the line ends of HTML parsers."""
-    text = (importlib.resources.files("ioukit.report") / "assets" / name).read_text(encoding="utf-8")
-    return text.replace("\r\n", "\n")
+    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")  # with universal line ends
 
 
 def style(*names: str) -> str:

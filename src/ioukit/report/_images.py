@@ -24,7 +24,7 @@ from ioukit.evaluation.analysis.outcomes_by_score import (
     MISSED,
     NO_ERROR,
 )
-from ioukit.report._pictures import Drawer, Photographs, numbers_of, picture_notes, tenths, thousandths
+from ioukit.report._pictures import Drawer, Photographs, numbers_of, picture_notes, picture_size, tenths, thousandths
 from ioukit.report._texts import abbreviate, rounded
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def choose_images(
     ranked = np.lexsort((-results.true_positives, -f1))
     best = [image for image in ranked[: min(_MOST_BEST, worst)].tolist() if results.true_positives[image]]
     random = np.random.default_rng(0).permutation(count)[: min(_MOST_RANDOM, 2 * worst)].tolist()
-    stops = np.unique(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64))
-    others = [image for stop in stops[stops != start] for image in _worst_at(marks, stop, worst).tolist()]
+    stops = dict.fromkeys(np.linspace(0, len(marks.scores) - 1, _OTHER_THRESHOLDS).astype(np.int64).tolist())
+    others = [image for stop in stops if stop != start for image in _worst_at(marks, stop, worst).tolist()]
     order = list(dict.fromkeys([*gallery, *told, *best, *random, *others, *_take_turns(errors), *_take_turns(cells)]))
     named = np.zeros(count, np.bool_)
     named[order] = True
@@ -163,7 +163,7 @@ def pictures(
     tp, fp, fn, f1 = *(column.tolist() for column in counts), rounded(results.f1, 4)
 
     def record(image: int, raw: str = "") -> dict[str, Any]:
-        name = abbreviate(raw, f"image {table.image_ids[image]}")
+        name = abbreviate(raw) or f"image {table.image_ids[image]}"
         return {"name": name, "tp": tp[image], "fp": fp[image], "fn": fn[image], "f1": f1[image]}
 
     if truth is None or detections is None:
@@ -171,9 +171,9 @@ def pictures(
         return Pictures([record(image) for image in choice.order], place, 0, {}, [])
     numbers: list[int] = _numbers_needed(marks).tolist()
     fitting = _fitting([*choice.order, *choice.more], len(choice.worst), numbers)
-    drawn_marks = _DrawnMarks(truth, detections, marks, near, sorted(fitting))
     drawer = Drawer(table.iou_type, truth, detections)
-    listed = truth.images.positions(table.image_ids)
+    drawn_marks = _DrawnMarks(truth, detections, marks, near, sorted(fitting), draws_boxes=drawer.draws_boxes)
+    listed, names, sizes = truth.images.positions(table.image_ids).tolist(), truth.images.names[:], truth.images.sizes
     some = [*choice.best[: _MOST_PHOTOGRAPHS // 2], *choice.random[: _MOST_PHOTOGRAPHS // 2]]
     with_photograph = {*choice.worst, *choice.told, *some}
     photographs = Photographs(drawer, truth, folder, most=len(with_photograph), characters=_MOST_CHARACTERS)
@@ -185,15 +185,15 @@ def pictures(
         fits = in_gallery or (not full and image in fitting and numbers[image] <= room)
         if not named and not fits:
             continue
-        entry = record(image, truth.images.names[int(listed[image])])
+        entry = record(image, names[listed[image]])
         if fits:
-            rows, drawing = drawn_marks.draw(drawer, image, truth.images.sizes[int(listed[image])])
+            rows, drawing = drawn_marks.draw(drawer, image, sizes[listed[image]])
             needed = numbers_of(drawing) + len(drawing["marks"])
             if needed <= room or in_gallery:
                 room -= needed
                 drawn += 1
                 if image in with_photograph and (
-                    address := photographs.beside(drawing, int(listed[image]), entry["name"], rows)
+                    address := photographs.beside(drawing, listed[image], entry["name"], rows)
                 ):
                     entry["thumb"] = address
                 entry |= {"at": image, **drawing}
@@ -234,6 +234,7 @@ class _DrawnMarks:
         marks: The positions of objects and detections.
         near: What the near pairs say.
         images: Positions of the images.
+        draws_boxes: Whether their regions are drawn as upright boxes.
     """
 
     def __init__(
@@ -243,6 +244,8 @@ class _DrawnMarks:
         marks: MarkPositions,
         near: ErrorPositions,
         images: Sequence[int],
+        *,
+        draws_boxes: bool,
     ) -> None:
         table, known = marks.table, marks.outcomes
         of_objects, of_detections = table.objects, table.detections
@@ -287,6 +290,14 @@ class _DrawnMarks:
             ]
         )
         self._numbers = numbers[order]
+        self._flat: tuple[list[int], list[int], list[int]] | None = None
+        if draws_boxes:  # the drawer changes neither their number nor their order
+            boxes = self._rows[:, :_COLUMNS].copy()
+            boxes[:, 0] = self._kind
+            counts = np.where(self._rows[:, 7] == 0, _OF_OBJECT, _OF_DETECTION)
+            marked = self._numbers[np.arange(_OF_DETECTION) < counts[:, None]]
+            ends = np.append(0, np.cumsum(counts))[starts]
+            self._flat = boxes.ravel().tolist(), marked.tolist(), ends.tolist()
 
     def draw(self, drawer: Drawer, image: int, known: npt.NDArray[np.float64]) -> tuple[Positions, dict[str, Any]]:
         """The rows of an image as the drawer takes them, and its drawing with the numbers of its marks.
@@ -294,6 +305,12 @@ class _DrawnMarks:
         The drawer leaves out and orders marks, so their places among its boxes are found again.
         """
         here = slice(self._starts[image], self._starts[image + 1])
+        if self._flat is not None:
+            boxes, marks, ends = self._flat
+            rows = self._rows[here]
+            width, height = picture_size(known, rows[:, :_COLUMNS])
+            drawn = {"w": width, "h": height, "boxes": boxes[_COLUMNS * here.start : _COLUMNS * here.stop]}
+            return rows, drawn | {"marks": marks[ends[image] : ends[image + 1]]}
         rows, kinds, numbers = self._rows[here], self._kind[here].tolist(), self._numbers[here].tolist()
         drawing = drawer.drawing(rows, known)
         order = drawing["boxes"][::_COLUMNS]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ioukit._checks import pluralize
 from ioukit._words_and_colours import percent
+from ioukit.evaluation.class_results import category_labels
 from ioukit.report._texts import abbreviate
-from ioukit.statistics import intervals
-from ioukit.statistics.named_numbers import labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +42,9 @@ def limited_keys(evaluation: Evaluation) -> list[str]:
 
 def class_keys(evaluation: Evaluation) -> list[str]:
     """The key of the main number of each class."""
-    return [f"{evaluation.protocol.main_measure.key}/{label}" for label in labels_of(evaluation.matches)]
+    classes = evaluation.matches.evaluated
+    labels = category_labels(classes.ids.tolist(), classes.names)
+    return [f"{evaluation.protocol.main_measure.key}/{label}" for label in labels]
 
 
 def few_intervals(evaluation: Evaluation, threads: int | None) -> dict[str, Interval] | str:
@@ -57,6 +58,8 @@ def few_intervals(evaluation: Evaluation, threads: int | None) -> dict[str, Inte
     ):
         asked = "--intervals, or in Python intervals=evaluation.intervals(), shows them"
         return f"those of {abbreviate(protocol.name)} take long; {asked}"
+    from ioukit.statistics import intervals  # noqa: PLC0415 - a page without intervals does not need it
+
     work = len(evaluation.matches) + _CLASS * len(evaluation.per_class) + 1
     replicates = min(max(_WORK // work, _FEWEST), _MOST)
     try:

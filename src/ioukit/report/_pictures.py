@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import itertools
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -245,9 +246,9 @@ def thumbnail(folder: Path, name: str, expected: tuple[float, float] | None = No
 
 def picture_size(size: Floats | tuple[int, int], boxes: Positions) -> tuple[float, float]:
     """Width and height; if they are not known, the extent of the boxes."""
-    if not np.isnan(size).any():
-        width, height = np.clip(size, 1, _FARTHEST / 10).tolist()
-        return width, height
+    width, height = map(float, size)
+    if not math.isnan(width + height):
+        return min(max(width, 1.0), _FARTHEST / 10), min(max(height, 1.0), _FARTHEST / 10)
     if not len(boxes):
         return 100.0, 100.0
     right, bottom = (boxes[:, 3:5] + boxes[:, 5:7]).max(axis=0) / 10

@@ -385,7 +385,10 @@ def _scripted(
     near = _by_score.ErrorPositions(marks, background=background, threads=threads)
     made.errors = near.errors
     became = outcomes(table, iou_threshold=iou, area_range=area, score_threshold=score_threshold)
-    _add_images(made, evaluation, marks, near, per_image(table, became), start=start, folder=folder, worst=worst)
+    matrix = _by_score.matrix_by_score(marks, near, start, threads)
+    _add_images(
+        made, evaluation, marks, near, matrix, per_image(table, became), start=start, folder=folder, worst=worst
+    )
     return made
 
 
@@ -403,6 +406,7 @@ def _add_images(
     evaluation: Evaluation,
     marks: _by_score.MarkPositions,
     near: _by_score.ErrorPositions,
+    matrix: _by_score.Matrix,
     results: ImageResults,
     *,
     start: int,
@@ -410,7 +414,6 @@ def _add_images(
     worst: int,
 ) -> None:
     """Add what needs near pairs: the matrix, the errors, the histogram of IoU, and the images they lead to."""
-    matrix = _by_score.matrix_by_score(marks, near, start)
     errors = _by_score.error_entries(marks, near)
     confused_first = sorted(
         zip(matrix.cells, matrix.lists, strict=True), key=lambda pair: pair[0]["true"] == pair[0]["predicted"]

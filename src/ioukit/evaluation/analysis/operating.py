@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ioukit import _core
 from ioukit._checks import check_choice, check_number, pluralize
 from ioukit._columns import Frozen, frozen, record
 from ioukit._notebook import Shown, values_of
@@ -300,7 +301,7 @@ def score_curves(
         counted.add(*columns)
     category, score, found = counted.columns()
     del counted
-    order = np.argsort(-score, kind="stable")
+    order, _ = _core.order_by_category(np.zeros(len(score), np.uint32), score, 1, 1)
     category, score, found = category[order], score[order], found[order]
     del order  # as large as a column of the result
     objects = table.num_objects[:, table.protocol.position_of_area(area_range)]

@@ -76,7 +76,9 @@ class Overlaps(NamedTuple):
         alike = table.evaluated_category(table.detections.category[detection]) == table.evaluated_category(
             table.objects.category[place]
         )
-        row, of_pair = np.unique(detection, return_inverse=True)
+        overlaps = np.zeros(len(table), np.bool_)
+        overlaps[detection] = True
+        row, of_pair = np.flatnonzero(overlaps), (np.cumsum(overlaps) - 1)[detection]
         order = table.objects.row[place]
         (same, same_object), (other, other_object) = (
             best_overlaps(len(row), of_pair[chosen], place[chosen], near.iou[pairs[chosen]], order[chosen])

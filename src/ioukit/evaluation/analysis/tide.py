@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
-from ioukit._array_types import Flags, Floats, Rows
+from ioukit._array_types import Bytes, Flags, Floats, Rows
 from ioukit._boundary import DrawingColumns, OutcomeColumns
 from ioukit._checks import check_count, check_number, check_threads
 from ioukit._columns import Frozen, record
@@ -28,6 +28,7 @@ BACKGROUND_THRESHOLD = 0.1
 """TIDE's: a detection with a lower IoU with every object is an error of the background."""
 
 _CLASSIFICATION, _LOCALISATION, _BOTH, _DUPLICATE, _BACKGROUND = range(5)
+_CORRECTIONS = (*ERROR_KINDS, "false_positive", "false_negative")
 
 
 @record(frozen=True, eq=False, repr=False)
@@ -147,11 +148,10 @@ def error_kinds(
     # Of a map, no part is in memory while the next one is read.
     found = _added_up(map(errors_of, table.parts()), table.totals["detections"])
     num_objects = table.num_objects[:, protocol.position_of_area(area_range)]
-    ranked = _Ranked(found.category, found.score, found.right, num_objects)
-    before = _mean_precision(ranked, num_objects, table, threads)
+    before, *corrected = _mean_precisions(found, num_objects, table, threads)
     delta = {}
-    for kind, corrected in _corrected(ranked, found):
-        gain = _mean_precision(corrected, num_objects, table, threads) - before
+    for kind, after in zip(_CORRECTIONS, corrected, strict=True):
+        gain = after - before
         delta[kind] = max(gain, 0.0) if kind in ERROR_KINDS and gain == gain else gain  # noqa: PLR0124 - not NaN
 
     counts = np.bincount(found.kind[~found.right], minlength=len(ERROR_KINDS) - 1).tolist()
@@ -350,8 +350,10 @@ def best_overlaps(
     highest, best = np.zeros(count), np.full(count, -1)
     np.maximum.at(highest, error, iou)
     top = np.flatnonzero(iou == highest[error])
-    top = top[np.argsort(-order[top], kind="stable")]  # the first one is written last
     best[error[top]] = target[top]
+    several = top[np.bincount(error[top], minlength=count)[error[top]] > 1]
+    several = several[np.argsort(-order[several], kind="stable")]  # the first one is written last
+    best[error[several]] = target[several]
     return highest, best
 
 
@@ -381,68 +383,29 @@ def kinds_of_false_positives(
     return kind, about
 
 
-class _Ranked(NamedTuple):
-    """What AP is drawn from. Equal scores are in the order of the images."""
+def _mean_precisions(errors: _Found, num_objects: Rows, table: MatchTable, threads: int | None) -> list[float]:
+    """The mean AP, and the one with all errors of each kind corrected.
 
-    category: npt.NDArray[np.uint32]
-    """(N,) one value per detection, as in the next columns."""
-    score: Floats
-    right: Flags
-    num_objects: Rows
-    """(K,) number of objects to find."""
-
-    def kept(self, chosen: Flags) -> _Ranked:
-        """The same without some detections."""
-        return self._replace(category=self.category[chosen], score=self.score[chosen], right=self.right[chosen])
-
-    def without(self, categories: npt.NDArray[np.uint32]) -> _Ranked:
-        """The same without some objects, of which the categories are given."""
-        return self._replace(num_objects=self.num_objects - np.bincount(categories, minlength=len(self.num_objects)))
-
-
-def _corrected(ranked: _Ranked, errors: _Found) -> Iterator[tuple[str, _Ranked]]:
-    """For each kind, the detections and objects with all errors of that kind corrected."""
-    for number, kind in enumerate(ERROR_KINDS[:-1]):
-        corrects = errors.kind[errors.correctable] == number
-        rows = errors.correctable[corrects]
-        right, category, kept = ranked.right.copy(), ranked.category.copy(), errors.kind != number
-        right[rows], category[rows], kept[rows] = True, errors.becomes[corrects], True
-        yield kind, ranked._replace(category=category, right=right).kept(kept)
-    yield ERROR_KINDS[-1], ranked.without(errors.missed_category)
-    # Last of all, they take nothing from those that are right. A class that has no others still counts as 0 where a
-    # protocol says so, as in tidecv.
-    yield "false_positive", ranked._replace(score=np.where(ranked.right, ranked.score, -np.inf))
-    yield "false_negative", ranked.without(errors.unmatched_category)
-
-
-def _mean_precision(ranked: _Ranked, num_objects: Rows, table: MatchTable, threads: int | None) -> float:
-    """The mean AP, over the classes that the protocol takes with the objects before anything was corrected.
-
-    It is summed in the same order as in the summary.
+    It is over the classes that the protocol takes with the objects before anything was corrected, and summed in the
+    same order as in the summary.
     """
-    protocol, precision = table.protocol, _average_precision(ranked, table, threads)
-    if protocol.counts_undefined and protocol.ranks:
-        precision = np.nan_to_num(precision)
-    if not (protocol.counts_undefined or protocol.zero_if_detected):
-        precision = np.where(num_objects > 0, precision, np.nan)
-    defined = precision[~np.isnan(precision)]
-    return float(np.mean(defined)) if defined.size else float("nan")
-
-
-def _average_precision(ranked: _Ranked, table: MatchTable, threads: int | None) -> Floats:
-    """(R, K) precision at the recalls; 0 for a class with detections but no objects, NaN for one without both."""
-    count, protocol = len(ranked.right), table.protocol
+    protocol, size = table.protocol, 1 + len(_CORRECTIONS)
     if not protocol.ranks:  # errors have kinds, but cost no AP
-        return np.full((1, len(ranked.num_objects)), np.nan)
+        return [float("nan")] * size
+    category, score, matched, ignored = _all_corrections(errors)
+    objects = np.repeat(num_objects[:, None], size, axis=1)
+    for kind, gone in (("missed", errors.missed_category), ("false_negative", errors.unmatched_category)):
+        objects[:, 1 + _CORRECTIONS.index(kind)] -= np.bincount(gone, minlength=len(objects))
     recalls = np.array(protocol.recall_thresholds)
+    # What the core calls area ranges are the corrections: so the detections are sorted once for all of them.
     curves: Mapping[str, npt.NDArray[Any]] = _core.accumulate(
         OutcomeColumns(
-            category=ranked.category,
-            rank=np.zeros(count, np.uint32),  # every cap on detections has been applied
-            score=ranked.score,
-            matched=ranked.right.view(np.uint8).reshape(-1, 1, 1),
-            ignored=np.zeros((count, 1, 1), np.uint8),
-            num_objects=ranked.num_objects.astype(np.uint64).reshape(-1, 1),
+            category=category,
+            rank=np.zeros(len(score), np.uint32),  # every cap on detections has been applied
+            score=score,
+            matched=matched[..., None],
+            ignored=ignored[..., None],
+            num_objects=objects.astype(np.uint64),
         ),
         DrawingColumns(
             num_thresholds=1,
@@ -454,7 +417,44 @@ def _average_precision(ranked: _Ranked, table: MatchTable, threads: int | None) 
         ),
         check_threads(threads),
     )
-    places = np.arange(len(ranked.num_objects))
-    precision = CurveSteps.joined([curves]).points("precision", curves["recall"], places, len(recalls)).T
-    detected = np.bincount(ranked.category, minlength=len(ranked.num_objects)) > 0
-    return np.where((ranked.num_objects == 0) & detected, 0.0, precision)
+    steps, places = CurveSteps.joined([curves]), np.arange(objects.size).reshape(objects.shape)
+    # A false positive that is put behind the true ones is still detected.
+    ignored[:, 1 + _CORRECTIONS.index("false_positive")] = 0
+    rows = np.flatnonzero((objects == 0).any(axis=1)[category])
+    found = []
+    for at in range(size):
+        precision = steps.points("precision", curves["recall"], places[:, at], len(recalls)).T  # (R, K)
+        detected = np.zeros(len(objects), np.bool_)
+        detected[category[rows[ignored[rows, at] == 0]]] = True
+        precision = np.where((objects[:, at] == 0) & detected, 0.0, precision)
+        if protocol.counts_undefined:
+            precision = np.nan_to_num(precision)
+        if not (protocol.counts_undefined or protocol.zero_if_detected):
+            precision = np.where(num_objects > 0, precision, np.nan)
+        defined = precision[~np.isnan(precision)]
+        found.append(float(np.mean(defined)) if defined.size else float("nan"))
+    return found
+
+
+def _all_corrections(errors: _Found) -> tuple[npt.NDArray[np.uint32], Floats, Bytes, Bytes]:
+    """The category and score of detections, and whether each is right and left out: as it is, and in each correction.
+
+    A detection that gets another class stands twice, one behind the other, so that equal scores keep their order.
+    """
+    moved = errors.becomes != errors.category[errors.correctable]
+    behind = errors.correctable[moved] + 1
+    category = np.insert(errors.category, behind, errors.becomes[moved])
+    score = np.insert(errors.score, behind, errors.score[errors.correctable[moved]])
+    kind, right = np.insert(errors.kind, behind, -1), np.insert(errors.right, behind, False)
+    matched = np.repeat(right[:, None].view(np.uint8), 1 + len(_CORRECTIONS), axis=1)
+    ignored = np.zeros_like(matched)
+    for number in range(len(ERROR_KINDS) - 1):
+        ignored[:, 1 + number] = kind == number
+    # Behind the true ones, they take nothing from these: as if they were not there. A class that has no others still
+    # counts as 0 where a protocol says so, as in tidecv.
+    ignored[:, 1 + _CORRECTIONS.index("false_positive")] = ~right
+    rows = errors.correctable + np.cumsum(moved)  # of those that stand twice, the second
+    ignored[rows[moved]] = 1
+    correction = 1 + errors.kind[errors.correctable]
+    matched[rows, correction], ignored[rows, correction] = 1, 0
+    return category, score, matched, ignored
