@@ -33,10 +33,6 @@ LISTS = ("neg_category_ids", "not_exhaustive_category_ids")
 
 def sides_of(name: str, seed: int, folder: Path) -> tuple[GroundTruth, Detections]:
     """Random data of a benchmark, from its files where tests can write them."""
-    if name == "kitti":
-        random_kitti_set(seed).write_kitti(folder)
-        gt = read(folder / "label_02", format="kitti")
-        return gt, read_detections(folder / "found", ground_truth=gt, format="kitti")
     if name == "bdd100k":
         return random_bdd_set(seed).bdd_arrays()
     if name == "tao":
@@ -47,17 +43,20 @@ def sides_of(name: str, seed: int, folder: Path) -> tuple[GroundTruth, Detection
         for record in found:
             record["track_id"] += 100 * record["video_id"]  # ids of one video alone, as TAO asks
         return of_files(folder, truth, found)
-    if name.startswith("burst"):
-        truth, found = random_burst_set(seed, ODD, 6, guided=name != "burst")
-        return of_files(folder, truth, found)
     if name == "youtube-vis":
-        truth, found = random_vis_set(seed)
-        return of_files(folder, truth, found)
+        return of_files(folder, *random_vis_set(seed))
+    if name.startswith("burst"):
+        return of_files(folder, *random_burst_set(seed, ODD, 6, guided=name != "burst"))
     if TRACK_PROTOCOLS[name].iou_type == "segm":
         return masks_of(seed, regions=bool(TRACK_PROTOCOLS[name].region_classes))
-    random_mot_set(seed).write_mot(folder, with_classes=name != "mot15")
-    gt = read(folder / "gt", format="mot")
-    return gt, read_detections(folder / "found", ground_truth=gt, format="mot", category="pedestrian")
+    if name == "kitti":
+        random_kitti_set(seed).write_kitti(folder)
+        format_of, labels, options = "kitti", "label_02", {}
+    else:
+        random_mot_set(seed).write_mot(folder, with_classes=name != "mot15")
+        format_of, labels, options = "mot", "gt", {"category": "pedestrian"}
+    gt = read(folder / labels, format=format_of)
+    return gt, read_detections(folder / "found", ground_truth=gt, format=format_of, **options)
 
 
 def of_files(folder: Path, truth: Any, found: Any) -> tuple[GroundTruth, Detections]:
