@@ -91,3 +91,44 @@ def test_the_protocol_is_that_of_the_files(tmp_path: Path) -> None:
     assert run_here("tracks", gt, dt).out.splitlines()[0].split()[1] == "J&F"
     plain = evaluate_tracks(gt, dt, protocol="plain", iou_type="segm")
     assert (plain.protocol, plain.summary["HOTA"]) == ("plain", expected.summary["HOTA"])
+
+
+def of_one_object(frames: list[np.ndarray], value: int) -> list[np.ndarray]:
+    return [np.where(frame == value, 1, 0) for frame in frames]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_where_objects_are_given_the_ids_are_the_pairs(seed: int, tmp_path: Path) -> None:
+    """Each object is as if it and the track with its id were alone, in the frames between the first and the last."""
+    rng = np.random.default_rng(seed)
+    objects, found = random_davis_set(rng, void=False)
+    objects = {name: frames for name, frames in objects.items() if len(frames) > 2}
+    own = np.zeros(256, np.uint8)
+    own[[1, 2, 3, 7, 200]] = rng.permutation([1, 2, 3, 4, 9])  # 9 is of no object
+    found = {name: [own[frame] for frame in found[name]] for name in objects}
+    assert objects
+    sides = write_davis(tmp_path / "gt", objects), write_davis(tmp_path / "found", found)
+    fit = evaluate_j_and_f(*sides, protocol="davis-semi-supervised")
+    for one in fit.objects:
+        alone = tmp_path / f"{one.sequence} {one.track}"
+        parts = [
+            write_davis(alone / side, {one.sequence: of_one_object(frames[one.sequence][1:-1], one.track)})
+            for side, frames in (("gt", objects), ("found", found))
+        ]
+        if one.found is not None:
+            assert one.found == one.track
+        if not any(frame.any() for frame in of_one_object(objects[one.sequence][1:-1], one.track)):
+            continue  # of which no label would be left
+        assert dict(evaluate_j_and_f(*parts, protocol="davis").objects[0].numbers) == dict(one.numbers)
+    tracks = evaluate_tracks(*sides, protocol="davis-semi-supervised")
+    assert (tracks.main, tracks.summary["J&F"]) == ("J&F", fit.summary["J&F"])
+    assert tracks.summary["HOTA"] == evaluate_tracks(*sides, protocol="davis").summary["HOTA"]
+
+
+def test_a_sequence_needs_a_frame_between_the_first_and_the_last(tmp_path: Path) -> None:
+    frames = [np.eye(8, dtype=np.uint8)] * 2
+    sides = write_davis(tmp_path / "gt", {"bear": frames}), write_davis(tmp_path / "found", {"bear": frames})
+    run = run_here("tracks", *sides, "--protocol", "davis-semi-supervised")
+    assert run.code == 2
+    assert "sequence 'bear' has 2 frames" in run.err
+    assert "expected 3 or more" in run.err

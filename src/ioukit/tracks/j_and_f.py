@@ -23,6 +23,7 @@ import numpy as np
 from ioukit._checks import pluralize
 from ioukit._columns import Frozen, record
 from ioukit._keywords import answers_keywords
+from ioukit.errors import DatasetError
 from ioukit.evaluation.kinds.kind import measured_pairs
 from ioukit.evaluation.kinds.masks import masks_of_both
 from ioukit.overlap.one_to_one import assign_rows
@@ -48,6 +49,8 @@ J_AND_F_KEYS = ("J&F", *_KEYS)
 """The numbers that a user sees, in their order."""
 _DISTANCE = 0.008
 """How far apart boundaries may be, as a share of the diagonal of the image: DAVIS' number."""
+_OUTER = 2
+"""How many frames of a sequence do not count where objects are given: the first and the last."""
 _PARTS = 4
 """Decay is the mean of the first of so many parts of a sequence minus that of the last one."""
 
@@ -220,17 +223,41 @@ def j_and_f_of(given: Prepared, measured: MeasuredMasks) -> JAndF:
             first, length = place * len(given.frames.images) + starts[number], starts[number + 1] - starts[number]
             count, others = (int(side.counts[place, number]) for side in (given.objects, given.found))
             objects = _rows_of(given.objects, first, length, count)
-            found = _rows_of(given.found, first, length, max(count, others))  # objects may be left without a track
-            means = [np.mean(measured.j(one, objects), axis=1) for one in found]
-            for track, at in zip(*assign_rows(-np.array(means).reshape(len(found), count)), strict=True):
-                numbers = [
-                    *_numbers(measured.j(found[track], objects[at])),
-                    *_numbers(measured.f(found[track], objects[at])),
-                ]
+            # One row more has no mask: objects may be left without a track.
+            found = _rows_of(given.found, first, length, max(count, others + given.rules.objects_are_given))
+            if given.rules.objects_are_given:
+                pairs = _pairs_by_id(ids, objects, found)
+                counted = _inner_frames(sequence, length)
+            else:
+                means = [np.mean(measured.j(one, objects), axis=1) for one in found]
+                pairs = [*zip(*assign_rows(-np.array(means).reshape(len(found), count)), strict=True)]
+                counted = slice(None)
+            for track, at in pairs:
+                both = found[track, counted], objects[at, counted]
+                numbers = [*_numbers(measured.j(*both)), *_numbers(measured.f(*both))]
                 track_ids = [_id_of(*pair) for pair in zip(ids, (objects[at], found[track]), strict=True)]
                 named = dict(zip(_KEYS, numbers, strict=True))
                 rows.append(ObjectNumbers(category, sequence, track_ids[0], track_ids[1], named))
     return JAndF(tuple(given.chosen.names), given.frames.names, tuple(rows))
+
+
+def _pairs_by_id(
+    ids: tuple[np.ndarray[Any, Any] | None, np.ndarray[Any, Any] | None], objects: Rows, found: Rows
+) -> list[tuple[int, int]]:
+    """The track with the id of each object, and the object; an object without one gets a row that has no mask."""
+    tracks = {_id_of(ids[1], rows): at for at, rows in enumerate(found)}
+    empty = len(found) - 1
+    return [(tracks.get(_id_of(ids[0], rows), empty), at) for at, rows in enumerate(objects)]
+
+
+def _inner_frames(sequence: str, length: int) -> slice:
+    """All frames of a sequence but the first, which is given, and the last."""
+    if length <= _OUTER:
+        raise DatasetError(
+            f"sequence {sequence!r} has {pluralize(int(length), 'frame')}, and the first and the last one do not "
+            "count where objects are given: expected 3 or more"
+        )
+    return slice(1, -1)
 
 
 def _id_of(ids: np.ndarray[Any, Any] | None, rows: Rows) -> Any:

@@ -98,6 +98,9 @@ class TrackProtocol:
     """How AP of whole tracks is counted; not at all if ``None``."""
     j_and_f: bool = False
     """Whether J and F are counted, as :func:`ioukit.tracks.evaluate_j_and_f` does. For a protocol of masks."""
+    objects_are_given: bool = False
+    """Whether a tracker gets the masks of the first frame. For J and F, an object's pair is then the track with its
+    id, and the first and the last frame of a sequence do not count. For a protocol that counts J and F."""
     main: str = "HOTA"
     """The number by which the benchmark ranks trackers: it decides which of two is better, and leads tables."""
     sequences: str = ""
@@ -117,6 +120,8 @@ class TrackProtocol:
             raise ValueError(f"iou_type must be {BOXES!r}, or {_MASKS!r} without least_height, got {self.iou_type!r}")
         if self.j_and_f and self.iou_type != _MASKS:
             raise ValueError(f"a protocol that counts J and F compares masks, {_MASKS!r}, got {self.iou_type!r}")
+        if self.objects_are_given and not self.j_and_f:
+            raise ValueError("objects_are_given is a rule of J and F, which the protocol does not count")
         mains = (*_MAINS, *(("AP_all",) if self.tubes else ()), *(("J&F",) if self.j_and_f else ()))
         if self.main not in mains:
             raise ValueError(f"main must be a number that the protocol counts, {' or '.join(mains)}, got {self.main!r}")
@@ -269,12 +274,20 @@ DAVIS = TrackProtocol(
     reference="Perazzi et al., CVPR 2016; Pont-Tuset et al., 2017, arXiv:1704.00675; TrackEval 1.3.0, JAndF",
 )
 """DAVIS: masks, and J and F of each object."""
+DAVIS_SEMI_SUPERVISED = replace(
+    DAVIS,
+    name="DAVIS-semi-supervised",
+    objects_are_given=True,
+    flag="",
+    reference="Pont-Tuset et al., 2017, arXiv:1704.00675; davis2017-evaluation, the task semi-supervised",
+)
+"""DAVIS' task in which the masks of the first frame are given, and results have their ids."""
 
 TRACK_PROTOCOLS: Register[TrackProtocol] = Register("protocol of tracks")
 """The protocols of tracking by name, in lower case."""
 for _one in (
     PLAIN, MOT15, MOT16, MOT17, MOT20, DANCETRACK, SPORTSMOT, KITTI, BDD100K, MOTS, KITTI_MOTS, TAO, BURST,
-    BURST_EXEMPLAR_GUIDED, YOUTUBE_VIS, DAVIS,
+    BURST_EXEMPLAR_GUIDED, YOUTUBE_VIS, DAVIS, DAVIS_SEMI_SUPERVISED,
 ):  # fmt: skip
     TRACK_PROTOCOLS.add(_one.name.lower(), _one)
 
