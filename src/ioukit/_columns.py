@@ -20,6 +20,8 @@ __all__ = ["Columns", "Frozen", "all_among", "concat_columns", "frozen", "positi
 
 T = TypeVar("T", bound=np.generic)
 
+_MOST_IN_RANGE = 16
+"""Known integers in one range of those that a search is spared for; with more, it is quicker."""
 _LONGEST_LIST = 1 << 24
 """In bytes: a list of all integers between the known ones is quicker than a search, if the cache can hold it."""
 
@@ -192,13 +194,21 @@ def positions_in(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.intp]:
     """(N,) where each value stands among the known ones, which ascend; -1 if it is none of them, or of another kind."""
     if not len(known) or not len(values) or known.dtype.kind != values.dtype.kind:
         return np.full(len(values), -1)
-    low, high = known[0], known[-1]
-    if known.dtype.kind == "i" and int(high) - int(low) < 4 * len(values) + len(known):
-        # A list of all integers between the known ones is small, and quicker than a search: 36 times for 1 million ids.
-        listed = np.full(high - low + 2, -1, np.intp)
-        listed[known - low] = np.arange(len(known))
-        inside = (values >= low) & (values <= high)
-        return np.asarray(listed[np.where(inside, values - low, high - low + 1)])
+    low, high = int(known[0]), int(known[-1])
+    if known.dtype.kind == "i" and len(known) <= len(values) and high - low < 1 << 62:
+        # Equal ranges of integers, about two to four times as many as are known: most of them hold none or one. To go
+        # on from the first of a range takes a seventh of the time of a search, for 1 million values of 50,000 ids.
+        shift = max(0, (high - low).bit_length() - (2 * len(known)).bit_length())
+        starts = (np.arange(((high - low) >> shift) + 1) << shift) + low
+        firsts = np.searchsorted(known, starts).astype(np.int32)
+        if np.diff(firsts, append=len(known)).max() <= _MOST_IN_RANGE:
+            inside = np.clip(values, low, high)
+            found = firsts[(inside - low) >> shift].astype(np.intp)
+            rest = np.flatnonzero(known[found] < inside)
+            while len(rest):
+                found[rest] += 1
+                rest = rest[known[found[rest]] < inside[rest]]
+            return np.where(known[found] == values, found, -1)
     places = np.minimum(np.searchsorted(known, values), len(known) - 1)
     return np.where(known[places] == values, places, -1)
 
