@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -13,6 +14,8 @@ from ioukit._near_names import Answering
 from ioukit._notebook import Shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from typing_extensions import Self
 
@@ -35,9 +38,13 @@ def frozen(array: NDArray[T]) -> NDArray[T]:
     return array
 
 
+# Every table asks for the fields of its class, a few times.
+_fields: Callable[[Any], tuple[dataclasses.Field[Any], ...]] = functools.cache(dataclasses.fields)
+
+
 def _take_values(self: Any, *args: Any, **kwargs: Any) -> None:
     """The ``__init__`` of every `record`: takes the values of the fields, in order or by name."""
-    fields, name = dataclasses.fields(self), type(self).__name__
+    fields, name = _fields(type(self)), type(self).__name__
     if len(args) > len(fields):
         raise TypeError(f"{name} takes {len(fields)} values, got {len(args)}")
     given = dict(zip((field.name for field in fields), args, strict=False))
@@ -91,7 +98,7 @@ class Frozen(Shown, Answering):
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
     def _freeze(self) -> None:
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+        for field in _fields(type(self)):
             value = getattr(self, field.name)  # a pickle of an earlier version may lack it
             if isinstance(value, np.ndarray):
                 frozen(value)
@@ -129,8 +136,7 @@ class Columns(Frozen):
     @classmethod
     def column_names(cls) -> list[str]:
         """The names of the columns."""
-        fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-        return [field.name for field in fields if field.name not in cls.SHARED]
+        return [field.name for field in _fields(cls) if field.name not in cls.SHARED]
 
     def take(self, rows: slice | NDArray[Any] | Sequence[int]) -> Self:
         """Choose rows: by a slice, by positions in any order, or by an array of bools, one per row.

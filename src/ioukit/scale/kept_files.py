@@ -38,7 +38,8 @@ def checksum(path: Path, size: int = sys.maxsize) -> int:
 
 def with_digest(values: Mapping[str, Any]) -> str:
     """Values as JSON, with a digest of them."""
-    return json.dumps({**values, "digest": _digest(values)})
+    text = json.dumps(values)
+    return f'{text[:-1]}, "digest": "{_digest(text)}"}}'
 
 
 def checked_digest(text: str) -> dict[str, Any]:
@@ -49,13 +50,13 @@ def checked_digest(text: str) -> dict[str, Any]:
         KeyError: If there is none.
     """
     values = dict(json.loads(text))
-    if values.pop("digest") != _digest(values):
+    if values.pop("digest") != _digest(json.dumps(values)):
         raise ValueError("it does not have its digest")
     return values
 
 
-def _digest(values: Mapping[str, Any]) -> str:
-    return hashlib.blake2b(json.dumps(values, sort_keys=True).encode(), digest_size=8).hexdigest()
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @contextlib.contextmanager

@@ -105,7 +105,7 @@ class WorkFolder:
         self._pieces.mkdir(exist_ok=True)
         path = self._batch(piece, number)
         with whole_file(path) as unfinished, pyarrow().OSFile(os.fsencode(unfinished), "wb") as file:
-            offsets = write_batches(file, parts[0].schema, parts)
+            offsets = write_batches(file, parts)
         return {"checksum": checksum(path), "offsets": offsets}
 
     def finish_piece(self, piece: int, about: Mapping[str, Any]) -> None:
