@@ -384,6 +384,9 @@ def test_positions_among_known_numbers(known: set[int], values: list[int], facto
     places = {number: at for at, number in enumerate(ascending)}
     expected = [places.get(value, -1) for value in given.tolist()]
     assert positions_in(np.array(ascending, np.int64), given).tolist() == expected
+    texts, wanted = np.sort(np.array(ascending, np.str_)), given.astype(np.str_)
+    of_texts = {text: at for at, text in enumerate(texts.tolist())}
+    assert positions_in(texts, wanted).tolist() == [of_texts.get(text, -1) for text in wanted.tolist()]
     ends = np.array([-(2**63), 2**63 - 1], np.int64)
     assert positions_in(ends, given).tolist() == [-1] * len(values)
     assert positions_in(np.array(ascending, np.int64), ends).tolist() == [-1, -1]
