@@ -2,6 +2,7 @@
 
     pip install '.[tables]' && python benchmarks/make_coco.py bench-data x10 x100 --parquet
     python benchmarks/bench_scale.py bench-data --sizes 10 100 --memory 2GB
+    python benchmarks/bench_scale.py bench-data --sizes 10 --parts 200
 
 Each run is a fresh process. In memory, the folder of Parquet files is read as a whole, then evaluated. CPU is of all
 threads. Both must find the same numbers. With ``--errors``, the kinds of errors and the best F1 are among them.
