@@ -136,7 +136,7 @@ class Steps:
         batches = self.folder.batches(part, known)
         first, end = self.job.images_of(part)
         table = match_part(self.job, first, self.objects.between(first, end), batches, sources=(len(self.gt), total))
-        write_table(table, self.folder.table(first, end).folder)
+        write_table(table, self.folder.table(first, end).path)
         return len(table)
 
     def draw(self, category: int) -> int:
@@ -222,7 +222,7 @@ def unit_costs(folder: Path) -> Costs:
         draw_run=each["draw"],
         input_bytes=_bytes_in(large, "detections.parquet") / rows,
         split_bytes=_bytes_in(work / "pieces", "*.arrow") / rows,
-        table_bytes=_bytes_in(work / "tables", "*.*") / rows,
+        table_bytes=_bytes_in(work / "tables", "*") / rows,
         run_bytes=_array_bytes(table.detections) / rows - 16,  # without category, image and row
         column_bytes=_array_bytes(detections) / rows,
         memory_bytes=sum(_array_bytes(each) for each in (table.detections, table.objects, table.pairs)) / rows,

@@ -2,6 +2,7 @@
 
     pip install '.[tables]' && python benchmarks/make_coco.py bench-data x10 x100 --parquet
     python benchmarks/bench_scale.py bench-data --sizes 10 100 --memory 2GB
+    python benchmarks/bench_scale.py bench-data --sizes 10 --parts 200
 
 Each run is a fresh process. In memory, the folder of Parquet files is read as a whole, then evaluated. CPU is of all
 threads. Both must find the same numbers. With ``--errors``, the kinds of errors and the best F1 are among them.
@@ -26,13 +27,13 @@ from ioukit.cli._tables import analyse
 from ioukit.datasets import read
 from ioukit.scale import open_detections
 
-how, gt, dt, memory, work, near = sys.argv[1:]
-gt, near = read(gt), float(near) or None
+how, gt, dt, memory, work, near, parts = sys.argv[1:]
+gt, near, parts = read(gt), float(near) or None, int(parts) or None
 start, cpu = time.perf_counter(), time.process_time()
 if how == "memory":
     evaluation = evaluate(gt, Detections.concat(list(open_detections(dt, gt).batches())), near=near)
 else:
-    evaluation = scale.evaluate(gt, dt, memory=memory, work=work, near=near)
+    evaluation = scale.evaluate(gt, dt, memory=memory, work=work, near=near, parts=parts)
 summary = {**evaluation.summary, **({"errors": analyse(evaluation, threads=None)} if near else {})}
 print(json.dumps({
     "seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "summary": summary,
@@ -42,7 +43,7 @@ print(json.dumps({
 """
 
 
-def run(how: str, gt: Path, dt: Path, memory: str, near: float) -> dict[str, Any]:
+def run(how: str, gt: Path, dt: Path, memory: str, near: float, parts: int) -> dict[str, Any]:
     """One evaluation in a fresh process; ``disk`` is what its folder holds at the end.
 
     Args:
@@ -51,10 +52,11 @@ def run(how: str, gt: Path, dt: Path, memory: str, near: float) -> dict[str, Any
         dt: The detections.
         memory: The memory to stay under.
         near: The least IoU of near pairs, for the kinds of errors; 0 for none.
+        parts: Into how many parts the images are cut; 0 for as many as the memory asks for.
     """
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder) / "work"
-        command = [sys.executable, "-c", RUN, how, str(gt), str(dt), memory, str(work), str(near)]
+        command = [sys.executable, "-c", RUN, how, str(gt), str(dt), memory, str(work), str(near), str(parts)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         found: dict[str, Any] = json.loads(done.stdout)
         found["disk"] = sum(file.stat().st_size for file in work.rglob("*") if file.is_file())
@@ -67,6 +69,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10])
     parser.add_argument("--memory", default="2GB")
+    parser.add_argument("--parts", type=int, default=0, help="0: as many as the memory asks for")
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--in-memory-up-to", type=int, default=10, help="larger sizes are evaluated in parts alone")
@@ -82,7 +85,9 @@ def main() -> None:
             given = sum(file.stat().st_size for file in dt.iterdir())
             summaries = []
             for how in ("memory", "parts") if size <= options.in_memory_up_to else ("parts",):
-                runs = [run(how, gt, dt, options.memory, 0.1 * options.errors) for _ in range(options.runs)]
+                runs = [
+                    run(how, gt, dt, options.memory, 0.1 * options.errors, options.parts) for _ in range(options.runs)
+                ]
                 summaries += [one["summary"] for one in runs]
                 best = min(runs, key=lambda one: float(one["seconds"]))
                 print(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -13,6 +14,8 @@ from ioukit._near_names import Answering
 from ioukit._notebook import Shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from typing_extensions import Self
 
@@ -20,6 +23,8 @@ __all__ = ["Columns", "Frozen", "all_among", "concat_columns", "frozen", "positi
 
 T = TypeVar("T", bound=np.generic)
 
+_MOST_IN_RANGE = 16
+"""Known integers in one range of those that a search is spared for; with more, it is quicker."""
 _LONGEST_LIST = 1 << 24
 """In bytes: a list of all integers between the known ones is quicker than a search, if the cache can hold it."""
 
@@ -33,9 +38,13 @@ def frozen(array: NDArray[T]) -> NDArray[T]:
     return array
 
 
+# Every table asks for the fields of its class, a few times.
+_fields: Callable[[Any], tuple[dataclasses.Field[Any], ...]] = functools.cache(dataclasses.fields)
+
+
 def _take_values(self: Any, *args: Any, **kwargs: Any) -> None:
     """The ``__init__`` of every `record`: takes the values of the fields, in order or by name."""
-    fields, name = dataclasses.fields(self), type(self).__name__
+    fields, name = _fields(type(self)), type(self).__name__
     if len(args) > len(fields):
         raise TypeError(f"{name} takes {len(fields)} values, got {len(args)}")
     given = dict(zip((field.name for field in fields), args, strict=False))
@@ -89,7 +98,7 @@ class Frozen(Shown, Answering):
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
     def _freeze(self) -> None:
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+        for field in _fields(type(self)):
             value = getattr(self, field.name)  # a pickle of an earlier version may lack it
             if isinstance(value, np.ndarray):
                 frozen(value)
@@ -127,8 +136,7 @@ class Columns(Frozen):
     @classmethod
     def column_names(cls) -> list[str]:
         """The names of the columns."""
-        fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-        return [field.name for field in fields if field.name not in cls.SHARED]
+        return [field.name for field in _fields(cls) if field.name not in cls.SHARED]
 
     def take(self, rows: slice | NDArray[Any] | Sequence[int]) -> Self:
         """Choose rows: by a slice, by positions in any order, or by an array of bools, one per row.
@@ -192,13 +200,21 @@ def positions_in(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.intp]:
     """(N,) where each value stands among the known ones, which ascend; -1 if it is none of them, or of another kind."""
     if not len(known) or not len(values) or known.dtype.kind != values.dtype.kind:
         return np.full(len(values), -1)
-    low, high = known[0], known[-1]
-    if known.dtype.kind == "i" and int(high) - int(low) < 4 * len(values) + len(known):
-        # A list of all integers between the known ones is small, and quicker than a search: 36 times for 1 million ids.
-        listed = np.full(high - low + 2, -1, np.intp)
-        listed[known - low] = np.arange(len(known))
-        inside = (values >= low) & (values <= high)
-        return np.asarray(listed[np.where(inside, values - low, high - low + 1)])
+    low, high = (int(known[0]), int(known[-1])) if known.dtype.kind == "i" else (0, 1 << 62)
+    if len(known) <= len(values) and high - low < 1 << 62:
+        # Equal ranges of integers, about two to four times as many as are known: most of them hold none or one. To go
+        # on from the first of a range takes a seventh of the time of a search, for 1 million values of 50,000 ids.
+        shift = max(0, (high - low).bit_length() - (2 * len(known)).bit_length())
+        starts = (np.arange(((high - low) >> shift) + 1) << shift) + low
+        firsts = np.searchsorted(known, starts).astype(np.int32)
+        if np.diff(firsts, append=len(known)).max() <= _MOST_IN_RANGE:
+            inside = np.clip(values, low, high)
+            found = firsts[(inside - low) >> shift].astype(np.intp)
+            rest = np.flatnonzero(known[found] < inside)
+            while len(rest):
+                found[rest] += 1
+                rest = rest[known[found[rest]] < inside[rest]]
+            return np.where(known[found] == values, found, -1)
     places = np.minimum(np.searchsorted(known, values), len(known) - 1)
     return np.where(known[places] == values, places, -1)
 

@@ -154,7 +154,7 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
     """Gives the block a temporary file to write, which becomes `path` if the block ends without an error.
 
     The temporary file is in the folder of `path` and is renamed at the end. So `path` holds either the old content or
@@ -162,6 +162,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     permissions are those of ``open(path, "w")``: an existing file keeps its own, a new one gets what the umask allows.
     If `path` is a link, the file that it points to is replaced. If it is a pipe or a device, the block writes to it
     directly.
+
+    Args:
+        path: The file.
+        durable: Whether to wait until the disk has it; else, a machine that loses its power may leave `path` empty.
 
     Raises:
         OSError: If the file cannot be written; the error names `path`, never the temporary file.
@@ -180,8 +184,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             if target.exists():
                 mode = target.stat().st_mode
             yield unfinished
-            with open(unfinished, "rb+") as file:
-                os.fsync(file.fileno())
+            if durable:
+                with open(unfinished, "rb+") as file:
+                    os.fsync(file.fileno())
             if unfinished.stat().st_mode != mode:
                 os.chmod(unfinished, stat.S_IMODE(mode))
             os.replace(unfinished, target)

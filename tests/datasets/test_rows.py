@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ioukit import Boxes, DatasetError, Detections, GroundTruth, Masks, Polygons
@@ -375,13 +375,18 @@ def test_sets_of_regions_are_put_together_and_chosen() -> None:
 @given(
     st.sets(st.integers(-30, 30), max_size=9), st.lists(st.integers(-40, 40), max_size=40), st.sampled_from([1, 2**40])
 )
+@example({*range(-30, 30), 2**20}, [*range(-40, 40), 2**20, 2**20 + 1], 1)
+@example({*range(0, 120, 2), 2**9}, [*range(-1, 130), 2**9, 2**9 - 1], 1)
 def test_positions_among_known_numbers(known: set[int], values: list[int], factor: int) -> None:
-    """Numbers that are near each other are listed, others are searched."""
+    """They are looked up by equal ranges of integers, unless there are few values or one range has many of them."""
     ascending = [number * factor for number in sorted(known)]
     given = np.array([value * factor for value in values], np.int64)
     places = {number: at for at, number in enumerate(ascending)}
     expected = [places.get(value, -1) for value in given.tolist()]
     assert positions_in(np.array(ascending, np.int64), given).tolist() == expected
+    texts, wanted = np.sort(np.array(ascending, np.str_)), given.astype(np.str_)
+    of_texts = {text: at for at, text in enumerate(texts.tolist())}
+    assert positions_in(texts, wanted).tolist() == [of_texts.get(text, -1) for text in wanted.tolist()]
     ends = np.array([-(2**63), 2**63 - 1], np.int64)
     assert positions_in(ends, given).tolist() == [-1] * len(values)
     assert positions_in(np.array(ascending, np.int64), ends).tolist() == [-1, -1]

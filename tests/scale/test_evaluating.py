@@ -35,6 +35,7 @@ from ioukit.scale import stages
 from ioukit.scale.memory import Budget
 from ioukit.scale.merging import merged
 from ioukit.scale.parts import edges_of_ranges
+from ioukit.scale.sources.source import fewer_batches
 from ioukit.scale.table_files import Run, TableFile, write_table
 from support.paths import DATA
 from support.same_columns import assert_same_columns, assert_same_evaluation
@@ -100,10 +101,28 @@ def test_a_part_with_too_many_detections_is_cut(real: Scene, tmp_path: Path, mon
     small = Budget(batch_rows=400, piece_rows=400, part_rows=500, most_rows=300, threads=2, free=10**6, classes=80)
     monkeypatch.setattr("ioukit.scale.requests.budget_of", lambda *_: small)
     ours = scale.evaluate(gt, often, parts=3, work=tmp_path / "work")
-    tables = [TableFile(folder) for folder in (tmp_path / "work" / "tables").iterdir()]
+    tables = [TableFile(path) for path in (tmp_path / "work" / "tables").iterdir()]
     assert len(tables) > 6
     assert max(table.header["totals"]["detections"] for table in tables) < len(often) / 2  # one image has a third
     assert_same_evaluation(ours, evaluate(gt, often))
+
+
+def test_small_row_groups_of_a_piece_are_split_together(real: Scene, tmp_path: Path) -> None:
+    """Else each part would be read in as many pieces. Those that are large enough stay apart."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    gt, dt = real
+    rows = dt[np.random.default_rng(0).permutation(len(dt))]
+    columns = dict(zip(("x", "y", "width", "height"), rows.boxes.T, strict=True))
+    table = pa.table({"image_id": rows.image_ids, "category_id": rows.category_ids, **columns, "score": rows.scores})
+    pq.write_table(table, tmp_path / "dt.parquet", row_group_size=50)
+    ours = scale.evaluate(gt, tmp_path / "dt.parquet", parts=3, work=tmp_path / "work")
+    assert len(list((tmp_path / "work" / "pieces").glob("*.arrow"))) == 1 < len(dt) / 50
+    assert_same_evaluation(ours, evaluate(gt, rows))
+    batches = [rows[at : at + 50] for at in range(0, len(rows), 50)]
+    for most, sizes in ((10, [50, 50, 50]), (100, [100, 50]), (120, [100, 50]), (1_000, [150]), (250, [150])):
+        joined = list(fewer_batches(iter(batches[:3]), most))
+        assert [len(batch) for batch in joined] == sizes
+        assert_same_columns(Detections.concat(joined), rows[:150])
 
 
 def test_a_part_is_cut_by_its_detections() -> None:
@@ -244,15 +263,17 @@ class TestWorkFolder:
         assert not list(tmp_path.rglob(".ioukit-*"))
 
     @pytest.mark.parametrize("damage", ["cut", "flipped"])
-    @pytest.mark.parametrize("name", ["detections.arrow", "header.json", "images.npz", "pairs.arrow"])
-    def test_a_damaged_part_is_made_again(self, real: Scene, tmp_path: Path, name: str, damage: str) -> None:
+    @pytest.mark.parametrize("place", ["runs", "detections", "pairs", "arrays", "header"])
+    def test_a_damaged_part_is_made_again(self, real: Scene, tmp_path: Path, place: str, damage: str) -> None:
         before = scale.evaluate(*real, parts=2, work=tmp_path / "work")
-        file = tmp_path / "work" / "tables" / "000000050-000000100" / name
+        file = tmp_path / "work" / "tables" / "000000050-000000100"
+        header = TableFile(file).header
+        at = header["size"] + 9 if place == "header" else header["offsets"][place][0] + 9
         content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 16
-        file.write_bytes(content if damage == "flipped" else file.read_bytes()[:-40])
+        content[at] ^= 16
+        file.write_bytes(content if damage == "flipped" else content[:at])
         message = "000000050-000000100: the match table of this part is missing, cut or damaged"
-        if name != "header.json":  # read already
+        if place != "header":  # read already
             with pytest.raises(DatasetError, match=message):
                 before.matches.pairs  # noqa: B018 - reads all rows
         again = scale.evaluate(*real, parts=2, work=tmp_path / "work")

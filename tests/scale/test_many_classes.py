@@ -64,7 +64,7 @@ def test_a_table_is_not_opened_again_for_its_header(tmp_path: Path) -> None:
     """The one that was written has it, as the one that is read would."""
     gt, dt = scene(30)
     written, found = write_table(match(gt, dt), tmp_path / "part", block_rows=7), TableFile(tmp_path / "part")
-    assert vars(written).keys() == {"folder", "header", "protocol"}
+    assert vars(written).keys() == {"path", "header", "protocol"}
     assert written.protocol == found.protocol
     assert written.header.keys() == found.header.keys()
     for name, value in found.header.items():

@@ -42,8 +42,8 @@ PER_CLASS_AND_PART = 16
 """Bytes of a class in what is known of a part: its objects to find, and where its rows end."""
 LEAST_BLOCK, MOST_BLOCK = 2_048, 65_536
 """Rows of such a block."""
-MOST_ROWS = 1_000_000
-"""Larger parts are no faster."""
+MOST_ROWS = 1 << 20
+"""Larger parts are no faster. It is the most that PyArrow writes to a row group of Parquet: none is read in two."""
 BATCH_ROWS = 262_144
 """Rows that are read at a time if they are matched at once: more are no faster, and take more memory."""
 LEAST_GROUP = 16_000_000

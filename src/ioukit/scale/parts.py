@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ioukit._array_types import Positions
-from ioukit._optional import import_extra
 from ioukit.datasets import GroundTruth, Images
 from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.kept_files import pyarrow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,5 +117,4 @@ def rows_of_images(rows: Any, first: int, end: int) -> Any:
     """Those of a record batch that are on the images from the position ``first`` to before ``end``."""
     place = rows.column("place").to_numpy()
     chosen = (place >= first) & (place < end)
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-    return rows if chosen.all() else rows.filter(arrow.array(chosen))
+    return rows if chosen.all() else rows.filter(pyarrow().array(chosen))

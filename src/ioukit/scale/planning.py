@@ -191,7 +191,7 @@ def _measured(
             written = [folder.add_batch(0, number, [batch]) for number, (_, batch) in enumerate(batches)]
             batches = folder.batches(0, [{"batches": written, "rows": size, "parts": [size]}])
         table = match_part(job, 0, objects, batches, sources=(len(gt), size))
-        write_table(table, folder.table(0, len(images)).folder)
+        write_table(table, folder.table(0, len(images)).path)
         matched = time.perf_counter()
         if job.protocol.draws_in_parts:
             group = range(len(table.evaluated))

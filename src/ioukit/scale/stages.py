@@ -19,13 +19,13 @@ import numpy.typing as npt
 from ioukit import _core
 from ioukit._boundary import OutcomeColumns
 from ioukit._columns import positions_in
-from ioukit._optional import import_extra
 from ioukit.datasets import Detections, GroundTruth
 from ioukit.errors import DatasetError
 from ioukit.evaluation import MatchTable, match
 from ioukit.evaluation.curves import drawing_of
 from ioukit.evaluation.matching import check_scores
 from ioukit.evaluation.protocols import Protocol
+from ioukit.scale.kept_files import pyarrow
 from ioukit.scale.merging import merged
 from ioukit.scale.parts import Job
 from ioukit.scale.table_files import Run, Runs, TableFile, arrow_array, narrowed, numpy_column
@@ -46,7 +46,7 @@ def split(job: Job, detections: Detections, first_row: int, *, narrow: bool = Fa
         DatasetError: If a detection has an image or category that the ground truth does not list, or detections have no
             scores and the protocol ranks.
     """
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    arrow = pyarrow()
     dt = detections
     check_scores(dt, job.protocol)
     ids, listed = dt.image_ids_in(job.images), job.images.ids

@@ -1,6 +1,6 @@
-"""The match table of a part in Arrow files: detections by category in falling order of score, as a merge reads them.
+"""The match table of a part in a file: detections by category in falling order of score, as a merge reads them.
 
-Owns: the format of these files, and which numbers take fewer bytes in them. Does not own: checksums (kept_files.py),
+Owns: the format of this file, and which numbers take fewer bytes in them. Does not own: checksums (kept_files.py),
 the merge (merging.py), the table of all parts (stored_table.py).
 The format of ioukit.evaluation.table_file is an archive that is read as a whole. Here curves are drawn from some
 categories of as many parts as there are, so rows are sorted when they are written, and any of them are read from where
@@ -8,40 +8,42 @@ they lie: in blocks of one size, of which the header has the offsets. A block of
 cost as much with one row as with thousands, and there may be 13,000 categories in each of 200 parts. For the same
 reason, what there is one of per category is a column, and not JSON. A stable sort brings back the order of the table
 when all of it is read. Numbers are narrowed only where no bit of them changes.
+A file is streams of Arrow, some arrays, a header as JSON, and the length of this header. Tried: a folder with a file
+for each of them. To make seven files took more time of a small part than to fill them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
+import math
 import os
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ioukit import _core
 from ioukit._columns import Columns
-from ioukit._optional import import_extra
-from ioukit._output import whole_folder
+from ioukit._output import whole_file
 from ioukit.datasets import Categories
-from ioukit.errors import DatasetError
 from ioukit.evaluation.protocols import Protocol
 from ioukit.evaluation.table import DetectionRows, MatchTable, NearPairs, ObjectRows, PairRows
-from ioukit.evaluation.table_file import COLUMN_TYPES, opened_arrays
-from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
+from ioukit.evaluation.table_file import COLUMN_TYPES
+from ioukit.scale.kept_files import checked_digest, checksum, pyarrow, reading, with_digest
 
 BLOCK_ROWS = 65_536
 """Rows of one record batch."""
 _GROUPS: dict[str, type[Columns]] = {"objects": ObjectRows, "pairs": PairRows, "near": NearPairs}
-_RUNS = "runs.arrow"
+_LENGTH = 4
+"""Bytes at the end of a file that say how long its header is."""
 _OF_CATEGORIES = ("num_objects", "num_detections", "ends")
-_VERSION = 3
 
 
 class Run(NamedTuple):
@@ -99,7 +101,6 @@ class PartTable(typing.Protocol):
 def header_of(table: MatchTable) -> dict[str, Any]:
     """What is known of a table without its rows."""
     return {
-        "version": _VERSION,
         "ioukit": _core.__version__,
         "protocol": table.protocol.to_dict(),
         "iou_type": table.iou_type,
@@ -111,14 +112,14 @@ def header_of(table: MatchTable) -> dict[str, Any]:
     }
 
 
-def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows: int = BLOCK_ROWS) -> TableFile:
-    """Write a match table to a new folder, and return it with its header. The folder appears complete or not at all.
+def write_table(table: MatchTable, path: str | os.PathLike[str], *, block_rows: int = BLOCK_ROWS) -> TableFile:
+    """Write a match table to a file, and return it with its header. The file appears complete or not at all.
 
-    Nothing waits for the disk: if the machine stops before all is on it, the checksums find what is missing.
+    Nothing waits for the disk: if the machine stops before all is on it, the checksum finds what is missing.
 
     Args:
         table: The matches.
-        folder: The folder, which must not exist.
+        path: The file.
         block_rows: How many detections are read at a time when curves are drawn.
 
     Raises:
@@ -138,18 +139,23 @@ def write_table(table: MatchTable, folder: str | os.PathLike[str], *, block_rows
     }
     columns = _columns_of(rows)
     runs = {name: columns.pop(name) for name in Run._fields}
-    with whole_folder(folder) as unfinished:
-        header["offsets"] = _write(unfinished / _RUNS, runs, _cut(order, block_rows))
-        _write(unfinished / "detections.arrow", columns, _cut(order, BLOCK_ROWS))
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path, durable=False) as unfinished, pyarrow().OSFile(os.fsencode(unfinished), "wb") as file:
+        offsets = {"runs": _write(file, runs, _cut(order, block_rows))}
+        offsets["detections"] = _write(file, columns, _cut(order, BLOCK_ROWS))
         for group in _GROUPS:
             of_group = getattr(table, group)
             if of_group is not None:
-                spans = [slice(start, start + BLOCK_ROWS) for start in range(0, len(of_group), BLOCK_ROWS)]
-                _write(unfinished / f"{group}.arrow", _columns_of(of_group), spans)
-        np.savez(unfinished / "images.npz", allow_pickle=False, **arrays)
-        header["checksums"] = {path.name: checksum(path) for path in sorted(unfinished.iterdir())}
-        (unfinished / "header.json").write_text(with_digest(header), encoding="utf-8")
-    written = TableFile(Path(folder))
+                spans = [slice(start, start + BLOCK_ROWS) for start in range(0, max(len(of_group), 1), BLOCK_ROWS)]
+                offsets[group] = _write(file, _columns_of(of_group), spans)
+        offsets["arrays"] = [file.tell()]
+        file.write(b"".join(array.tobytes() for array in arrays.values()))
+        file.flush()
+        header |= {"offsets": offsets, "size": file.tell(), "checksum": checksum(unfinished)}
+        header["arrays"] = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+        text = with_digest(header).encode()
+        file.write(text + len(text).to_bytes(_LENGTH, "little"))
+    written = TableFile(Path(path))
     # No part is opened again for what is known of it.
     vars(written).update(header={**header, **of_categories}, protocol=table.protocol)
     return written
@@ -160,39 +166,47 @@ def _columns_of(rows: Columns) -> dict[str, npt.NDArray[Any]]:
 
 
 def _cut(order: npt.NDArray[np.int64], size: int) -> list[npt.NDArray[np.int64]]:
-    return [order[start : start + size] for start in range(0, len(order), size)]
+    """Some rows in blocks: one without rows, if there are none."""
+    return [order[start : start + size] for start in range(0, max(len(order), 1), size)]
 
 
-def _write(path: Path, given: Mapping[str, npt.NDArray[Any]], blocks: Sequence[Any]) -> list[int]:
-    """Columns as an Arrow file; bytes of several axes are binary of a fixed size.
+def _write(file: Any, given: Mapping[str, npt.NDArray[Any]], blocks: Sequence[Any]) -> list[int]:
+    """Columns as a stream of Arrow; those of several axes are binary of a fixed size.
 
     Args:
-        path: The file.
+        file: The open file.
         given: The columns.
         blocks: The rows of each record batch, as slices or arrays. They are brought together one batch at a time: a
             copy of all rows would not fit into the processor's cache.
     """
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    arrow = pyarrow()
     columns = {name: column if column.ndim > 1 else narrowed(column) for name, column in given.items()}
 
     def batch(block: slice | npt.NDArray[np.int64]) -> Any:
         taken = (one[block] if isinstance(block, slice) else one.take(block, axis=0) for one in columns.values())
         return arrow.record_batch([arrow_array(arrow, column) for column in taken], names=list(columns))
 
-    return write_batches(path, batch(slice(0, 0)).schema, map(batch, blocks))
+    return write_batches(file, map(batch, blocks), "lz4")
 
 
-def write_batches(path: Path, schema: Any, batches: Iterable[Any]) -> list[int]:
+def write_batches(file: Any, batches: Iterable[Any], compression: Literal["lz4"] | None = None) -> list[int]:
     """Record batches as a stream of Arrow, which needs no list of its batches at its end.
 
+    Args:
+        file: The open file.
+        batches: The batches, at least one.
+        compression: Boxes and scores get 5% smaller, which takes half as much time again.
+
     Returns:
-        Where the batches begin, and where the last one ends.
+        Where the schema begins, where the batches begin, and where the last one ends.
     """
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-    options = arrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    offsets = [schema.serialize().size]
-    with arrow.OSFile(os.fsencode(path), "wb") as file, arrow.ipc.new_stream(file, schema, options=options) as writer:
-        for batch in batches:
+    arrow = pyarrow()
+    options = arrow.ipc.IpcWriteOptions(compression=compression, use_threads=False)
+    rest = iter(batches)
+    first = next(rest)
+    offsets = [file.tell(), file.tell() + first.schema.serialize().size]
+    with arrow.ipc.new_stream(file, first.schema, options=options) as writer:
+        for batch in itertools.chain([first], rest):
             writer.write_batch(batch)
             offsets.append(file.tell())
     return offsets
@@ -206,11 +220,11 @@ def read_batches(path: Path, offsets: Sequence[int], numbers: range) -> list[Any
         offsets: What :func:`write_batches` returned.
         numbers: The batches.
     """
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+    arrow = pyarrow()
     with arrow.OSFile(os.fsencode(path), "rb") as file:
-        schema = file.read(offsets[0])
-        file.seek(offsets[numbers.start])
-        blocks = file.read(offsets[numbers.stop] - offsets[numbers.start])
+        schema = file.read_at(offsets[1] - offsets[0], offsets[0])
+        first, end = offsets[1 + numbers.start], offsets[1 + numbers.stop]
+        blocks = file.read_at(end - first, first)
     # Without threads of PyArrow: they took twice the time of the work itself, as blocks are small.
     options = arrow.ipc.IpcReadOptions(use_threads=False)
     return list(arrow.ipc.open_stream(schema + blocks, options=options))
@@ -219,23 +233,17 @@ def read_batches(path: Path, offsets: Sequence[int], numbers: range) -> list[Any
 def arrow_array(arrow: Any, column: npt.NDArray[Any]) -> Any:
     """A column for Arrow, without a copy; all axes but the first are bytes of a fixed number."""
     column = np.ascontiguousarray(column)
-    if column.ndim == 1:
-        kind = arrow.from_numpy_dtype(column.dtype)
-        return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
-    if column.itemsize > 1:
-        kind = arrow.list_(arrow.from_numpy_dtype(column.dtype), int(np.prod(column.shape[1:])))
-        values = arrow_array(arrow, column.reshape(-1))
-        return arrow.FixedSizeListArray.from_arrays(values, type=kind)
-    kind = arrow.binary(int(np.prod(column.shape[1:])))
+    row = column.itemsize * math.prod(column.shape[1:])
+    kind = arrow.from_numpy_dtype(column.dtype) if column.ndim == 1 else arrow.binary(row)
     return arrow.Array.from_buffers(kind, len(column), [None, arrow.py_buffer(column)])
 
 
-_INTEGERS = (np.uint8, np.uint16, np.uint32, np.int32)
+_INTEGERS = [(kind, np.iinfo(kind).min, np.iinfo(kind).max) for kind in (np.uint8, np.uint16, np.uint32, np.int32)]
 
 
 def narrowed(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same numbers in fewer bytes, where these hold all of them exactly."""
-    if not column.size:
+    if not column.size or column.itemsize == 1:
         return column
     if column.dtype == np.float64:
         with np.errstate(over="ignore"):
@@ -243,49 +251,47 @@ def narrowed(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return small if (small == column).all() else column
     if column.dtype.kind in "iu":
         low, high = column.min(), column.max()
-        fitting = (kind for kind in _INTEGERS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+        fitting = (kind for kind, least, most in _INTEGERS if least <= low and high <= most)
         return column.astype(next(fitting, column.dtype), copy=False)
     return column
 
 
 def numpy_column(array: Any, dtype: Any, shape: tuple[int, ...] = ()) -> npt.NDArray[Any]:
-    """The same back: (N, *shape), without a copy where the type is ``dtype``."""
-    arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
-    if arrow.types.is_fixed_size_binary(array.type):
-        width = array.type.byte_width
-        values = np.frombuffer(array.buffers()[1] or b"", np.uint8, len(array) * width, array.offset * width)
-    else:
-        values = (array.flatten() if shape else array).to_numpy()
+    """The same back: (N, *shape), without a copy where the type is ``dtype``; rows of bytes are of its kind."""
+    row, numbers = array.type.bit_width // 8, math.prod(shape)
+    stored = f"{np.dtype(dtype).kind}{row // numbers}" if shape else array.type.to_pandas_dtype()
+    values = np.frombuffer(array.buffers()[1] or b"", stored, len(array) * numbers, array.offset * row)
     return values.astype(dtype, copy=False).reshape(len(array), *shape)
 
 
 @dataclasses.dataclass(frozen=True)
 class TableFile:
-    """The match table of a part in a folder, of which only what is asked for is read."""
+    """The match table of a part in a file, of which only what is asked for is read."""
 
-    folder: Path
+    path: Path
 
     @cached_property
     def header(self) -> dict[str, Any]:
         """What :func:`write_table` wrote about the table."""
-        with self._reading():
-            header = checked_digest((self.folder / "header.json").read_text(encoding="utf-8"))
-        if header["version"] != _VERSION:
-            raise DatasetError(f"{self.folder}: expected a table of version {_VERSION}, found {header['version']}")
-        with self._reading(), self._arrays() as arrays:
+        with self._reading(), open(self.path, "rb") as file:
+            end = file.seek(-_LENGTH, os.SEEK_END)
+            start = file.seek(end - int.from_bytes(file.read(_LENGTH), "little"))
+            header = checked_digest(file.read(end - start).decode())
+            if start != header["size"]:
+                raise ValueError("it does not have its length")
+            arrays = self._arrays(header)
             return {**header, **{name: arrays[name] for name in _OF_CATEGORIES}}
 
     def check(self) -> None:
-        """Compare each file with the checksum that it had when it was written. Arrow files have none themselves.
+        """Compare the file with the checksum that it had when it was written. Streams of Arrow have none themselves.
 
         Raises:
-            DatasetError: If a file is missing or differs: names it.
+            DatasetError: If it is missing or differs.
         """
-        checksums = self.header["checksums"]
+        header = self.header
         with self._reading():
-            for name, expected in checksums.items():
-                if checksum(self.folder / name) != expected:
-                    raise ValueError(f"{name} does not have its checksum")
+            if checksum(self.path, header["size"]) != header["checksum"]:
+                raise ValueError("it does not have its checksum")
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -309,13 +315,13 @@ class TableFile:
 
         Only the blocks that hold them are read; the rows of each are apart, so that a join copies them once.
         """
-        protocol, size, offsets = self.protocol, self.header["block_rows"], self.header["offsets"]
+        protocol, size, offsets = self.protocol, self.header["block_rows"], self.header["offsets"]["runs"]
         sets = (len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8))
         shapes = {"matched": sets, "ignored": sets}
         numbers = range(first // size, max(first // size, -(-end // size)))
         found = [Run(*(np.zeros((0, *shapes.get(name, ())), COLUMN_TYPES[name]) for name in Run._fields))]
         with self._reading():
-            for number, block in zip(numbers, read_batches(self.folder / _RUNS, offsets, numbers), strict=True):
+            for number, block in zip(numbers, read_batches(self.path, offsets, numbers), strict=True):
                 start = max(first - number * size, 0)
                 batch = block.slice(start, end - number * size - start)
                 columns = (numpy_column(batch[name], COLUMN_TYPES[name], shapes.get(name, ())) for name in Run._fields)
@@ -328,8 +334,8 @@ class TableFile:
         header, protocol = self.header, self.protocol
         ranges, sets = len(protocol.area_ranges), -(-len(protocol.iou_thresholds) // 8)
         shapes = {"matched": (ranges, sets), "ignored": (ranges, sets), "outside": (-(-ranges // 8),)}
-        with self._reading(), self._arrays() as arrays:
-            listed = dict(arrays)
+        with self._reading():
+            listed = self._arrays(header)
             names = tuple(json.loads(listed["category_names"].tobytes()))
         groups: dict[str, Any] = {}
         rows = DetectionRows(**self._columns("detections", DetectionRows, shapes))
@@ -355,24 +361,28 @@ class TableFile:
         )
 
     def _columns(self, group: str, kind: type[Columns], shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
-        arrow = import_extra("pyarrow", extra="tables", needed_by="ioukit.scale")
+        arrow = pyarrow()
         found: dict[str, Any] = {}
-        for file in [f"{group}.arrow", *([_RUNS] if group == "detections" else [])]:
-            with self._reading(), arrow.ipc.open_stream(arrow.OSFile(os.fsencode(self.folder / file), "rb")) as reader:
-                table = reader.read_all()
+        for stream in [group, *(["runs"] if group == "detections" else [])]:
+            with self._reading(), arrow.OSFile(os.fsencode(self.path), "rb") as file:
+                file.seek(self.header["offsets"][stream][0])
+                table = arrow.ipc.open_stream(file).read_all()
                 found |= zip(table.column_names, table.columns, strict=True)
         columns = {}
         for name in kind.column_names():
             if name in found:
                 dtype, shape = COLUMN_TYPES.get(name, np.int64), shapes.get(name, ())
-                parts = [numpy_column(chunk, dtype, shape) for chunk in found[name].chunks]
-                columns[name] = np.concatenate(parts) if parts else np.zeros((0, *shape), dtype)
+                columns[name] = np.concatenate([numpy_column(chunk, dtype, shape) for chunk in found[name].chunks])
         return columns
 
-    @contextlib.contextmanager
-    def _arrays(self) -> Iterator[Mapping[str, npt.NDArray[Any]]]:
-        with open(self.folder / "images.npz", "rb") as file, opened_arrays(file) as arrays:
-            yield arrays
+    def _arrays(self, header: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
+        found: dict[str, npt.NDArray[Any]] = {}
+        with open(self.path, "rb") as file:
+            file.seek(header["offsets"]["arrays"][0])
+            for name, (kind, shape) in header["arrays"].items():
+                values = file.read(np.dtype(kind).itemsize * math.prod(shape))
+                found[name] = np.frombuffer(values, kind).reshape(shape)
+        return found
 
     def _reading(self) -> contextlib.AbstractContextManager[None]:
-        return reading(f"{self.folder}: the match table of this part is")
+        return reading(f"{self.path}: the match table of this part is")

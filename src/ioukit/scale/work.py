@@ -23,7 +23,7 @@ import numpy as np
 from ioukit import _core
 from ioukit._output import whole_file, write_whole
 from ioukit.errors import DatasetError
-from ioukit.scale.kept_files import checked_digest, checksum, reading, with_digest
+from ioukit.scale.kept_files import checked_digest, checksum, pyarrow, reading, with_digest
 from ioukit.scale.parts import rows_of_images
 from ioukit.scale.table_files import TableFile, read_batches, write_batches
 
@@ -39,7 +39,7 @@ _WORDS = {
     "ioukit": "another version of ioukit",
     "layout": "another version of ioukit's folders",
 }
-_LAYOUT = 4
+_LAYOUT = 5
 
 
 class WorkFolder:
@@ -55,13 +55,9 @@ class WorkFolder:
 
     def start_again(self, job: Mapping[str, Any]) -> None:
         """Forget all steps; the run goes on as described by another job."""
-        for folder in (
-            self._pieces,
-            self.path / "tables",
-            self.path / "by_piece",
-        ):  # in this order: what a piece says needs its tables
-            if folder.exists():
-                shutil.rmtree(folder)
+        for name in ("pieces", "tables", "by_piece"):  # in this order: what a piece says needs its tables
+            if (self.path / name).exists():
+                shutil.rmtree(self.path / name)
         if (self.path / _JOB).exists():
             write_whole(self.path / _JOB, json.dumps(job))
 
@@ -108,8 +104,8 @@ class WorkFolder:
         """Write the rows of a batch of a piece, one record batch per part: where each is, and the file's checksum."""
         self._pieces.mkdir(exist_ok=True)
         path = self._batch(piece, number)
-        with whole_file(path) as unfinished:
-            offsets = write_batches(unfinished, parts[0].schema, parts)
+        with whole_file(path) as unfinished, pyarrow().OSFile(os.fsencode(unfinished), "wb") as file:
+            offsets = write_batches(file, parts)
         return {"checksum": checksum(path), "offsets": offsets}
 
     def finish_piece(self, piece: int, about: Mapping[str, Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-import shutil
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +25,7 @@ from ioukit.scale.in_order import OutOfPlaceError, RowsInOrder
 from ioukit.scale.memory import LEAST_GROUP, PER_ROW_DRAW, bytes_of
 from ioukit.scale.parts import GroundTruthParts, Range, counts_per_image, edges_of_ranges
 from ioukit.scale.requests import Prepared, Request, prepare
+from ioukit.scale.sources.source import fewer_batches
 from ioukit.scale.stages import draw, draw_together, groups_of, match_part, split
 from ioukit.scale.stored_table import StoredTable, joined
 from ioukit.scale.table_files import TableFile, write_table
@@ -131,7 +131,8 @@ class _Run:
         batches: list[dict[str, Any]] = []
         notes = dict[str, None]()
         of_parts = np.zeros(self._job.parts, np.int64)
-        for batch in piece.read():
+        # A part reads each batch of each piece, so these are few; rows in order are matched as soon as they are there.
+        for batch in piece.read() if in_order is not None else fewer_batches(piece.read(), piece.batch_rows):
             parts = split(self._job, batch, rows, narrow=in_order is None)
             if in_order is not None and own is not None:
                 in_order.add(parts[own])
@@ -158,7 +159,7 @@ class _Run:
         for first, end in self._folder.finished_piece(number).get("matched", ()):
             table = self._folder.table(first, end)
             table.check()
-            self._written.add(table.folder)
+            self._written.add(table.path)
 
     def _is_whole(self, check: Callable[[], None]) -> bool:
         """Whether a check passes. If it does not, what it checks is made again, and a note says so."""
@@ -188,15 +189,15 @@ class _Run:
     ) -> TableFile:
         """The table of a range of images, matched if it is not there, else checked."""
         table = self._folder.table(first, end)
-        if table.folder in self._written:
+        if table.path in self._written:
             return table
-        if table.folder.exists() and not self._is_whole(table.check):
-            shutil.rmtree(table.folder)
-        if not table.folder.exists():
+        if table.path.exists() and not self._is_whole(table.check):
+            table.path.unlink()
+        if not table.path.exists():
             objects = self._objects.between(first, end)
             matched = match_part(self._job, first, objects, batches, sources=sources, threads=threads)
-            table = write_table(matched, table.folder, block_rows=self._block_rows)
-        self._written.add(table.folder)
+            table = write_table(matched, table.path, block_rows=self._block_rows)
+        self._written.add(table.path)
         return table
 
     def _ranges_of(self, part: int, pieces: Sequence[Mapping[str, Any]]) -> list[Range]:

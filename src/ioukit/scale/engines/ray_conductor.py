@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -188,7 +187,7 @@ class _Run:
         gt = self._gt
         record = None if self._record is None or not self._record.exists() else _read_record(self._record)
         redone = self._without_damaged()
-        missing = [part for part in range(self._job.parts) if not self._files or not self._files[part].folder.is_dir()]
+        missing = [part for part in range(self._job.parts) if not self._files or not self._files[part].path.is_file()]
         kept: dict[int, tuple[Any, list[Any]]] = {}
         if record is None or missing:
             record, kept = self._made(record, missing)
@@ -211,10 +210,10 @@ class _Run:
 
     def _without_damaged(self) -> list[str]:
         """Read the tables of an earlier run once, in tasks, and remove those that are damaged: notes about these."""
-        tables = [table for table in self._files if table.folder.is_dir()]
+        tables = [table for table in self._files if table.path.is_file()]
         found = self._tasks.receipts([self._tasks.submit("the check of a table", check_table, one) for one in tables])
         for table in (table for table, why in zip(tables, found, strict=True) if why):
-            shutil.rmtree(table.folder)
+            table.path.unlink()
         return [f"{why}; it was made again" for why in found if why]
 
     def _parts_of(self, piece: Piece) -> range:
@@ -267,8 +266,8 @@ class _Run:
         return record, kept
 
     def _target(self, part: int, sources: tuple[int, int]) -> Target:
-        folder = self._files[part].folder if self._files else None
-        return Target(part, sources, self._budget.block_rows(self._job.parts), folder, self._groups)
+        path = self._files[part].path if self._files else None
+        return Target(part, sources, self._budget.block_rows(self._job.parts), path, self._groups)
 
     def _read(
         self, number: int, names: Any, wanted: range, missing: Sequence[int], start: int, sources: tuple[int, int]

@@ -27,7 +27,7 @@ from ioukit.scale.table_files import Run, TableFile, header_of, write_table
 
 
 def check_table(table: TableFile) -> tuple[list[Any], str]:
-    """Compare the files of a table with their checksums: what is wrong with it, if something is."""
+    """Compare the file of a table with its checksum: what is wrong with it, if something is."""
     try:
         table.check()
     except DatasetError as error:
@@ -60,8 +60,8 @@ class Target(NamedTuple):
     """As of :class:`MatchTable`."""
     block_rows: int
     """How many detections are read at a time when curves are drawn."""
-    folder: Path | None
-    """Where the table is written; ``None`` if it is kept on the cluster."""
+    path: Path | None
+    """The file to which the table is written; ``None`` if it is kept on the cluster."""
     groups: Sequence[range]
     """The categories whose curves one task draws."""
 
@@ -85,14 +85,10 @@ class _PartTable:
         """Write the table; if it is kept: it, then the runs of each group of categories, and its header."""
         target = self._target
         table = self._tables[0] if len(self._tables) == 1 else joined(self._tables, target.sources)
-        if target.folder is None:
+        if target.path is None:
             header = header_of(table)
             return [table, *_runs(table, {**header, "block_rows": target.block_rows}, target.groups)], header
-        try:
-            write_table(table, target.folder, block_rows=target.block_rows)
-        except OSError:  # a task that ran twice: the other one was first, and its table is the same
-            if not (target.folder / "header.json").exists():
-                raise
+        write_table(table, target.path, block_rows=target.block_rows)
         return [], None
 
 

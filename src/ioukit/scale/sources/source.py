@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ _BYTES_A_ROW = 64
 class Cut(NamedTuple):
     """How a source is cut."""
 
-    piece_rows: int = 1_000_000
+    piece_rows: int = 1 << 20
     """About how many rows a piece has, where the files allow it: 64 MB of columns."""
     batch_rows: int = 262_144
     """The most rows of a batch, where the files allow it."""
@@ -119,6 +119,19 @@ def batches_of(dt: Detections, batch_rows: int) -> Iterator[Detections]:
         return iter([dt])
     rest = dataclasses.replace(dt, dropped=0, notes=())
     return ((rest if at else dt)[at : at + batch_rows] for at in range(0, len(dt), batch_rows))
+
+
+def fewer_batches(batches: Iterable[Detections], most: int) -> Iterator[Detections]:
+    """The same rows, with small batches joined until they have more than half of ``most`` rows."""
+    waiting, count = list[Any](), 0
+    for batch in batches:
+        waiting.append(batch)
+        count += len(batch)
+        if count > most // 2:
+            yield type(batch).concat(waiting) if len(waiting) > 1 else batch
+            waiting, count = [], 0
+    if waiting:
+        yield type(waiting[0]).concat(waiting)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
