@@ -18,11 +18,12 @@ from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.recognising import names_in
 from ioukit.datasets.formats.text_files import abbreviate, files_in, is_number, read_lines, refuse, to_numbers
 from ioukit.regions.polygons import Polygons
 
 _POINTS = tuple(f"{axis}{number}" for number in range(1, 5) for axis in "xy")
-_NAMES = re.compile(r"(?:gt|res)_img_\d+\.txt")
+_NAMES = re.compile(r"(?:gt|res)_img_\d+\.\w+")
 _SIDES = {"gt_": "ground truth", "res_": "results"}
 _DONT_CARE = "###"
 
@@ -33,7 +34,7 @@ def recognises(path: Path) -> bool:
     Then a line without four points is a mistake.
     """
     try:
-        return any(_NAMES.fullmatch(file.name) for file in path.glob("*_img_*.txt"))
+        return any(map(_NAMES.fullmatch, names_in(path, "*.txt")))
     except OSError:
         return False
 
@@ -148,7 +149,7 @@ def _texts(
     """The lines of all files, with at least these fields; ``position`` finds an image by its name and file."""
     texts = []
     (other,) = _SIDES.keys() - {prefix}
-    for file in files_in(path, "*.txt", f"a folder of text files {prefix}<image>.txt"):
+    for file in files_in(path, "*.txt", f"a folder of text files {prefix}<image>.txt", problems):
         with problems.record("bad file"):
             if file.name.startswith(other):
                 refuse(str(file), f"{prefix}<image>.txt", f"a file of {_SIDES[other]}")

@@ -112,7 +112,7 @@ def read_kitti(
     problems = Problems.of(on_invalid)
     names = names_of(names)
     is_tracking = _is_tracking(Path(path))
-    files = _files(path, "labels")
+    files = _files(path, "labels", problems)
     lines = _Lines(names, problems, detections=False, tracking=is_tracking)
     lengths = sequence_lengths(path, _LENGTHS) if is_tracking else {}
     for at, file in enumerate(files):
@@ -179,7 +179,7 @@ def read_kitti_detections(
     classes = ClassIds(ground_truth, lambda name: "_".join(name.split()))
     is_tracking = _is_tracking(Path(path))
     lines = _Lines(names, problems, detections=True, tracking=is_tracking)
-    files = _files(path, "detections")
+    files = _files(path, "detections", problems)
     note = (_read_sequences if is_tracking else _read_images)(path, files, lines, ground_truth)
     positions, types, values, in_space = lines.columns()
     dt = Detections.from_arrays(
@@ -352,10 +352,10 @@ def sequence_lengths(path: str | os.PathLike[str], pattern: str) -> dict[str, in
     return found
 
 
-def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
+def _files(path: str | os.PathLike[str], what: str, problems: Problems) -> list[Path]:
     if _is_tracking(Path(path)) and Path(path).is_file():
         return [Path(path)]
-    return files_in(_label_folder(Path(path)), "*.txt", f"a folder of text files with {what}")
+    return files_in(_label_folder(Path(path)), "*.txt", f"a folder of text files with {what}", problems)
 
 
 class _Line(NamedTuple):
