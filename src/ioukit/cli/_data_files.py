@@ -265,7 +265,7 @@ class Reader(NamedTuple):
         return gt, name
 
     def side(
-        self, source: Source, ground_truth: "GroundTruth | None", *, alone: bool = False
+        self, source: Source, ground_truth: "GroundTruth | None", *, alone: bool = False, count: bool = False
     ) -> "GroundTruth | Detections":
         """Reads ground truth, or the detections of some ground truth, which may be of images and classes that it lacks.
 
@@ -273,6 +273,8 @@ class Reader(NamedTuple):
             source: What to read.
             ground_truth: The ground truth of the detections; ``None`` to read ground truth.
             alone: Whether ground truth is all that was given, so that it is not exchanged with detections.
+            count: Whether the message about an invalid record also says how many there are, for commands with the
+                option ``--on-invalid``. The file is then read again.
 
         Raises:
             typer.Exit: If the path is of no known format, the file is invalid, or a format or an argument of a reader
@@ -282,13 +284,38 @@ class Reader(NamedTuple):
         opened = open_source(source, detections=ground_truth is not None)
         data: GroundTruth | Detections
         with bad_input(), self.talk.busy(f"reading {shown}"):
-            read = opened.read_alone if alone else opened.read
-            data = read(self) if ground_truth is None else opened.read_detections(self, ground_truth)
+
+            def read(reader: Reader) -> "GroundTruth | Detections":
+                if ground_truth is not None:
+                    return opened.read_detections(reader, ground_truth)
+                return opened.read(reader)
+
+            try:
+                data = read(self)
+            except DatasetError as error:
+                if alone:
+                    opened.refuse_detections()
+                raise DatasetError(f"{error}{self._of_how_many(source, read) if count else ''}") from None
         rows = "boxes" if ground_truth is None else "detections"
         self.talk.say(f"read {shown}  {opened.format.name}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
         for note in data.notes:
             self.talk.say(f"note {printable(note)}")
         return data
+
+    def _of_how_many(self, source: Source, read: "Callable[[Reader], GroundTruth | Detections]") -> str:
+        """Words about all invalid records of a file whose first one was refused; says which the first few are."""
+        if self.on_invalid != "error" or not (source.path.is_file() or source.path.is_dir()):  # a pipe can be read once
+            return ""
+        try:
+            data = read(self._replace(on_invalid="drop"))
+        except DatasetError:
+            return ""  # the data set as a whole is refused
+        if data.dropped < 2:
+            return ""
+        for note in data.notes:
+            if "left out" in note:
+                self.talk.say(f"note with --on-invalid drop: {printable(note)}")
+        return f"; the first of {data.dropped:,} invalid records, which --on-invalid drop leaves out"
 
     def readings(self, source: Source, ground_truth: "GroundTruth") -> "ComparedReadings | None":
         """The number that each reading of detections gives, if the file and the options do not say which is meant.
@@ -323,9 +350,17 @@ class Opened(NamedTuple):
         try:
             return self.read(reader)
         except DatasetError:
-            path = self.source.path
-            if not holds_detections(path, self.format.name):
-                raise
+            self.refuse_detections()
+            raise
+
+    def refuse_detections(self) -> None:
+        """Refuses a path that is no ground truth, but detections.
+
+        Raises:
+            DatasetError: If it is. The line says with which command it is compared with its ground truth.
+        """
+        path = self.source.path
+        if holds_detections(path, self.format.name):
             raise DatasetError(
                 f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
             ) from None

@@ -98,7 +98,7 @@ def check_files(
         kind, rules = named.found()
     reader = reading.reader(threads, talk)
     of_pair = reading.sources(sources)
-    gt: Any = reader.side(of_pair[0], None, alone=detections is None)
+    gt: Any = reader.side(of_pair[0], None, alone=detections is None, count=True)
     readings = None if detections is None else reader.readings(of_pair[1], gt)
     if readings is not None:
         answer.give(
@@ -110,10 +110,10 @@ def check_files(
             verdict=True,
         )
         raise typer.Exit(1)
-    dt: Any = None if detections is None else reader.side(of_pair[1], gt)
+    dt: Any = None if detections is None else reader.side(of_pair[1], gt, count=True)
     of_train: Any = None
     if train is not None:
-        of_train = reader.side(Source(sources[-1], words=train_option, words_option="--train-option"), None)
+        of_train = reader.side(Source(sources[-1], words=train_option, words_option="--train-option"), None, count=True)
     if repair:
         gt, dt = repaired(gt, dt, repair)
     if dt is not None:
