@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ioukit._array_types import Positions
+from ioukit._array_types import Floats, Positions
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
@@ -99,9 +99,9 @@ def read_icdar2015_detections(
 ) -> Detections:
     """Read a folder of text files ``res_<image>.txt`` with a line ``x1,y1,x2,y2,x3,y3,x4,y4`` per detection.
 
-    A score from 0 to 1 may follow the points, and then anything else. It is read if all lines have one; otherwise the
-    detections have no scores, and what follows the points may be a transcription. An image without a file has no
-    detections.
+    A score from 0 to 1 may follow the points, and then anything else. If no line has one, the detections have no
+    scores, and what follows the points may be a transcription. If some lines have one, the others are invalid; but
+    ``0`` and ``1`` are transcriptions where every other line has another. An image without a file has no detections.
 
     Args:
         path: The folder.
@@ -119,12 +119,11 @@ def read_icdar2015_detections(
         refuse(ground_truth.source, f"one class, as {os.fspath(path)} names none", f"{len(ids):,}")
     problems = Problems.of(on_invalid)
     finder = ImageFinder(ground_truth)
-    texts = _texts(path, problems, "res_", _POINTS, finder.position)
-    scores = np.array([_score(text.rest) for text in texts], np.float64)
+    texts, scores = _with_scores(_texts(path, problems, "res_", _POINTS, finder.position), problems)
     dt = Detections.from_arrays(
         image_ids=finder.labels[_images(texts)],
         category_ids=np.full(len(texts), ids[0]),
-        scores=None if np.isnan(scores).any() else scores,
+        scores=scores,
         regions=_polygons(texts),
         source=os.fspath(path),
     )
@@ -132,8 +131,9 @@ def read_icdar2015_detections(
 
 
 class _Text(NamedTuple):
-    """A line: the position of its image, eight numbers, and what follows them."""
+    """A line: its place, the position of its image, eight numbers, and what follows them."""
 
+    where: str
     image: int
     points: list[float]
     rest: str
@@ -171,7 +171,7 @@ def _text(image: int, line: str, where: str, fields: tuple[str, ...]) -> _Text:
     points = to_numbers(words[: len(_POINTS)], _POINTS, where)
     if _crosses(points):
         refuse(where, "four points in order around a text", f"a path that crosses itself, {abbreviate(line)}")
-    return _Text(image, points, rest)
+    return _Text(where, image, points, rest)
 
 
 def _crosses(points: list[float]) -> bool:
@@ -191,6 +191,18 @@ def _images(texts: list[_Text]) -> Positions:
 
 def _polygons(texts: list[_Text]) -> Polygons:
     return Polygons(np.array([text.points for text in texts], np.float64).reshape(-1, 4, 2))
+
+
+def _with_scores(texts: list[_Text], problems: Problems) -> tuple[list[_Text], Floats | None]:
+    """The lines with their scores, of which there are none if they have none."""
+    scores = np.array([_score(text.rest) for text in texts], np.float64)
+    scored = ~np.isnan(scores)
+    without = [text for text, has in zip(texts, scored.tolist(), strict=True) if not has]
+    # "1" among words is a word.
+    words = all(text.rest.strip() for text in without) and bool(np.isin(scores[scored], (0, 1)).all())
+    if words or not problems.meet_unscored([text.where for text in without], len(texts)):
+        return texts, scores if scored.all() else None
+    return [text for text, has in zip(texts, scored.tolist(), strict=True) if has], scores[scored]
 
 
 def _score(rest: str) -> float:

@@ -10,6 +10,8 @@ from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
@@ -62,6 +64,19 @@ class Problems:
     def record(self, kind: str) -> _Record:
         """A block that reads one record. A :class:`DatasetError` in it is a problem of this kind and ends the block."""
         return _Record(self, kind)
+
+    def meet_unscored(self, places: Sequence[str], count: int) -> bool:
+        """Whether some of the lines of detections lack a score that others have, which is a problem: none is made up.
+
+        Args:
+            places: The lines without a score.
+            count: How many lines there are.
+        """
+        if not 0 < len(places) < count:
+            return False
+        have = f"{count - len(places):,} of {count:,} lines have"
+        self.meet("line without a score", f"{places[0]}: expected a score, as {have}, found none", len(places))
+        return True
 
     def leave_out(self, what: str) -> None:
         """Count what is valid, but has no column, such as ``"polyline"``. The data set gets a note about it."""
