@@ -168,6 +168,40 @@ def test_inputs_are_never_overwritten(tmp_path: Path) -> None:
     assert (gt.read_bytes(), dt.read_bytes()) == (GT.read_bytes(), DT.read_bytes())
 
 
+def folder_of_texts(folder: Path, line: str) -> Path:
+    folder.mkdir()
+    (folder / "1.txt").write_text(line)
+    return folder
+
+
+@pytest.mark.parametrize("option", ["--report", "--json", "--markdown", "--junit"])
+def test_files_of_an_input_folder_are_never_overwritten(option: str, tmp_path: Path) -> None:
+    gt, dt = folder_of_texts(tmp_path / "gt", "cat 0 0 9 9\n"), folder_of_texts(tmp_path / "dt", "cat 0.5 0 0 9 9\n")
+    elsewhere = tmp_path / "notes.json"
+    elsewhere.write_text("[]")
+    (gt / "link.json").symlink_to(elsewhere)
+    (dt / "more").mkdir()
+    inner = folder_of_texts(dt / "more" / "inside", "").joinpath("1.txt")
+    for folder, file in ((gt, gt / "1.txt"), (dt, dt / "1.txt"), (gt, gt / "link.json"), (dt, inner)):
+        if option == "--report":  # no page may be called so
+            file = file.rename(file.with_suffix(".xml"))  # noqa: PLW2901 - the same file
+        before = file.read_bytes()
+        command = run_here("eval", gt, dt, option, file, "--at-least", "AP=0")
+        assert command.code == 2
+        assert f"{file} is in the input {folder} and would be overwritten" in " ".join(command.err.split())
+        assert file.read_bytes() == before
+
+
+def test_results_in_an_input_folder_are_written_again(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2", reason="pages need Jinja2: pip install 'ioukit[report]'")
+    gt, dt = folder_of_texts(tmp_path / "gt", "cat 0 0 9 9\n"), folder_of_texts(tmp_path / "dt", "cat 0.5 0 0 9 9\n")
+    files = {f"--{name}": dt / f"of.{end}" for name, end in (("report", "html"), ("json", "json"), ("log", "db"))}
+    words = [word for pair in files.items() for word in pair] + ["--name", "first"]
+    for _ in range(2):
+        assert run_here("eval", gt, dt, *words).code in (None, 0)
+    assert all(file.stat().st_size for file in files.values())
+
+
 @pytest.mark.parametrize("file", ["", "none/result.json"])
 def test_a_place_that_takes_no_file_is_refused_before_the_work(file: str, tmp_path: Path) -> None:
     command = run_here("eval", "nowhere.json", "nowhere.json", "--json", tmp_path / file)
