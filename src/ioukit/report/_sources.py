@@ -68,10 +68,10 @@ def input_paths(evaluation: Evaluation) -> list[tuple[str, Path]]:
 
 def name_of(paths: Iterable[tuple[str, Path]], role: str, otherwise: str = "") -> str:
     """What a page calls the input with a role; ``otherwise`` if there is none."""
-    return next((name_of_input(path) for one, path in paths if one == role), otherwise)
+    return next((abbreviate(_name_of_input(path)) for one, path in paths if one == role), otherwise)
 
 
-def name_of_input(path: Path) -> str:
+def _name_of_input(path: Path) -> str:
     """What a person would call an input: the name of a file, the last name of a folder's path that tells it apart.
 
     Tools write each model's files into a folder called ``labels`` or ``data``, so the folder around it has the name:
