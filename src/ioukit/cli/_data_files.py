@@ -11,7 +11,7 @@ imported when a file is read, as `ioukit --help` must not wait for them.
 
 import os
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -23,7 +23,7 @@ from ioukit.cli._errors import bad_argument, bad_input, bad_value
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ioukit.checks import ComparedReadings
     from ioukit.cli._streams import Talk
@@ -213,9 +213,9 @@ class Reader(NamedTuple):
         paths = [source.path for source in sources]
         opened = [open_source(sources[0]), open_source(sources[1], detections=True)]
         with talk.busy(f"reading {printable(str(paths[1]))}"):
-            with bad_input():
+            with bad_input(), _asks_whether_swapped(*sources[:2]):
                 gt = opened[0].read(self) if known is None else known
-            with bad_input():
+            with bad_input(), _asks_whether_swapped(*sources[:2]):
                 dt = opened[1].read_detections(self, gt)
         if repairs:
             gt, dt = repaired(gt, dt, repairs)
@@ -265,7 +265,13 @@ class Reader(NamedTuple):
         return gt, name
 
     def side(
-        self, source: Source, ground_truth: "GroundTruth | None", *, alone: bool = False, count: bool = False
+        self,
+        source: Source,
+        ground_truth: "GroundTruth | None",
+        *,
+        alone: bool = False,
+        count: bool = False,
+        pair: "Sequence[Source]" = (),
     ) -> "GroundTruth | Detections":
         """Reads ground truth, or the detections of some ground truth, which may be of images and classes that it lacks.
 
@@ -275,6 +281,7 @@ class Reader(NamedTuple):
             alone: Whether ground truth is all that was given, so that it is not exchanged with detections.
             count: Whether the message about an invalid record also says how many there are, for commands with the
                 option ``--on-invalid``. The file is then read again.
+            pair: Ground truth and detections, if both were given: the message asks whether they are swapped.
 
         Raises:
             typer.Exit: If the path is of no known format, the file is invalid, or a format or an argument of a reader
@@ -295,7 +302,8 @@ class Reader(NamedTuple):
             except DatasetError as error:
                 if alone:
                     opened.refuse_detections()
-                raise DatasetError(f"{error}{self._of_how_many(source, read) if count else ''}") from None
+                words = _whether_swapped(error, *pair) or (self._of_how_many(source, read) if count else "")
+                raise DatasetError(f"{error}{words}") from None
         rows = "boxes" if ground_truth is None else "detections"
         self.talk.say(f"read {shown}  {opened.format.name}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
         for note in data.notes:
@@ -304,7 +312,7 @@ class Reader(NamedTuple):
 
     def _of_how_many(self, source: Source, read: "Callable[[Reader], GroundTruth | Detections]") -> str:
         """Words about all invalid records of a file whose first one was refused; says which the first few are."""
-        if self.on_invalid != "error" or not (source.path.is_file() or source.path.is_dir()):  # a pipe can be read once
+        if self.on_invalid != "error" or not _can_be_read_again(source.path):
             return ""
         try:
             data = read(self._replace(on_invalid="drop"))
@@ -415,6 +423,39 @@ def open_source(source: Source, *, detections: bool = False) -> Opened:
     of_all = None if detections else datasets.read
     words = reader_options(source.words, reader, found.name, source.words_option, of_all=of_all)
     return Opened(source, found, words)
+
+
+def _can_be_read_again(path: Path) -> bool:
+    """Whether a path is no pipe, which can be read once."""
+    return path.is_file() or path.is_dir()
+
+
+@contextmanager
+def _asks_whether_swapped(*pair: Source) -> "Iterator[None]":
+    """Adds the words of `_whether_swapped` to an error about a file."""
+    try:
+        yield
+    except DatasetError as error:
+        raise DatasetError(f"{error}{_whether_swapped(error, *pair)}") from None
+
+
+def _whether_swapped(error: DatasetError, *pair: Source) -> str:
+    """A question, if ground truth and detections that are refused can be read when they are exchanged.
+
+    Each format would have its own words about lines of the other side. This question is about all formats, and asked
+    only if the answer is likely yes: detections in the place of ground truth have scores when they are read as such.
+    """
+    if len(pair) != 2 or "swapped?" in str(error) or not all(_can_be_read_again(one.path) for one in pair):
+        return ""
+    from ioukit import datasets  # noqa: PLC0415 - as above
+
+    ground_truth, detections = pair
+    try:
+        gt = datasets.read(detections.path, detections.format)
+        dt = datasets.read_detections(ground_truth.path, ground_truth.format, ground_truth=gt)
+    except (OSError, ValueError, TypeError):
+        return ""
+    return "; they can be read in the other order: are the two swapped?" if len(dt) and dt.scored else ""
 
 
 def holds_detections(path: Path, name: str) -> bool:

@@ -29,11 +29,13 @@ _DONT_CARE = "###"
 
 
 def recognises(path: Path) -> bool:
-    """Whether a path is a folder with a file ``gt_img_<number>.txt`` or ``res_img_<number>.txt``.
+    """Whether a path is a folder with a file ``gt_img_<number>.txt`` or ``res_img_<number>.txt``, or such a file.
 
-    Then a line without four points is a mistake.
+    Then a line without four points is a mistake. The file alone is refused by name, because its lines look like MOT's.
     """
     try:
+        if not path.is_dir():
+            return bool(_NAMES.fullmatch(path.name))
         return any(map(_NAMES.fullmatch, names_in(path, "*.txt")))
     except OSError:
         return False

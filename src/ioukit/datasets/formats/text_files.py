@@ -373,7 +373,7 @@ def existing_folder(path: str | os.PathLike[str], what: str) -> Path:
     folder = Path(path)
     if not folder.is_dir():
         folder.stat()
-        refuse(str(folder), what, "a file")
+        refuse(str(folder), what, f"a file; if it is one of them, name its folder, {folder.parent}")
     return folder
 
 
