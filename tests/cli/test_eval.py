@@ -56,6 +56,17 @@ def test_per_class_shows_every_class(result: ioukit.Evaluation) -> None:
         assert rows[c.name][-2:] == [f"{c.num_ground_truth:,}", f"{c.num_detections:,}"]
 
 
+def test_the_classes_count_ignored_detections_and_no_ignored_objects(tmp_path: Path) -> None:
+    boxes = [[0, 0, 50, 50], [90, 90, 50, 50], [200, 0, 9, 9]]
+    shared = {"image_id": 1, "category_id": 1}
+    objects = [{**shared, "id": k, "bbox": box, "area": 99, "iscrowd": k} for k, box in enumerate(boxes[:2])]
+    truth = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations": objects}
+    found = [{**shared, "bbox": box, "score": 0.9} for box in boxes]
+    paths = write_coco(tmp_path, json.dumps(truth).encode(), json.dumps(found).encode())
+    row = run_here("eval", *paths).out.split("\n\n")[1].splitlines()[1]
+    assert row.split()[-2:] == ["1", "3"]
+
+
 def test_intervals_are_those_of_python(result: ioukit.Evaluation, tmp_path: Path) -> None:
     command = run_here("eval", GT, DT, "--intervals", "--json", tmp_path / "numbers.json")
     assert command.code == 0
