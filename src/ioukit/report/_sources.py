@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ioukit.evaluation import Evaluation
 
 
-_SAME_FOR_ALL = frozenset({"annotations", "data", "detections", "labels", "predictions", "results"})
+_SAME_FOR_ALL = frozenset({"annotations", "data", "detections", "labels", "predictions"})
 """Names of folders that say what a folder holds, and not of whom: Ultralytics, KITTI's and MOTChallenge's tools."""
 
 
