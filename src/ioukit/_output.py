@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
+_NEVER_READ = frozenset((".html", ".htm", ".pdf", ".md", ".svg", ".db", ".sqlite"))
+"""The ends of names of files that commands write anew or go on with, and that no folder of labels or images has."""
+
 _IN_WORDS = {
     errno.ENOENT: "there is no such file or folder",
     errno.EACCES: "this user may not read or write it",
@@ -118,7 +121,13 @@ def fitted(text: str, width: int) -> str:
 
 
 def check_output(path: Path, inputs: Iterable[Path]) -> None:
-    """Raises `ValueError` if `path` is one of the inputs or cannot be written. To be called before the work starts."""
+    """Raises `ValueError` if a file cannot be written, or is read. To be called before the work starts.
+
+    Args:
+        path: The file to write.
+        inputs: The files and folders that are read. A file that is there in one of the folders may be one of those that
+            are read, unless its name ends as that of a page or a ledger.
+    """
     if path.is_dir():
         raise ValueError(f"{path} is a folder, expected a file to write")
     if not path.parent.is_dir():
@@ -129,6 +138,16 @@ def check_output(path: Path, inputs: Iterable[Path]) -> None:
     for source in inputs:
         if path.exists() and source.exists() and path.samefile(source):
             raise ValueError(f"{path} is an input and would be overwritten")
+        if source.is_dir() and is_other_file(path, source):
+            raise ValueError(f"{path} is in the input {source} and would be overwritten")
+
+
+def is_other_file(path: Path, folder: Path) -> bool:
+    """Whether a file is there in a folder, or in a folder inside, or is linked into it, that is no page or ledger."""
+    if not path.exists() or path.suffix.lower() in _NEVER_READ:
+        return False
+    around = folder.resolve()
+    return any(place.is_relative_to(around) for place in (path.resolve(), path.parent.resolve()))
 
 
 def check_local(folder: str | os.PathLike[str]) -> None:

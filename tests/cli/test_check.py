@@ -179,3 +179,43 @@ def test_detections_alone_are_refused_as_such() -> None:
     """Nothing is exchanged, as there is one file only."""
     assert f"{DT}: detections, not ground truth: ioukit eval GT {DT} compares" in run_here("check", DT).err
     assert "are the two files swapped?" in run_here("check", DT, GT).err
+
+
+def test_all_faults_of_a_folder_are_counted(tmp_path: Path) -> None:
+    for name in ("gt", "dt"):
+        (tmp_path / name).mkdir()
+    for number in range(1, 8):
+        (tmp_path / "gt" / f"{number}.txt").write_text("cat 0 0 90 90\n")
+        (tmp_path / "dt" / f"{number}.txt").write_text(f"cat 0.5 0 0 {'wide' if number > 2 else 9} 9\n")
+    command = run_here("check", tmp_path / "gt", tmp_path / "dt", "--dt-format", "padilla")
+    assert command.code == 2
+    file = tmp_path / "dt" / "3.txt"
+    error = f"Error: {file}: line 1, width: expected a number, found 'wide'; the first of 5 invalid records, which"
+    assert f"{error} --on-invalid drop leaves out\n" in command.err
+    shown = [f"{tmp_path / 'dt'}/{number}.txt: line 1, width: expected a number, found 'wide'" for number in (3, 4, 5)]
+    assert f"note with --on-invalid drop: {tmp_path / 'dt'}: left out 5 x bad line: {'; '.join(shown)}; ...\n" in (
+        command.err
+    )
+    quiet = run_here("check", tmp_path / "gt", tmp_path / "dt", "--dt-format", "padilla", "--quiet")
+    assert quiet.err.startswith(error)
+    left = run_here("check", tmp_path / "gt", tmp_path / "dt", "--dt-format", "padilla", "--on-invalid", "drop")
+    assert left.code in (0, 1)
+
+
+def test_a_single_fault_is_not_counted(tmp_path: Path) -> None:
+    records = load(DT)
+    for wrong in (1, 3):
+        for record in records[:wrong]:
+            record["score"] = "high"
+        (tmp_path / "dt.json").write_text(json.dumps(records))
+        command = run_here("check", GT, tmp_path / "dt.json")
+        assert command.code == 2
+        assert "detections[0].score: expected a number" in command.err
+        assert ("the first of 3 invalid records" in command.err) == (wrong == 3)
+
+
+def test_detections_alone_are_not_counted_as_invalid(tmp_path: Path) -> None:
+    (tmp_path / "dt.json").write_text(json.dumps(load(DT)[:3]))
+    command = run_here("check", tmp_path / "dt.json")
+    assert "detections, not ground truth" in command.err
+    assert "invalid record" not in command.err

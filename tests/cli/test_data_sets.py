@@ -270,3 +270,24 @@ def test_a_repair_is_written(tmp_path: Path) -> None:
     assert np.abs(datasets.read(tmp_path / "gt_new.json").boxes - gt.boxes).max() < 1e-9
     assert "--ground-truth" in refused("convert", tmp_path / "dt.json", tmp_path / "no.json", *to, "--detections")
     assert not (tmp_path / "no.json").exists()
+
+
+def test_flags_that_protocols_ask_for_are_named_when_they_are_written(tmp_path: Path) -> None:
+    for name, text in (
+        ("gt/gt_img_1", "0,0,40,0,40,20,0,20,word\n100,0,140,0,140,20,100,20,###\n"),
+        ("dt/res_img_1", "0,0,40,0,40,20,0,20\n100,0,140,0,140,12,100,12\n60,60,80,60,80,80,60,80\n"),
+    ):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.txt").write_text(text)
+    gt, dt, made = tmp_path / "gt", tmp_path / "dt", tmp_path / "gt.json"
+    done = run_here("convert", gt, made, "--to", "coco", "--json", tmp_path / "summary.json")
+    assert done.code in (None, 0)
+    note = f"{made}: flags of objects are attributes there (dont_care): a protocol that asks for them needs "
+    note += "--gt-option attributes=true (attributes=True in Python)"
+    assert f"note  {note}\n" in done.err
+    assert note in json.loads((tmp_path / "summary.json").read_text())["notes"]
+    numbers = [
+        run_here("eval", *words, dt, "--protocol", "icdar2015").out.split("\n")[0]
+        for words in ((gt,), (made, "--gt-option", "attributes=true"))
+    ]
+    assert numbers[0] == numbers[1]

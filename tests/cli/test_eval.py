@@ -56,6 +56,17 @@ def test_per_class_shows_every_class(result: ioukit.Evaluation) -> None:
         assert rows[c.name][-2:] == [f"{c.num_ground_truth:,}", f"{c.num_detections:,}"]
 
 
+def test_the_classes_count_ignored_detections_and_no_ignored_objects(tmp_path: Path) -> None:
+    boxes = [[0, 0, 50, 50], [90, 90, 50, 50], [200, 0, 9, 9]]
+    shared = {"image_id": 1, "category_id": 1}
+    objects = [{**shared, "id": k, "bbox": box, "area": 99, "iscrowd": k} for k, box in enumerate(boxes[:2])]
+    truth = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations": objects}
+    found = [{**shared, "bbox": box, "score": 0.9} for box in boxes]
+    paths = write_coco(tmp_path, json.dumps(truth).encode(), json.dumps(found).encode())
+    row = run_here("eval", *paths).out.split("\n\n")[1].splitlines()[1]
+    assert row.split()[-2:] == ["1", "3"]
+
+
 def test_intervals_are_those_of_python(result: ioukit.Evaluation, tmp_path: Path) -> None:
     command = run_here("eval", GT, DT, "--intervals", "--json", tmp_path / "numbers.json")
     assert command.code == 0
@@ -166,6 +177,40 @@ def test_inputs_are_never_overwritten(tmp_path: Path) -> None:
         assert command.code == 2
         assert "is an input and would be overwritten" in command.err
     assert (gt.read_bytes(), dt.read_bytes()) == (GT.read_bytes(), DT.read_bytes())
+
+
+def folder_of_texts(folder: Path, line: str) -> Path:
+    folder.mkdir()
+    (folder / "1.txt").write_text(line)
+    return folder
+
+
+@pytest.mark.parametrize("option", ["--report", "--json", "--markdown", "--junit"])
+def test_files_of_an_input_folder_are_never_overwritten(option: str, tmp_path: Path) -> None:
+    gt, dt = folder_of_texts(tmp_path / "gt", "cat 0 0 9 9\n"), folder_of_texts(tmp_path / "dt", "cat 0.5 0 0 9 9\n")
+    elsewhere = tmp_path / "notes.json"
+    elsewhere.write_text("[]")
+    (gt / "link.json").symlink_to(elsewhere)
+    (dt / "more").mkdir()
+    inner = folder_of_texts(dt / "more" / "inside", "").joinpath("1.txt")
+    for folder, file in ((gt, gt / "1.txt"), (dt, dt / "1.txt"), (gt, gt / "link.json"), (dt, inner)):
+        if option == "--report":  # no page may be called so
+            file = file.rename(file.with_suffix(".xml"))  # noqa: PLW2901 - the same file
+        before = file.read_bytes()
+        command = run_here("eval", gt, dt, option, file, "--at-least", "AP=0")
+        assert command.code == 2
+        assert f"{file} is in the input {folder} and would be overwritten" in " ".join(command.err.split())
+        assert file.read_bytes() == before
+
+
+def test_results_in_an_input_folder_are_written_again(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2", reason="pages need Jinja2: pip install 'ioukit[report]'")
+    gt, dt = folder_of_texts(tmp_path / "gt", "cat 0 0 9 9\n"), folder_of_texts(tmp_path / "dt", "cat 0.5 0 0 9 9\n")
+    files = {f"--{name}": dt / f"of.{end}" for name, end in (("report", "html"), ("json", "json"), ("log", "db"))}
+    words = [word for pair in files.items() for word in pair] + ["--name", "first"]
+    for _ in range(2):
+        assert run_here("eval", gt, dt, *words).code in (None, 0)
+    assert all(file.stat().st_size for file in files.values())
 
 
 @pytest.mark.parametrize("file", ["", "none/result.json"])

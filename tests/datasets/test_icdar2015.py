@@ -8,6 +8,7 @@ import pytest
 
 from ioukit import DatasetError, GroundTruth
 from ioukit.datasets import find_format, read, read_detections
+from support.command import run_here
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,11 +48,27 @@ def test_scores_are_read_if_every_line_has_one(tmp_path: Path) -> None:
     found = read_detections(written(tmp_path / "a", res_img_1=f"{SQUARE},0.5\n{SQUARE},1,word, too\n"), ground_truth=gt)
     assert (found.scored, found.scores.tolist()) == (True, [0.5, 1])
     assert found.image_labels().tolist() == ["img_1", "img_1"]
-    found = read_detections(written(tmp_path / "b", res_img_1=f"{SQUARE}\n{SQUARE},1\n"), ground_truth=gt)
+    found = read_detections(written(tmp_path / "b", res_img_1=f"{SQUARE}\n{SQUARE}, \n"), ground_truth=gt)
     assert not found.scored
     words = read_detections(written(tmp_path / "c", res_img_1=f"{SQUARE},word\n{SQUARE},2015\n"), ground_truth=gt)
     assert (words.scored, len(words)) == (False, 2)
     assert len(read_detections(written(tmp_path / "d", res_img_1="\n"), ground_truth=gt)) == 0
+    gate = read_detections(written(tmp_path / "e", res_img_1=f"{SQUARE},gate\n{SQUARE},1\n"), ground_truth=gt)
+    assert not gate.scored
+
+
+@pytest.mark.parametrize("rest", ["", ",gate"])
+def test_some_scores_are_an_error_with_their_counts(rest: str, tmp_path: Path) -> None:
+    gt = truth(tmp_path)
+    folder = written(tmp_path / "a", res_img_1=f"{SQUARE},0.5\n{SQUARE}{rest}\n\n{SQUARE},1\n{SQUARE}{rest}\n")
+    words = r"res_img_1\.txt: line 2: expected a score, as 2 of 4 lines have, found none$"
+    with pytest.raises(DatasetError, match=words):
+        read_detections(folder, ground_truth=gt)
+    kept = read_detections(folder, ground_truth=gt, on_invalid="drop")
+    assert (kept.scores.tolist(), kept.dropped) == ([0.5, 1], 2)
+    command = run_here("eval", tmp_path / "gt", folder)
+    assert command.code == 2
+    assert "as 2 of 4 lines have" in command.err
 
 
 def test_files_may_be_called_like_their_images(tmp_path: Path) -> None:

@@ -66,8 +66,19 @@ def test_numbers_of_frames_come_from_the_development_kit(labels: Path) -> None:
             read(labels)
 
 
+def test_results_have_scores_in_all_lines_or_in_none(labels: Path, tmp_path: Path) -> None:
+    gt = read(labels)
+    without = files(tmp_path / "none", s0000=f"0 {CAR}\n2 {CAR}\n", s0001="")
+    assert read_detections(without, ground_truth=gt).scores.tolist() == [1, 1]
+    some = files(tmp_path / "some", s0000=f"0 {CAR} 0.5\n2 {CAR}\n", s0001="")
+    with pytest.raises(DatasetError, match=r"0000\.txt: line 2: expected a score, as 1 of 2 lines have, found none$"):
+        read_detections(some, ground_truth=gt)
+    kept = read_detections(some, ground_truth=gt, on_invalid="drop")
+    assert (kept.scores.tolist(), kept.image_labels().tolist(), kept.dropped) == ([0.5], ["0000/000000"], 1)
+
+
 def test_results_become_columns(labels: Path, tmp_path: Path) -> None:
-    found = files(tmp_path / "data", s0000=f"0 {CAR} 0.5\n2 {CAR}\n", s0001="")
+    found = files(tmp_path / "data", s0000=f"0 {CAR} 0.5\n2 {CAR} 1\n", s0001="")
     gt = read(labels)
     dt = read_detections(found, ground_truth=gt)
     assert dt.image_labels().tolist() == ["0000/000000", "0000/000002"]

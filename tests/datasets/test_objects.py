@@ -188,7 +188,12 @@ def test_a_bad_record_stops_or_is_left_out() -> None:
         read(Objects("here", "pycocotools"))
     gt = read(Objects("here", "drop"))
     assert (gt.boxes[:, 3].tolist(), gt.dropped) == ([2, 4], 2)
-    assert gt.notes == ("here: left out 2 x bad line: here: line 1: expected an even line, found 1",)
+    words = [f"here: line {line}: expected an even line, found {line}" for line in (1, 3, 5)]
+    assert gt.notes == (f"here: left out 2 x bad line: {'; '.join(words[:2])}",)
+    objects = Objects("here", "drop")
+    for message in [*words, *words]:
+        objects.problems.meet("bad line", message)
+    assert objects.ground_truth().notes[0] == f"here: left out 6 x bad line: {'; '.join(words)}; ..."
     with pytest.raises(ValueError, match="unknown on_invalid 'ignore'"):
         Objects("here", "ignore")  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError), Objects("here", "drop").record("bad line"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from ioukit import COCO, Detections, GroundTruth, evaluate, scale
 from ioukit.datasets import from_predictions, read_detections, write
 from ioukit.errors import DatasetError
 from support.command import run_here
+from support.label_samples import write_sample
 
 TRUTH = GroundTruth.from_arrays(image_ids=[1, 2], category_ids=[1, 1], boxes=[[0, 0, 10, 10], [5, 5, 20, 20]])
 
@@ -132,6 +134,22 @@ def test_lines_of_yolo_may_lack_scores(tmp_path: Path) -> None:
     (labels / "2.txt").write_text("0 0.1 0.1 0.1 0.1 0.9\n0 0.3 0.3 0.1 0.1\n")
     with pytest.raises(DatasetError, match=r"class cx cy w h score .*, as 1 of 3 lines have, got '0 0\.05"):
         read_detections(labels, "yolo", ground_truth=truth)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("dota", 1), ("kitti", -1), ("padilla", 1), ("voc", 1), ("wider-face", -1), ("yolo", -1)]
+)
+def test_a_line_of_text_without_its_score_is_refused(name: str, place: int, tmp_path: Path) -> None:
+    sample = write_sample(name, tmp_path)
+    assert sample.detections is not None
+    assert len(read_detections(sample.detections, name, ground_truth=sample.reference)) > 1
+    lines_of = {file: file.read_text().splitlines() for file in sorted(sample.detections.glob("*.txt"))}
+    file = next(file for file, lines in lines_of.items() if lines and file.name != "classes.txt")
+    words = lines_of[file][-1].split()
+    del words[place]
+    file.write_text("\n".join([*lines_of[file][:-1], " ".join(words)]))
+    with pytest.raises(DatasetError, match=rf"{re.escape(file.name)}: line \d: expected .*score|results need a score"):
+        read_detections(sample.detections, name, ground_truth=sample.reference)
 
 
 def test_predictions_may_lack_scores() -> None:

@@ -271,6 +271,40 @@ def test_files_have_names_and_hashes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("yolo11n", "yolo11n"),
+        ("runs/exp3/labels", "exp3"),
+        ("runs/exp4/Labels/", "exp4"),
+        ("exp5/labels/val", "val"),
+        ("labels", "labels"),
+        ("../here/second/data", "second"),
+        ("found.v2", "found.v2"),
+    ],
+)
+def test_a_folder_has_the_name_that_tells_it_apart(
+    folder: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    truth = here / "coco" / "annotations"
+    for place, line in ((truth, "cat 0 0 9 9"), (here / folder, "cat 0.5 0 0 9 9")):
+        place.mkdir(parents=True)
+        (place / "1.txt").write_text(f"{line}\n")
+    monkeypatch.chdir(here)
+    data = report_data(evaluate("coco/annotations", folder))
+    assert (data.title, data.against, data.files) == (name, "coco", ())
+    assert data.lead.startswith(f"{name} has AP 1.000")
+
+
+def test_the_working_folder_has_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, line in (("gt", "cat 0 0 9 9"), ("best", "cat 0.5 0 0 9 9")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "1.txt").write_text(f"{line}\n")
+    monkeypatch.chdir(tmp_path / "best")
+    assert report_data(evaluate("../gt", ".")).title == "best"
+
+
+@pytest.mark.parametrize(
     ("change", "match"),
     [
         ({"worst": -1}, "worst must not be negative, got -1"),

@@ -11,7 +11,7 @@ imported when a file is read, as `ioukit --help` must not wait for them.
 
 import os
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -23,7 +23,7 @@ from ioukit.cli._errors import bad_argument, bad_input, bad_value
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ioukit.checks import ComparedReadings
     from ioukit.cli._streams import Talk
@@ -213,9 +213,9 @@ class Reader(NamedTuple):
         paths = [source.path for source in sources]
         opened = [open_source(sources[0]), open_source(sources[1], detections=True)]
         with talk.busy(f"reading {printable(str(paths[1]))}"):
-            with bad_input():
+            with bad_input(), _asks_whether_swapped(*sources[:2]):
                 gt = opened[0].read(self) if known is None else known
-            with bad_input():
+            with bad_input(), _asks_whether_swapped(*sources[:2]):
                 dt = opened[1].read_detections(self, gt)
         if repairs:
             gt, dt = repaired(gt, dt, repairs)
@@ -265,7 +265,13 @@ class Reader(NamedTuple):
         return gt, name
 
     def side(
-        self, source: Source, ground_truth: "GroundTruth | None", *, alone: bool = False
+        self,
+        source: Source,
+        ground_truth: "GroundTruth | None",
+        *,
+        alone: bool = False,
+        count: bool = False,
+        pair: "Sequence[Source]" = (),
     ) -> "GroundTruth | Detections":
         """Reads ground truth, or the detections of some ground truth, which may be of images and classes that it lacks.
 
@@ -273,6 +279,9 @@ class Reader(NamedTuple):
             source: What to read.
             ground_truth: The ground truth of the detections; ``None`` to read ground truth.
             alone: Whether ground truth is all that was given, so that it is not exchanged with detections.
+            count: Whether the message about an invalid record also says how many there are, for commands with the
+                option ``--on-invalid``. The file is then read again.
+            pair: Ground truth and detections, if both were given: the message asks whether they are swapped.
 
         Raises:
             typer.Exit: If the path is of no known format, the file is invalid, or a format or an argument of a reader
@@ -282,13 +291,39 @@ class Reader(NamedTuple):
         opened = open_source(source, detections=ground_truth is not None)
         data: GroundTruth | Detections
         with bad_input(), self.talk.busy(f"reading {shown}"):
-            read = opened.read_alone if alone else opened.read
-            data = read(self) if ground_truth is None else opened.read_detections(self, ground_truth)
+
+            def read(reader: Reader) -> "GroundTruth | Detections":
+                if ground_truth is not None:
+                    return opened.read_detections(reader, ground_truth)
+                return opened.read(reader)
+
+            try:
+                data = read(self)
+            except DatasetError as error:
+                if alone:
+                    opened.refuse_detections()
+                words = _whether_swapped(error, *pair) or (self._of_how_many(source, read) if count else "")
+                raise DatasetError(f"{error}{words}") from None
         rows = "boxes" if ground_truth is None else "detections"
         self.talk.say(f"read {shown}  {opened.format.name}  {len(data):,} {rows}  {time.perf_counter() - start:.2f} s")
         for note in data.notes:
             self.talk.say(f"note {printable(note)}")
         return data
+
+    def _of_how_many(self, source: Source, read: "Callable[[Reader], GroundTruth | Detections]") -> str:
+        """Words about all invalid records of a file whose first one was refused; says which the first few are."""
+        if self.on_invalid != "error" or not _can_be_read_again(source.path):
+            return ""
+        try:
+            data = read(self._replace(on_invalid="drop"))
+        except DatasetError:
+            return ""  # the data set as a whole is refused
+        if data.dropped < 2:
+            return ""
+        for note in data.notes:
+            if "left out" in note:
+                self.talk.say(f"note with --on-invalid drop: {printable(note)}")
+        return f"; the first of {data.dropped:,} invalid records, which --on-invalid drop leaves out"
 
     def readings(self, source: Source, ground_truth: "GroundTruth") -> "ComparedReadings | None":
         """The number that each reading of detections gives, if the file and the options do not say which is meant.
@@ -323,9 +358,17 @@ class Opened(NamedTuple):
         try:
             return self.read(reader)
         except DatasetError:
-            path = self.source.path
-            if not holds_detections(path, self.format.name):
-                raise
+            self.refuse_detections()
+            raise
+
+    def refuse_detections(self) -> None:
+        """Refuses a path that is no ground truth, but detections.
+
+        Raises:
+            DatasetError: If it is. The line says with which command it is compared with its ground truth.
+        """
+        path = self.source.path
+        if holds_detections(path, self.format.name):
             raise DatasetError(
                 f"{path}: detections, not ground truth: ioukit eval GT {path} compares them with their ground truth"
             ) from None
@@ -380,6 +423,39 @@ def open_source(source: Source, *, detections: bool = False) -> Opened:
     of_all = None if detections else datasets.read
     words = reader_options(source.words, reader, found.name, source.words_option, of_all=of_all)
     return Opened(source, found, words)
+
+
+def _can_be_read_again(path: Path) -> bool:
+    """Whether a path is no pipe, which can be read once."""
+    return path.is_file() or path.is_dir()
+
+
+@contextmanager
+def _asks_whether_swapped(*pair: Source) -> "Iterator[None]":
+    """Adds the words of `_whether_swapped` to an error about a file."""
+    try:
+        yield
+    except DatasetError as error:
+        raise DatasetError(f"{error}{_whether_swapped(error, *pair)}") from None
+
+
+def _whether_swapped(error: DatasetError, *pair: Source) -> str:
+    """A question, if ground truth and detections that are refused can be read when they are exchanged.
+
+    Each format would have its own words about lines of the other side. This question is about all formats, and asked
+    only if the answer is likely yes: detections in the place of ground truth have scores when they are read as such.
+    """
+    if len(pair) != 2 or "swapped?" in str(error) or not all(_can_be_read_again(one.path) for one in pair):
+        return ""
+    from ioukit import datasets  # noqa: PLC0415 - as above
+
+    ground_truth, detections = pair
+    try:
+        gt = datasets.read(detections.path, detections.format)
+        dt = datasets.read_detections(ground_truth.path, ground_truth.format, ground_truth=gt)
+    except (OSError, ValueError, TypeError):
+        return ""
+    return "; they can be read in the other order: are the two swapped?" if len(dt) and dt.scored else ""
 
 
 def holds_detections(path: Path, name: str) -> bool:

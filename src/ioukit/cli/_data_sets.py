@@ -137,14 +137,15 @@ def convert_data(
         with bad_input():
             extra = {"ground_truth": gt} if is_detections else {}
             lost = datasets.write(made, output, target, **extra)
+    asked = _read_when_asked(made, output, target)
     seconds = time.perf_counter() - start
-    _say(talk, [(one.source.path, one.format.name) for one in opened], read, output, target, made, lost, seconds)
+    _say(talk, [(one.source.path, one.format.name) for one in opened], read, output, target, made, lost, asked, seconds)
     summary = {
         "output": str(output),
         "format": target,
         **_counts(made),
         "lost": list(lost),
-        "notes": list(made.notes),
+        "notes": [*made.notes, *asked],
         "seconds": round(seconds, 3),
     }
     answer.give(None, lambda: json.dumps(summary), talk)
@@ -188,6 +189,24 @@ def _read(
         raise
 
 
+def _read_when_asked(made: "GroundTruth | Detections", output: Path, target: str) -> list[str]:
+    """A note about flags that COCO's files hold, but that are read from them with an option alone.
+
+    A protocol that ignores objects with such a flag, as KITTI and ICDAR 2015 do, else has other numbers than before.
+    """
+    if target not in ("coco", "lvis"):
+        return []
+    read_anyway = {"crowd", "ignore", "without_area", "without_keypoints"}
+    if target == "coco":
+        read_anyway.remove("ignore")
+    flags = [name for name, flag in getattr(made, "flags", {}).items() if name not in read_anyway and flag.any()]
+    if not flags:
+        return []
+    option = "--gt-option attributes=true (attributes=True in Python)"
+    named = ", ".join(flags)
+    return [f"{output}: flags of objects are attributes there ({named}): a protocol that asks for them needs {option}"]
+
+
 def _say(
     talk: "Talk",
     sources: "Sequence[tuple[Path, str]]",
@@ -196,13 +215,14 @@ def _say(
     target: str,
     made: "GroundTruth | Detections",
     lost: "Sequence[str]",
+    asked: "Sequence[str]",
     seconds: float,
 ) -> None:
     """Says what was read and written, and what the files do not hold."""
     width = max(len(printable(str(path))) for path in [*(path for path, _ in sources), output])
     for (path, name), data in zip(sources, read, strict=True):
         talk.say(f"read  {printable(str(path)):{width}}  {_counts_text(data)}  {name}")
-    for note in made.notes:
+    for note in (*made.notes, *asked):
         talk.say(f"note  {printable(note)}")
     for note in lost:
         talk.say(f"lost  {printable(note)}")

@@ -97,8 +97,8 @@ def check_files(
         _check_use("--train", train, {"--train-option": train_option})
         kind, rules = named.found()
     reader = reading.reader(threads, talk)
-    of_pair = reading.sources(sources)
-    gt: Any = reader.side(of_pair[0], None, alone=detections is None)
+    of_pair = reading.sources(sources if detections is not None else sources[:1])
+    gt: Any = reader.side(of_pair[0], None, alone=detections is None, count=True, pair=of_pair)
     readings = None if detections is None else reader.readings(of_pair[1], gt)
     if readings is not None:
         answer.give(
@@ -110,10 +110,10 @@ def check_files(
             verdict=True,
         )
         raise typer.Exit(1)
-    dt: Any = None if detections is None else reader.side(of_pair[1], gt)
+    dt: Any = None if detections is None else reader.side(of_pair[1], gt, count=True, pair=of_pair)
     of_train: Any = None
     if train is not None:
-        of_train = reader.side(Source(sources[-1], words=train_option, words_option="--train-option"), None)
+        of_train = reader.side(Source(sources[-1], words=train_option, words_option="--train-option"), None, count=True)
     if repair:
         gt, dt = repaired(gt, dt, repair)
     if dt is not None:

@@ -39,7 +39,7 @@ class ClassResult(Frozen):
     num_ground_truth: int
     """Objects to find, without ignored ones."""
     num_detections: int
-    """Detections within the cap."""
+    """Detections within the cap, with ignored ones, such as on a crowd: the IoU threshold decides which are ignored."""
     summary: Mapping[str, float]
     """The same keys as :attr:`Evaluation.summary`; NaN if there are no objects to find."""
 

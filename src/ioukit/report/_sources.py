@@ -21,10 +21,14 @@ from ioukit.evaluation.protocols import PROTOCOLS, find_protocol
 from ioukit.report._texts import abbreviate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ioukit.datasets import Categories
     from ioukit.evaluation import Evaluation
+
+
+_SAME_FOR_ALL = frozenset({"annotations", "data", "detections", "labels", "predictions"})
+"""Names of folders that say what a folder holds, and not of whom: Ultralytics, KITTI's and MOTChallenge's tools."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +53,35 @@ def input_file(role: str, path: Path) -> InputFile:
     return InputFile(role, abbreviate(path.name), path.stat().st_size, digest.hexdigest())
 
 
+def input_files(paths: Iterable[tuple[str, Path]]) -> tuple[InputFile, ...]:
+    """Those of the inputs that are files, by their roles; a folder has too many files to list."""
+    return tuple(input_file(role, path) for role, path in paths if path.is_file())
+
+
 def input_paths(evaluation: Evaluation) -> list[tuple[str, Path]]:
-    """The files that the evaluated data were read from; data from memory have none."""
+    """The files and folders that the evaluated data were read from; data from memory have none."""
     check_result(evaluation, "ground_truth", "ioukit.evaluate")
     sources = (("Ground truth", evaluation.ground_truth), ("Detections", evaluation.detections))
-    paths = [(role, Path(source.source)) for role, source in sources if source is not None]
-    return [(role, path) for role, path in paths if path.is_file()]
+    named = [(role, Path(one.source)) for role, one in sources if one is not None and one.source]
+    return [(role, path) for role, path in named if path.exists()]
 
 
-def name_of(files: Sequence[InputFile], role: str, otherwise: str = "") -> str:
-    """The name of the file with a role; ``otherwise`` if there is none."""
-    return next((file.name for file in files if file.role == role), otherwise)
+def name_of(paths: Iterable[tuple[str, Path]], role: str, otherwise: str = "") -> str:
+    """What a page calls the input with a role; ``otherwise`` if there is none."""
+    return next((abbreviate(_name_of_input(path)) for one, path in paths if one == role), otherwise)
+
+
+def _name_of_input(path: Path) -> str:
+    """What a person would call an input: the name of a file, the last name of a folder's path that tells it apart.
+
+    Tools write each model's files into a folder called ``labels`` or ``data``, so the folder around it has the name:
+    that of ``runs/exp3/labels`` is ``exp3``. Only names that the user wrote are taken, because a page need not say in
+    whose folder it was made; ``.`` has none, so it is called as its folder is.
+    """
+    names = [name for name in path.parts if name not in ("..", path.anchor)] or [Path(os.path.abspath(path)).name]
+    if not path.is_dir():
+        return names[-1]
+    return next((name for name in reversed(names) if name.lower() not in _SAME_FOR_ALL), names[-1])
 
 
 def made_with() -> tuple[tuple[str, str], ...]:

@@ -18,7 +18,7 @@ from ioukit.comparison.agreement import number_titles, shown
 from ioukit.report._limits import Limits, known_limits
 from ioukit.report._numbers import Cell
 from ioukit.report._pictures import Drawer, Photographs, picture_notes, tenths
-from ioukit.report._sources import input_file, made_with, time_text
+from ioukit.report._sources import input_files, made_with, time_text
 from ioukit.report._texts import UNDEFINED, abbreviate, class_names, fact_list, iou_text
 from ioukit.report.writer import Layout, Page, write_page
 
@@ -187,10 +187,8 @@ def agreement_data(
             ("Pairs", f"IoU of at least {iou_text(agreement.iou_threshold)}, kind of region: {agreement.iou_type}"),
             *made_with(),
         ),
-        files=tuple(
-            input_file(f"Annotations of {abbreviate(name, 'unnamed')}", path)
-            for name, path in _sources(agreement)
-            if path.is_file()
+        files=input_files(
+            (f"Annotations of {abbreviate(name, 'unnamed')}", path) for name, path in _sources(agreement)
         ),
         drawn={
             "names": class_names(gt.categories),

@@ -11,7 +11,7 @@ from ioukit._words_and_colours import percent
 from ioukit.comparison.words import verdict_notes
 from ioukit.report._numbers import settings
 from ioukit.report._pair_part import PairPart, pair_part
-from ioukit.report._sources import InputFile, input_file, input_paths, made_with, name_of, time_text
+from ioukit.report._sources import input_files, input_paths, made_with, name_of, time_text
 from ioukit.report._texts import abbreviate, fact_list, text
 from ioukit.report.writer import Layout, Page, write_page
 from ioukit.statistics.detectable import alarm
@@ -165,7 +165,7 @@ def comparison_data(
             *dict.fromkeys(row for part in parts for row in part.settings),
             *made_with(),
         ),
-        files=sources,
+        files=input_files(sources),
         drawn={"pairs": [part.drawn for part in parts]},
     )
 
@@ -174,14 +174,14 @@ def _letter(place: int) -> str:
     return chr(ord("A") + place) if place < 26 else f"{place + 1}"
 
 
-def _sources(comparison: ModelComparison) -> tuple[InputFile, ...]:
-    """The input files: the ground truth once, the detections of each model."""
-    return tuple(
-        input_file(f"{role} {_letter(place)}" if role == "Detections" else role, path)
+def _sources(comparison: ModelComparison) -> list[tuple[str, Path]]:
+    """The inputs: the ground truth once, the detections of each model."""
+    return [
+        (f"{role} {_letter(place)}" if role == "Detections" else role, path)
         for place, evaluation in enumerate(comparison.evaluations)
         for role, path in input_paths(evaluation)
         if role == "Detections" or not place
-    )
+    ]
 
 
 def _ranking(ranking: Ranking, names: Sequence[str]) -> tuple[RankedModel, ...]:

@@ -13,7 +13,7 @@ from ioukit.label_errors import LABEL_ERROR_KINDS
 from ioukit.label_errors.label_errors import CSV_COLUMNS, WHICH, cells
 from ioukit.report._numbers import Tile
 from ioukit.report._pictures import Drawer, Photographs, tenths, thousandths
-from ioukit.report._sources import input_file, input_paths, made_with, name_of, time_text
+from ioukit.report._sources import input_files, input_paths, made_with, name_of, time_text
 from ioukit.report._texts import abbreviate, class_names, fact_list
 from ioukit.report.writer import Layout, Page, write_page
 
@@ -110,14 +110,15 @@ def labels_data(
         if value < 0:
             raise ValueError(f"{name} must not be negative, got {value}")
     evaluation, listed = errors.evaluation, errors[:most]
-    files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
+    sources = input_paths(evaluation)
+    files = input_files(sources)
     records, notes, style = _pictures(listed, images, photographs)
     if len(listed) < len(errors):
         notes.insert(0, f"The page lists the {len(listed):,} most suspicious of {len(errors):,} labels.")
     if evaluation.ground_truth is None and len(listed):
         notes.append("The evaluation does not hold its data, so boxes and names of files are not known.")
     return LabelsPage(
-        title=abbreviate(title if title is not None else name_of(files, "Ground truth", "Labels")),
+        title=abbreviate(title if title is not None else name_of(sources, "Ground truth", "Labels")),
         created=time_text(created),
         facts=fact_list(
             ("image", "images", len(evaluation.matches.image_ids)),

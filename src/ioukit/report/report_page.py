@@ -16,7 +16,7 @@ from ioukit.report import _by_score, _numbers
 from ioukit.report._curves import SliderCurves, page_scores, slider
 from ioukit.report._images import choose_images, pictures
 from ioukit.report._limits import Limits, doubts, few_intervals, interval_settings, known_limits
-from ioukit.report._sources import input_file, input_paths, made_with, name_of, time_text, view_command
+from ioukit.report._sources import input_files, input_paths, made_with, name_of, time_text, view_command
 from ioukit.report._texts import (
     abbreviate,
     class_name,
@@ -182,7 +182,7 @@ def write_report(
         path: The file to write. After an error it is as it was.
         images: The folder of the photographs, for thumbnails of the worst images; boxes without photographs if
             ``None``.
-        title: The heading; the name of the file of the detections if ``None``.
+        title: The heading; the name of the file or folder of the detections if ``None``.
         iou_threshold: IoU threshold of curves, confusion matrix, errors and images, one of the protocol's. If
             ``None``, its main one: 0.5, or the lowest if 0.5 is not among them.
         score_threshold: Detections with this score or a higher one count in the matrix and on the images; the score
@@ -250,15 +250,15 @@ def report_data(
     known, unlimited = ({}, [f"No intervals: {limited}."]) if isinstance(limited, str) else (limited, [])
     limits = known_limits(known)
     columns, rows = _numbers.class_table(evaluation, curves, limits)
-    files = tuple(input_file(role, path) for role, path in input_paths(evaluation))
+    sources = input_paths(evaluation)
     score = f"with a score of at least {score_text(score_threshold)}" if len(table) else "of any score"
     at_first = f"IoU {iou_text(iou)}, area “{abbreviate(protocol.main_area)}”"
     at_first += f"; at first, detections {score}" if protocol.ranks else ""
     counts = evaluation.counts
-    heading = abbreviate(title if title is not None else name_of(files, "Detections", "Evaluation"))
+    heading = abbreviate(title if title is not None else name_of(sources, "Detections", "Evaluation"))
     return ReportPage(
         title=heading,
-        against=name_of(files, "Ground truth"),
+        against=name_of(sources, "Ground truth"),
         created=time_text(created),
         facts=fact_list(
             ("image", "images", counts["images"]),
@@ -291,7 +291,7 @@ def report_data(
             *interval_settings(known),
             *made_with(),
         ),
-        files=files,
+        files=input_files(sources),
         missing=scripted.missing,
         bounds=scripted.bounds,
         drawn=scripted.drawn,

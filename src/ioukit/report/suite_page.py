@@ -12,7 +12,7 @@ from ioukit._words_and_colours import percent
 from ioukit.report._differences import in_points
 from ioukit.report._limits import Limits, interval_settings, known_limits
 from ioukit.report._numbers import Cell
-from ioukit.report._sources import input_file, input_paths, made_with, time_text
+from ioukit.report._sources import input_files, input_paths, made_with, time_text
 from ioukit.report._texts import UNDEFINED, abbreviate, fact_list
 from ioukit.report.writer import Layout, Page, write_page
 
@@ -126,7 +126,7 @@ def suite_data(suite: Suite, *, title: str | None, created: datetime.datetime | 
             *tests,
             *made_with(),
         ),
-        files=tuple(input_file(role, path) for role, path in _sources(suite)),
+        files=input_files(_sources(suite)),
         drawn={},
     )
 

@@ -16,7 +16,7 @@ from ioukit.comparison import TrackComparison
 from ioukit.comparison.track_changes import changed_objects
 from ioukit.comparison.track_text import difference_row, sequence_rows
 from ioukit.comparison.words import doubt_sentence, track_change_sentences
-from ioukit.report._sources import input_file, made_with, time_text
+from ioukit.report._sources import input_files, made_with, name_of, time_text
 from ioukit.report._texts import abbreviate, fact_list
 from ioukit.report.writer import Layout, Page, write_page
 from ioukit.tracks.events import EVENT_KINDS, named_tracks, runs_of
@@ -113,10 +113,10 @@ def write_tracks(
 
 
 def _sources(evaluation: TrackEvaluation) -> list[tuple[str, Path]]:
-    """The files that the data were read from."""
+    """The files or folders that the data were read from."""
     names = ("", "") if evaluation.trace is None else evaluation.trace.sources
-    paths = zip(("Ground truth", "Results"), map(Path, names), strict=True)
-    return [(role, path) for role, path in paths if path.is_file()]
+    paths = [(role, Path(name)) for role, name in zip(("Ground truth", "Results"), names, strict=True) if name]
+    return [(role, path) for role, path in paths if path.exists()]
 
 
 def tracks_data(
@@ -128,7 +128,7 @@ def tracks_data(
         heading = f"{', '.join(names[1:])} compared with {names[0]}"
     else:
         pairs, names, evaluations = (), ("",), (tracks,)
-        heading = "" if tracks.trace is None else Path(tracks.trace.sources[1]).name
+        heading = name_of(_sources(tracks), "Results")
     named = [(abbreviate(name, "unnamed"), one) for name, one in zip(names, evaluations, strict=True)]
     first = evaluations[0]
     drawn = [_tracker(name, one, MOST_RUNS // len(named)) for name, one in named]
@@ -149,8 +149,8 @@ def tracks_data(
         parts=tuple(_part(pair) for pair in pairs),
         notes=tuple(dict.fromkeys(printable(note) for one in evaluations for note in one.notes)),
         settings=(("Protocol", abbreviate(first.protocol)), *made_with()),
-        files=tuple(
-            input_file(f"{role} of {name}" if pairs and role == "Results" else role, path)
+        files=input_files(
+            (f"{role} of {name}" if pairs and role == "Results" else role, path)
             for name, one in named
             for role, path in _sources(one)
             if one is first or role == "Results"

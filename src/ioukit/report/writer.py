@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ioukit._collector import collector_off
-from ioukit._output import check_output, write_whole
+from ioukit._output import check_output, is_other_file, write_whole
 from ioukit.report import _html
 from ioukit.report._printing import find_browser, pdf_of
 
@@ -98,25 +98,15 @@ def check_report(path: Path, inputs: Iterable[Path], images: Path | None) -> Non
             or in a folder of inputs that is not a page; if ``images`` is not a folder; or if a PDF is wanted and no
             browser prints it.
     """
-    inputs = list(inputs)
     check_output(path, inputs)
     if _is_pdf(path):
         find_browser()
-    for folder in (source for source in inputs if source.is_dir()):
-        if _is_other_file(path, folder):
-            raise ValueError(f"{path} is in the input {folder} and would be overwritten")
     if images is None:
         return
     if not images.is_dir():
         raise ValueError(f"images must be a folder, got {str(images)!r}")
-    if _is_other_file(path, images):
+    if is_other_file(path, images):
         raise ValueError(f"{path} is in the folder of the images and would be overwritten")
-
-
-def _is_other_file(path: Path, folder: Path) -> bool:
-    """Whether a file of a folder is there that is no page."""
-    inside = path.exists() and path.resolve().is_relative_to(folder.resolve())
-    return inside and path.suffix.lower() not in (".html", ".htm", ".pdf")
 
 
 def _is_pdf(path: Path) -> bool:

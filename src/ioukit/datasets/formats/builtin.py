@@ -243,7 +243,7 @@ BUILTIN = (
         "icdar2015",
         "ICDAR 2015's text files: gt_img_1.txt with four points and a transcription per line, or results res_img_1.txt",
         *("read", "read_detections"),
-        suffixes=(FOLDER,),
+        suffixes=(FOLDER, ".txt"),
         scores_optional=True,
     ),
     _row(

@@ -20,7 +20,7 @@ from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.recognising import first_lines
+from ioukit.datasets.formats.recognising import first_lines, names_in
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     files_in,
@@ -58,14 +58,13 @@ def recognises(path: Path) -> bool:
     called ``labelTxt``: then a line that has not is a mistake. Results are named ``Task1_<class>.txt``.
     """
     try:
-        if any(file.is_file() for file in path.glob("Task[12]_*.txt")):
+        if any((path / name).is_file() for task in _TASKS for name in names_in(path, f"Task{task}_*.txt")):
             return True
         for folder in _label_folders(path):
-            files = sorted(folder.glob("*.txt"))
             if folder.name.startswith(_LABELS):
                 return True
-            for file in files:
-                words = next((words for words in first_lines(file) if not _is_header(words[0])), None)
+            for name in names_in(folder, "*.txt"):
+                words = next((words for words in first_lines(folder / name) if not _is_header(words[0])), None)
                 if words is not None:
                     return len(words) in (9, 10) and all(map(is_number, words[:8])) and not is_number(words[8])
     except (OSError, DatasetError):
@@ -117,7 +116,7 @@ def read_dota(
         refuse(os.fspath(path), f"a folder {split}", "none")
     for folder in _label_folders(root):
         pictures = _pictures(folder if images is None else Path(images), beside=images is None and folder != root)
-        files = files_in(folder, "*.txt", "a folder of text files with labels")
+        files = files_in(folder, "*.txt", "a folder of text files with labels", objects.problems)
         listed = [file for file in files if file.stem in pictures]
         sizes = sizes_or_unknown([pictures[file.stem] for file in listed], objects.problems, threads)
         by_file = dict(zip(listed, sizes, strict=True))
@@ -172,7 +171,7 @@ def read_dota_detections(
         finder.also_named(_image_words(ground_truth)[0])
     objects = Objects(path, on_invalid)
     what = "a folder of text files Task1_<class>.txt or Task2_<class>.txt"
-    files = {number: files_in(path, f"Task{number}_*.txt", what) for number in _TASKS}
+    files = {number: files_in(path, f"Task{number}_*.txt", what, objects.problems) for number in _TASKS}
     task = task or next((number for number in _TASKS if files[number]), 1)
     if not files[task]:
         refuse(os.fspath(path), what, "no such files")
@@ -273,7 +272,7 @@ def _label_folders(root: Path) -> list[Path]:
 
     A release of DOTA has the labels of several versions, such as ``labelTxt-v1.0``; the name must then be given.
     """
-    if not root.is_dir() or any(root.glob("*.txt")):
+    if not root.is_dir() or names_in(root, "*.txt"):
         return [root]
     children = (child for child in root.iterdir() if child.is_dir() and not child.is_symlink())
     found = [labels for folder in (root, *sorted(children)) if (labels := _labels_in(folder))]

@@ -11,29 +11,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ioukit._array_types import Positions
+from ioukit._array_types import Floats, Positions
 from ioukit.datasets.columns._checks import OnInvalid
 from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.recognising import names_in
 from ioukit.datasets.formats.text_files import abbreviate, files_in, is_number, read_lines, refuse, to_numbers
 from ioukit.regions.polygons import Polygons
 
 _POINTS = tuple(f"{axis}{number}" for number in range(1, 5) for axis in "xy")
-_NAMES = re.compile(r"(?:gt|res)_img_\d+\.txt")
+_NAMES = re.compile(r"(?:gt|res)_img_\d+\.\w+")
 _SIDES = {"gt_": "ground truth", "res_": "results"}
 _DONT_CARE = "###"
 
 
 def recognises(path: Path) -> bool:
-    """Whether a path is a folder with a file ``gt_img_<number>.txt`` or ``res_img_<number>.txt``.
+    """Whether a path is a folder with a file ``gt_img_<number>.txt`` or ``res_img_<number>.txt``, or such a file.
 
-    Then a line without four points is a mistake.
+    Then a line without four points is a mistake. The file alone is refused by name, because its lines look like MOT's.
     """
     try:
-        return any(_NAMES.fullmatch(file.name) for file in path.glob("*_img_*.txt"))
+        if not path.is_dir():
+            return bool(_NAMES.fullmatch(path.name))
+        return any(map(_NAMES.fullmatch, names_in(path, "*.txt")))
     except OSError:
         return False
 
@@ -98,9 +101,9 @@ def read_icdar2015_detections(
 ) -> Detections:
     """Read a folder of text files ``res_<image>.txt`` with a line ``x1,y1,x2,y2,x3,y3,x4,y4`` per detection.
 
-    A score from 0 to 1 may follow the points, and then anything else. It is read if all lines have one; otherwise the
-    detections have no scores, and what follows the points may be a transcription. An image without a file has no
-    detections.
+    A score from 0 to 1 may follow the points, and then anything else. If no line has one, the detections have no
+    scores, and what follows the points may be a transcription. If some lines have one, the others are invalid; but
+    ``0`` and ``1`` are transcriptions where every other line has another. An image without a file has no detections.
 
     Args:
         path: The folder.
@@ -118,12 +121,11 @@ def read_icdar2015_detections(
         refuse(ground_truth.source, f"one class, as {os.fspath(path)} names none", f"{len(ids):,}")
     problems = Problems.of(on_invalid)
     finder = ImageFinder(ground_truth)
-    texts = _texts(path, problems, "res_", _POINTS, finder.position)
-    scores = np.array([_score(text.rest) for text in texts], np.float64)
+    texts, scores = _with_scores(_texts(path, problems, "res_", _POINTS, finder.position), problems)
     dt = Detections.from_arrays(
         image_ids=finder.labels[_images(texts)],
         category_ids=np.full(len(texts), ids[0]),
-        scores=None if np.isnan(scores).any() else scores,
+        scores=scores,
         regions=_polygons(texts),
         source=os.fspath(path),
     )
@@ -131,8 +133,9 @@ def read_icdar2015_detections(
 
 
 class _Text(NamedTuple):
-    """A line: the position of its image, eight numbers, and what follows them."""
+    """A line: its place, the position of its image, eight numbers, and what follows them."""
 
+    where: str
     image: int
     points: list[float]
     rest: str
@@ -148,7 +151,7 @@ def _texts(
     """The lines of all files, with at least these fields; ``position`` finds an image by its name and file."""
     texts = []
     (other,) = _SIDES.keys() - {prefix}
-    for file in files_in(path, "*.txt", f"a folder of text files {prefix}<image>.txt"):
+    for file in files_in(path, "*.txt", f"a folder of text files {prefix}<image>.txt", problems):
         with problems.record("bad file"):
             if file.name.startswith(other):
                 refuse(str(file), f"{prefix}<image>.txt", f"a file of {_SIDES[other]}")
@@ -170,7 +173,7 @@ def _text(image: int, line: str, where: str, fields: tuple[str, ...]) -> _Text:
     points = to_numbers(words[: len(_POINTS)], _POINTS, where)
     if _crosses(points):
         refuse(where, "four points in order around a text", f"a path that crosses itself, {abbreviate(line)}")
-    return _Text(image, points, rest)
+    return _Text(where, image, points, rest)
 
 
 def _crosses(points: list[float]) -> bool:
@@ -190,6 +193,18 @@ def _images(texts: list[_Text]) -> Positions:
 
 def _polygons(texts: list[_Text]) -> Polygons:
     return Polygons(np.array([text.points for text in texts], np.float64).reshape(-1, 4, 2))
+
+
+def _with_scores(texts: list[_Text], problems: Problems) -> tuple[list[_Text], Floats | None]:
+    """The lines with their scores, of which there are none if they have none."""
+    scores = np.array([_score(text.rest) for text in texts], np.float64)
+    scored = ~np.isnan(scores)
+    without = [text for text, has in zip(texts, scored.tolist(), strict=True) if not has]
+    # "1" among words is a word.
+    words = all(text.rest.strip() for text in without) and bool(np.isin(scores[scored], (0, 1)).all())
+    if words or not problems.meet_unscored([text.where for text in without], len(texts)):
+        return texts, scores if scored.all() else None
+    return [text for text, has in zip(texts, scored.tolist(), strict=True) if has], scores[scored]
 
 
 def _score(rest: str) -> float:

@@ -112,7 +112,7 @@ def read_kitti(
     problems = Problems.of(on_invalid)
     names = names_of(names)
     is_tracking = _is_tracking(Path(path))
-    files = _files(path, "labels")
+    files = _files(path, "labels", problems)
     lines = _Lines(names, problems, detections=False, tracking=is_tracking)
     lengths = sequence_lengths(path, _LENGTHS) if is_tracking else {}
     for at, file in enumerate(files):
@@ -158,7 +158,8 @@ def read_kitti_detections(
     """Read a folder of results in KITTI's format: lines like those of :func:`read_kitti`, and a score at the end.
 
     ``truncated`` and ``occluded`` of results mean nothing and are not kept. Where there is no box in space, the sizes
-    are -1 or the place is -1000, as the development kit has it. Results of tracking without a score have the score 1.
+    are -1 or the place is -1000, as the development kit has it. Results of tracking have the score 1 if no
+    line has a score; a line without one among others with one is invalid.
 
     Args:
         path: The folder. A text file has the name of its image; an image without one has no detections. A text file of
@@ -179,8 +180,9 @@ def read_kitti_detections(
     classes = ClassIds(ground_truth, lambda name: "_".join(name.split()))
     is_tracking = _is_tracking(Path(path))
     lines = _Lines(names, problems, detections=True, tracking=is_tracking)
-    files = _files(path, "detections")
+    files = _files(path, "detections", problems)
     note = (_read_sequences if is_tracking else _read_images)(path, files, lines, ground_truth)
+    lines.leave_out_unscored()
     positions, types, values, in_space = lines.columns()
     dt = Detections.from_arrays(
         image_ids=labels[positions],
@@ -352,10 +354,10 @@ def sequence_lengths(path: str | os.PathLike[str], pattern: str) -> dict[str, in
     return found
 
 
-def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
+def _files(path: str | os.PathLike[str], what: str, problems: Problems) -> list[Path]:
     if _is_tracking(Path(path)) and Path(path).is_file():
         return [Path(path)]
-    return files_in(_label_folder(Path(path)), "*.txt", f"a folder of text files with {what}")
+    return files_in(_label_folder(Path(path)), "*.txt", f"a folder of text files with {what}", problems)
 
 
 class _Line(NamedTuple):
@@ -389,6 +391,8 @@ class _Lines:
         self.problems = problems
         self.numbers = _NUMBERS if detections else _NUMBERS[:-1]
         self.found: list[_Line] = []
+        self.unscored: dict[int, str] = {}
+        """The places of lines of tracking without a score, by their positions among those that were found."""
 
     def read(
         self,
@@ -407,7 +411,18 @@ class _Lines:
                     if finder is not None:
                         name = f"{sequence}/{line.frame:06d}" if sequence else f"{line.frame:06d}"
                         line = line._replace(image=finder.position(name, f"{where}: frame"))
+                    if self.tracking and self._lacks_a_score(words):
+                        self.unscored[len(self.found)] = where
                     self.found.append(line)
+
+    def _lacks_a_score(self, words: Sequence[str]) -> bool:
+        """Whether the words are those of a result of tracking without a score, which the development kit reads, too."""
+        return len(self.numbers) == len(_NUMBERS) and len(words) == len(_TRACKING) + _LABEL_FIELDS
+
+    def leave_out_unscored(self) -> None:
+        """Meet the lines without a score, if others have one."""
+        if self.problems.meet_unscored(list(self.unscored.values()), len(self.found)):
+            self.found = [line for at, line in enumerate(self.found) if at not in self.unscored]
 
     @property
     def frames(self) -> npt.NDArray[np.int64]:
@@ -428,8 +443,8 @@ class _Lines:
     def _line(self, words: Sequence[str], where: str, image: int, frames: int) -> _Line:
         front = len(_TRACKING) if self.tracking else 0
         expected = front + 1 + len(self.numbers)
-        if self.tracking and len(words) == expected - 1 == front + _LABEL_FIELDS:
-            words = [*words, "1"]  # the development kit reads results of tracking without scores, too
+        if self.tracking and self._lacks_a_score(words):
+            words = [*words, "1"]
         if len(words) != expected:
             hints = {
                 _LABEL_FIELDS + front + 1: ": labels have no score, results have one",

@@ -21,9 +21,11 @@ from ioukit.datasets.formats.known_names import ClassIds, required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.mot_columns import Lines, are_whole, first_seen, places_among, valid_lines
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects, to_size
-from ioukit.datasets.formats.recognising import first_lines
+from ioukit.datasets.formats.problems import Problems
+from ioukit.datasets.formats.recognising import first_lines, names_in
 from ioukit.datasets.formats.text_files import (
     abbreviate,
+    files_in,
     inside,
     is_name,
     is_number,
@@ -77,7 +79,7 @@ def recognises(path: Path) -> bool:
                 fields, is_separated = _first_row(found)
                 return not first_lines(found) or is_separated or _is_row(fields)
             # Results, a file per sequence; with 8 columns, it could be VisDrone's.
-            file = next((one for one in sorted(path.glob("*.txt")) if first_lines(one)), path)
+            file = next((one for one in (path / name for name in names_in(path, "*.txt")) if first_lines(one)), path)
             columns -= {8}
         fields, is_separated = _first_row(file)
         if not is_separated:
@@ -94,7 +96,7 @@ def _first_row(file: Path) -> tuple[list[str], bool]:
         if len(words) == 1 and "," not in line:  # masks of MOTS have semicolons, too, behind spaces
             line = line.replace(";", ",")
         fields = _fields_of(line)
-        if file.suffix != ".txt" or not _is_head(fields):
+        if file.suffix.lower() != ".txt" or not _is_head(fields):
             return fields, "," in line
     return [""], False
 
@@ -177,7 +179,7 @@ def read_mot(
     """
     _check_first_pixel(first_pixel)
     objects = Objects(path, on_invalid)
-    sequences = _sequences_in(path, "gt")
+    sequences = _sequences_in(path, "gt", objects.problems)
     classes, names_in = _classes(sequences, None if names is None else names_of(names))
     lines = valid_lines([sequence.file for sequence in sequences], threads)
     quick = (
@@ -243,7 +245,7 @@ def read_mot_detections(
     frames, _ = _frames_of(ground_truth)
     labels = dict(zip(frames, map(str, ground_truth.images.labels.tolist()), strict=True))
     objects = Objects(path, on_invalid)
-    sequences = _sequences_in(path, "det")
+    sequences = _sequences_in(path, "det", objects.problems)
     only = _only_sequence(ground_truth, frames, sequences, is_folder=Path(path).is_dir())
     lines = valid_lines([sequence.file for sequence in sequences], threads)
     quick = (
@@ -572,7 +574,7 @@ class _Sequence(NamedTuple):
     """The names of its classes; ``None`` if it does not say them."""
 
 
-def _sequences_in(path: str | os.PathLike[str], kind: str) -> list[_Sequence]:
+def _sequences_in(path: str | os.PathLike[str], kind: str, problems: Problems) -> list[_Sequence]:
     """The sequences of a path: of its ground truth (``gt``) or of its detections (``det``)."""
     root = Path(path)
     if not root.is_dir():
@@ -584,7 +586,8 @@ def _sequences_in(path: str | os.PathLike[str], kind: str) -> list[_Sequence]:
     folders = [folder for folder in sorted(root.iterdir()) if (folder / kind / f"{kind}.txt").exists()]
     found = [_sequence(inside(root, folder.name, str(root)), kind, folder.name) for folder in folders]
     if not found and kind == "det":
-        found = [_Sequence(file.stem, inside(root, file.name, str(file))) for file in sorted(root.glob("*.txt"))]
+        files = files_in(root, "*.txt", "a folder of text files of sequences", problems)
+        found = [_Sequence(file.stem, file) for file in files]
     if not found:
         refuse(str(root), f"a folder with {kind}/{kind}.txt, or a folder of such folders", "no such file")
     return found

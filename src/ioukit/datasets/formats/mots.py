@@ -106,7 +106,7 @@ def read_mots(
     keys: list[str] = []
     names: list[str] = []
     sizes: list[tuple[float, float]] = []
-    for one in _sequences(path):
+    for one in _sequences(path, reader.problems):
         sequence = one._replace(last=lengths.get(one.file.stem, one.last))
         lines, size = reader.lines(sequence)
         first, last = sequence.first, sequence.last
@@ -157,7 +157,7 @@ def read_mots_detections(
     gt = required(ground_truth, path, "frames and classes")
     reader, found = _Reader(on_invalid, gt), []
     names = {str(label).rpartition("/")[0] for label in gt.images.labels.tolist()}
-    sequences = _sequences(path)
+    sequences = _sequences(path, reader.problems)
     for sequence in sequences:
         with reader.problems.record("unknown sequence"):
             is_only = len(names) == len(sequences) == 1
@@ -191,7 +191,7 @@ class _Sequence(NamedTuple):
     """The names of its images, with ``{}`` for the number of the frame."""
 
 
-def _sequences(path: str | os.PathLike[str]) -> list[_Sequence]:
+def _sequences(path: str | os.PathLike[str], problems: Problems) -> list[_Sequence]:
     root = Path(path)
     if not root.is_dir():
         return [_Sequence("", root, int(root.name == Path(_OBJECTS).name))]
@@ -201,7 +201,7 @@ def _sequences(path: str | os.PathLike[str]) -> list[_Sequence]:
     if folders:
         return [_of_folder(inside(root, folder.name, str(root)), folder.name) for folder in folders]
     folder = next((root / name for name in _FOLDERS if (root / name).is_dir()), root)
-    files = files_in(folder, "*.txt", "a folder of text files of sequences")
+    files = files_in(folder, "*.txt", "a folder of text files of sequences", problems)
     if not files:
         refuse(str(root), f"folders with {_OBJECTS}, or text files with the names of sequences", "no such file")
     return [_Sequence(file.stem, file, int(file.name == Path(_OBJECTS).name)) for file in files]

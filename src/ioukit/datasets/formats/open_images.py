@@ -116,7 +116,7 @@ def read_open_images(
     problems = Problems.of(on_invalid)
     files = _Files(path, labels, classes, None)
     if os.path.isdir(path):
-        files = _files_in(Path(path), files, any_hierarchy=hierarchy is None)
+        files = _files_in(Path(path), files, problems, any_hierarchy=hierarchy is None)
     tree = files.hierarchy if hierarchy is None else hierarchy
     if not (tree is None or isinstance(tree, ClassHierarchy)):
         tree = ClassHierarchy.read(tree)
@@ -233,10 +233,10 @@ def _is_hierarchy(file: Path) -> bool:
     return isinstance(tree, Mapping) and "LabelName" in tree and "Subcategory" in tree
 
 
-def _files_in(folder: Path, given: _Files, *, any_hierarchy: bool) -> _Files:
+def _files_in(folder: Path, given: _Files, problems: Problems, *, any_hierarchy: bool) -> _Files:
     """The files in a folder; those that were given replace the ones that are found."""
     found: dict[str, list[Path]] = {"boxes": [], "labels": [], "classes": [], "hierarchy": []}
-    for file in files_in(folder, "*.csv", "a folder with CSV files"):
+    for file in files_in(folder, "*.csv", "a folder with CSV files", problems):
         found.get(_kind(file), []).append(file)
     if any_hierarchy:
         files = files_in(folder, "*.json", "a folder with CSV files")

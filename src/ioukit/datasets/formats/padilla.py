@@ -20,6 +20,7 @@ from ioukit.datasets.columns.image_names import ImageFinder
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
+from ioukit.datasets.formats.problems import Problems
 from ioukit.datasets.formats.recognising import first_words
 from ioukit.datasets.formats.text_files import (
     abbreviate,
@@ -99,7 +100,7 @@ def read_padilla(
     check_choice("boxes", boxes, get_args(Layout))
     names = None if names is None else names_of(names)
     objects = Objects(path, on_invalid)
-    for file in _files(path, "labels"):
+    for file in _files(path, "labels", objects.problems):
         image = objects.image(file.stem, str(file))
         for where, words in words_of_lines(read_lines(file), file):
             with objects.record("bad line"):
@@ -147,7 +148,7 @@ def read_padilla_detections(
     spelled = {"_".join(name.split()): name for name in listed} | {name: name for name in listed}
     objects = Objects(path, on_invalid)
     others: dict[str, list[str]] = defaultdict(list)
-    for file in _files(path, "detections"):
+    for file in _files(path, "detections", objects.problems):
         with objects.record("bad file"):
             place = finder.position(file.stem, str(file))
             image = objects.image(str(finder.labels[place]), str(file))
@@ -196,8 +197,8 @@ def _is_number(word: str) -> bool:
     return word.lstrip("+-").isdecimal()
 
 
-def _files(path: str | os.PathLike[str], what: str) -> list[Path]:
-    files = files_in(path, "*.txt", f"a folder of text files with {what}")
+def _files(path: str | os.PathLike[str], what: str, problems: Problems) -> list[Path]:
+    files = files_in(path, "*.txt", f"a folder of text files with {what}", problems)
     return [file for file in files if file.stem != "classes"]
 
 

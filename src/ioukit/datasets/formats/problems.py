@@ -10,6 +10,8 @@ from ioukit.datasets.columns._checks import OnInvalid, check_on_invalid
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ioukit.datasets.columns.detections import Detections
     from ioukit.datasets.columns.ground_truth import GroundTruth
 
@@ -17,14 +19,19 @@ if TYPE_CHECKING:
 Data = TypeVar("Data", bound="GroundTruth | Detections")
 
 
+_SHOWN = 3
+"""How many problems of a kind a note shows: enough to see whether they are alike."""
+
+
 class Problems:
-    """How many problems of each kind there were, and the message about the first of each kind."""
+    """How many problems of each kind there were, and the messages about the first few of each kind."""
 
     def __init__(self, *, stop: bool) -> None:
         """Take whether the first problem is an error."""
         self.stop = stop
         self.counts: Counter[str] = Counter()
         self.first: dict[str, str] = {}
+        self._few: dict[str, list[str]] = {}
         self._left_out: Counter[str] = Counter()
         self._unused: Counter[str] = Counter()
         self._said: Counter[str] = Counter()
@@ -50,10 +57,26 @@ class Problems:
         """Count what is no error, and what is not left out."""
         self.counts[kind] += times
         self.first.setdefault(kind, message)
+        few = self._few.setdefault(kind, [])
+        if len(few) < _SHOWN:
+            few.append(message)
 
     def record(self, kind: str) -> _Record:
         """A block that reads one record. A :class:`DatasetError` in it is a problem of this kind and ends the block."""
         return _Record(self, kind)
+
+    def meet_unscored(self, places: Sequence[str], count: int) -> bool:
+        """Whether some of the lines of detections lack a score that others have, which is a problem: none is made up.
+
+        Args:
+            places: The lines without a score.
+            count: How many lines there are.
+        """
+        if not 0 < len(places) < count:
+            return False
+        have = f"{count - len(places):,} of {count:,} lines have"
+        self.meet("line without a score", f"{places[0]}: expected a score, as {have}, found none", len(places))
+        return True
 
     def leave_out(self, what: str) -> None:
         """Count what is valid, but has no column, such as ``"polyline"``. The data set gets a note about it."""
@@ -66,7 +89,8 @@ class Problems:
     def noted_in(self, data: Data) -> Data:
         """The data with the number of invalid records, and with a note about each kind of what was left out."""
         notes = [
-            f"{data.source}: left out {count:,} x {kind}: {self.first[kind]}" for kind, count in self._left_out.items()
+            f"{data.source}: left out {count:,} x {kind}: {'; '.join(self._few[kind])}{'; ...' * (count > _SHOWN)}"
+            for kind, count in self._left_out.items()
         ]
         notes += [f"{data.source}: left out {count:,} x {what}" for what, count in self._unused.items()]
         notes += [f"{data.source}: {count:,} x {what}" for what, count in self._said.items() if count]

@@ -148,6 +148,15 @@ def first_file(folder: Path, suffix: str, *, depth: int = 1) -> Path | None:
     return None
 
 
+def names_in(folder: str | os.PathLike[str], pattern: str) -> list[str]:
+    """The names in a folder that fit a pattern with one star, such as ``*.txt``, sorted.
+
+    Folders inside are not searched. The end may be in capitals, as some systems write it: ``A.TXT`` is a text file.
+    """
+    start, end = pattern.split("*")
+    return sorted(name for name in os.listdir(folder) if name.startswith(start) and name.lower().endswith(end))
+
+
 def counts_in(folder: Path) -> dict[str, int]:
     """How many files have names with each end, such as ``.json``."""
     return dict(_listing(folder).counts)
@@ -166,8 +175,8 @@ def first_words(folder: Path) -> list[str]:
 
 @functools.lru_cache(maxsize=32)
 def _first_words(folder: str, changed: int) -> tuple[str, ...]:  # noqa: ARG001 - as below
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".txt") or name == "classes.txt":
+    for name in names_in(folder, "*.txt"):
+        if name == "classes.txt":
             continue
         path = os.path.join(folder, name)
         if not os.path.isfile(path):

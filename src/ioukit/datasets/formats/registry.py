@@ -14,11 +14,15 @@ from ioukit.datasets.columns.detections import Detections
 from ioukit.datasets.columns.ground_truth import GroundTruth
 from ioukit.datasets.formats.builtin import BUILTIN
 from ioukit.datasets.formats.format import Format
-from ioukit.datasets.formats.recognising import archive_in, counts_in, first_bytes
+from ioukit.datasets.formats.recognising import archive_in, counts_in, first_bytes, first_lines
 from ioukit.errors import DatasetError
 
 _MOST_FILES = 50
 """How many files of a folder are looked at for the message that it has no format."""
+_FEW = 3
+"""How many lines of a file are looked at for the message that its folder has one: WIDER FACE's third line has a box."""
+_BOX = 4
+"""The numbers of a box; a line has more words. Lists of images and texts to read have fewer, or no folder of labels."""
 
 
 def _check_format(format: Format) -> None:
@@ -77,7 +81,16 @@ def find_format(path: str | os.PathLike[str], format: str | None = None) -> Form
             f"{path}: a folder of images alone: expected the file or folder of the annotations or detections; "
             "photographs are named by images= in Python, and by --images FOLDER in commands"
         )
+    if place.suffix.lower() == ".txt" and (around := _around(place)):
+        raise DatasetError(f"{path}: one file of a folder in the format {around}: name the folder, {place.parent}")
     raise DatasetError(f"{path}: not a format that can be read{_held(place)}; the formats are {', '.join(FORMATS)}")
+
+
+def _around(place: Path) -> str:
+    """The format of the folder of a text file, if there is one, and the file begins with a line that has a box."""
+    if not any(len(" ".join(words).replace(",", " ").split()) > _BOX for words in first_lines(place)[:_FEW]):
+        return ""
+    return next((known.name for known in FORMATS.values() if known.recognises(place.parent)), "")
 
 
 def _holds_images_alone(place: Path) -> bool:

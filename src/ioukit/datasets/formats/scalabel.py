@@ -201,7 +201,9 @@ class _Source:
 
     def __init__(self, path: str | os.PathLike[str], objects: Objects) -> None:
         self.folder = Path(path) if Path(path).is_dir() else Path(path).parent
-        files = files_in(path, "*.json", "a folder of JSON files") if Path(path).is_dir() else [Path(path)]
+        files = [Path(path)]
+        if files[0].is_dir():
+            files = files_in(path, "*.json", "a folder of JSON files", objects.problems)
         self.frames: list[_Frame] = []
         self.classes: dict[str, int] | None = None
         self.size_of_all = UNKNOWN_SIZE

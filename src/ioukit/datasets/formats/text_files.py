@@ -22,11 +22,13 @@ from xml.parsers import expat
 
 from ioukit._special_files import read_all
 from ioukit.datasets.columns._checks import existing_file
-from ioukit.datasets.formats.recognising import count_of, first_bytes
+from ioukit.datasets.formats.recognising import count_of, first_bytes, names_in
 from ioukit.errors import DatasetError
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+    from ioukit.datasets.formats.problems import Problems
 
 
 FARTHEST = 2.0**53
@@ -371,27 +373,49 @@ def existing_folder(path: str | os.PathLike[str], what: str) -> Path:
     folder = Path(path)
     if not folder.is_dir():
         folder.stat()
-        refuse(str(folder), what, "a file")
+        refuse(str(folder), what, f"a file; if it is one of them, name its folder, {folder.parent}")
     return folder
 
 
-def files_in(path: str | os.PathLike[str], pattern: str, what: str) -> list[Path]:
-    """The files in a folder whose names fit a pattern such as ``*.txt``, by name; folders inside are not searched.
+def files_in(path: str | os.PathLike[str], pattern: str, what: str, problems: Problems | None = None) -> list[Path]:
+    """The files in a folder whose names fit a pattern such as ``*.txt``, by name, see :func:`names_in`.
+
+    Formats that have a flat folder name an image by its file alone, so files in folders inside could be of other images
+    of the same name, or of another split. They are not read.
 
     Args:
         path: The folder.
-        pattern: As for :meth:`pathlib.Path.glob`.
+        pattern: Of the names, with one star.
         what: What the folder should be, for the message, such as ``"a folder of text files with labels"``.
+        problems: Gets a note about the files in folders inside.
 
     Raises:
         DatasetError: If the path is a file, or a link among the files leads out of the folder.
         OSError: If there is no such folder.
     """
     folder = existing_folder(path, what)
-    files = sorted(folder.glob(pattern))
+    files = [folder / name for name in names_in(folder, pattern)]
     for file in files:
         check_inner_file(folder, file)
+    if problems is not None:
+        _note_inner_files(folder, pattern, problems)
     return files
+
+
+def _note_inner_files(folder: Path, pattern: str, problems: Problems) -> None:
+    """A note about files that fit a pattern, but lie in folders inside. Links to folders are not followed."""
+    with os.scandir(folder) as entries:
+        inner = sorted(entry.name for entry in entries if entry.name[0] != "." and entry.is_dir(follow_symlinks=False))
+    files = [
+        os.path.join(place, name)
+        for one in inner
+        for place, _, _ in os.walk(folder / one)
+        for name in names_in(place, pattern)
+    ]
+    if files:
+        first = os.path.relpath(files[0], folder)
+        what = f"file in a folder inside, which is not read, such as {first}: name that folder, or move its files up"
+        problems.note(what, len(files))
 
 
 def shorter(value: float) -> str:

@@ -20,7 +20,7 @@ from ioukit.datasets.formats.image_files import SUFFIXES, sizes_or_unknown
 from ioukit.datasets.formats.known_names import required
 from ioukit.datasets.formats.left_out import Holds, left_out_columns
 from ioukit.datasets.formats.objects import UNKNOWN_SIZE, Objects
-from ioukit.datasets.formats.recognising import first_lines
+from ioukit.datasets.formats.recognising import first_lines, names_in
 from ioukit.datasets.formats.text_files import (
     abbreviate,
     existing_folder,
@@ -55,7 +55,7 @@ def recognises(path: Path) -> bool:
         if _lists_in(path):
             return True
         folders = (path, *sorted(child for child in path.iterdir() if child.is_dir()))
-        files = (file for folder in folders for file in sorted(folder.glob("*.txt")))
+        files = (folder / name for folder in folders for name in names_in(folder, "*.txt"))
         return _begins(next((lines for file in files if (lines := first_lines(file))), []), (len(_BOX) + 1,))
     except OSError:
         return False
@@ -163,10 +163,10 @@ def read_wider_face_detections(
     folder = existing_folder(path, "a folder of text files with detections")
     finder = ImageFinder(ground_truth)
     objects = Objects(path, on_invalid)
-    for name in sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.txt")):
+    for name in sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.[tT][xX][tT]")):
         with objects.record("bad file"):
             file = inside(folder, name, str(folder / name))
-            place = finder.position(name.removesuffix(".txt"), str(file))
+            place = finder.position(name[: -len(".txt")], str(file))
             image = objects.image(str(finder.labels[place]), str(file))
             for record in _records(objects, file, len(_BOX) + 1, alone=True):
                 for row in record.rows:

@@ -63,7 +63,7 @@ def recognises(path: Path) -> bool:
         inner = {entry.name for entry in os.scandir(path / "labels")} if "labels" in names else set()
     except OSError:
         return False
-    return "data.yaml" in names or any(name.endswith((".txt", ".data")) for name in names | inner)
+    return "data.yaml" in names or any(name.lower().endswith((".txt", ".data")) for name in names | inner)
 
 
 def read_yolo(

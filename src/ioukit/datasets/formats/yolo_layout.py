@@ -148,6 +148,7 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
     folder = path.parent / root
     images: dict[str, str] = {}
     scanned: list[str] = []
+    capitals: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     for named in places:
         place = _split_path(folder, named)
@@ -166,7 +167,12 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
             prefix = os.path.join(place, "")
             found_here = {name: prefix + name for name in images_below(place)}
             _check_place(_label_folder(os.fspath(place)), folder)
-            scanned += _labels_without_image(os.fspath(place), found_here, problems)
+            labels = _own_labels(os.fspath(place))
+            if labels is not None:
+                texts = text_files(labels)
+                _meet_texts_without_image(labels, texts, found_here, os.fspath(place), problems)
+                capitals |= _in_capitals(labels, texts)
+                scanned.append(labels)
         else:
             others = _other_splits(path, root, settings)
             raise DatasetError(f"{path}: {split}: there is no folder {_in_words(os.fspath(place))}{others}")
@@ -176,7 +182,7 @@ def _of_yaml(path: Path, split: str, problems: Problems) -> Layout:
             refuse(f"{path}: {split}", "images of different names", f"{min(twice)} twice")
         images |= found_here
     keypoints = _keypoint_shape(path, settings.get("kpt_shape"))
-    return _layout(images, folder, scanned, names=names, keypoints=keypoints, notes=notes)
+    return _layout(images, folder, scanned, capitals, names=names, keypoints=keypoints, notes=notes)
 
 
 def _listed(listing: Path, roots: Sequence[Path]) -> list[str]:
@@ -206,13 +212,23 @@ def _by_name(files: list[str]) -> dict[str, str]:
     return {os.path.relpath(file, common).replace(os.sep, "/"): file for file in files}
 
 
-def _labels_without_image(folder: str, images: Iterable[str], problems: Problems) -> list[str]:
-    """Meet text files without an image. Returns the folder of the text files, if there is one of its own."""
+def _own_labels(folder: str) -> str | None:
+    """The folder of the text files of a folder of images; not the folder itself, where a text may be anything."""
     labels = _label_folder(folder)
-    if labels == folder or not os.path.isdir(labels):  # among images, a text file may be anything
-        return []
-    _meet_texts_without_image(labels, text_files(labels), images, folder, problems)
-    return [labels]
+    return labels if labels != folder and os.path.isdir(labels) else None
+
+
+def _in_capitals(folder: str, texts: Iterable[str]) -> dict[str, str]:
+    """The text files with an end such as ``.TXT``, by the path that they would have with ``.txt``.
+
+    Raises:
+        DatasetError: If there are both.
+    """
+    others = {f"{_stem(name)}.txt": name for name in texts if not name.endswith(".txt")}
+    if others and (both := others.keys() & set(texts)):
+        usual = min(both)
+        refuse(os.path.join(folder, others[usual]), "one text file for each image", f"also {usual}")
+    return {os.path.join(folder, usual): os.path.join(folder, name) for usual, name in others.items()}
 
 
 def _meet_texts_without_image(
@@ -223,9 +239,20 @@ def _meet_texts_without_image(
         problems.meet("missing image", f"{path} has labels, but there is no image {stem} in {folder}")
 
 
-def _layout(images: Mapping[str, str], root: Path, scanned: Sequence[str], **fields: Any) -> Layout:
-    """The layout of images by name, with the text file of each image; `scanned` folders have no links out of them."""
+def _layout(
+    images: Mapping[str, str], root: Path, scanned: Sequence[str], capitals: Mapping[str, str], **fields: Any
+) -> Layout:
+    """The layout of images by name, with the text file of each image.
+
+    Args:
+        images: The files of the images by name.
+        root: The folder of the data set.
+        scanned: Folders of text files that have been listed: they have no links out of them.
+        capitals: What :func:`_in_capitals` found in them.
+        **fields: Those of :class:`Layout`.
+    """
     folders: dict[str, str] = {}
+    found = dict(capitals)
     labels = []
     for file in images.values():
         at = max(file.rfind("/"), file.rfind(os.sep)) + 1
@@ -235,9 +262,11 @@ def _layout(images: Mapping[str, str], root: Path, scanned: Sequence[str], **fie
             beside = beside if os.path.isdir(beside) else folder
             _check_place(beside, root)
             if not beside.startswith(tuple(scanned)):
-                _check_links(beside)
+                found |= _in_capitals(beside, _texts_beside(beside))
             folders[folder] = os.path.join(beside, "")
         labels.append(f"{folders[folder]}{_stem(file[at:])}.txt")
+    if found:
+        labels = [found.get(label, label) for label in labels]
     return Layout(images=list(images), files=list(images.values()), labels=labels, **fields)
 
 
@@ -251,13 +280,16 @@ def _check_place(place: str | os.PathLike[str], root: Path) -> None:
         refuse(str(place), "a path inside the folder of the data set", "a link out of it")
 
 
-def _check_links(folder: str) -> None:
-    """Refuse text files that are links out of their folder."""
-    if os.path.isdir(folder):
-        with os.scandir(folder) as entries:
-            links = [entry.name for entry in entries if entry.name.endswith(".txt") and entry.is_symlink()]
-        for name in links:
-            inside(Path(folder), name, folder)
+def _texts_beside(folder: str) -> list[str]:
+    """The text files of a folder, none of which may be a link out of it; none if there is no folder."""
+    if not os.path.isdir(folder):
+        return []
+    with os.scandir(folder) as entries:
+        texts = [entry for entry in entries if entry.name.lower().endswith(".txt")]
+    for entry in texts:
+        if entry.is_symlink():
+            inside(Path(folder), entry.name, folder)
+    return [entry.name for entry in texts]
 
 
 def _of_darknet(path: Path, split: str) -> Layout:
@@ -284,7 +316,7 @@ def _of_darknet(path: Path, split: str) -> Layout:
     files = _listed(list_file, roots)
     if not files:
         refuse(str(list_file), "the path of an image in each line", "none")
-    return _layout(_by_name(files), path.parent, [], names=names, notes=notes)
+    return _layout(_by_name(files), path.parent, [], {}, names=names, notes=notes)
 
 
 def _listed_names(path: Path) -> tuple[str, ...]:
@@ -322,7 +354,7 @@ def _of_texts(folder: Path, split: str, problems: Problems, given: Path | None =
     for place in places:
         if place.is_dir() and (images := images_below(place)):
             _meet_texts_without_image(os.fspath(folder), texts, images, os.fspath(place), problems)
-            labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
+            labels = _text_of_each(folder, images, texts)
             files = [os.path.join(place, name) for name in images]
             return Layout(names, images, files, labels, keypoints=keypoints)
     for place in (folder, *folder.absolute().parents[:2]):
@@ -334,6 +366,13 @@ def _of_texts(folder: Path, split: str, problems: Problems, given: Path | None =
         f"{folder}: boxes in fractions need the sizes of their images: expected images in one of {looked}, or a table "
         f"{SIZES} with name, width and height; found neither{with_score(first)}"
     )
+
+
+def _text_of_each(folder: Path, images: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """The text file of each image of a folder of text files; it may be missing."""
+    labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
+    found = _in_capitals(os.fspath(folder), texts)
+    return [found.get(label, label) for label in labels] if found else labels
 
 
 def _of_sizes(
@@ -366,7 +405,7 @@ def _of_sizes(
         if (stem := _stem(text)) not in stems:
             problems.meet("missing image", f"{folder / text} has labels, but {table} lists no image {stem}")
     images = sorted(rows)
-    labels = [os.path.join(folder, f"{_stem(name)}.txt") for name in images]
+    labels = _text_of_each(folder, images, texts)
     array = np.stack(columns, axis=1)[[rows[name] for name in images]]
     return Layout(names, images, list(images), labels, array, keypoints)
 

@@ -132,7 +132,7 @@ _PER_CLASS = (
     ResultColumn(
         "num_ground_truth", "integer", "Objects to find in the main area range, without ignored ones.", "objects"
     ),
-    ResultColumn("num_detections", "integer", "Detections within the cap.", "detections"),
+    ResultColumn("num_detections", "integer", "Detections within the cap, with ignored ones.", "detections"),
     *_RATES,
     ResultColumn("group", "text", "Group of the category. Missing if the protocol has no groups.", optional=True),
 )
