@@ -94,7 +94,7 @@ def swapped(evidence: Evidence) -> Suspicions:
     same = table.objects.category[pairs.object] == table.detections.category[pairs.detection]
     strength, free = evidence.strength, evidence.free[pairs.detection]
     # A detection that fits this object better than the one that it matches is free, too, if that one has another.
-    spare = np.append(largest(pairs.iou, pairs.object, same & free, len(table.objects)) >= FOUND, False)
+    spare = np.bincount(pairs.object[same & free & (pairs.iou >= FOUND)], minlength=len(table.objects) + 1) > 0
     match = evidence.match[pairs.detection]
     free |= spare[match] & (pairs.iou > np.append(evidence.match_iou, np.nan)[match])
     own, other = (strongest(strength, pairs.object, chosen, len(table.objects)) for chosen in (same, ~same & free))
